@@ -5,47 +5,53 @@ const keyArn = v.optional(
     v.string(),
     v.regex(
       /^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[\w-]+$/,
-      'must be the ARN of a key, and not of an alias',
+      'must be the ARN of a KMS key, not of an alias',
     ),
   ),
 )
 
-/** A tag that IAM and Lambda take, too: the narrowest of all. */
+/** A tag name that every service accepts: the common subset of their rules. */
 const tagName = v.pipe(
   v.string(),
   v.regex(
     /^(?!aws:)[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/iu,
-    'must have names of 1 to 128 letters, digits and "_.:/=+-@", not beginning with "aws:"',
+    'tag names must be 1 to 128 letters, digits and "_.:/=+-@", and must not begin with "aws:"',
   ),
 )
 const tagValue = v.pipe(
   v.string(),
-  v.regex(/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u, 'must have values of 256 such characters at most'),
+  v.regex(
+    /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u,
+    'tag values must be at most 256 letters, digits and "_.:/=+-@"',
+  ),
 )
 
-/** Most tags that a resource takes, less those that CloudFormation adds. */
+/** Most tags that the settings may name. AWS allows 50 per resource, and CloudFormation adds some of its own. */
 const MOST_TAGS = 40
 
-/** Alarms that roll back look at three periods of five minutes: whoever is faster than they are is not rolled back. */
+/**
+ * Least minutes of a canary. The alarms that roll back need three periods of five minutes, so a shorter canary would
+ * end before they can react.
+ */
 const LEAST_MINUTES = 15
 
-/** Settings of what an account wants of everything that is deployed into it. */
+/** Settings that an account requires of everything deployed into it. */
 export const accountFields = {
   /**
-   * keys of KMS that stand in for AWS's, and for the one that the data stack makes. `keyring` is for a new cluster: one that
-   * is there opens its keyring by the key that it was made with
+   * KMS keys that replace AWS's keys and the one that the data stack creates. Set `keyring` for new clusters only: an
+   * existing cluster's keyring can only be unwrapped by the key that wrapped it.
    */
   customerKeys: v.optional(
     v.strictObject({
-      /** wraps the keyring: the data stack makes no key */
+      /** wraps the keyring; the data stack then creates no key */
       keyring: keyArn,
       /** encrypts the tables */
       tables: keyArn,
-      /** encrypts log groups, and the queue of audit entries that could not be carried */
+      /** encrypts log groups, and the queue of undelivered audit entries */
       logs: keyArn,
     }),
   ),
-  /** managed policy that bounds what every role may do */
+  /** ARN of the managed policy that is the permissions boundary of every role */
   permissionsBoundaryArn: v.optional(
     v.pipe(
       v.string(),
@@ -55,27 +61,27 @@ export const accountFields = {
       ),
     ),
   ),
-  /** tags of everything that takes some */
+  /** tags of every taggable resource */
   tags: v.optional(
     v.pipe(
       v.record(tagName, tagValue),
-      v.check(tags => Object.keys(tags).length <= MOST_TAGS, `must be ${MOST_TAGS} at most`),
+      v.check(tags => Object.keys(tags).length <= MOST_TAGS, `must have at most ${MOST_TAGS} tags`),
     ),
   ),
-  /** what names of SSM parameters begin with, of which there is then one for each output of the API */
+  /** prefix of SSM parameter names; with it, each output of the API stack is written to a parameter */
   parameterPrefix: v.optional(
     v.pipe(
       v.string(),
       v.regex(
         /^(?!\/(?:aws|ssm)(?:\/|$))(?:\/[\w.-]+){1,10}$/i,
-        'must be a path such as /cloud-auth/prod, and not begin with "/aws" or "/ssm"',
+        'must be a path such as /cloud-auth/prod, and must not begin with "/aws" or "/ssm"',
       ),
-      v.maxLength(500, 'must have 500 characters at most'),
+      v.maxLength(500, 'must have at most 500 characters'),
     ),
   ),
   /**
-   * a new version of a function takes so many percent of its calls for so many minutes, and all of them then; an alarm
-   * meanwhile gives everything back to the version before
+   * a new version of a function first gets this percentage of calls for this many minutes, then all of them. An alarm
+   * during that time rolls the deployment back.
    */
   canary: v.optional(
     v.strictObject({
@@ -86,7 +92,7 @@ export const accountFields = {
           v.integer(),
           v.minValue(
             LEAST_MINUTES,
-            `must be ${LEAST_MINUTES} at least: alarms need that long to see what is wrong`,
+            `must be at least ${LEAST_MINUTES}, because the alarms need that long to notice a failure`,
           ),
           v.maxValue(2880),
         ),
@@ -96,7 +102,7 @@ export const accountFields = {
   ),
 }
 
-/** What else faults may be about. */
+/** Other settings that the rules below read. */
 interface Others {
   canary?: object | undefined
   webLogins?: object | undefined
@@ -104,12 +110,14 @@ interface Others {
   restored?: { keyArn?: string | undefined } | undefined
 }
 
-/** What is wrong with these settings beside others: a text for each fault, with the name of its setting. */
+/** Returns the faults of these settings in combination with others, each with the name of its setting. */
 export function findAccountFaults({ canary, webLogins, customerKeys, restored }: Others): string[] {
   return [
-    ...(canary && webLogins ? ['canary: a Web Function has none, and logins run in one'] : []),
+    ...(canary && webLogins
+      ? ['canary: cannot be used with webLogins, because a Web Function has no canaries']
+      : []),
     ...(customerKeys?.keyring && restored?.keyArn
-      ? ['customerKeys: keyring says nothing beside the keyArn of restored']
+      ? ['customerKeys: keyring cannot be used with restored.keyArn, which names the key already']
       : []),
   ]
 }

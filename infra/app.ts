@@ -5,14 +5,17 @@ import { readSettings } from './settings.ts'
 import { SettingsError } from './settings-fault.ts'
 import { defineStacks } from './stacks/cluster.ts'
 
-/** For templates that nobody deploys: the CDK's own rules take several times as long as the rest of a synthesis. */
+/**
+ * Props for templates that nobody deploys. They skip the CDK's own validation, which takes several times as long as
+ * the rest of a synthesis.
+ */
 export const unvalidated = { builtinCloudFormationValidation: false }
 
-/** An app with the context of cdk.json; what the CDK's command line adds to it wins. */
+/** Creates an app with the context of cdk.json. Values from the CDK's command line take precedence. */
 export const createApp = (outdir: string, more: AppProps = {}): App =>
   new App({ context: readContext(), outdir, ...more })
 
-/** Where the templates go, unless the CDK's command line says so: it has a text of its own then. */
+/** Directory of the templates when the program was not started by the CDK's command line. */
 const OUT = '.build/cdk.out'
 
 async function synthesise(): Promise<void> {
@@ -24,7 +27,7 @@ async function synthesise(): Promise<void> {
   const { stacks } = app.synth()
   if (given === undefined)
     process.stdout.write(
-      `Made ${stacks.length} templates in ${OUT}. Deploy them: npx cdk deploy --app ${OUT} --all\n`,
+      `Wrote ${stacks.length} templates to ${OUT}. Deploy them with: npx cdk deploy --app ${OUT} --all\n`,
     )
 }
 

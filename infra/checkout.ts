@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** The checkout, or the package made of it, with trailing slash. */
+/** Path of the checkout, or of the package made from it, with a trailing slash. */
 export const root = new URL('../', import.meta.url).pathname
 
-/** Version of the service, as package.json has it. */
+/** Version of the service, from package.json. */
 export const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }
 
-/** Where bundles go unless told otherwise. */
+/** Default directory of the bundles. */
 export const bundlesDir = `${root}.build/functions`
 
-/** Folders of functions/, each a Lambda. */
+/** Returns the folders of functions/. Each is one Lambda function. */
 export const functionNames = (): string[] =>
   readdirSync(`${root}functions`, { withFileTypes: true })
     .flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
     .sort()
 
-/** The context of cdk.json: what decides about templates beside the settings. */
+/** Returns the context of cdk.json: its feature flags change templates as settings do. */
 export const readContext = (): Record<string, unknown> => {
   const { context } = JSON.parse(readFileSync(`${root}cdk.json`, 'utf8')) as {
     context: Record<string, unknown>

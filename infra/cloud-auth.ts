@@ -4,22 +4,25 @@ import { bundlesDir, readContext } from './checkout.ts'
 import { readSettings, type Settings, type SettingsInput } from './settings.ts'
 import { type ClusterStacks, defineStacks } from './stacks/cluster.ts'
 
-/** The settings of a deployment, and where it goes. @see docs/do/construct.md#props */
+/** The settings of a deployment, and its target account and region. @see docs/do/construct.md#props */
 export type CloudAuthProps = SettingsInput & {
-  /** account and region of the stacks; default: those of whoever deploys */
+  /** account and region of the stacks; default: those of the deploying credentials */
   env?: Environment
 }
 
 /**
- * A cluster in another app: its three stacks, below the construct. Their templates follow from the props alone, whatever
- * feature flags the app has.
+ * A cluster inside another CDK app: its three stacks are children of this construct. The templates depend on the
+ * props only, not on the app's feature flags.
  * @see docs/do/construct.md
  */
 export class CloudAuth extends Construct {
   readonly settings: Settings
   readonly stacks: ClusterStacks
 
-  /** @param bundles directory with the bundles of the functions @throws Error naming every fault of the props */
+  /**
+   * @param bundles directory of the functions' bundles
+   * @throws Error that names every fault of the props
+   */
   constructor(scope: Construct, id: string, { env, ...given }: CloudAuthProps, bundles: string = bundlesDir) {
     super(scope, id)
     const { settings: _, ...flags } = readContext()

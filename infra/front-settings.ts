@@ -9,89 +9,95 @@ const idOf = (kind: string) =>
 const idsOf = (kind: string, least: number) =>
   v.pipe(
     v.array(idOf(kind)),
-    v.minLength(least, `must name at least ${least}`),
-    v.check(ids => new Set(ids).size === ids.length, 'must name each once'),
+    v.minLength(least, `must have at least ${least}`),
+    v.check(ids => new Set(ids).size === ids.length, 'must not name one twice'),
   )
 
 const cidr = v.pipe(
   v.string(),
-  v.regex(/^\d{1,3}(?:\.\d{1,3}){3}\/\d{1,2}$/, 'must be a network such as 10.0.0.0/8'),
+  v.regex(/^\d{1,3}(?:\.\d{1,3}){3}\/\d{1,2}$/, 'must be a CIDR block such as 10.0.0.0/8'),
 )
 
-const zone = v.pipe(v.string(), v.regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone'))
+const zone = v.pipe(
+  v.string(),
+  v.regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a Route 53 hosted zone, such as Z0123456789ABC'),
+)
 
-/** A name in DNS, and what shows that it is ours. */
+/** A DNS name with its certificate. */
 const domain = {
   name: v.pipe(
     v.string(),
     v.regex(
       /^(?=.{4,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/,
-      'must be a name in DNS, in lower case',
+      'must be a DNS name in lower case',
     ),
   ),
-  /** of the same region */
+  /** in the same region */
   certificateArn: v.pipe(
     v.string(),
     v.regex(
       /^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/,
-      'must be the ARN of a certificate of ACM',
+      'must be the ARN of an ACM certificate',
     ),
   ),
-  /** zone of Route 53 in which the name becomes an alias; without it that is done elsewhere */
+  /** hosted zone in which an alias record is added; without it the record is made elsewhere */
   zoneId: v.optional(zone),
 }
 
-/** Settings of what stands before the functions. */
+/** Settings of the API in front of the functions. */
 export const frontFields = {
-  /** who receives what clients send */
+  /** receives the clients' requests */
   front: v.optional(
     v.variant('kind', [
-      /** reached by everybody */
+      /** reachable from the internet */
       v.strictObject({ kind: v.literal('httpApi') }),
-      /** reached through interface endpoints of VPCs alone */
+      /** reachable only through interface endpoints of VPCs */
       v.strictObject({ kind: v.literal('privateRestApi'), vpcEndpointIds: idsOf('vpce', 1) }),
-      /** reached from the networks that are named; `internal`: from inside its VPC */
+      /** reachable from the named networks; `internal`: only inside its VPC */
       v.strictObject({
         kind: v.literal('loadBalancer'),
         vpcId: idOf('vpc'),
         subnetIds: idsOf('subnet', 2),
-        networks: v.pipe(v.array(cidr), v.minLength(1, 'must name a network: nobody would be let in')),
+        networks: v.pipe(
+          v.array(cidr),
+          v.minLength(1, 'must name at least one network, because the load balancer admits no other callers'),
+        ),
         internal: v.optional(v.boolean(), true),
       }),
     ]),
     { kind: 'httpApi' },
   ),
   /**
-   * name of the clients' front; `truststore`: a file of certificates in S3, of which one must have signed the certificate
-   * that a client shows
+   * DNS name of the clients' front. `truststore` names a PEM file in S3: a client certificate must be signed by one
+   * of its CAs.
    */
   domain: v.optional(
     v.strictObject({
       ...domain,
       truststore: v.optional(
         v.strictObject({
-          uri: v.pipe(
-            v.string(),
-            v.regex(/^s3:\/\/[a-z0-9.-]{3,63}\/.+$/, 'must be "s3://", bucket and key'),
-          ),
-          /** of the object; without it a changed file is not looked at */
+          uri: v.pipe(v.string(), v.regex(/^s3:\/\/[a-z0-9.-]{3,63}\/.+$/, 'must be "s3://<bucket>/<key>"')),
+          /** object version; without it a changed file is not read again */
           version: v.optional(v.pipe(v.string(), v.nonEmpty())),
         }),
       ),
     }),
   ),
-  /** an HTTP API, and a name, for other clusters of a DR set alone: where the clients' front cannot carry their calls */
+  /**
+   * separate HTTP API with a name of its own for other clusters of a DR set, needed if the clients' front cannot
+   * carry their calls
+   */
   linkDomain: v.optional(v.strictObject(domain)),
   /**
-   * a name that both clusters of a DR set have, and that leads to the one that serves; `preferred`, in one of both: where it
-   * leads when both say that they serve, or neither does
+   * DNS name that both clusters of a DR set share and that leads to the serving one. `preferred`, true in one of
+   * them: the name leads there when both clusters serve or neither does.
    */
   sharedAddress: v.optional(v.strictObject({ ...domain, zoneId: zone, preferred: v.boolean() })),
 }
 
 type Given = v.InferOutput<v.StrictObjectSchema<typeof frontFields, undefined>>
 
-/** What else faults may be about. */
+/** Other settings that the rules below read. */
 interface Others {
   apiAddress?: string | undefined
   closeDefaultEndpoint: boolean
@@ -102,46 +108,53 @@ interface Others {
   consoleOrigin?: string | undefined
 }
 
-/** Whether the clients' front takes calls of other clusters: 3 MiB at once, from anywhere, without certificate. */
+/**
+ * Reports whether the clients' front carries calls of other clusters. They need request bodies of 3 MiB and come from
+ * the internet without a client certificate.
+ */
 export const carriesLink = ({ front, domain }: Pick<Given, 'front' | 'domain'>): boolean =>
   front.kind === 'httpApi' && domain?.truststore === undefined
 
-/** Whether somebody who stands in no VPC and has no certificate can ask the API: a function of ours, a checker of Route 53. */
+/**
+ * Reports whether callers outside a VPC and without a client certificate reach the API: the drill function, and Route
+ * 53's health checkers.
+ */
 export const isPubliclyReachable = (given: Pick<Given, 'front' | 'domain'>): boolean =>
   carriesLink(given) || (given.front.kind === 'loadBalancer' && !given.front.internal)
 
-/** Settings that change nothing beside a kind of front, with the reason. */
+/** Settings without effect for a kind of front, with the reason. */
 const IDLE: Readonly<Record<Given['front']['kind'], Readonly<Record<string, string>>>> = {
   httpApi: {},
   privateRestApi: {
-    domain:
-      'a private REST API has the name that API Gateway gives it: private custom domain names are not offered here',
-    closeDefaultEndpoint: 'a private REST API has no other address',
-    healthThrottle: 'all methods of a private REST API share its throttle',
-    console: 'a private REST API serves nothing beside /v1',
+    domain: 'a private REST API has no custom domain here, only the name that API Gateway assigns',
+    closeDefaultEndpoint: 'a private REST API has no default endpoint to close',
+    healthThrottle: 'a private REST API has one throttle for all methods',
+    console: 'a private REST API serves only paths below /v1',
   },
   loadBalancer: {
-    closeDefaultEndpoint: 'a load balancer has no address of API Gateway',
-    throttle: 'a load balancer has no throttle: give it a rule of WAF',
-    healthThrottle: 'a load balancer has no throttle: give it a rule of WAF',
+    closeDefaultEndpoint: 'a load balancer has no default endpoint of API Gateway',
+    throttle: 'a load balancer has no throttle; use a rate rule of AWS WAF',
+    healthThrottle: 'a load balancer has no throttle; use a rate rule of AWS WAF',
   },
 }
 
 type Rule = (given: Given & Others) => string | false
 
-/** What settings of fronts say about others, by the setting that is at fault. */
+/** Rules between settings of fronts, each with the setting at fault. */
 const RULES: readonly (readonly [name: string, rule: Rule])[] = [
   [
     'domain',
     ({ front, domain }) =>
-      front.kind === 'loadBalancer' && !domain && 'is needed: a load balancer listens with a certificate',
+      front.kind === 'loadBalancer' &&
+      !domain &&
+      'is required for a load balancer, because it needs a certificate',
   ],
   [
     'domain',
     ({ front, domain }) =>
       front.kind === 'loadBalancer' &&
       domain?.truststore !== undefined &&
-      'truststore: certificates of clients are asked for by the HTTP API alone',
+      'truststore cannot be used with a load balancer: only the HTTP API verifies client certificates',
   ],
   [
     'apiAddress',
@@ -150,19 +163,19 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
       proxy === undefined &&
       apiAddress !== undefined &&
       apiAddress !== `https://${domain.name}` &&
-      `must be https://${domain.name}, the name of the domain, or be left out: there is no proxy that has another`,
+      `must be https://${domain.name} (the name of domain) or be left out, because no proxy is set`,
   ],
   [
     'linkDomain',
     given =>
       carriesLink(given) &&
       given.linkDomain !== undefined &&
-      'is not needed: the public HTTP API takes calls of other clusters itself',
+      'must be left out: the public HTTP API accepts calls of other clusters itself',
   ],
   [
     'linkDomain',
     ({ domain, linkDomain }) =>
-      linkDomain !== undefined && linkDomain.name === domain?.name && 'must have another name than domain',
+      linkDomain !== undefined && linkDomain.name === domain?.name && 'must not have the name of domain',
   ],
   [
     'linkDomain',
@@ -170,56 +183,55 @@ const RULES: readonly (readonly [name: string, rule: Rule])[] = [
       !carriesLink(given) &&
       given.linkDomain === undefined &&
       given.license !== undefined &&
-      'is needed with a licence: other clusters of a DR set cannot come through this front',
+      'is required with a licence: this front cannot carry calls of other clusters of a DR set',
   ],
   [
     'sharedAddress',
     ({ sharedAddress, apiAddress }) =>
       sharedAddress !== undefined &&
       (apiAddress === undefined || apiAddress === `https://${sharedAddress.name}`) &&
-      'needs domain or apiAddress, with another name: the cluster is checked at its own address',
+      'needs domain or apiAddress with a different name, because health checks use the cluster’s own address',
   ],
   [
     'sharedAddress',
     given =>
       given.sharedAddress !== undefined &&
       (given.front.kind === 'privateRestApi' || given.proxy !== undefined) &&
-      'cannot lead to a private REST API, which has no name of its own, nor to what stands before the front as a proxy',
+      'cannot be used with a private REST API, which has no custom domain, or with proxy',
   ],
   [
     'console',
     ({ console: page, apiAddress }) =>
       page?.peer !== undefined &&
       page.peer === apiAddress &&
-      'peer must be the address of the other cluster: the page asks its own anyway',
+      'peer must be the address of the other cluster, not of this one',
   ],
   [
     'consoleOrigin',
     ({ consoleOrigin, apiAddress }) =>
       consoleOrigin !== undefined &&
       consoleOrigin === apiAddress &&
-      'must be where the other cluster has its page: that of this cluster needs no leave',
+      'must be the address of the other cluster’s page, not of this one, which is always allowed',
   ],
   [
     'drill',
     given =>
       given.drill !== undefined &&
       !isPubliclyReachable(given) &&
-      'needs a front that is reached from outside, without client certificates: so its function asks both clusters',
+      'needs a front that is reachable from the internet without client certificates, because the drill function calls both clusters there',
   ],
 ]
 
 /**
- * What is wrong with the settings of fronts as a whole.
- * @param given as it was read
- * @param named the names of the settings that were given
- * @returns a text for each fault, with the name of its setting
+ * Returns the faults between settings of fronts, each with the name of its setting.
+ * @param given the settings as read
+ * @param named names of the settings that were given
  */
 export function findFrontFaults(given: Given & Others, named: readonly string[]): string[] {
   const idle = { ...IDLE[given.front.kind], ...(given.linkDomain || carriesLink(given) ? {} : NO_LINK) }
   return [
     ...Object.entries(idle).flatMap(([name, why]) =>
-      named.includes(name) ? [`${name}: says nothing here: ${why}`] : [],
+      named.includes(name) ? [`${name}: has no effect: ${why}`] : [],
     ),
     ...RULES.flatMap(([name, rule]) => {
       const fault = rule(given)
@@ -228,9 +240,9 @@ export function findFrontFaults(given: Given & Others, named: readonly string[])
   ]
 }
 
-const NO_LINK = { linkThrottle: 'other clusters have no way to this one, without linkDomain' }
+const NO_LINK = { linkThrottle: 'without linkDomain other clusters cannot reach this one' }
 
-/** Settings with the address that follows from the name of the clients' front, where no proxy has another. */
+/** Adds `apiAddress` from the name of the clients' front, unless it is set or a proxy has another address. */
 export function addDefaultAddress(given: unknown): unknown {
   const { apiAddress, domain, proxy } = (given ?? {}) as Record<string, unknown>
   const name = (domain as { name?: unknown } | undefined)?.name

@@ -1,14 +1,17 @@
 import type { BaseIssue } from 'valibot'
 import { nearestName } from '../shared/api/unknown-fields.ts'
 
-/** Settings that cannot be used, with a line for each fault: a text for whoever wrote them. */
+/** Settings that cannot be used. The message has a line for each fault, with the setting's name. */
 export class SettingsError extends Error {
   constructor(faults: readonly string[]) {
     super(`the settings are not usable:\n${faults.map(fault => `  ${fault}`).join('\n')}`)
   }
 }
 
-/** @throws SettingsError for a text that is no JSON */
+/**
+ * Parses the settings.
+ * @throws SettingsError if the text is not valid JSON
+ */
 export function parseSettings(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -17,13 +20,13 @@ export function parseSettings(text: string): unknown {
   }
 }
 
-/** What is read of a schema: its members, or the schema that it makes optional. */
+/** The parts of a valibot schema that are read here: its members, or the schema it wraps. */
 interface Node {
   entries?: Readonly<Record<string, object>>
   wrapped?: object
 }
 
-/** What a setting must be, by the kind of check that it failed; `expected` is the schema's word for it. */
+/** What a setting must be, by the kind of check that failed. `expected` is valibot's text. */
 const WORDS: Readonly<Record<string, (expected: string) => string>> = {
   integer: () => 'must be a whole number',
   min_value: expected => `must be at least ${expected.replace('>=', '')}`,
@@ -39,7 +42,7 @@ const WORDS: Readonly<Record<string, (expected: string) => string>> = {
   number: () => 'must be a number',
 }
 
-/** Says what is wrong with a setting. Checks with a text of their own keep it. */
+/** Returns what is wrong with a setting. Checks with their own text keep it. */
 export function faultIn(issue: BaseIssue<unknown>, schema: object): string {
   const { type, message, expected, received, path = [] } = issue
   if (!message.startsWith('Invalid ')) return message

@@ -36,7 +36,7 @@ const tableName = v.pipe(
 const isAddress = (text: string): boolean =>
   text.startsWith('https://') && URL.canParse(text) && new URL(text).origin === text
 
-/** What `sha256sum` makes of nothing, and of an empty line. */
+/** SHA-256 of empty input and of a single line feed. */
 const HASHES_OF_LITTLE = [
   'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   '01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b',
@@ -44,10 +44,10 @@ const HASHES_OF_LITTLE = [
 const isHashOfLittle = (hash: string): boolean => HASHES_OF_LITTLE.includes(hash.toLowerCase())
 
 const FINGERPRINT = /^(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
-// what the environment of a Lambda has room for
+// The limit is the room in a Lambda function's environment.
 const MOST_KEYS = 40
 
-/** Why the certificates in a folder cannot be shipped. */
+/** Returns why the CA certificates in a folder cannot be shipped. Undefined: they can. */
 function authoritiesFault(folder: string): string | undefined {
   try {
     readAuthorities(folder)
@@ -58,27 +58,33 @@ function authoritiesFault(folder: string): string | undefined {
 }
 
 /**
- * Settings of one deployment: the object `settings` of cdk.json's context, or `-c settings='{…}'`.
- * Unknown names are refused, and all faults are reported together.
+ * Settings of one deployment: the object `settings` in cdk.json's context, or `-c settings='{…}'`. Unknown names are
+ * rejected, and all faults are reported together.
  */
 export const settingsSchema = v.strictObject({
-  /** distinguishes deployments in one account; part of every stack's name */
+  /** distinguishes deployments in one account; part of every stack name */
   stage: v.pipe(
     v.string(),
-    v.regex(/^[a-z][a-z0-9-]{0,19}$/, 'must be lower-case letters, digits and dashes'),
+    v.regex(
+      /^[a-z][a-z0-9-]{0,19}$/,
+      'must begin with a letter and have at most 20 lower-case letters, digits and dashes',
+    ),
   ),
-  /** name of the cluster as health and status show it; default `cloud-auth-<stage>` */
+  /** name of the cluster in health and status; default `cloud-auth-<stage>` */
   clusterName: v.optional(
     v.pipe(v.string(), v.regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')),
   ),
-  /** tables and key are kept when a stack is deleted, and cannot be deleted by mistake */
+  /** keeps tables and key when a stack is deleted, and protects them from deletion */
   deletionProtection: v.optional(v.boolean(), true),
-  /** tables, and a key, that stand in for those of the data stack: what a restore has made */
+  /** restored tables, and optionally a key, that replace those of the data stack */
   restored: v.optional(
     v.strictObject({
       dataTable: tableName,
       clusterTable: tableName,
-      /** of the stream that was switched on for it; without it a schedule wakes who keeps the journal, once a minute */
+      /**
+       * ARN of the stream enabled on the restored table. Without it, only a schedule triggers the journal function,
+       * once a minute.
+       */
       clusterStreamArn: v.optional(
         v.pipe(
           v.string(),
@@ -96,59 +102,60 @@ export const settingsSchema = v.strictObject({
       ),
     }),
   ),
-  /** logs of functions and access log */
+  /** retention of function logs and the access log */
   logRetentionDays: days(30),
-  /** the audit log */
+  /** retention of the audit log */
   auditRetentionDays: days(365),
-  /** trust the built-in DSA and RSA-1024 certificates, and SHA-1 */
+  /** trusts the built-in DSA and RSA-1024 certificates, and SHA-1 */
   legacySignatures: v.optional(v.boolean(), false),
-  /** roles of satellite accounts that this deployment may assume */
+  /** roles in satellite accounts that the functions may assume */
   assumableRoleArns: v.optional(
-    v.array(v.pipe(v.string(), v.regex(ROLE_PATTERN, 'must be a role ARN, with "*" where it may vary'))),
+    v.array(v.pipe(v.string(), v.regex(ROLE_PATTERN, 'must be a role ARN; "*" is allowed as a wildcard'))),
     ['arn:*:iam::*:role/cloud-auth-*'],
   ),
   /**
-   * fingerprints of the OpenPGP keys of those who shall hold recovery shares: initialisation then takes exactly
-   * these keys, so that who invokes it reads neither a share nor the root token
+   * fingerprints of the OpenPGP keys of the recovery share holders. Initialisation then accepts exactly these keys,
+   * so that the person who invokes it can read neither a share nor the root token.
    */
   initPgpKeys: v.optional(
     v.pipe(
       v.array(
         v.pipe(v.string(), v.regex(FINGERPRINT, 'must be 40 or 64 hexadecimal digits'), v.toLowerCase()),
       ),
-      v.minLength(1, 'must name a key, or be left out'),
+      v.minLength(1, 'must name at least one key, or be left out'),
       v.maxLength(MOST_KEYS, `must name at most ${MOST_KEYS} keys`),
-      v.check(keys => new Set(keys).size === keys.length, 'must name each key once'),
+      v.check(keys => new Set(keys).size === keys.length, 'must not name a key twice'),
     ),
   ),
   /**
-   * starting and cancelling an attempt to make a DR operation token, or another recovery key, needs a token whose
-   * policies allow it, or a direct invocation of its function; otherwise anybody may start, and cancel what has no share
+   * starting or cancelling an attempt to generate a DR operation token or a new recovery key needs a token whose
+   * policies allow it, or a direct invocation of the function. If false, anyone may start an attempt, and may cancel
+   * one that has no share yet.
    */
   strictCeremony: v.optional(v.boolean(), true),
   /**
-   * sys/health is 503, and not 200, while KMS does not open the keyring of a cluster that serves: environments that have
-   * opened it go on, and every new one fails
+   * sys/health returns 503 instead of 200 while KMS cannot unwrap the keyring of a serving cluster. Running
+   * environments keep the unwrapped keyring and go on, but every new one fails.
    */
   healthChecksKeyring: v.optional(v.boolean(), false),
   /**
-   * which client makes the calls to the tables that are hot: those of logins, renewals, token checks, the follower and of
-   * all commits. `wire` is ours, and takes half of the processor time; the others are made by AWS's SDK
+   * client for the frequent table calls: logins, renewals, token checks, the follower and all commits. `wire` is our
+   * own and needs half the CPU time; `sdk` is AWS's SDK, which makes all other calls in any case.
    */
   tablesClient: v.optional(v.picklist(['wire', 'sdk']), 'wire'),
   ...frontFields,
-  /** address of the API when it has a domain of its own; default: that of `domain`, else the one that API Gateway gives */
+  /** address of the API if it has its own domain; default: that of `domain`, else API Gateway's default endpoint */
   apiAddress: v.optional(
-    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
+    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host, without path or trailing slash')),
   ),
-  /** deploys although API Gateway warns of the definition of an API that it imports; otherwise the deployment fails */
+  /** deploys although API Gateway warns about the imported API definition; otherwise the deployment fails */
   passImportWarnings: v.optional(v.boolean(), false),
-  /** closes the address that API Gateway gives, so that only `apiAddress` is left */
+  /** closes API Gateway's default endpoint, so that only `apiAddress` remains */
   closeDefaultEndpoint: v.optional(v.boolean(), false),
   /**
-   * what stands before the API, so that its address is the one that everybody calls: `secretHashes` are the SHA-256
-   * of the secret in its header `X-Origin-Secret` (of two while they change), `hops` how many proxies append to
-   * X-Forwarded-For the address that calls them
+   * proxy in front of the API, whose address all clients use. `secretHashes` are SHA-256 hashes of the secret in its
+   * header `X-Origin-Secret` (two during a rotation). `hops` is the number of proxies that append their caller's
+   * address to X-Forwarded-For.
    */
   proxy: v.optional(
     v.strictObject({
@@ -156,32 +163,35 @@ export const settingsSchema = v.strictObject({
         v.array(
           v.pipe(
             v.string(),
-            v.regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256, 64 hexadecimal digits'),
-            v.check(hash => !isHashOfLittle(hash), 'must be the hash of a secret, and not of an empty text'),
+            v.regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256 hash of 64 hexadecimal digits'),
+            v.check(hash => !isHashOfLittle(hash), 'must be the hash of a secret, not of an empty text'),
             v.toLowerCase(),
           ),
         ),
-        v.minLength(1, 'must have the hash of a secret'),
+        v.minLength(1, 'must have at least one hash'),
         v.maxLength(
           2,
-          'must have two hashes at most: of the present secret, and of the one before or after it',
+          'must have at most two hashes: that of the present secret and that of the previous or next one',
         ),
       ),
       hops: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(9)), 1),
     }),
   ),
-  /** version of the API that health and seal-status report, and by which clients switch their features */
+  /** version of the API that health and seal-status report; clients choose features by it */
   apiVersion: v.optional(
-    v.pipe(v.string(), v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be three numbers, such as 1.19.5')),
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be a version of three numbers, such as 1.19.5'),
+    ),
     '1.19.5',
   ),
-  /** the licence, which DR replication needs: a JWT */
-  license: v.optional(v.pipe(v.string(), v.maxLength(1536, 'must have 1,536 characters at most'))),
-  /** public key of its signer: Ed25519, DER as base64 */
+  /** licence for DR replication, a JWT */
+  license: v.optional(v.pipe(v.string(), v.maxLength(1536, 'must have at most 1,536 characters'))),
+  /** public key of the licence's signer: Ed25519, base64 DER */
   licensePublicKey: v.optional(v.string()),
   /**
-   * folder with certificates of authorities, PEM, that may vouch for other clusters of a DR set: who makes a cluster a
-   * secondary names them by `ca_file` or `ca_path`
+   * folder with PEM certificates of CAs that may sign certificates of other clusters in a DR set. `ca_file` or
+   * `ca_path` names them when a cluster becomes a secondary.
    */
   caBundles: v.optional(
     v.pipe(
@@ -193,70 +203,76 @@ export const settingsSchema = v.strictObject({
     ),
   ),
   /**
-   * a planned switch to another cluster of the set, and back, on a schedule: when (EventBridge's `rate(…)` or `cron(…)`),
-   * the other cluster's address, and the name of the policy that an administrator has written for it
+   * scheduled planned switch to another cluster of the set and back: the schedule (EventBridge's `rate(…)` or
+   * `cron(…)`), the other cluster's address, and the policy that an administrator has written for the drill
    */
   drill: v.optional(
     v.strictObject({
-      schedule: v.pipe(v.string(), v.regex(/^(?:rate|cron)\(.+\)$/, 'must be "rate(…)" or "cron(…)"')),
+      schedule: v.pipe(
+        v.string(),
+        v.regex(/^(?:rate|cron)\(.+\)$/, 'must be an EventBridge schedule, "rate(…)" or "cron(…)"'),
+      ),
       peer: v.pipe(
         v.string(),
-        v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end'),
+        v.check(isAddress, 'must be "https://" and a host, without path or trailing slash'),
       ),
       policy: v.pipe(
         v.string(),
         v.regex(
           /^(?!root$|default$)[a-z0-9][a-z0-9._-]{0,127}$/,
-          'must be the name of a policy, and not "root" or "default"',
+          'must be the name of a policy other than "root" and "default"',
         ),
       ),
     }),
   ),
   /**
-   * the console page, which the API then serves at `/ui/`; `peer`: the address of the other cluster, which the page asks for
-   * its health and status
+   * serves the console page at `/ui/`. `peer` is the address of the other cluster, whose health and status the page
+   * shows.
    */
   console: v.optional(
     v.strictObject({
       peer: v.optional(
         v.pipe(
           v.string(),
-          v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end'),
+          v.check(isAddress, 'must be "https://" and a host, without path or trailing slash'),
         ),
       ),
     }),
   ),
-  /** where the other cluster has its console page: that page may read `sys/health` and the status of replication, nothing else */
+  /**
+   * origin of the other cluster's console page, which may read `sys/health` and the replication status and nothing
+   * else
+   */
   consoleOrigin: v.optional(
-    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host: no path, and no slash at the end')),
+    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host, without path or trailing slash')),
   ),
-  /** what alarms notify: ARNs of SNS topics, say; none: alarms only change their state */
+  /** ARNs that alarms notify, for example SNS topics; empty: alarms only change their state */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
-  /** Lambda traces requests: what X-Ray takes for it is paid for by the trace */
+  /** enables tracing by Lambda; X-Ray charges per trace */
   tracing: v.optional(v.boolean(), false),
-  /** a dashboard of the metrics, and of AWS's own beside them */
+  /** adds a dashboard with the service's metrics and AWS's own */
   dashboard: v.optional(v.boolean(), false),
-  /** requests per second, and burst, of everybody together: a bound of what strangers can make this cost */
+  /** requests per second and burst over all clients; bounds the cost that strangers can cause */
   throttle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), { rate: 500, burst: 1000 }),
-  /** the same for other clusters of a DR set, whose way to this one has a throttle of its own */
+  /** the same for calls of other clusters, which have a throttle of their own */
   linkThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
     rate: 100,
     burst: 200,
   }),
-  /** the same for probes of `sys/health` */
+  /** the same for `sys/health` */
   healthThrottle: v.optional(v.strictObject({ rate: wholeNumber, burst: wholeNumber }), {
     rate: 50,
     burst: 100,
   }),
-  /** environments kept free for logins, so that nothing else can starve them */
+  /** reserved concurrency of logins, so that other functions cannot use it up */
   loginConcurrency: v.optional(wholeNumber),
-  /** environments of the login function that are started before anybody asks, and paid for all the time */
+  /** provisioned concurrency of the login function; AWS charges for it continuously */
   loginProvisionedConcurrency: v.optional(wholeNumber),
   ...webFields,
   ...accountFields,
   /**
-   * environments kept free for the functions of DR replication, so that strangers who fill all others cannot stop it:
-   * at least as many as run beside each other when all is well
+   * reserved concurrency of the DR replication functions, so that strangers who use up all other concurrency cannot
+   * stop replication. The minimum is what runs concurrently in normal operation.
    */
   drConcurrency: v.optional(
     v.strictObject({
@@ -266,27 +282,28 @@ export const settingsSchema = v.strictObject({
       'on-operation': v.optional(v.pipe(wholeNumber, v.minValue(2))),
     }),
   ),
-  /** environments that the account may have at once in this region; Lambda keeps 100 of them unreserved */
+  /** concurrency quota of the account in this region; Lambda keeps 100 of it unreserved */
   accountConcurrency: v.optional(wholeNumber, 1000),
-  /** memory of functions, MB; processor time grows with it */
+  /** memory of functions in MB; CPU time grows with it */
   memory: v.optional(megabytes, 1024),
-  /** the same for some of them, by their folders in functions/; default: what the table of workers says, or `memory` */
+  /** the same for single functions, by their folder in functions/; default: the workers' table, else `memory` */
   functionMemory: v.optional(
     v.pipe(
       v.record(v.string(), megabytes),
       v.check(
         given => unknownFunctions(given).length === 0,
-        ({ input }) => `must name functions, and not ${unknownFunctions(input).join(', ')}`,
+        ({ input }) =>
+          `must name folders of functions/, which these are not: ${unknownFunctions(input).join(', ')}`,
       ),
     ),
     {},
   ),
 })
 
-/** Environments of an account that functions may not reserve. */
+/** Concurrency that Lambda keeps unreserved in each account. */
 const UNRESERVED = 100
 
-/** Why a licence cannot be read; one that has ended can be. */
+/** Returns why a licence cannot be read. An expired licence can be read. */
 function licenceFault(given: { license?: string | undefined; licensePublicKey?: string | undefined }) {
   const { license: text = '', licensePublicKey: publicKey = '' } = given
   if (text === '' && publicKey === '') return undefined
@@ -294,14 +311,14 @@ function licenceFault(given: { license?: string | undefined; licensePublicKey?: 
   return read.ok ? undefined : read.fault
 }
 
-/** What one setting says about another. */
+/** Rules between settings. */
 const schema = v.pipe(
   settingsSchema,
   v.forward(
     v.partialCheck(
       [['closeDefaultEndpoint'], ['apiAddress']],
       ({ closeDefaultEndpoint, apiAddress }) => !closeDefaultEndpoint || apiAddress !== undefined,
-      'needs apiAddress: without one nobody could reach the API',
+      'needs apiAddress, because the API has no other address then',
     ),
     ['closeDefaultEndpoint'],
   ),
@@ -309,7 +326,7 @@ const schema = v.pipe(
     v.partialCheck(
       [['proxy'], ['apiAddress']],
       ({ proxy, apiAddress }) => !proxy || apiAddress !== undefined,
-      'needs apiAddress, the address of the proxy: others of a set are told it, and the address that API Gateway gives refuses them',
+      'needs apiAddress, the proxy’s address: other clusters of a set use it, because API Gateway’s default endpoint rejects requests without the proxy’s secret',
     ),
     ['proxy'],
   ),
@@ -318,7 +335,7 @@ const schema = v.pipe(
       [['loginProvisionedConcurrency'], ['loginConcurrency'], ['accountConcurrency']],
       ({ loginProvisionedConcurrency: provisioned = 0, loginConcurrency, accountConcurrency }) =>
         provisioned <= (loginConcurrency ?? accountConcurrency - UNRESERVED),
-      `must not be more than loginConcurrency, and without it leave ${UNRESERVED} of accountConcurrency: Lambda refuses more`,
+      `must be at most loginConcurrency or, without that, accountConcurrency less ${UNRESERVED}, because Lambda rejects more`,
     ),
     ['loginProvisionedConcurrency'],
   ),
@@ -326,7 +343,7 @@ const schema = v.pipe(
     v.partialCheck(
       [['drill'], ['apiAddress']],
       ({ drill, apiAddress }) => !drill || (apiAddress !== undefined && apiAddress !== drill.peer),
-      'needs apiAddress, and another one as its peer: a drill asks both clusters by their addresses',
+      'needs apiAddress and a different address as peer, because a drill calls both clusters',
     ),
     ['drill'],
   ),
@@ -334,7 +351,7 @@ const schema = v.pipe(
     v.partialCheck(
       [['restored']],
       ({ restored }) => !restored || restored.dataTable !== restored.clusterTable,
-      'must be two tables',
+      'dataTable and clusterTable must be two different tables',
     ),
     ['restored'],
   ),
@@ -343,7 +360,7 @@ const schema = v.pipe(
       [['restored']],
       ({ restored: { clusterStreamArn: stream, clusterTable } = { clusterTable: '' } }) =>
         stream === undefined || stream.includes(`:table/${clusterTable}/stream/`),
-      'clusterStreamArn must be that of a stream of clusterTable',
+      'clusterStreamArn must be the ARN of a stream of clusterTable',
     ),
     ['restored'],
   ),
@@ -361,22 +378,25 @@ const schema = v.pipe(
       ({ loginConcurrency = 0, drConcurrency = {}, accountConcurrency }) =>
         Object.values(drConcurrency).reduce<number>((sum, one) => sum + (one ?? 0), loginConcurrency) <=
         accountConcurrency - UNRESERVED,
-      `and drConcurrency together must leave ${UNRESERVED} of accountConcurrency unreserved: Lambda refuses more`,
+      `and drConcurrency together must leave ${UNRESERVED} of accountConcurrency unreserved, because Lambda rejects more`,
     ),
     ['loginConcurrency'],
   ),
 )
 
-/** Settings as they are given. */
+/** Settings as a deployment gives them, before defaults are applied. */
 export type SettingsInput = v.InferInput<typeof schema>
 
 export type Settings = Omit<v.InferOutput<typeof schema>, 'clusterName'> & {
   clusterName: string
-  /** where other clusters of a set reach this one, if not at the address of the API */
+  /** link address of this cluster for others of the set; undefined: the address of the API */
   linkAddress: string | undefined
 }
 
-/** @throws SettingsError naming every fault */
+/**
+ * Reads, checks and completes the settings.
+ * @throws SettingsError that names every fault
+ */
 export function readSettings(text: unknown): Settings {
   const given = addDefaultAddress(typeof text === 'string' ? parseSettings(text) : text)
   const read = v.safeParse(schema, given)

@@ -2,51 +2,54 @@ import * as v from 'valibot'
 
 const wholeNumber = v.pipe(v.number(), v.integer(), v.minValue(1))
 
-/** Rates that Lambda takes for the endpoint of a Web Function, requests a second. */
+/** Rate limits that Lambda accepts for a Web Function's endpoint, in requests per second. */
 const WEB_RATES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap(of => [100 * of, 1000 * of])
 
-/** Settings of where logins run, if not in a Lambda of the API. */
+/** Settings of logins in a Web Function. */
 export const webFields = {
-  /** logins run in a Web Function, behind a distribution of CloudFront that leads everything else to the API */
+  /** runs logins in a Web Function. A CloudFront distribution leads them there and everything else to the API. */
   webLogins: v.optional(
     v.strictObject({
-      /** certificate of the host of `apiAddress`, which is that of the distribution */
+      /** certificate for the host of `apiAddress`, which is the distribution's name */
       certificateArn: v.pipe(
         v.string(),
         v.regex(
           /^arn:aws[a-z-]*:acm:us-east-1:\d{12}:certificate\/[\w-]+$/,
-          'must be the ARN of a certificate in us-east-1, where CloudFront looks for it',
+          'must be the ARN of an ACM certificate in us-east-1, where CloudFront reads it',
         ),
       ),
-      /** secret of Secrets Manager, in this region, whose text is the proxy's secret: the distribution sends it to its origins */
+      /**
+       * Secrets Manager secret in this region whose text is the proxy's secret; the distribution sends it to its
+       * origins
+       */
       originSecretArn: v.pipe(
         v.string(),
         v.regex(
           /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+$/,
-          'must be the ARN of a secret of Secrets Manager',
+          'must be the ARN of a Secrets Manager secret',
         ),
       ),
-      /** web ACL of WAF, of the scope CLOUDFRONT */
+      /** WAF web ACL of the scope CLOUDFRONT */
       webAclArn: v.optional(
         v.pipe(
           v.string(),
           v.regex(
             /^arn:aws[a-z-]*:wafv2:us-east-1:\d{12}:global\/webacl\/[\w-]+\/[\w-]+$/,
-            'must be the ARN of a web ACL of the scope CLOUDFRONT',
+            'must be the ARN of a WAF web ACL of the scope CLOUDFRONT',
           ),
         ),
       ),
-      /** requests that an environment serves at once, at most */
+      /** most concurrent requests in one environment */
       concurrency: v.optional(v.pipe(wholeNumber, v.maxValue(128)), 64),
-      /** environments, at most; default: what the account's quota of vCPUs has room for */
+      /** most environments; default: as many as the account's vCPU quota allows */
       environments: v.optional(v.pipe(wholeNumber, v.minValue(2))),
-      /** logins a second of everybody together, as `throttle` for the API */
+      /** logins per second over all clients, as `throttle` is for the API */
       rateLimit: v.optional(
         v.pipe(
           v.number(),
           v.check(
             rate => WEB_RATES.includes(rate),
-            'must be one of 100 to 1000 by hundreds, or of 2000 to 10000 by thousands',
+            'must be a multiple of 100 up to 1000, or a multiple of 1000 up to 10000',
           ),
         ),
         500,
@@ -55,7 +58,7 @@ export const webFields = {
   ),
 }
 
-/** What else faults may be about. */
+/** Other settings that the rules below read. */
 interface Others {
   webLogins?: object | undefined
   front: { kind: string }
@@ -66,7 +69,10 @@ interface Others {
   loginProvisionedConcurrency?: number | undefined
 }
 
-/** Why logins cannot run in a Web Function with these settings; undefined: they can, or shall not. */
+/**
+ * Returns why logins cannot run in a Web Function with these settings. Undefined: they can, or `webLogins` is not
+ * set.
+ */
 export function findWebFault({
   webLogins,
   front,
@@ -78,12 +84,13 @@ export function findWebFault({
 }: Others): string | undefined {
   if (!webLogins) return undefined
   if (front.kind !== 'httpApi')
-    return 'needs the public HTTP API as its front: its distribution reaches no other'
+    return 'needs the public HTTP API as front, because its distribution can reach no other'
   if (!apiAddress || !proxy)
-    return 'needs apiAddress, the address of its distribution, and proxy: both origins take requests from there only'
+    return 'needs apiAddress (the distribution’s address) and proxy, because both origins accept requests from the distribution only'
   if (closeDefaultEndpoint)
-    return 'needs the address that API Gateway gives, which closeDefaultEndpoint closes'
-  if (domain) return 'has the name of its distribution: domain, a name of the API, would lead around it'
-  if (provisioned) return 'leaves environments of loginProvisionedConcurrency without logins'
+    return 'cannot be used with closeDefaultEndpoint, because the distribution calls API Gateway’s default endpoint'
+  if (domain) return 'cannot be used with domain, because requests to that name would bypass the distribution'
+  if (provisioned)
+    return 'cannot be used with loginProvisionedConcurrency, because the login function gets no requests then'
   return undefined
 }

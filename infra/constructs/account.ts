@@ -4,7 +4,7 @@ import { type IKey, Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
 
-/** What the settings want of everything in a stack: its tags, and the boundary of its roles. */
+/** Applies the account's tags and permissions boundary to everything in a stack. */
 export function applyAccountSettings(stack: Stack, { tags, permissionsBoundaryArn }: Settings): void {
   for (const [name, value] of Object.entries(tags ?? {})) Tags.of(stack).add(name, value)
   if (permissionsBoundaryArn === undefined) return
@@ -14,7 +14,7 @@ export function applyAccountSettings(stack: Stack, { tags, permissionsBoundaryAr
 
 type CustomerKey = keyof NonNullable<Settings['customerKeys']>
 
-/** A customer's key, once in each stack; undefined: the settings name none. */
+/** Imports a customer's KMS key once per stack. Returns undefined if the settings name none. */
 export function importCustomerKey(
   scope: Construct,
   { customerKeys }: Settings,
@@ -27,7 +27,7 @@ export function importCustomerKey(
   return (stack.node.tryFindChild(id) as IKey | undefined) ?? Key.fromKeyArn(stack, id, arn)
 }
 
-/** What of a customer's key a role needs who reaches what a service has encrypted with it: through that service alone. */
+/** Returns a statement that allows actions on a customer's key only when the named AWS service makes the call. */
 export const allowThroughService = (
   scope: Construct,
   service: string,
@@ -42,7 +42,7 @@ export const allowThroughService = (
   })
 }
 
-/** How a log group is encrypted: as CloudWatch does it, or by the customer's key. */
+/** Returns the encryption properties of a log group: the customer's key, or none for CloudWatch's default. */
 export function logGroupEncryption(scope: Construct, settings: Settings): { encryptionKey?: IKey } {
   const encryptionKey = importCustomerKey(scope, settings, 'logs')
   return encryptionKey ? { encryptionKey } : {}

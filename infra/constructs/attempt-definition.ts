@@ -9,9 +9,10 @@ const TOLD = 'what has happened?'
 const OVER = { completed: 'completed', cancelled: 'cancelled', lapsed: 'nobody gave a share for an hour' }
 
 /**
- * The workflow that watches an attempt to make a DR operation token: it ends when the attempt does, and its history
- * says how. An execution that was started by hand waits for the request that begins one. The item in the table decides:
- * it is read when the time here is up, or when a message may have been lost.
+ * Defines the workflow that shows one attempt to generate a DR operation token. The execution ends when the attempt
+ * ends, and its history shows the outcome. An execution that an operator starts first waits for the request that
+ * begins an attempt. The item in the table is authoritative: the worker reads it when the timeout here expires or
+ * when a callback may have been lost.
  */
 export const defineAttemptWorkflow = (arns: WorkflowArns) => ({
   Comment: 'watches an attempt to make a DR operation token from recovery shares',

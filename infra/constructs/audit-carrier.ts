@@ -13,13 +13,16 @@ import { type FunctionContext, GroupFunction } from './group-function.ts'
 const NAME = 'on-audit-entries'
 
 interface AuditCarrierProps extends FunctionContext {
-  /** log group that audited functions print to; the carrier's own is another one */
+  /**
+   * log group that audited functions print to. The carrier prints to another one, because it would carry its own
+   * lines otherwise.
+   */
   source: LogGroup
 }
 
 /**
- * Carries audit entries from the log group of functions to the one of the audit log. What could not be delivered
- * after Lambda's own repetitions waits two weeks in a queue, and an alarm tells of it.
+ * Copies audit entries from the functions' log group to the audit log group. Entries that Lambda could not deliver
+ * after its own retries stay in a queue for two weeks and raise an alarm.
  */
 export class AuditCarrier extends Construct {
   readonly subscription: CfnSubscriptionFilter
@@ -27,7 +30,8 @@ export class AuditCarrier extends Construct {
 
   constructor(scope: Construct, id: string, { source, ...surroundings }: AuditCarrierProps) {
     super(scope, id)
-    // beside this construct, not in it: the embedded host finds a function's folder by the first id of its path
+    // The function is a child of the scope and not of this construct, because the embedded host derives a function's
+    // folder from the first id of its path.
     const { lambda, called } = new GroupFunction(scope, NAME, {
       ...surroundings,
       name: NAME,
@@ -57,7 +61,10 @@ export class AuditCarrier extends Construct {
     return queue
   }
 
-  /** Events that are audit entries have an object with the member `audit` for their message; no others have. */
+  /**
+   * Subscribes the carrier to log events whose message is an object with the member `audit`. Only audit entries have
+   * it.
+   */
   private subscribe(lambda: IFunction, source: LogGroup): CfnSubscriptionFilter {
     const permission = new CfnPermission(this, 'Permission', {
       action: 'lambda:InvokeFunction',

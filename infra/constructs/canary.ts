@@ -6,10 +6,10 @@ import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
 import { type AlarmName, nameOfAlarm } from '../watching/alarms.ts'
 
-/** The alias that everybody calls where functions have canaries. */
+/** Name of the alias that callers invoke when functions have canaries. */
 export const LIVE = 'live'
 
-/** Alarms by which a deployment is given up: what callers and operators see when functions do not work. */
+/** Alarms that roll a deployment back: they show failing functions to callers and operators. */
 const ALARMS: readonly AlarmName[] = ['FunctionFailed', 'ServerErrors', 'WorkflowFailed']
 
 const COMPUTE = 'Lambda'
@@ -20,8 +20,8 @@ interface CanaryProps {
 }
 
 /**
- * Deploys the functions of a stack step by step. CloudFormation has CodeDeploy move an alias from one version to the next,
- * and goes back with the whole stack where CodeDeploy gave up.
+ * Deploys the functions of a stack step by step. CodeDeploy moves an alias from one version to the next. When
+ * CodeDeploy rolls back, CloudFormation rolls back the whole stack.
  */
 export class Canary extends Construct {
   private readonly application: CfnApplication
@@ -44,14 +44,17 @@ export class Canary extends Construct {
     this.role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }))
   }
 
-  /** The one of a stack. */
+  /** Returns the canary of a stack, and creates it at the first call. */
   static of(scope: Construct, settings: Settings, canary: CanaryProps['canary']): Canary {
     const stack = Stack.of(scope)
     const made = stack.node.tryFindChild('Canary') as Canary | undefined
     return made ?? new Canary(stack, 'Canary', { settings, canary })
   }
 
-  /** Has an alias move step by step. Alarms stand here by their names: what they count names the alias. */
+  /**
+   * Makes CodeDeploy shift an alias step by step. Alarms are referenced by name, because their metrics reference the
+   * alias.
+   */
   move(name: string, lambda: LambdaFunction, alias: Alias): void {
     this.role.addToPolicy(
       new PolicyStatement({
@@ -74,7 +77,8 @@ export class Canary extends Construct {
       },
     })
     const { defaultChild } = alias.node
-    if (!(defaultChild instanceof CfnAlias)) throw new Error(`the alias of ${name} is not one of Lambda`)
+    if (!(defaultChild instanceof CfnAlias))
+      throw new Error(`the alias of ${name} must be a CfnAlias of Lambda`)
     defaultChild.cfnOptions.updatePolicy = {
       codeDeployLambdaAliasUpdate: {
         applicationName: this.application.ref,

@@ -2,15 +2,15 @@ import { drillSteps } from '../../shared/replication/drill/steps.ts'
 import { DRILL_WORKFLOW } from '../../shared/workers/workflows.ts'
 import { ERROR_INPUT, ERROR_OUTPUT, RETRY, type WorkflowArns } from './workflow-definition.ts'
 
-/** Errors after which a step is not tried again, and the seconds after which a drill is over in any case. */
+/** Error that is not retried, and the timeout of a whole drill in seconds. */
 const STOPPED = 'DrillStopped'
 const LONGEST_DRILL_SECONDS = 7200
 const STEP_PAUSE_SECONDS = 2
 
 /**
- * The workflow of a drill: a planned switch and the way back, one step after the other. A step that fails for good is
- * followed by `stopped`, which tells why. Nothing but names and the drill's id goes through the machine, which is its
- * execution's name where it was started by hand.
+ * Defines the workflow of a drill: a planned switch and the switch back, step by step. After a step fails
+ * permanently, the step `stopped` reports why. The machine only passes names and the drill's id, which is the
+ * execution's name.
  */
 export function defineDrillWorkflow(arns: WorkflowArns) {
   const names = [...drillSteps.map(({ name }) => name), 'report']

@@ -9,17 +9,17 @@ import {
 } from '../../shared/storage/partition-patterns.ts'
 import type { Storage } from './storage.ts'
 
-/** What grants are made for. */
+/** ARNs that the grants refer to. */
 export interface GrantScope {
   store: Storage
   assumableRoleArns: readonly string[]
-  /** ARN of the Lambda that runs background jobs */
+  /** ARN of the Lambda function that runs background jobs */
   workerArn: string
-  /** ARN of the Lambda that fetches what the primary has */
+  /** ARN of the Lambda function that pulls from the primary */
   pullArn: string
-  /** ARNs of the state machines that the function starts, and whose executions it has go on */
+  /** ARNs of the state machines that the function starts and resumes */
   workflows: readonly string[]
-  /** ARN of the log group of the audit log */
+  /** ARN of the audit log's log group */
   auditArn: string
   /** ARN of the default event bus */
   busArn: string
@@ -28,7 +28,10 @@ export interface GrantScope {
 const allow = (actions: string[], resources: string[], conditions: object = {}): PolicyStatement =>
   new PolicyStatement({ actions, resources, conditions: { ...conditions } })
 
-/** A condition on a multi-valued key of the request. ForAllValues alone would hold for a request without the key. */
+/**
+ * Returns a condition on a multi-valued request key. The `Null` test is needed, because ForAllValues also holds when
+ * the key is absent.
+ */
 const onlyValues = (test: string, values: Readonly<Record<string, readonly string[]>>): object => ({
   [`ForAllValues:${test}`]: values,
   Null: Object.fromEntries(Object.keys(values).map(name => [name, 'false'])),
@@ -41,16 +44,16 @@ const outside = (patterns: readonly string[]) => onlyValues('StringNotLike', { [
 type Act = 'stores' | 'deletes'
 type Table = Parameters<typeof guardedPartitions>[0]
 
-/** Whose guard lets a use store, or delete. */
+/** Returns a predicate: the guard lets a use store, or delete. */
 const opens = (use: Use, act: Act) => (guard: keyof typeof guards) => {
   const uses: readonly Use[] = guards[guard][act]
   return uses.includes(use)
 }
 
-/** The guarded partitions of a table in which a use may store, or delete. */
+/** Returns the guarded partitions of a table in which a use may store, or delete. */
 const openTo = (use: Use, act: Act, table: Table): string[] => guardedPartitions(table, opens(use, act))
 
-/** Those in which `write` may not. */
+/** Returns the guarded partitions in which `write` may not store, or delete. */
 const closedTo = (act: Act, table: Table): string[] => {
   const isOpen = opens('write', act)
   return guardedPartitions(table, guard => !isOpen(guard))
@@ -58,20 +61,20 @@ const closedTo = (act: Act, table: Table): string[] => {
 
 const tokens = openTo('mint', 'stores', 'data')
 
-/** The attributes that taking a use of a token may name; all of them stand beside the token's data. */
+/** Attributes that decrementing a token's remaining uses may touch. The token's data is in other attributes. */
 const counted = ['pk', 'sk', 'rev', 'uses', 'pos', 'leaf', 'bucket', 'ttl']
 
-/** Whoever writes at all writes to the journal as well, while one is kept. */
+/** Allows writes to the journal. Every use that writes needs it while a journal is kept. */
 const journal = (store: Storage): PolicyStatement =>
   allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
 
-/** Storing and deleting in the table `cluster`, each where the guards say. */
+/** Allows stores and deletes in the cluster table where the guards permit them. */
 const owned = (use: Use, store: Storage): PolicyStatement[] => [
   allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo(use, 'stores', 'cluster'))),
   allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
 ]
 
-/** Keeping an attempt: reading and storing what the guards open to a use in the table `ceremony`, and nothing beside it. */
+/** Allows a use to read and store its partitions of the ceremony table. */
 const slotOf = (use: Use, { ceremony }: Storage): PolicyStatement[] => [
   allow(
     ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
@@ -82,7 +85,7 @@ const slotOf = (use: Use, { ceremony }: Storage): PolicyStatement[] => [
 
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
-/** What each declared use comes to. DescribeInstances and the IAM look-ups know no narrower resource. */
+/** Statements of each declared use. DescribeInstances and the IAM read actions support no narrower resource. */
 const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
   read: ({ store }) => [
     allow(['dynamodb:BatchGetItem', 'dynamodb:Query'], [store.data.tableArn, store.cluster.tableArn]),
@@ -126,10 +129,10 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     allow(['iam:GetInstanceProfile', 'iam:GetRole', 'iam:GetUser'], ['*']),
     assume(assumableRoleArns),
   ],
-  // signed by the caller, or by the configured key: nothing of ours is needed
+  // the caller or the configured key signs these calls, so the function's role needs no permission
   'caller-identity': () => [],
   'access-keys': () => [],
-  // what another cluster is asked is signed by this one's own key
+  // this cluster's own key signs calls to other clusters
   peers: () => [],
   pull: ({ pullArn }) => [allow(['lambda:InvokeFunction'], [pullArn])],
   events: ({ busArn }) => [
@@ -174,13 +177,13 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
     ...owned('apply', store),
     allow(['dynamodb:BatchWriteItem'], [store.cluster.tableArn], within(entryPartitions)),
   ],
-  // a file beside the code
+  // read from files in the bundle
   authorities: () => [],
   licence: () => [],
   'audit-log': ({ auditArn }) => [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [auditArn])],
 }
 
-/** All statements for a set of uses, each once. */
+/** Returns all statements of a set of uses, without duplicates. */
 export function buildStatements(uses: readonly Use[], scope: GrantScope): PolicyStatement[] {
   const all = uses.flatMap(use => granted[use](scope))
   return [...new Map(all.map(statement => [JSON.stringify(statement.toStatementJson()), statement])).values()]

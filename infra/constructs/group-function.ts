@@ -36,7 +36,7 @@ import { Canary, LIVE } from './canary.ts'
 import { buildStatements } from './grants.ts'
 import type { Storage } from './storage.ts'
 
-/** What all Lambdas of a cluster share. */
+/** What all Lambda functions of a cluster share. */
 export interface FunctionContext {
   settings: Settings
   store: Storage
@@ -46,7 +46,7 @@ export interface FunctionContext {
   bundles: string
 }
 
-/** A function among what all share. */
+/** A named function with the shared context. */
 export interface FunctionProps extends FunctionContext {
   /** folder in functions/ */
   name: string
@@ -54,28 +54,33 @@ export interface FunctionProps extends FunctionContext {
 
 export interface GroupFunctionProps extends FunctionProps {
   timeout: Duration
-  /** log group that it shares with others; absent: one of its own */
+  /** shared log group; absent: the function gets its own */
   logs?: LogGroup
   recursiveLoop?: RecursiveLoop
 }
 
-/** Lambdas whose names are fixed, so that others can name them without depending on them. */
+/**
+ * Lambda functions with fixed names, so that other functions can reference them without a CloudFormation dependency.
+ */
 const FIXED = { 'on-job': 'job', 'on-pull': 'pull' } as const
 
 const nameOf = ({ stage }: Settings, folder: keyof typeof FIXED): string =>
   `cloud-auth-${stage}-${FIXED[folder]}`
 
-/** The same, as others call it. */
+/** Returns the name by which other functions invoke it: with the alias if canaries are on. */
 const calledName = (settings: Settings, folder: keyof typeof FIXED): string =>
   settings.canary ? `${nameOf(settings, folder)}:${LIVE}` : nameOf(settings, folder)
 
 const isFixed = (folder: string): folder is keyof typeof FIXED => folder in FIXED
 
-/** Name of a workflow's state machine: fixed, so that functions can name it without depending on it. */
+/**
+ * Returns the name of a workflow's state machine. It is fixed, so that functions can reference it without a
+ * CloudFormation dependency.
+ */
 export const workflowName = ({ stage }: Settings, workflow: string): string =>
   `cloud-auth-${stage}-${workflow}`
 
-/** ARN of a workflow's state machine; of the empty name: what all of them begin with. */
+/** Returns the ARN of a workflow's state machine. With an empty name: the common prefix of all. */
 const workflowArn = (scope: Construct, settings: Settings, workflow: string): string =>
   Stack.of(scope).formatArn({
     service: 'states',
@@ -89,13 +94,15 @@ const workflowsOf = (name: string): readonly string[] => {
   return own === undefined ? Object.keys(workflows) : [own]
 }
 
-/** What becomes of a log group when its stack goes: one of a creation that has failed does not stay. */
+/**
+ * Returns the removal policy of a log group. Even when retained, a log group of a failed stack creation is deleted.
+ */
 export const logRemovalPolicy = ({
   deletionProtection,
 }: Pick<Settings, 'deletionProtection'>): RemovalPolicy =>
   deletionProtection ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
 
-/** A log group of functions. */
+/** Creates a log group for functions. */
 export const createFunctionLogs = (
   scope: Construct,
   { settings }: Pick<FunctionContext, 'settings'>,
@@ -106,10 +113,13 @@ export const createFunctionLogs = (
     removalPolicy: logRemovalPolicy(settings),
   })
 
-/** Bytes of all variables of a Lambda, and what a name that CloudFormation makes may come to. */
+/** Bytes that Lambda allows for all variables, and the size assumed for a value that CloudFormation fills in. */
 const ENVIRONMENT = { largest: 4096, unknown: 256 }
 
-/** @throws Error when Lambda would refuse these variables, at the end of a long deployment */
+/**
+ * Checks the size of the variables.
+ * @throws Error if Lambda would reject them, which would otherwise happen at the end of a long deployment
+ */
 function checked(name: string, variables: Readonly<Record<string, string>>): Record<string, string> {
   const sizes = Object.entries(variables).map(([variable, value]) => ({
     variable,
@@ -121,32 +131,34 @@ function checked(name: string, variables: Readonly<Record<string, string>>): Rec
   if (bytes <= ENVIRONMENT.largest) return variables
   const [longest] = sizes.sort((a, b) => b.bytes - a.bytes)
   throw new Error(
-    `the settings are not usable:\n  the environment of ${name} comes to ${bytes} bytes, and Lambda takes ${ENVIRONMENT.largest}; the longest variable is ${longest?.variable}`,
+    `the settings are not usable:\n  the environment of ${name} has ${bytes} bytes, and Lambda allows ${ENVIRONMENT.largest}; the longest variable is ${longest?.variable}`,
   )
 }
 
-/** Environments kept free for a function, by the settings; undefined: it shares those that nobody has reserved. */
+/** Returns the reserved concurrency of a function. Undefined: it uses the account's unreserved pool. */
 const reservedFor = (name: string, { loginConcurrency, drConcurrency }: Settings): number | undefined =>
   name === 'login'
     ? loginConcurrency
     : (drConcurrency as Record<string, number | undefined> | undefined)?.[name]
 
-/** Whether the gateway calls a function: workers answer nobody from outside. */
+/** Reports whether the API calls a function. Workers are not called from outside. */
 const isCalled = (name: string): boolean => !Object.hasOwn(workers, name)
 
-/** Whether callers reach a function around the proxy that stands before the clients' front. */
+/** Reports whether callers reach a function past the proxy in front of the clients' API. */
 const hasOwnDomain = (name: string, settings: Settings): boolean => {
   const domain = functionTable[name]?.domain
   return domain !== undefined && settings[domain] !== undefined
 }
 
-/** What a worker does not need more of, MB, unless the settings say otherwise. */
+/**
+ * Returns a worker's memory in MB, unless the settings override it. Undefined: the worker has no value of its own.
+ */
 const workerMemory = (name: string): number | undefined => (workers as Record<string, Worker>)[name]?.memory
 
 const ships = (name: string, { caBundles }: Settings): boolean =>
   caBundles !== undefined && usesOfFunction(name).includes('authorities')
 
-/** The bundle of a function, with certificates of authorities for those that read them. */
+/** Returns the bundle of a function, with CA certificates for functions that read them. */
 function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
   const bundle = `${bundles}/${name}`
   if (!ships(name, settings)) return Code.fromAsset(bundle)
@@ -155,7 +167,7 @@ function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
     shipAuthorities(settings.caBundles ?? '', `${output}/${AUTHORITIES_FILE}`)
     return true
   }
-  // made here: the image is never asked for
+  // the CDK calls tryBundle and never uses the image
   const image = DockerImage.fromRegistry('none')
   return Code.fromAsset(bundle, {
     assetHashType: AssetHashType.OUTPUT,
@@ -163,10 +175,10 @@ function codeOf({ name, settings, bundles }: GroupFunctionProps): Code {
   })
 }
 
-/** A Lambda with its log group, and a role that may do what its uses need and nothing else. */
+/** A Lambda function with its log group, and a role limited to its declared uses. */
 export class GroupFunction extends Construct {
   readonly lambda: LambdaFunction
-  /** what callers call: the function, or its alias where environments are started beforehand, or versions have canaries */
+  /** what callers invoke: the function, or its alias if it has provisioned concurrency or a canary */
   readonly called: IFunction
   readonly logs: LogGroup
 
@@ -187,21 +199,22 @@ export class GroupFunction extends Construct {
         timeout: props.timeout,
         role: createFunctionRole(this, props, [this.logs]),
         logGroup: this.logs,
-        // an object given to the console is one event, as JSON: entries of the audit log leave by it
+        // with JSON logging, console.log of an object becomes one log event; audit entries leave the function this
+        // way
         loggingFormat: LoggingFormat.JSON,
         applicationLogLevelV2: ApplicationLogLevel.INFO,
         environment: buildFunctionVariables(this, props),
         functionName: isFixed(name) ? nameOf(settings, name) : undefined,
         reservedConcurrentExecutions: reservedFor(name, settings),
         recursiveLoop: props.recursiveLoop,
-        // Lambda's own: nothing of it is in the code
+        // Lambda's own tracing; the code adds no segments
         tracing: settings.tracing ? Tracing.ACTIVE : undefined,
       }),
     )
     this.called = this.aliased(name, settings) ?? this.lambda
   }
 
-  /** The alias that is called in the place of the function, where the settings want one. */
+  /** Creates the alias that callers invoke instead of the function, if the settings need one. */
   private aliased(name: string, settings: Settings): IFunction | undefined {
     const { canary, loginProvisionedConcurrency } = settings
     const provisioned = name === 'login' ? loginProvisionedConcurrency : undefined
@@ -215,11 +228,11 @@ export class GroupFunction extends Construct {
   }
 }
 
-/** What DynamoDB does with a customer's key in the name of who reaches a table. */
+/** KMS actions that DynamoDB performs with a customer's key on behalf of a function that reads or writes a table. */
 const OF_TABLES = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*']
 
 /**
- * The role of a function, which may do what its uses need and nothing else.
+ * Creates the role of a function, limited to its declared uses.
  * @param logs log groups that it writes to
  */
 export function createFunctionRole(
@@ -257,8 +270,8 @@ export function createFunctionRole(
 }
 
 /**
- * The variables of a function. The API names the functions, so none of them can be told its address: without the setting,
- * requests say it.
+ * Builds the environment variables of a function. The API references the functions, so no variable can hold the API's
+ * generated address: without `apiAddress`, handlers take it from the request.
  */
 export function buildFunctionVariables(
   scope: Construct,

@@ -6,25 +6,25 @@ import type { DataStack } from '../stacks/data.ts'
 interface TableNames {
   tableArn: string
   tableName: string
-  /** of the stream; undefined: it has none */
+  /** ARN of the stream; undefined: the table has none */
   tableStreamArn?: string | undefined
-  /** of the stream's table: a text that changes with its definition */
+  /** hash that changes with the definition of the stream's table */
   streamDefinition?: string
 }
 
-/** Tables and key that functions work with. */
+/** The tables and the key that functions use. */
 export interface Storage {
-  /** everything that a DR secondary must have */
+  /** data that a DR secondary replicates */
   data: TableNames
-  /** what belongs to this cluster alone */
+  /** data of this cluster only */
   cluster: TableNames
-  /** secrets of a ceremony while it lasts */
+  /** secrets of a running ceremony */
   ceremony: TableNames
   /** wraps the keyring */
   key: { keyArn: string }
 }
 
-/** The data stack's own tables and key, but for those that the settings name instead. */
+/** Returns the data stack's tables and key, or the restored ones that the settings name. */
 export function resolveStorage(scope: Construct, { restored }: Settings, own: DataStack): Storage {
   if (!restored)
     return {
@@ -45,7 +45,7 @@ export function resolveStorage(scope: Construct, { restored }: Settings, own: Da
   return {
     data: table(restored.dataTable),
     cluster: { ...table(restored.clusterTable), tableStreamArn: restored.clusterStreamArn },
-    // nothing in it is worth restoring
+    // a ceremony table is not worth restoring
     ceremony: own.ceremony,
     key: restored.keyArn === undefined ? own.key : { keyArn: restored.keyArn },
   }

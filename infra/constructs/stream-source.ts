@@ -9,23 +9,23 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 
-/** Changes of a table that a function is told of at once, at most. */
+/** Most stream records in one invocation. */
 const STREAM_BATCH = 100
 
 interface StreamSourceProps {
   lambda: IFunction
   /** ARN of the table's stream */
   stream: string
-  /** which definition of the table the stream belongs to: another one makes CloudFormation read the ARN again */
+  /** hash of the table's definition; a changed hash makes CloudFormation read the stream's ARN again */
   definition: string
-  /** prefix of the partition keys of the items whose insertion the function is told */
+  /** prefix of partition keys: only insertions into these partitions invoke the function */
   partitions: string
 }
 
 /**
- * Tells a function of items that were inserted into a table. A batch that it cannot take is halved until only the
- * faulty records are left, which are told no further: whoever is woken so looks for everything once a minute as well. The
- * alarm for functions that fail tells the operators.
+ * Invokes a function for items inserted into a table. Lambda halves a failing batch until only the faulty records are
+ * left, and then drops them. That is safe because each of these functions also scans for all its work once a minute.
+ * The alarm on failed functions notifies the operators.
  */
 export class StreamSource extends Construct {
   constructor(
@@ -55,7 +55,8 @@ export class StreamSource extends Construct {
         }),
       ],
     })
-    // CloudFormation reads another stack's output only when it updates this stack, and updates none whose template is as before
+    // CloudFormation reads another stack's output only when it updates this stack, and skips stacks whose template
+    // did not change. The tag changes the template.
     Tags.of(mapping).add('cloud-auth:stream-of', of)
   }
 }

@@ -33,28 +33,28 @@ import {
 } from './group-function.ts'
 import { webPaths } from './web-paths.ts'
 
-/** The group whose endpoints the Web Function serves, by its folder in functions/. */
+/** Folder in functions/ of the group that the Web Function serves. */
 const NAME = 'login'
 
-/** Seconds by which Lambda gives a request more time than the program does, which then answers it. */
+/** Seconds that Lambda's timeout exceeds the program's own, so that the program can still answer. */
 const GRACE = 5
 
-/** What CloudFront would give to others for ten seconds, whatever the answer says of caching. */
+/** Status codes that CloudFront would cache for ten seconds, whatever Cache-Control says. */
 const CACHED_ERRORS = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]
 
 interface WebLoginsProps extends FunctionContext {
   web: NonNullable<Settings['webLogins']>
-  /** stack of the tables, where the settings name no others */
+  /** stack that owns the tables, unless the settings name restored ones */
   owner: Stack
-  /** log group of the functions of the API */
+  /** log group of the API's functions */
   logs: LogGroup
   /** host of the API */
   apiHost: string
 }
 
 /**
- * Logins in a Web Function, where requests that wait at the same time share an environment, and the one address of all
- * clients: a distribution in front of it and of the API.
+ * Runs logins in a Web Function, where concurrent requests share an environment. A CloudFront distribution in front
+ * of it and of the API is the one address of all clients.
  * @see docs/do/web-logins.md
  */
 export class WebLogins extends Construct {
@@ -69,7 +69,7 @@ export class WebLogins extends Construct {
   private webFunction(props: WebLoginsProps): WebFunction {
     const { settings, web, logs, bundles } = props
     const ofLogins = { ...props, name: NAME }
-    // Lambda writes there first, and would make it without a retention
+    // Lambda writes to this group first, and would create it without a retention period
     const local = new LogGroup(this, 'LocalLogs', {
       logGroupName: `${logs.logGroupName}.local`,
       ...logGroupEncryption(this, settings),
@@ -77,7 +77,7 @@ export class WebLogins extends Construct {
       removalPolicy: logRemovalPolicy(settings),
     })
     const made = new WebFunction(this, 'Function', {
-      // one name serves all regions of an account
+      // the name must be unique over all regions of an account
       webFunctionName: `cloud-auth-${settings.stage}-${NAME}-${Aws.REGION}`,
       code: WebFunctionCode.fromAssetToManagedBucket(`${bundles}/${NAME}`),
       runtime: WebFunctionRuntime.NODEJS_24_X,
@@ -88,7 +88,7 @@ export class WebLogins extends Construct {
       applicationLogLevel: ApplicationLogLevel.INFO,
       timeout: Duration.seconds(bounds.LOGIN_SECONDS + GRACE),
       maxConcurrencyPerEnvironment: web.concurrency,
-      // whoever comes without the proxy's secret is refused by the program
+      // the program itself rejects requests without the proxy's secret
       defaultEndpointAuth: WebFunctionAuthType.APPLICATION_MANAGED,
       defaultEndpoint: defined({ maxEnvironments: web.environments, rateLimit: web.rateLimit }),
     })
@@ -116,8 +116,8 @@ export class WebLogins extends Construct {
 }
 
 /**
- * The names of tables as imports. The CDK's copy of the code has all variables in it too, and of what another stack has made
- * it would have a reference that leads nowhere.
+ * Returns the table names as imports. The CDK also copies all variables into the code asset, where a plain reference
+ * to another stack's resource would not resolve.
  */
 function tableNames({ store: { cluster, data }, owner }: WebLoginsProps): Record<string, string> {
   const imported = (name: string) => (Token.isUnresolved(name) ? owner.exportValue(name) : name)
@@ -128,11 +128,11 @@ const originAt = (host: string, secretArn: string): IOrigin =>
   new HttpOrigin(host, {
     protocolPolicy: OriginProtocolPolicy.HTTPS_ONLY,
     readTimeout: Duration.seconds(30),
-    // CloudFormation puts it in; the template has its name only
+    // CloudFormation resolves the secret at deployment; the template has only its name
     customHeaders: { 'X-Origin-Secret': SecretValue.secretsManager(secretArn).unsafeUnwrap() },
   })
 
-/** Passes on everything but the name by which it was called, and keeps nothing. */
+/** Returns a behaviour that forwards everything except the Host header, and caches nothing. */
 const behaviour = (origin: IOrigin): BehaviorOptions => ({
   origin,
   allowedMethods: AllowedMethods.ALLOW_ALL,

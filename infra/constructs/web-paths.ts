@@ -1,6 +1,6 @@
 /**
- * Paths in the order in which CloudFront compares them, and whether they lead to the Web Function; all others lead to the
- * API. Its stars take slashes too: a role named `login` has the first form.
+ * Path patterns in CloudFront's order of matching, and whether each leads to the Web Function. All other paths lead
+ * to the API. A star in CloudFront also matches slashes, so the first pattern catches a role named `login`.
  */
 export const webPaths: readonly [pattern: string, toWeb: boolean][] = [
   ['/v1/auth/*/*/login', false],

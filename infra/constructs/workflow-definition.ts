@@ -6,29 +6,28 @@ export const RETRY = [
   { ErrorEquals: ['States.ALL'], IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2, JitterStrategy: 'FULL' },
 ]
 
-/** What is known of an error: its name, and what Lambda says of it, with its message. There may be nothing but a name. */
+/** Fields of an error that the next state receives: its name, and Lambda's message if there is one. */
 export const ERROR_OUTPUT = {
   error: '{% $states.errorOutput.Error %}',
   cause: "{% $exists($states.errorOutput.Cause) ? $states.errorOutput.Cause : '' %}",
 }
-/** The same, for the step that is told of it. */
+/** The same fields as input of the step that reports the error. */
 export const ERROR_INPUT = { error: '{% $states.input.error %}', cause: '{% $states.input.cause %}' }
 
-/** The state that tells an execution begun by a request from one begun by hand. */
+/** The first state: it distinguishes executions started by a request from those an operator started. */
 export const ENTRY_STATE = 'operation given?'
 
 export interface WorkflowArns {
-  /** of what invokes a function */
+  /** ARN of the Step Functions action that invokes a function */
   invoke: string
-  /** of the function that does the steps */
+  /** ARN of the function that runs the steps */
   worker: string
 }
 
 /**
- * The definition of a workflow. A step that fails for good is followed by the step `failed`, which is told where and
- * with what error. An execution that was started without an operation, from the console say, waits for the request that
- * authorises it, and goes on with the operation that this one begins. Nothing but names and the operation's id goes
- * through the machine, no secrets.
+ * Defines a workflow. After a step fails permanently, the step `failed` gets its name and error. An execution without
+ * an operation, for example one started in the AWS console, waits for the request that authorises it, and then runs
+ * that request's operation. The machine passes only names and the operation's id, never secrets.
  */
 export function defineWorkflow(name: string, { summary, authority, steps }: Workflow, arns: WorkflowArns) {
   const names = steps.map(step => (typeof step === 'string' ? step : `wait ${step.seconds} s`))
@@ -83,8 +82,8 @@ export function defineWorkflow(name: string, { summary, authority, steps }: Work
 }
 
 /**
- * An execution that was given an operation does its first step at once; one without waits for a request that brings
- * one.
+ * Defines the entry states. An execution with an operation starts its first step at once. One without waits for a
+ * request that brings an operation.
  */
 export function defineEntryStates(
   name: string,

@@ -11,11 +11,11 @@ interface WorkflowMachineProps {
   name: string
   definition: (arns: WorkflowArns) => object
   settings: Settings
-  /** does the steps */
+  /** runs the steps */
   worker: IFunction
 }
 
-/** A workflow as a state machine of Step Functions. */
+/** A workflow as a Step Functions state machine. */
 export class WorkflowMachine extends Construct {
   readonly machine: CfnStateMachine
 

@@ -22,7 +22,10 @@ import { Dashboard } from '../watching/dashboard.ts'
 import { SavedQueries } from '../watching/saved-queries.ts'
 import type { DataStack } from './data.ts'
 
-/** A login has calls to the provider inside; everything else may take longer, but less than the gateway waits. */
+/**
+ * Timeout per kind of function. A login calls the provider meanwhile. All others must answer before API Gateway gives
+ * up.
+ */
 const TIMEOUT = {
   login: Duration.seconds(bounds.LOGIN_SECONDS),
   others: Duration.seconds(bounds.REQUEST_SECONDS),
@@ -35,11 +38,11 @@ interface ApiProps extends StackProps {
   bundles: string
 }
 
-/** One Lambda for each group of endpoints, and what stands before them. */
+/** The API stack: one Lambda function for each group of endpoints, and the API in front of them. */
 export class ApiStack extends Stack {
   readonly functionContext: FunctionContext
   readonly functions: GroupFunction[]
-  /** of all functions that leave audit entries, those of the workers too: what is carried is carried from here */
+  /** log group of all functions that print audit entries, workers included. The audit carrier reads it. */
   readonly logs: LogGroup
 
   constructor(scope: Construct, id: string, { settings, store, bundles, ...props }: ApiProps) {
@@ -58,7 +61,7 @@ export class ApiStack extends Stack {
       this.group('fallback'),
     ]
     const fronts = createFronts(this, settings, this.served(), this.logs)
-    // nobody reaches the API before its audit entries are carried
+    // clients reach the API only after the subscription exists that carries its audit entries
     for (const door of fronts.entrances) door.addResourceDependency(carrier.subscription)
     new CfnOutput(this, 'Address', { value: `${fronts.address}/v1`, description: 'base URL of the API' })
     if (settings.webLogins) this.webLogins(settings.webLogins, fronts, store)
@@ -72,7 +75,7 @@ export class ApiStack extends Stack {
     if (settings.parameterPrefix !== undefined) this.parameters(settings.parameterPrefix)
   }
 
-  /** Every output as a parameter of SSM, for whoever does not read stacks. */
+  /** Writes every output to an SSM parameter, for deployments that do not read stack outputs. */
   private parameters(prefix: string): void {
     for (const output of this.node.children)
       if (output instanceof CfnOutput)
@@ -88,7 +91,8 @@ export class ApiStack extends Stack {
     { endpoint }: Pick<Fronts, 'endpoint'>,
     owner: Stack,
   ): void {
-    if (endpoint === undefined) throw new Error('a distribution leads to the public HTTP API alone')
+    if (endpoint === undefined)
+      throw new Error('webLogins needs the public HTTP API: its distribution has no other origin')
     const { distribution } = new WebLogins(this, 'WebLogins', {
       ...this.functionContext,
       web,
@@ -98,15 +102,15 @@ export class ApiStack extends Stack {
     })
     new CfnOutput(this, 'Distribution', {
       value: distribution.distributionDomainName,
-      description: 'where the name in apiAddress has to lead',
+      description: 'point the DNS name of apiAddress to this domain',
     })
   }
 
-  /** Of what callers see, and of what functions write down. */
+  /** Adds the alarms on responses to clients and on log lines of the functions. */
   private alarms({ errors }: Fronts, carrier: string): void {
     const { settings } = this.functionContext
     new LineAlarms(this, 'LogAlarms', { settings, logs: this.logs })
-    // who may invoke these has been authorised by IAM: strangers cannot
+    // IAM authorises every invocation of these two, so strangers cannot trigger the alarm
     addAlarm(this, 'Initialised', settings, [this.named('init')])
     addAlarm(this, 'RootGeneration', settings, [this.named('generate-root')])
     for (const { alarm, series } of errors) addAlarm(this, alarm, settings, [series])
@@ -118,7 +122,7 @@ export class ApiStack extends Stack {
 
   private named = (name: string): string => this.function(name)?.lambda.functionName ?? ''
 
-  /** Puts out the name of a function that may be invoked directly. */
+  /** Outputs the name of a function that operators invoke directly. */
   private invoked(output: string, name: string, description: string): void {
     new CfnOutput(this, output, { value: this.function(name)?.called.functionName ?? '', description })
   }
@@ -128,7 +132,7 @@ export class ApiStack extends Stack {
     return new GroupFunction(this, name, { ...this.functionContext, name, logs: this.logs, timeout })
   }
 
-  /** Functions that the gateway calls, each with its paths. */
+  /** Returns the functions that API Gateway calls, each with its paths. */
   private served(): ServedFunction[] {
     const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions

@@ -10,28 +10,28 @@ interface ClusterProps {
   settings: Settings
   /** directory with the bundles of the functions */
   bundles: string
-  /** account and region; absent: those of whoever deploys */
+  /** account and region; default: those of the deploying credentials */
   env?: Environment
 }
 
-/** The stacks of one cluster. */
+/** The three stacks of one cluster. */
 export interface ClusterStacks {
   data: DataStack
   api: ApiStack
   workers: WorkersStack
 }
 
-/** Warns where functions may assume roles of accounts that nobody has named. */
+/** Warns when the functions may assume roles in any account. */
 function warnOfAnyAccount(stack: ApiStack, { assumableRoleArns }: Settings): void {
   const wide = assumableRoleArns.filter(arn => !/^\d{12}$/.test(arn.split(':')[4] ?? ''))
   if (wide.length > 0)
     Annotations.of(stack).addWarningV2(
       'cloud-auth:assumableRoleArns',
-      `assumableRoleArns names roles of any account: ${wide.join(', ')}. Whoever may write config/sts can have the functions assume a role of that name in any account that trusts them. Name the accounts: arn:aws:iam::111122223333:role/cloud-auth-*`,
+      `assumableRoleArns names roles of any account: ${wide.join(', ')}. A token that may write config/sts can make the functions assume such a role in any account that trusts them. Name the accounts, for example arn:aws:iam::111122223333:role/cloud-auth-*`,
     )
 }
 
-/** Makes the stacks of one cluster, whose names do not depend on where they are made. */
+/** Creates the stacks of one cluster. Stack names depend on the stage only, not on the scope. */
 export function defineStacks(scope: Construct, { settings, bundles, ...place }: ClusterProps): ClusterStacks {
   const name = (part: string) => `cloud-auth-${settings.stage}-${part}`
   const props = (part: string) => ({ ...place, stackName: name(part) })

@@ -14,21 +14,27 @@ import type { Construct } from 'constructs'
 import { importCustomerKey } from '../constructs/account.ts'
 import type { Settings } from '../settings.ts'
 
-/** What the stream of the cluster's table tells. */
+/** Stream view type of the cluster table. Records hold keys only. */
 const CLUSTER_STREAM = StreamViewType.KEYS_ONLY
 
-/** The output with that stream's ARN. Another kind of stream has another ARN, and another output: readers notice. */
+/**
+ * Name of the output with the stream's ARN. It contains the view type, because a table gets a new stream ARN with a
+ * new view type and importing stacks must then read a new output.
+ */
 const STREAM_OUTPUT = `ClusterStream${CLUSTER_STREAM.replaceAll('_', '')}`
 
-/** What must outlive every deployment: tables and key. Construct ids decide replacement: they are a contract. */
+/**
+ * The tables and the KMS key, which must outlive every deployment. CloudFormation replaces a resource when its
+ * construct id changes, so these ids must never change.
+ */
 export class DataStack extends Stack {
-  /** everything that a DR secondary must have */
+  /** data that a DR secondary replicates */
   readonly data: TableV2
-  /** what belongs to this cluster alone */
+  /** data of this cluster only */
   readonly cluster: TableV2
-  /** secrets of a ceremony while it lasts: no copy of it is ever made */
+  /** secrets of a running ceremony; never backed up */
   readonly ceremony: TableV2
-  /** wraps the keyring; without it, encrypted items and batch tokens are lost */
+  /** wraps the keyring. Without it, encrypted items and batch tokens are lost. */
   readonly key: IKey
 
   constructor(scope: Construct, id: string, settings: Settings, props: StackProps = {}) {
@@ -56,17 +62,17 @@ export class DataStack extends Stack {
         ...stream,
         removalPolicy,
       })
-    // nobody reads a stream of it
+    // no stream, because no function reads changes of this table
     this.data = table('Data')
-    // it only wakes who keeps the journal: what is in a journal entry stays where it is
+    // the stream only triggers the journal function, so its records carry keys and no journal data
     this.cluster = table('Cluster', { dynamoStream: CLUSTER_STREAM })
-    // nothing in it outlives an hour, so nothing is lost with it
+    // every item expires within an hour, so the table needs no backup and no deletion protection
     this.ceremony = new TableV2(this, 'Ceremony', {
       ...plain,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: false },
       removalPolicy: RemovalPolicy.DESTROY,
     })
-    // Sparse: only entries of the access list and the deny list carry `due`. Tidy finds its work here.
+    // Sparse index: only access-list and deny-list entries have `due`. Tidy queries it.
     this.data.addGlobalSecondaryIndex({
       indexName: 'expiry',
       partitionKey: { name: 'pk', type: AttributeType.STRING },
@@ -74,7 +80,7 @@ export class DataStack extends Stack {
       projectionType: ProjectionType.INCLUDE,
       nonKeyAttributes: ['rev'],
     })
-    // Sparse: items carry `bucket` while a journal is kept. What a bucket is the sum of is found here.
+    // Sparse index: items have `bucket` while a journal is kept. The Merkle tree sums buckets from it.
     this.data.addGlobalSecondaryIndex({
       indexName: 'tree',
       partitionKey: { name: 'bucket', type: AttributeType.STRING },
@@ -85,7 +91,10 @@ export class DataStack extends Stack {
     this.keepExports()
   }
 
-  /** By a customer's key, where there is one. The CDK's own way would want a stack whose region is known. */
+  /**
+   * Encrypts the tables with the customer's key, if one is set. Uses an override, because the CDK's own property
+   * needs a stack with a known region.
+   */
   private encryptTables(keyArn: string | undefined): void {
     if (keyArn === undefined) return
     for (const { node } of [this.data, this.cluster, this.ceremony])
@@ -93,7 +102,10 @@ export class DataStack extends Stack {
         node.defaultChild.addPropertyOverride('Replicas.0.SSESpecification', { KMSMasterKeyId: keyArn })
   }
 
-  /** Exports by hand: while restored tables stand in for these, no stack imports them, and the CDK would drop the exports. */
+  /**
+   * Exports values explicitly. When restored tables replace these, no stack imports the exports and the CDK would
+   * otherwise remove them.
+   */
   private keepExports(): void {
     for (const table of [this.data, this.cluster]) {
       this.exportValue(table.tableName)
@@ -104,18 +116,19 @@ export class DataStack extends Stack {
   }
 
   /**
-   * ARN of the stream of the cluster's table, for another stack. No export: a value that is imported cannot change, and
-   * that of a stream changes with its kind. Who reads it gets the new one when it is deployed next.
+   * ARN of the cluster table's stream, for another stack. It is an output and not an export, because CloudFormation
+   * forbids changing an imported value and a stream gets a new ARN with a new view type. A reading stack gets the new
+   * ARN at its next deployment.
    */
   get clusterStreamArn(): string {
     return Fn.getStackOutput(this.stackName, STREAM_OUTPUT)
   }
 
-  /** Fingerprint of the definition of the cluster's table. Where it stays the same, the table keeps its stream. */
+  /** Hash of the cluster table's definition. While it stays the same, the table keeps its stream. */
   get clusterDefinition(): string {
     const { defaultChild } = this.cluster.node
     if (!(defaultChild instanceof CfnGlobalTable))
-      throw new Error('the table of the cluster is no CfnGlobalTable')
+      throw new Error('the cluster table must be a CfnGlobalTable')
     const definition = JSON.stringify(this.resolve(defaultChild._toCloudFormation()))
     return createHash('sha256').update(definition).digest('hex').slice(0, 16)
   }

@@ -16,7 +16,7 @@ import type { Settings } from '../settings.ts'
 import { addAlarm } from '../watching/alarm.ts'
 import type { ApiStack } from './api.ts'
 
-/** Lambdas that answer schedules and run jobs. */
+/** Lambda functions that run on schedules, from streams and in workflows. */
 export class WorkersStack extends Stack {
   constructor(
     scope: Construct,
@@ -37,11 +37,11 @@ export class WorkersStack extends Stack {
           name,
           logs,
           timeout: Duration.minutes(worker.timeout),
-          // a job that outlives its Lambda starts itself again
+          // a job that needs longer than one invocation starts its function again
           recursiveLoop: name === 'on-job' ? RecursiveLoop.ALLOW : undefined,
         }),
       )
-      // of the alias, where that is what is called: a function's own does not hold for it
+      // set on the alias if there is one, because Lambda does not apply a function's own setting to its alias
       if (worker.queued)
         lambda.configureAsyncInvoke({
           maxEventAge: Duration.minutes(worker.queued.minutes),
@@ -59,7 +59,7 @@ export class WorkersStack extends Stack {
       definition: (arns: WorkflowArns) => object,
     ) => {
       const worker = lambdas.get(folder)
-      if (!worker) throw new Error(`no worker does the steps of the workflow ${name}`)
+      if (!worker) throw new Error(`no worker runs the steps of the workflow ${name}`)
       return new WorkflowMachine(this, `${name} workflow`, { name, definition, settings, worker }).machine.ref
     }
     const machines = Object.entries<Workflow>(workflows).map(([name, workflow]) =>
@@ -81,8 +81,9 @@ export class WorkersStack extends Stack {
   }
 
   /**
-   * One rule hears of every execution that failed, was stopped or took too long, and wakes who has operations go on; the
-   * alarm counts how often. An alarm for each workflow and each bad end would cost more than all others.
+   * Reports failed workflows. One EventBridge rule matches every execution that failed, timed out or was aborted; it
+   * invokes the function that resumes operations, and the alarm counts its matches. One alarm for each workflow and
+   * each status would cost more than all other alarms.
    */
   private watch(
     machines: readonly string[],
@@ -90,7 +91,7 @@ export class WorkersStack extends Stack {
     settings: Settings,
   ): void {
     const journal = lambdas.get('on-journal')
-    if (!journal) throw new Error('no worker has operations go on')
+    if (!journal) throw new Error('no worker resumes operations: the function on-journal is missing')
     const rule = new Rule(this, 'workflow ends', {
       description: 'a workflow failed, was stopped, or took too long',
       eventPattern: {
@@ -108,7 +109,7 @@ export class WorkersStack extends Stack {
     calls(new Rule(this, `${name} schedule`, { description, schedule }), lambda)
   }
 
-  // a restored table has no stream until it is given one: then the schedule alone wakes the function
+  // A restored table has no stream until an operator enables one. Until then only the schedule triggers the function.
   private listen(
     name: string,
     { table, partitions }: NonNullable<Worker['stream']>,
@@ -122,8 +123,8 @@ export class WorkersStack extends Stack {
 }
 
 /**
- * Has a rule call a function. The CDK's own target names its permission after the whole path of the function, which is
- * another one in another app.
+ * Adds a function as the target of a rule. The CDK's own target class derives the permission's id from the construct
+ * path, which differs between apps.
  */
 function calls(rule: Rule, { functionArn }: IFunction): void {
   rule.addTarget({ bind: () => ({ arn: functionArn, retryPolicy: { maximumRetryAttempts: 2 } }) })

@@ -27,7 +27,7 @@ const commit = object(
   { too_large: always(true) },
 )
 
-/** The `data` of the report of what a former primary had committed and its set does not have. */
+/** Schema of the `data` in the report of commits that a former primary has and its set lacks. */
 export const lossShape = titled(
   'DivergenceReport',
   object(

@@ -1,12 +1,12 @@
 import { changesRole, classifyCluster, type Severity } from './condition.ts'
 import { type AnsweringCluster, hasAnswered, type ObservedCluster } from './status.ts'
 
-/** Two clusters judged together. Its sentence is the headline of every program. */
+/** The verdict on two clusters together. Every program shows its sentence as the headline. */
 export interface PairVerdict {
   situation: Situation
   severity: Severity
   sentence: string
-  /** the one that serves, or is to; absent: no cluster, or two, say that they are the primary */
+  /** the cluster that serves or should serve; absent: none, or both, report that they are the primary */
   primary?: AnsweringCluster
 }
 
@@ -16,11 +16,11 @@ const judged = (seen: AnsweringCluster) => {
 }
 type Judged = ReturnType<typeof judged>
 
-/** Two clusters that have just answered. Where exactly one is a primary, `a` is it. */
+/** Two clusters that have just answered. If exactly one is a primary, it is `a`. */
 interface Two {
   a: Judged
   b: Judged
-  /** of both, for example `primary secondary` */
+  /** the modes of both, for example `primary secondary` */
   modes: string
 }
 interface Row {
@@ -34,41 +34,40 @@ const rowOf =
 const [good, busy, bad, unknown] = [rowOf('good'), rowOf('busy'), rowOf('bad'), rowOf('unknown')]
 
 const any = ({ a, b }: Two, holds: (one: Judged) => boolean): boolean => holds(a) || holds(b)
-/** Names both, first the one that a condition holds for. */
+/** Returns both names. The cluster for which the condition holds comes first. */
 const namesBy = ({ a, b }: Two, holds: (one: Judged) => boolean) =>
   holds(b) && !holds(a) ? [b.name, a.name] : [a.name, b.name]
 const isPromoting = ({ operation, mode }: Judged) => operation?.name === 'promotion' && mode !== 'primary'
 const isStarting = ({ mode }: Judged) => mode === 'bootstrapping'
 const follows = ({ hasPrimary }: Judged) => hasPrimary
-/** Reports whether `a` does not know `b`. A list of names that was cut does not say who is missing from it. */
+/** Reports whether `a` does not know `b`. A truncated list proves nothing about names that are missing from it. */
 const isUnknown = ({ a: { known, isKnownCut }, b: { memberName } }: Two) =>
   memberName !== '' && !isKnownCut && !known.includes(memberName)
 const isPair = ({ modes }: Two) => modes === 'primary secondary'
 
-/** Situations of two clusters. They are in the first that fits. */
+/** Situations of two clusters. The first row that fits applies. */
 const rows = {
   'two-sets': bad(
-    ({ a, b }) =>
-      `${a.name} and ${b.name} are of different sets. They should be of one, or another cluster should be named.`,
+    ({ a, b }) => `${a.name} and ${b.name} belong to different sets. Name two clusters of one set.`,
     ({ a, b }) => a.set !== b.set && a.set !== '' && b.set !== '',
   ),
   'two-primaries': bad(
     ({ a, b }) =>
-      `${a.name} and ${b.name} both say that they are the primary, and were promoted equally often. Disable DR on the one that should follow.`,
+      `${a.name} and ${b.name} both report that they are the primary, after equally many promotions. Disable DR on the one that should follow.`,
     ({ a, b, modes }) => modes === 'primary primary' && a.promotions === b.promotions,
   ),
   superseded: busy(
     two => {
       const most = Math.max(two.a.promotions, two.b.promotions)
       const [later, earlier] = namesBy(two, ({ promotions }) => promotions === most)
-      return `${later} serves. ${earlier} was the primary before, has not heard of it yet, and closes when it does.`
+      return `${later} serves. ${earlier} was the primary before; it closes as soon as ${later} reaches it.`
     },
     ({ modes }) => modes === 'primary primary',
   ),
   promoting: busy(
     two => {
       const [to, from] = namesBy(two, isPromoting)
-      return `${to} is taking over from ${from}. That goes on by itself; for some seconds nobody serves.`
+      return `${to} is taking over from ${from}. This needs no action; for some seconds no cluster serves.`
     },
     two => any(two, isPromoting),
   ),
@@ -82,28 +81,28 @@ const rows = {
   ),
   unjoined: bad(
     ({ a, b }) =>
-      `${a.name} serves, and ${b.name} is in no set. It should be a secondary: what is written now would be lost with ${a.name}.`,
+      `${a.name} serves, and ${b.name} is in no set. Make ${b.name} a secondary: until then, losing ${a.name} loses its latest writes.`,
     ({ modes }) => modes === 'primary disabled',
   ),
   adopting: busy(
-    ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it, by itself.`,
+    ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it. This needs no action.`,
     two => isPair(two) && changesRole(two.b),
   ),
   unfollowed: bad(
-    ({ a, b }) => `${a.name} serves; ${b.name} follows nobody yet.`,
+    ({ a, b }) => `${a.name} serves; ${b.name} does not follow it yet.`,
     two => isPair(two) && !follows(two.b),
   ),
   revoked: bad(
     ({ a, b }) =>
-      `${a.name} serves, and does not know ${b.name}: it was revoked, or follows another primary. It should be a secondary, or be disabled.`,
+      `${a.name} serves and does not know ${b.name}, which was revoked or follows another primary. Make ${b.name} a secondary again, or disable it.`,
     two => isPair(two) && isUnknown(two),
   ),
   'cut-off': bad(
-    ({ a, b }) => `${a.name} serves, and ${b.name} does not hear it.`,
+    ({ a, b }) => `${a.name} serves, and ${b.name} has no contact to it.`,
     two => isPair(two) && two.b.condition === 'cut-off',
   ),
   'catching-up': busy(
-    ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it (${b.state}), by itself.`,
+    ({ a, b }) => `${a.name} serves, and ${b.name} is about to follow it (${b.state}). This needs no action.`,
     two => isPair(two) && two.b.state !== 'stream-wals',
   ),
   following: good(({ a, b }) => `${a.name} serves, and ${b.name} is its secondary.`, isPair),
@@ -114,12 +113,12 @@ const rows = {
   'handed-over': bad(
     two => {
       const [to, from] = namesBy(two, follows)
-      return `Nobody serves: ${from} has handed over or closed, and ${to} has not taken over yet.`
+      return `No cluster serves: ${from} has handed over or closed, and ${to} has not taken over yet.`
     },
     ({ a, b, modes }) => modes === 'secondary secondary' && follows(a) !== follows(b),
   ),
   'no-primary': bad(
-    () => 'Both are secondaries that follow nobody, so nobody serves. One should be promoted.',
+    () => 'No cluster serves: both are secondaries without a primary. Promote one.',
     two => two.modes === 'secondary secondary' && !any(two, follows),
   ),
   elsewhere: bad(
@@ -130,18 +129,18 @@ const rows = {
     two => any(two, ({ mode }) => mode === 'secondary'),
   ),
   unknown: unknown(
-    ({ a, b }) => `${a.name} and ${b.name} are no pair of primary and secondary. They should be.`,
+    ({ a, b }) => `${a.name} and ${b.name} are not a primary and its secondary.`,
     () => true,
   ),
 }
 
 export type Situation =
   | keyof typeof rows
-  /** no cluster has answered */
+  /** neither cluster has answered */
   | 'unheard'
-  /** one cluster was named alone */
+  /** only one cluster was named */
   | 'single'
-  /** one of two does not answer, and the other one is the primary, or is none */
+  /** one cluster does not answer, and the other is the primary, or is not */
   | 'peer-silent'
   | 'primary-silent'
 
@@ -150,7 +149,7 @@ export const situations = Object.keys(rows) as readonly Situation[]
 
 /**
  * Judges two clusters together.
- * @param peer absent: the program knows of one cluster
+ * @param peer absent: the program knows one cluster only
  */
 export function judgePair(own: ObservedCluster, peer: ObservedCluster | undefined): PairVerdict {
   if (!peer) return judgeSingle(own)
@@ -174,8 +173,8 @@ function judgeSingle(own: ObservedCluster): PairVerdict {
     situation: hasAnswered(own) ? 'single' : 'unheard',
     severity: severity === 'good' ? 'unknown' : severity,
     sentence: hasAnswered(own)
-      ? `No other cluster is named, so nothing is known of the set. ${own.name}: ${sentence}`
-      : `${own.name} has not answered yet, so nothing is known of the set.`,
+      ? `No other cluster is named, so the state of the set is unknown. ${own.name}: ${sentence}`
+      : `${own.name} has not answered yet, so the state of the set is unknown.`,
   }
 }
 
@@ -185,24 +184,24 @@ function judgeSilent(own: ObservedCluster, peer: ObservedCluster): PairVerdict {
     return {
       situation: 'unheard',
       severity: 'unknown',
-      sentence: `Neither ${own.name} nor ${peer.name} answers, so nothing is known of the set.`,
+      sentence: `Neither ${own.name} nor ${peer.name} answers, so the state of the set is unknown.`,
     }
   const serves = heard.answer.status.mode === 'primary' && heard.answer.health === 200
   return {
     situation: serves ? 'peer-silent' : 'primary-silent',
     severity: other.silent ? 'bad' : 'unknown',
     sentence: serves
-      ? `${heard.name} serves. ${other.name} does not answer: what is written now may be lost with ${heard.name}.`
-      : `Only ${heard.name} can be heard from here, and it does not serve. Look from elsewhere before anybody is promoted.`,
+      ? `${heard.name} serves. ${other.name} does not answer: if ${heard.name} is lost now, its latest writes may be lost.`
+      : `Only ${heard.name} answers here, and it does not serve. Check from another network before you promote a cluster.`,
   }
 }
 
 const BY_SEVERITY: readonly Severity[] = ['bad', 'busy', 'unknown', 'good']
-/** Returns the worst, the first of several. */
+/** Returns the worst one; of several, the first. */
 const worstOf = <T extends { severity: Severity }>(all: readonly T[]): T | undefined =>
   all.toSorted((a, b) => BY_SEVERITY.indexOf(a.severity) - BY_SEVERITY.indexOf(b.severity))[0]
 
-/** A pair that follows is as well as both clusters are. */
+/** Lowers the verdict on a pair in replication to the worse condition of its clusters. */
 function withConditions(verdict: PairVerdict, { a, b }: Two): PairVerdict {
   const { severity, name, sentence } = worstOf([a, b]) ?? a
   return severity === 'good'
@@ -210,7 +209,7 @@ function withConditions(verdict: PairVerdict, { a, b }: Two): PairVerdict {
     : { ...verdict, severity, sentence: `${verdict.sentence} ${name}: ${sentence}` }
 }
 
-/** Situations whose sentence the fault of one cluster has already. */
+/** Situations whose sentence repeats the fault of one cluster. */
 const ALREADY_A_FAULT: readonly Situation[] = [
   'following',
   'closed',
@@ -220,13 +219,16 @@ const ALREADY_A_FAULT: readonly Situation[] = [
   'unheard',
 ]
 
-/** What is said of several clusters: the worst verdict on the primary and each other one, and a fault for each cluster. */
+/**
+ * The verdict on several clusters: the worst one of the primary with each other cluster, and the fault of each
+ * cluster.
+ */
 export interface SetVerdict {
   verdict: PairVerdict
   faults: readonly string[]
 }
 
-/** Judges clusters that were looked at together. */
+/** Judges clusters that were observed at the same time. */
 export function judgeSet(seen: readonly ObservedCluster[]): SetVerdict {
   const primary = seen.find(one => hasAnswered(one) && one.answer.status.mode === 'primary') ??
     seen[0] ?? { name: '' }

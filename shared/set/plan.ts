@@ -1,25 +1,25 @@
 import { judgePair, type PairVerdict, type Situation } from './pair.ts'
 import { hasAnswered, type ObservedCluster } from './status.ts'
 
-/** In a change of roles `from` hands over, or is lost, and `to` takes over. */
+/** Role in a switch: `from` hands over or is lost, and `to` takes over. */
 export type Side = 'from' | 'to'
 const otherSide = (side: Side): Side => (side === 'from' ? 'to' : 'from')
 export type ObservedPair = Readonly<Record<Side, ObservedCluster>>
 
-/** What a goal may do, in words for an operator, who has to do the rest. */
+/** Actions that a goal may allow. The texts tell an operator what remains to do. */
 const actions = {
   enable: 'enabling a primary',
   admit: 'deleting the data of a cluster so that it becomes a secondary',
   promote: 'promoting a secondary',
   force: 'promoting a secondary by force',
   follow: 'having a former primary follow',
-  /** of a secondary that was revoked, or is not heard */
+  /** for a revoked secondary, or one without contact */
   readmit: 'admitting that secondary again',
 }
 export type SetAction = keyof typeof actions
 
 const MINUTE_MS = 60_000
-/** How long to wait for clusters that are deployed, by what goes on by itself. */
+/** How long to wait on deployed clusters, by what the wait is for. */
 export const waits = {
   silence: 30_000,
   obstacle: 30_000,
@@ -32,17 +32,17 @@ export const waits = {
 }
 type Wait = keyof typeof waits
 
-/** What two clusters should come to, and by which rules. @see docs/adr/0017-one-judgement-of-a-set.md */
+/** The state that two clusters should reach, and the allowed actions. @see docs/adr/0017-one-judgement-of-a-set.md */
 export interface Goal {
   kind: 'follow' | 'switch' | 'switchBack' | 'join' | 'takeOver'
   allowedActions: readonly SetAction[]
-  /** of `join` and `follow`: who is to be the primary; absent: whoever is, else `from` */
+  /** for `join` and `follow`, the future primary; absent: the present one, else `from` */
   primary?: Side
-  /** milliseconds for which each may take */
+  /** longest wait in milliseconds, by reason */
   waits: Readonly<Record<Wait, number>>
 }
 
-/** How far a change of roles has come: who is to serve, that the other follows, that it has caught up. */
+/** Stages of a role change: `to` serves, the other follows it, the other has caught up. */
 export const stages = ['promote', 'follow', 'settle'] as const
 export type Stage = (typeof stages)[number]
 
@@ -55,7 +55,7 @@ interface Promote {
   readonly do: 'promote'
   readonly to: Side
   readonly force: boolean
-  /** a promotion that runs is joined */
+  /** true: joins a promotion that is already running */
   readonly resumed: boolean
 }
 interface Roles {
@@ -73,7 +73,7 @@ interface Waiting {
   readonly otherwise: Decision
 }
 
-/** The next step. `where`: the place that the pair has come to, in a sentence. */
+/** The next step. `where` says in a sentence what state the pair is in. */
 export type Step = { readonly where: string; readonly stage: Stage } & (Decision | Waiting)
 export type ActingStep = Extract<Step, { do: Acting['do'] }>
 
@@ -81,7 +81,7 @@ interface Judged {
   pair: ObservedPair
   goal: Goal
   verdict: PairVerdict
-  /** who is to serve */
+  /** the side that should serve */
   to: Side
   own: ObservedCluster
   other: ObservedCluster
@@ -94,9 +94,7 @@ const wait = (
   otherwise: Decision = stop(`it takes too long until ${what}`, 'unwell'),
 ): Waiting => ({ do: 'wait', for: reason, what, otherwise })
 
-/**
- * Decides by what both clusters say now and by nothing else, so a program that was broken off goes on where the pair is.
- */
+/** Decides only by both clusters' present answers, so an interrupted program resumes from the pair's state. */
 export function decideNextStep(pair: ObservedPair, goal: Goal): Step {
   const verdict = judgePair(pair.from, pair.to)
   const isJoin = goal.kind === 'join' || goal.kind === 'follow'
@@ -114,14 +112,17 @@ export function decideNextStep(pair: ObservedPair, goal: Goal): Step {
   return { where: verdict.sentence, stage, ...step }
 }
 
-/** Whether `to` was promoted later than the other, which still says that it is the primary; or answers alone, and serves. */
+/**
+ * Reports whether `to` was promoted later than the other cluster, which still reports that it is the primary, or
+ * serves while the other is silent.
+ */
 function isLaterPrimary({ own, other, verdict: { situation } }: Judged): boolean {
   if (situation === 'peer-silent') return hasAnswered(own)
   const promotionsOf = ({ answer }: ObservedCluster) => answer?.status.promotions ?? 0
   return situation === 'superseded' && promotionsOf(own) > promotionsOf(other)
 }
 
-/** Stops before what the goal may not do. */
+/** Replaces an action that the goal does not allow by a stop. */
 function requireAllowed(found: Decision, may: Goal['allowedActions']): Decision {
   const action = found.do === 'promote' && found.force ? 'force' : found.do
   if (action === 'done' || action === 'stop' || may.includes(action)) return found
@@ -131,7 +132,7 @@ function requireAllowed(found: Decision, may: Goal['allowedActions']): Decision 
 const silent: readonly Situation[] = ['unheard', 'peer-silent', 'primary-silent', 'single']
 const isSilent = ({ verdict }: Judged): boolean => silent.includes(verdict.situation)
 
-/** Waits for whoever does not answer; a program that has not begun does not. */
+/** Waits for a cluster that does not answer. A program that has not changed anything yet does not wait. */
 function waitForAnswer({ pair }: Judged, hint = '', reason: Wait = 'silence'): Waiting {
   const away = [pair.to, pair.from].find(one => !hasAnswered(one)) ?? pair.to
   const why = `${away.name}: ${away.silent?.why ?? 'it said nothing'}${hint}`
@@ -141,7 +142,7 @@ function waitForAnswer({ pair }: Judged, hint = '', reason: Wait = 'silence'): W
 const operationOf = (one: ObservedCluster) => one.answer?.status.operation
 const stateOf = (one: ObservedCluster): string => one.answer?.status.state || String(one.answer?.status.mode)
 
-/** What is next where `own` serves, or is to, by the situation. */
+/** The next decision when `own` serves or should serve, by situation. */
 type Table = Partial<Record<Situation, (judged: Judged) => Decision | Waiting>>
 const rolesOf = ({ to }: Judged): Roles => ({ primary: to, secondary: otherSide(to) })
 const catchUp = ({ own, other }: Judged) => wait('catching-up', `${other.name} follows ${own.name}`)
@@ -156,7 +157,7 @@ const following: Table = {
   following: () => ({ do: 'done' }),
 }
 
-/** `to` serves: what is left is that the other cluster follows it. */
+/** Plans the rest once `to` serves: the other cluster must follow it. */
 function planFollowing(judged: Judged): Decision | Waiting {
   const { goal, verdict, other } = judged
   if (isSilent(judged)) return waitForAnswer(judged, '', goal.kind === 'takeOver' ? 'closing' : 'silence')
@@ -170,7 +171,7 @@ const promoteTo = (to: Side, resumed: boolean, force: boolean): Promote => ({
   force,
 })
 
-/** `to` does not serve yet: it is handed over to, or takes over from a cluster that is lost. */
+/** Plans a takeover: `to` does not serve yet, and takes over from a serving or a lost cluster. */
 function planTakingOver(judged: Judged): Decision | Waiting {
   const { goal, verdict, to, own, other } = judged
   const { situation, primary } = verdict
@@ -210,7 +211,7 @@ const brokenOff = () =>
     stop('no cluster of the pair is the primary'),
   )
 
-/** What joining does next; it stops in any other situation. */
+/** Decisions of a join by situation. All other situations stop it. */
 const joining: Table = {
   ...following,
   'no-set': judged => ({ do: 'enable', ...rolesOf(judged) }),
@@ -227,7 +228,7 @@ const joining: Table = {
   'no-primary': brokenOff,
 }
 
-/** Whoever is the primary, or is to be, stays it; the other one follows. */
+/** Plans a join: the present or chosen primary keeps its role, and the other cluster follows it. */
 function planJoin(judged: Judged, now: Side | undefined): Decision | Waiting {
   const { pair, verdict, to } = judged
   if (isSilent(judged)) return waitForAnswer(judged)

@@ -31,37 +31,38 @@ export const operationTokenShape = titled(
 )
 export const readyLicenseShape = object({ ends: timeOrEmpty, seconds_left: anInt, text: aText })
 
-/** What the page and programs read of a readiness, whichever the cluster's mode is. */
+/** The fields of a readiness answer that programs and the console page read, for any mode. */
 const readinessShape = object(
   { mode: aText, checks: checksShape, operation_token: operationTokenShape, license: readyLicenseShape },
   { lag: object({ primary: aText }), ready: aFlag, promotion: planShape, promotion_with_force: planShape },
 )
-/** Reads the `data` of a readiness. `odd` names what is missing or of another form; other fields are not read here. */
+/** Reads the `data` of a readiness answer. `odd` names missing and malformed fields; unknown fields are ignored. */
 export function readReadiness(data: unknown): ShapeRead<ValueOf<typeof readinessShape>> {
   const { fields, odd } = readShape(readinessShape, data)
   return { fields, odd: odd.filter(text => !text.endsWith('unknown')) }
 }
 
-/** Seconds that a licence has to last: a former primary needs a token of its successor. */
+/** Seconds that a licence must still last, because a former primary needs a token from its licensed successor. */
 const LICENCE_S = 86_400
 
 /**
- * Returns why a cluster is not ready for a planned switch; empty: it is.
- * @param data of its readiness
+ * Returns why a cluster is not ready for a planned switch. Empty: it is ready.
+ * @param data of its readiness answer
  */
 export function findReadinessFault(cluster: string, data: unknown): string {
   const { fields, odd } = readReadiness(data)
   const { checks = [], lag, license, operation_token: token } = fields
   const oddity = odd.find(text => text.endsWith('odd') || text === 'checks is missing')
-  if (oddity !== undefined) return `${cluster}: the answer is no readiness: ${oddity}`
+  if (oddity !== undefined) return `${cluster}: the readiness answer is malformed: ${oddity}`
   if (!token?.presented.counts)
-    return `${cluster}: the operation token does not do: ${token?.presented.why || 'nothing is said of it'}`
-  // the primary's view of its secondaries may be outdated: the other cluster answers for itself
+    return `${cluster}: the operation token is not sufficient: ${token?.presented.why || 'the answer gives no reason'}`
+  // ignores the check `secondaries`: the primary may know an outdated state of its secondary, whose own readiness is
+  // checked
   const faults = checks.filter(({ name, passes }) => !passes && name !== 'secondaries')
   if (faults.length > 0) return `${cluster}: ${faults.map(({ text }) => text).join('; ')}`
   if ((license?.seconds_left ?? 0) < LICENCE_S)
-    return `${cluster}: the licence ends within a day, and without it no cluster can come back`
+    return `${cluster}: the licence ends within a day; without it no cluster can rejoin`
   return lag === undefined || lag.primary === 'answers'
     ? ''
-    : `${cluster}: it does not hear its primary, which could not hand over`
+    : `${cluster}: it has no contact to its primary, which therefore cannot hand over`
 }

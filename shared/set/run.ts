@@ -14,49 +14,53 @@ import { hasAnswered, type ObservedCluster } from './status.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** A cluster as a program reaches it. */
+/** A cluster of a set, as a program reaches it. */
 export interface SetCluster {
   observe(): Promise<ObservedCluster>
   /**
-   * Sends a write below `sys/replication/dr`, and repeats it where the answer says when.
-   * @returns the body of a success. @throws where it is refused
+   * Sends a write below `sys/replication/dr`. Repeats it when the answer has Retry-After.
+   * @returns the body of a successful answer
+   * @throws if the cluster refuses it
    */
   write(path: string, body: object): Promise<Body>
-  /** name under which it is admitted; absent: its own */
+  /** name for its admission as a secondary; absent: its own name */
   admittedAs?: string
-  /** where secondaries find it while it is the primary; absent: where it says */
+  /** address at which secondaries reach it while it is the primary; absent: the one that it reports */
   address?: string
 }
 
-/** What a program gives the runner. */
+/** Input of a run. */
 export interface Program {
   goal: Goal
   clusters: Readonly<Record<Side, SetCluster>>
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
-  /** makes or returns a DR operation token for a cluster; not needed by goals that neither promote nor follow */
+  /** returns a DR operation token for a cluster; needed by goals that promote or follow */
   operationToken?(side: Side): Promise<string>
-  /** what vouches for the primary's certificate */
+  /** parameters that verify the primary's certificate, such as `ca_path` */
   trust?: object
-  /** called with each step before anything else */
+  /** called with each step first */
   onStep?(step: Step, pair: ObservedPair): void
-  /** called before a step that changes something. @throws where it is not to be done */
+  /**
+   * called before a step that changes something
+   * @throws to prevent the step
+   */
   beforeStep?(step: ActingStep, pair: ObservedPair): Promise<void>
   afterStep?(step: ActingStep, ms: number): Promise<void> | void
   report?(text: string): void
 }
 
-/** What a run remembers between two steps. A drill stores it between calls of its function. */
+/** State between two steps. A drill stores it between invocations of its function. */
 export interface RunState {
-  /** both clusters have answered at some time */
+  /** true once both clusters have answered */
   begun: boolean
-  /** since when it waits for the same, epoch milliseconds; without `what`: for whatever it is */
+  /** what it waits for, and since when in epoch milliseconds; without `what`: for any reason */
   waiting?: { what?: string; since: number }
 }
 
-/** What came of a step. `again`: there is more to do, at once or, where it waits, after a while. */
+/** Result of one step. `again`: another step follows, after a pause if it waits. */
 export type Round = { kind: 'again'; state: RunState } | { kind: 'done' }
 
-/** The run ends here, because of what both clusters say. The message ends with where the pair is. */
+/** Ends a run because of both clusters' answers. The message ends with the state of the pair. */
 export class RunStopped extends Error {
   override readonly name = 'RunStopped'
   readonly exit: 'refused' | 'unreachable' | 'unwell'
@@ -68,7 +72,10 @@ export class RunStopped extends Error {
 
 const LOOK_MS = 1000
 
-/** Takes steps until the goal, or a stage of it, is reached. @throws RunStopped, and what the program throws */
+/**
+ * Takes steps until the goal, or a stage of it, is reached.
+ * @throws RunStopped, and what the program throws
+ */
 export async function run(program: Program, until: Stage = 'settle'): Promise<void> {
   let state: RunState = { begun: false }
   for (;;) {
@@ -79,7 +86,7 @@ export async function run(program: Program, until: Stage = 'settle'): Promise<vo
   }
 }
 
-/** Looks at both clusters at once. */
+/** Observes both clusters at the same time and decides the next step. */
 async function observeAndDecide({ clusters, goal }: Program): Promise<{ pair: ObservedPair; step: Step }> {
   const [from, to] = await Promise.all([clusters.from.observe(), clusters.to.observe()])
   const pair = { from, to }
@@ -87,8 +94,8 @@ async function observeAndDecide({ clusters, goal }: Program): Promise<{ pair: Ob
 }
 
 /**
- * Looks at the pair and does the next step. It may be broken off anywhere and called any number of times.
- * @param until the last stage to work at; a step of a later one counts as done
+ * Observes the pair and does the next step. It may be interrupted at any point and called any number of times.
+ * @param until last stage to work on; a step of a later stage counts as done
  */
 export async function takeStep(program: Program, state: RunState, until: Stage): Promise<Round> {
   const { pair, step: found } = await observeAndDecide(program)
@@ -102,7 +109,7 @@ export async function takeStep(program: Program, state: RunState, until: Stage):
   return { kind: 'again', state: { begun, ...(waiting && { waiting }) } }
 }
 
-/** Returns what comes after a wait that took too long, else the step itself. */
+/** Returns the alternative of a wait that took too long, else the step itself. */
 function applyWaitLimit(
   step: Step,
   state: RunState,
@@ -122,11 +129,12 @@ async function act(program: Program, step: ActingStep, pair: ObservedPair): Prom
   if (step.do === 'promote' && !step.resumed && !step.force) await requireReadiness(program, step, pair)
   if (program.beforeStep) {
     await program.beforeStep(step, pair)
-    // an answer takes as long as it takes, and what somebody else did meanwhile is not done again
+    // the operator may have answered late, so a step that somebody else did meanwhile is not repeated
     if ((await observeAndDecide(program)).step.do !== step.do) return
   }
   await perform(program, step, pair).catch(async (error: unknown) => {
-    // a request that is repeated, because its answer took too long or was lost, is refused where it has done its work
+    // a repeated request is refused after it has done its work, so the error only counts if the same step is still
+    // due
     const { pair: since, step: next } = await observeAndDecide(program)
     program.onStep?.(next, since)
     if (next.do === step.do || next.do === 'stop' || (next.do === 'wait' && next.for === 'silence'))
@@ -158,8 +166,8 @@ async function perform(program: Program, step: ActingStep, pair: ObservedPair): 
 }
 
 /**
- * Has a cluster that has all data of its set follow the primary: nothing is wiped.
- * @param id its name there; an earlier admission under it ends in the same transaction
+ * Makes a cluster with all data of its set follow the primary, without wiping its data.
+ * @param id its name at the primary; the same transaction ends an earlier admission under this name
  */
 export async function repointSecondary(
   { primary, secondary }: Readonly<Record<'primary' | 'secondary', Pick<SetCluster, 'write'>>>,
@@ -175,7 +183,7 @@ export async function repointSecondary(
 
 const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 
-/** Waits while something is in the way of a promotion: behind another switch some things are not known yet. */
+/** Waits while a check refuses the promotion, because after another switch some checks need a few seconds. */
 async function requireReadiness(
   { clusters, clock, goal, report: say, operationToken }: Program,
   step: ActingStep & { do: 'promote' },
@@ -189,7 +197,7 @@ async function requireReadiness(
     const fault = findReadinessFault(pair[step.to].name, data)
     if (fault === '') return
     if (clock.now() >= end) throw new RunStopped('refused', fault, step)
-    if (fault !== reported) say?.(`${fault}; looking again for ${goal.waits.obstacle / 1000} s`)
+    if (fault !== reported) say?.(`${fault}; retrying for ${goal.waits.obstacle / 1000} s`)
     reported = fault
     await clock.sleep(LOOK_MS)
   }

@@ -143,10 +143,10 @@ const secondaryStatus = titled(
 
 export const statusShape = oneOf(disabledStatus, primaryStatus, secondaryStatus)
 
-/** The `data` of a status, as a cluster of this version sends it, by its mode. */
+/** The `data` of a status answer as this version sends it, by mode. */
 export type PrimaryStatus = ValueOf<typeof primaryStatus>
 export type SecondaryStatus = ValueOf<typeof secondaryStatus>
 type DisabledStatus = ValueOf<typeof disabledStatus>
 export type DrStatus = DisabledStatus | PrimaryStatus | SecondaryStatus
-/** What a status of every mode may have. */
+/** Fields that a status of any mode may have. */
 export type UnderWay = Omit<DisabledStatus, 'mode'>

@@ -12,7 +12,7 @@ type Fields = Partial<
     Omit<SecondaryStatus, Differing> & { state: PrimaryStatus['state'] | SecondaryStatus['state'] }
 >
 
-/** Epoch milliseconds; undefined: it is no time. */
+/** Returns a time in epoch milliseconds. Undefined: the text is not a time. */
 const timeOf = (text: string | undefined): number | undefined => {
   const time = Date.parse(text ?? '')
   return Number.isNaN(time) ? undefined : time
@@ -23,7 +23,7 @@ const numberOf = (text: string | undefined): number | undefined =>
 type Peer = PrimaryStatus['secondaries'][number] & Partial<SecondaryStatus['primaries'][number]>
 
 const peerOf = (peer: Partial<Peer>) => ({
-  /** empty: of a primary */
+  /** empty for a primary */
   name: peer.node_id ?? '',
   apiAddress: peer.api_address ?? '',
   linkAddress: peer.cluster_address ?? '',
@@ -35,14 +35,14 @@ const peerOf = (peer: Partial<Peer>) => ({
   lastHeartbeatAt: timeOf(peer.last_heartbeat),
   canaryAge_ms: numberOf(peer.replication_primary_canary_age_ms),
   skew_ms: numberOf(peer.clock_skew_ms) ?? 0,
-  /** of a primary: the last position that it reported */
+  /** for a primary, the last position that it reported */
   position: peer.last_position,
 })
 
 /** Another cluster of the set, as this one knows it. */
 export type KnownCluster = ReturnType<typeof peerOf>
 
-/** A status by what it means. `odd` names the fields that are left out. */
+/** Converts a status to the terms of this code. `odd` names fields that were left out. */
 const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
   const isSecondary = mode === 'secondary'
   const { readiness, operation, last_error, merkle_sync_progress: sync } = fields
@@ -54,25 +54,25 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
     state: String(fields.state ?? ''),
     /** id of the set; empty: none */
     set: fields.cluster_id ?? '',
-    /** promotions that the set has been through, as far as this cluster knows */
+    /** number of promotions in the set, as far as this cluster knows */
     promotions: fields.ssct_generation_counter ?? 0,
     connection: String(fields.connection_state ?? ''),
     /** name under which a secondary was admitted */
     memberName: fields.secondary_id ?? '',
-    /** of a primary: the last position that it gave to a commit */
+    /** for a primary, the last position allocated to a commit */
     last: fields.last_wal ?? 0,
-    /** up to where a primary has sent, or a secondary has received, everything */
+    /** the position up to which a primary has sent, or a secondary has received, everything */
     position: isSecondary ? fields.last_remote_wal : fields.last_dr_wal,
     root: fields.merkle_root ?? '',
     isCorrupted: fields.corrupted_merkle_tree === true,
-    /** of a primary: where it has secondaries look for it; of a secondary: the address in its activation token */
+    /** for a primary, its address for secondaries; for a secondary, the address in its activation token */
     address: fields.primary_cluster_addr ?? '',
-    /** of a primary: names of secondaries; bounded, so that one may be missing from it */
+    /** for a primary, names of its secondaries; truncated if `isKnownCut` */
     known: fields.known_secondaries ?? [],
     isKnownCut: (fields.not_shown?.secondaries ?? 0) > 0,
     secondaries: (fields.secondaries ?? []).map(peerOf),
     primary: primaries[0],
-    /** whether a secondary has a primary, and where; empty: the status does not say where */
+    /** whether a secondary has a primary, and its address; empty: the status has none */
     hasPrimary: addresses.length > 0 || primaries.length > 0,
     primaryAddress: addresses[0] ?? '',
     diverging: fields.diverging_items ?? [],
@@ -81,7 +81,7 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
     faults: fields.recent_faults ?? [],
     fences: fields.fences ?? [],
     activationError: fields.activation_error ?? '',
-    /** of a secondary: whether a promotion would have gone through, as it was tried last */
+    /** for a secondary, the result of its last promotion check */
     readiness: readiness && { ...readiness, at: timeOf(readiness.tried) },
     isBuilding: fields.reindex_in_progress === true,
     building: {
@@ -93,7 +93,7 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
   }
 }
 
-/** What a cluster says of itself, in the terms of this code. */
+/** A cluster's own status, in the terms of this code. */
 export type ClusterStatus = ReturnType<typeof viewOf>
 export type RunningOperation = NonNullable<ClusterStatus['operation']>
 
@@ -101,18 +101,18 @@ type ModeSchema = Schema & { properties: { mode: { const?: string; enum?: readon
 const modes = statusShape['anyOf'] as readonly ModeSchema[]
 
 /**
- * Reads the `data` of a status. A field that is missing, unknown or of another form is left out and named in `odd`; only
+ * Reads the `data` of a status. Leaves out missing, unknown and malformed fields, and names them in `odd`. Only
  * `mode` is required, because clusters of two versions meet during every upgrade.
  */
 export function readStatus(data: unknown): Result<ClusterStatus, string> {
-  if (!isObject(data)) return failed('the answer is no status')
+  if (!isObject(data)) return failed('the answer is not a status')
   const { mode } = data
-  if (typeof mode !== 'string') return failed('the answer is no status: mode has an odd value')
+  if (typeof mode !== 'string') return failed('the answer is not a status: mode is not a text')
   const schema = modes.find(({ properties: { mode: one } }) => one.const === mode || one.enum?.includes(mode))
   return ok(viewOf(mode, schema ? readShape<Fields>(schema, data) : { fields: {}, odd: ['mode is unknown'] }))
 }
 
-/** An answer of a cluster. `refused`: why it is no success, with the status code; empty where it is one. */
+/** An answer of a cluster. `refused`: the status code and reason of a failure; empty for a success. */
 export interface StatusReply {
   status: number
   body: unknown
@@ -126,15 +126,15 @@ const healthShape = object({
   license: object({ expiry_time: aText }),
 })
 
-/** @param at epoch milliseconds, by the clock of the program that asked */
+/** @param at epoch milliseconds, by the clock of the asking program */
 const wordOf = (at: number, { status: health, body }: StatusReply, status: ClusterStatus) => {
   const { initialized, cluster_name, product_version, license } = readShape(healthShape, body).fields
   return {
     at,
-    /** status code of `sys/health`: 200 serves */
+    /** status code of `sys/health`; 200: it serves */
     health,
     isInitialised: health !== 501 && initialized !== false,
-    /** the cluster's own name; empty: it sent none */
+    /** the cluster's own name; empty: the answer has none */
     cluster: cluster_name ?? '',
     version: product_version ?? '',
     /** epoch milliseconds; undefined: no licence */
@@ -143,27 +143,27 @@ const wordOf = (at: number, { status: health, body }: StatusReply, status: Clust
   }
 }
 
-/** What a cluster answered: its health and its status. */
+/** A cluster's answer: its health and its status. */
 export type ClusterAnswer = ReturnType<typeof wordOf>
 
-/** A cluster with its last word, and why there is none since. */
+/** A cluster with its last answer and, if it does not answer now, the reason. */
 export interface ObservedCluster {
-  /** as the program calls it */
+  /** name that the program uses for it */
   name: string
   answer?: ClusterAnswer
-  /** absent: it has just answered. `part`: one of two questions; `oddly`: as no cluster does */
+  /** absent: it has just answered. `part`: it answered one of two requests. `oddly`: the answer was malformed. */
   silent?: { why: string; answered: 'nothing' | 'part' | 'oddly' }
 }
 export type AnsweringCluster = ObservedCluster & { answer: ClusterAnswer }
 
-/** Reports whether a cluster has just answered. A word from before its silence is shown, and never judged. */
+/** Reports whether a cluster has just answered. An answer from before its silence is shown, and never judged. */
 export const hasAnswered = (seen: ObservedCluster | undefined): seen is AnsweringCluster =>
   seen?.answer !== undefined && seen.silent === undefined
 
 /**
- * Asks a cluster for health and status.
- * @param ask sends a GET to an API path. @throws Error where no answer comes
- * @param before the cluster as it was seen earlier: its word is kept where it is silent now
+ * Requests the health and status of a cluster.
+ * @param ask sends a GET to an API path. @throws Error if no answer comes
+ * @param before the cluster as observed earlier; its answer is kept if it is silent now
  */
 export async function observeCluster(
   { name, answer }: ObservedCluster,

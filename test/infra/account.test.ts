@@ -92,11 +92,11 @@ describe("a customer's keys", () => {
   test('an alias is refused, and a keyring of two keys', () => {
     const aliased = 'arn:aws:kms:us-east-1:111122223333:alias/mine'
     expect(() => readSettings({ stage: 'test', customerKeys: { tables: aliased } })).toThrow(
-      'and not of an alias',
+      'not of an alias',
     )
     const restored = { dataTable: 'data', clusterTable: 'cluster', keyArn: keyring }
     expect(() => readSettings({ stage: 'test', customerKeys: { keyring }, restored })).toThrow(
-      'keyring says nothing beside the keyArn of restored',
+      'keyring cannot be used with restored.keyArn',
     )
   })
 })

@@ -83,7 +83,7 @@ describe('a canary', () => {
         TimeBasedCanary: { CanaryPercentage: 20, CanaryInterval: 15 },
       })
     expect(configs).toHaveLength(2)
-    expect(() => readSettings({ stage: 'test', canary: { minutes: 14 } })).toThrow('must be 15 at least')
+    expect(() => readSettings({ stage: 'test', canary: { minutes: 14 } })).toThrow('must be at least 15')
   })
 
   test('who moves aliases may move these and no others', () => {
@@ -141,6 +141,6 @@ describe('a canary', () => {
 
   test('is refused where logins run in a Web Function, which has none', () => {
     const given = { ...deployments['web'], canary: {} }
-    expect(() => readSettings(given)).toThrow(/canary: a Web Function has none/)
+    expect(() => readSettings(given)).toThrow(/canary: cannot be used with webLogins/)
   })
 })

@@ -139,7 +139,7 @@ describe('what the page says of the tables', () => {
     })
     expect(() => readSettings(settings(ownStream))).not.toThrow()
     expect(() => readSettings(settings(clusterStreamArn))).toThrow(
-      /clusterStreamArn must be that of a stream of/,
+      /clusterStreamArn must be the ARN of a stream of/,
     )
     expect(() => readSettings(settings('latest'))).toThrow(/must be the ARN of a stream/)
   })

@@ -843,10 +843,10 @@ describe('a drill', () => {
     const refused = (more: object) => () =>
       readSettings({ stage: 'test', apiAddress: 'https://a.example', ...more })
     expect(refused({ drill })).not.toThrow()
-    expect(refused({ drill, apiAddress: drill.peer })).toThrow(/drill: needs apiAddress, and another one/)
+    expect(refused({ drill, apiAddress: drill.peer })).toThrow(/drill: needs apiAddress and a different address/)
     expect(refused({ drill, apiAddress: undefined })).toThrow(/drill: needs apiAddress/)
     expect(refused({ drill: { ...drill, policy: 'root' } })).toThrow(
-      /drill.policy: must be the name of a policy/,
+      /drill.policy: must be the name of a policy other than/,
     )
     expect(refused({ drill: { ...drill, peer: 'http://b.example' } })).toThrow(/drill.peer/)
     expect(refused({ drill: { ...drill, schedule: 'daily' } })).toThrow(/drill.schedule/)
@@ -964,7 +964,7 @@ describe('settings are checked as a whole', () => {
         (_, index) => `arn:aws:iam::${String(index).padStart(12, '0')}:role/login`,
       )
     expect(() => resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(100) })).toThrow(
-      /the environment of \S+ comes to \d+ bytes, and Lambda takes 4096; the longest variable is ASSUMABLE_ROLES/,
+      /the environment of \S+ has \d+ bytes, and Lambda allows 4096; the longest variable is ASSUMABLE_ROLES/,
     )
     expect(() => resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(60) })).not.toThrow()
   })

@@ -278,7 +278,7 @@ describe('what settings of it contradict each other', () => {
     [
       'an API without the address that is an origin',
       { apiAddress, proxy, webLogins, closeDefaultEndpoint: true },
-      /webLogins: needs the address that API Gateway gives/,
+      /webLogins: cannot be used with closeDefaultEndpoint/,
     ],
     [
       'a front that the distribution does not reach',
@@ -288,7 +288,7 @@ describe('what settings of it contradict each other', () => {
         apiAddress,
         front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-0123456789abcdef0'] },
       },
-      /webLogins: needs the public HTTP API as its front/,
+      /webLogins: needs the public HTTP API as front/,
     ],
     [
       'a load balancer',
@@ -304,12 +304,12 @@ describe('what settings of it contradict each other', () => {
           networks: ['10.0.0.0/8'],
         },
       },
-      /webLogins: needs the public HTTP API as its front/,
+      /webLogins: needs the public HTTP API as front/,
     ],
     [
       'a name that leads around the distribution',
       { proxy, webLogins, apiAddress, domain },
-      /webLogins: has the name of its distribution: domain/,
+      /webLogins: cannot be used with domain/,
     ],
     [
       'certificates of clients, which the distribution has none of',
@@ -319,19 +319,19 @@ describe('what settings of it contradict each other', () => {
         apiAddress,
         domain: { ...domain, truststore: { uri: 's3://trusted/clients.pem' } },
       },
-      /webLogins: has the name of its distribution: domain/,
+      /webLogins: cannot be used with domain/,
     ],
     [
       'environments that nobody uses',
       { apiAddress, proxy, webLogins, loginProvisionedConcurrency: 5 },
-      /webLogins: leaves environments of loginProvisionedConcurrency without logins/,
+      /webLogins: cannot be used with loginProvisionedConcurrency/,
     ],
     [
       'more environments than are reserved',
       { loginConcurrency: 5, loginProvisionedConcurrency: 6 },
-      /not be more/,
+      /must be at most loginConcurrency/,
     ],
-    ['more environments than the account has', { loginProvisionedConcurrency: 901 }, /leave 100/],
+    ['more environments than the account has', { loginProvisionedConcurrency: 901 }, /accountConcurrency less 100/],
   ])('%s', (_, given, why) => refused(given, why))
 
   test.each([
@@ -344,7 +344,7 @@ describe('what settings of it contradict each other', () => {
     [{ concurrency: 129 }, /concurrency/],
     [{ concurrency: 0 }, /concurrency/],
     [{ environments: 1 }, /environments/],
-    [{ rateLimit: 150 }, /rateLimit: must be one of 100/],
+    [{ rateLimit: 150 }, /rateLimit: must be a multiple of 100/],
     [{ rateLimit: 0 }, /rateLimit/],
     [{ secret: 'x' }, /secret/],
   ])('%j', (changed, why) => refused({ apiAddress, proxy, webLogins: { ...webLogins, ...changed } }, why))

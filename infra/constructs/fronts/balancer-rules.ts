@@ -1,14 +1,14 @@
 import { inBatches } from '../../../shared/values/batches.ts'
 
-/** Longest expression that a load balancer takes. */
+/** Longest expression in characters that a load balancer accepts. */
 const LONGEST = 128
 
-/** Values that a condition takes. */
+/** Most values in one condition. */
 const MOST = { elements: 3, bytes: Number.POSITIVE_INFINITY }
 
 const GREEDY = '/{proxy+}'
 
-/** A rule of a listener: paths, as expressions, and what they lead to. */
+/** A listener rule: path expressions, and their target. */
 export interface BalancerRule<T> {
   expressions: string[]
   to: T
@@ -16,12 +16,12 @@ export interface BalancerRule<T> {
 
 const escaped = (text: string): string => text.replace(/[.+*?^${}()|[\]\\]/g, '\\$&')
 
-/** Parts of a path whose text is fixed. */
+/** Counts the path segments with fixed text. */
 const fixedParts = (path: string): number => path.split('/').filter(part => !part.startsWith('{')).length
 
 /**
- * The rules of a listener, in their order: where two fit, the one with more fixed parts comes first, as API Gateway
- * chooses. A path and everything below it share an expression.
+ * Returns the rules of a listener in priority order. When two match, the one with more fixed segments wins, as in API
+ * Gateway. A path and its greedy child share one expression.
  */
 export function buildBalancerRules<T>(
   routes: readonly (readonly [path: string, to: T])[],
@@ -43,7 +43,7 @@ export function buildBalancerRules<T>(
     .toArray()
 }
 
-/** @throws Error when a load balancer would refuse it */
+/** @throws Error if the expression is longer than a load balancer accepts */
 function expressionOf(path: string, tail: string): string {
   const parts = path
     .split('/')

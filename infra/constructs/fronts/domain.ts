@@ -6,13 +6,13 @@ import type { Settings } from '../../settings.ts'
 
 type Domain = NonNullable<Settings['domain']>
 
-/** What a name has to lead to. */
+/** Target of a DNS alias record. */
 export interface NameTarget {
   dnsName: string
   zoneId: string
 }
 
-/** Makes a name an alias, where its zone is known. */
+/** Adds an alias record for a name, if the settings name its hosted zone. */
 export function addAlias(
   scope: Construct,
   { name, zoneId }: Pick<Domain, 'name' | 'zoneId'>,
@@ -33,11 +33,11 @@ interface ApiDomainProps {
   stage: CfnStage
 }
 
-/** A name of an HTTP API, with its certificate, and with those that clients have to show one of. */
+/** A custom domain of an HTTP API with its certificate and, optionally, a trust store for client certificates. */
 export class ApiDomain extends Construct {
   readonly target: NameTarget
 
-  /** @param domain without `zoneId`: somebody else has it lead here */
+  /** @param domain without `zoneId`, the DNS record is made elsewhere */
   constructor(scope: Construct, id: string, { domain, api, stage }: ApiDomainProps) {
     super(scope, id)
     const { name, certificateArn, truststore } = domain

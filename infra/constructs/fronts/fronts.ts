@@ -12,28 +12,29 @@ import { PrivateRestApi } from './rest-api.ts'
 import { HEALTH_ROUTE, LINK_ROUTE, type ServedFunction } from './served.ts'
 import { SharedName } from './shared-name.ts'
 
-/** A metric of what a front answers with 5xx, and its alarm. */
+/** A metric that counts 5xx responses of a front, with its alarm. */
 interface ErrorMetric {
   alarm: 'ServerErrors' | FrontAlarm
   series: Series
 }
 
-/** What stands before the functions. */
+/** The entrances of a cluster: the clients' front and, if needed, a separate one for other clusters. */
 export interface Fronts {
-  /** where clients reach it */
+  /** base address for clients */
   address: string
-  /** the address that API Gateway gives the public HTTP API; absent: another front */
+  /** the default endpoint of the public HTTP API; absent with other fronts */
   endpoint?: string
   errors: ErrorMetric[]
-  /** what clients send, and what of it is answered with 4xx and 5xx */
+  /** requests, and responses with 4xx and 5xx */
   requests: Series[]
-  /** before these nobody is let in */
+  /** resources that let requests in; other resources can be ordered before them */
   entrances: CfnResource[]
 }
 
 /**
- * What the settings want: who takes what clients send, and who takes calls of other clusters.
- * @param logs of the functions
+ * Creates the front that the settings name, and a separate HTTP API for other clusters if that front cannot carry
+ * their calls.
+ * @param logs log group of the functions
  */
 export function createFronts(
   scope: Construct,
@@ -70,7 +71,7 @@ function clientsFront(
     : balanced(scope, settings, served, front, logs)
 }
 
-/** Where the only address is that is left; undefined: the one that API Gateway gives stays open. */
+/** Returns the only address that stays open. Undefined: API Gateway's default endpoint stays open. */
 const closedFor = ({ apiAddress, closeDefaultEndpoint, domain }: Settings): string | undefined =>
   closeDefaultEndpoint || domain?.truststore ? apiAddress : undefined
 
@@ -103,13 +104,13 @@ function publicApi(
     const { target } = new ApiDomain(scope, 'Domain', { domain, api, stage })
     new CfnOutput(scope, 'Target', {
       value: target.dnsName,
-      description: `what ${domain.name} has to lead to`,
+      description: `point ${domain.name} to this domain`,
     })
   }
   const { sharedAddress: shared } = settings
   if (shared) {
     const { name, certificateArn } = shared
-    // whoever comes by this name shows certificates as by the other
+    // clients that use the shared name present the same client certificates
     const named = { name, certificateArn, ...(domain?.truststore && { truststore: domain.truststore }) }
     const { target } = new ApiDomain(scope, 'SharedDomain', { domain: named, api, stage })
     new SharedName(scope, 'Shared', { settings, shared, dnsName: target.dnsName, logs })
@@ -151,7 +152,7 @@ function balanced(
   logs: LogGroup,
 ): Fronts {
   const { domain, apiAddress = '', sharedAddress: shared } = settings
-  if (!domain) throw new Error('a load balancer listens with a certificate')
+  if (!domain) throw new Error('a load balancer needs a domain with a certificate')
   const { balancer, listener } = new LoadBalancer(scope, 'Balanced', {
     served,
     place,
@@ -163,7 +164,7 @@ function balanced(
   const series = (metricName: string): Series => ({ namespace: 'AWS/ApplicationELB', metricName, dimensions })
   return {
     address: apiAddress,
-    // of what functions answer, and of what the balancer says itself where they do not
+    // first the functions' own errors, then those of the load balancer when a function does not answer
     errors: [
       { alarm: 'ServerErrors', series: series('HTTPCode_Target_5XX_Count') },
       { alarm: 'BalancerErrors', series: series('HTTPCode_ELB_5XX_Count') },
@@ -173,7 +174,7 @@ function balanced(
   }
 }
 
-/** An HTTP API that has the link's route alone; without a name there is none. */
+/** Creates an HTTP API with the link's route only. Without `linkDomain` it creates none. */
 function linkFront(
   scope: Construct,
   settings: Settings,
@@ -193,7 +194,7 @@ function linkFront(
   const { target } = new ApiDomain(link, 'Domain', { domain, api, stage })
   new CfnOutput(scope, 'LinkTarget', {
     value: target.dnsName,
-    description: `what ${domain.name} has to lead to`,
+    description: `point ${domain.name} to this domain`,
   })
   return { errors: [{ alarm: 'LinkErrors', series: ofApi(api.ref, '5xx') }], entrances: [stage] }
 }

@@ -22,18 +22,19 @@ interface HttpApiProps {
   /** title of the API */
   name: string
   served: readonly ServedFunction[]
-  /** the only address that is left, where the one that API Gateway gives is closed */
+  /** the only open address, if the default endpoint is closed */
   closedFor: string | undefined
   /** last part of the access log's name */
   log: string
   throttle: Throttle
-  /** of single routes: what strangers send elsewhere takes nothing from these */
+  /** throttles of single routes, so that traffic on other routes cannot use up their quota */
   throttles?: Readonly<Record<string, Throttle>>
 }
 
 /**
- * An HTTP API as one definition that is imported whole: a resource for each route would be a call each to a
- * control plane that takes a few in a second. It names the functions, so no function may name it.
+ * An HTTP API that is imported as one OpenAPI definition. One CloudFormation resource per route would need one call
+ * each to a control plane that accepts a few calls a second. The API references the functions, so no function may
+ * reference the API.
  */
 export class HttpApi extends Construct {
   readonly api: CfnApi
@@ -61,17 +62,17 @@ const FIELDS = [
   'responseLatency',
 ]
 
-// as templates spell it: the CDK takes settings of routes as they are
+// Uses CloudFormation's property names, because the CDK does not convert route settings.
 const limit = ({ rate, burst }: Throttle) => ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst })
 
-// Paths are left out of the access log: they may hold role tags.
+// The access log omits paths, because a path may contain a role tag.
 function stageOf(
   scope: Construct,
   api: CfnApi,
   { settings, throttle, throttles = {}, log: name }: HttpApiProps,
 ) {
-  // Below this prefix the gateway needs no room in the account's policy for log deliveries, which is small. The
-  // name is fixed, so a group that outlived its stack would be in the way of the next one.
+  // Log groups with this prefix need no entry in the account's size-limited log delivery policy. The name is fixed,
+  // so a log group that survived its stack would block the next deployment.
   const log = new LogGroup(scope, 'AccessLog', {
     logGroupName: `/aws/vendedlogs/cloud-auth/${settings.stage}/${name}`,
     ...logGroupEncryption(scope, settings),
@@ -97,8 +98,8 @@ function stageOf(
 }
 
 /**
- * The definition in OpenAPI 3.0 with the gateway's extensions: one integration for each Lambda, which all its
- * paths share. The verb is left to us: what we answer to a wrong one is part of the interface.
+ * Returns the API's definition as OpenAPI 3.0 with API Gateway's extensions. All paths of a Lambda function share one
+ * integration. Every verb reaches the function, because its error for a wrong verb is part of the interface.
  */
 const definitionOf = (
   { name: title, served, closedFor }: HttpApiProps,
@@ -107,7 +108,7 @@ const definitionOf = (
   defined({
     openapi: '3.0.1',
     info: { title, version },
-    // an import reads this member of a server, and complains of one without address
+    // an import reads this extension on a server, and warns about a server without an address
     servers: closedFor
       ? [
           {

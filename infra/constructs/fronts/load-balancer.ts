@@ -20,11 +20,11 @@ interface LoadBalancerProps {
   served: readonly ServedFunction[]
   place: Place
   domain: NonNullable<Settings['domain']>
-  /** certificate of another name that leads here, too */
+  /** certificate of a second name that leads here */
   moreCertificate: string | undefined
 }
 
-/** It adds the address of its caller at the end of X-Forwarded-For, and drops headers whose names mean nothing. */
+/** The load balancer appends its caller's address to X-Forwarded-For and drops headers with invalid names. */
 const ATTRIBUTES = {
   'routing.http.drop_invalid_header_fields.enabled': 'true',
   'routing.http.xff_header_processing.mode': 'append',
@@ -35,7 +35,7 @@ const ATTRIBUTES = {
 const attributes = (all: Readonly<Record<string, string>>) =>
   Object.entries(all).map(([key, value]) => ({ key, value }))
 
-/** A load balancer that calls the functions itself: any verb passes it, and a megabyte each way. */
+/** A load balancer that invokes the functions itself. It passes any verb, and at most 1 MB in each direction. */
 export class LoadBalancer extends Construct {
   readonly balancer: CfnLoadBalancer
   readonly listener: CfnListener
@@ -98,12 +98,13 @@ export class LoadBalancer extends Construct {
         cidrIp,
         description: 'callers',
       })),
-      // it calls functions through Lambda's own API, and nothing in the VPC
+      // the load balancer invokes functions through Lambda's API and connects to nothing in the VPC
       securityGroupEgress: [{ ipProtocol: 'icmp', fromPort: 252, toPort: 86, cidrIp: '255.255.255.255/32' }],
     })
   }
 
-  // A permission has to be there before its function becomes a target, so it cannot name the group of targets.
+  // Lambda requires the permission before the function becomes a target, so its source ARN cannot name the target
+  // group.
   private targetGroup({ name, lambda }: ServedFunction): CfnTargetGroup {
     const permission = new CfnPermission(this, `${name} permission`, {
       action: 'lambda:InvokeFunction',

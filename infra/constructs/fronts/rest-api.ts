@@ -19,7 +19,10 @@ interface PrivateRestApiProps {
   vpcEndpointIds: readonly string[]
 }
 
-/** A REST API that interface endpoints of VPCs reach, and nobody else: one definition, as that of the HTTP API. */
+/**
+ * A private REST API, reachable only through interface endpoints of VPCs. It is imported as one definition, as the
+ * HTTP API is.
+ */
 export class PrivateRestApi extends Construct {
   readonly api: CfnRestApi
   readonly stage: CfnStage
@@ -49,21 +52,23 @@ export class PrivateRestApi extends Construct {
     })
   }
 
-  // A deployment is a copy of what was there when it was made: another definition, or policy, needs another one.
+  // A deployment is a snapshot of the API, so a changed definition or policy needs a new deployment, under a new id.
   private deployment(body: object, endpoints: readonly string[]): CfnDeployment {
     const content = JSON.stringify(Stack.of(this).resolve([body, endpoints]))
     const hash = createHash('sha256').update(content).digest('hex').slice(0, 16)
     return new CfnDeployment(this, `Deployment${hash}`, { restApiId: this.api.ref })
   }
 
-  /** The name by which the first of the endpoints leads here, whatever its VPC makes of names. */
+  /** The address through the first VPC endpoint. It resolves with or without private DNS in the VPC. */
   get address(): string {
     const { region, urlSuffix } = Stack.of(this)
     return `https://${this.api.ref}-${this.endpoint}.execute-api.${region}.${urlSuffix}`
   }
 }
 
-/** What no statement allows is refused: who does not come through one of the endpoints. */
+/**
+ * Allows invocations through the named VPC endpoints. A resource policy denies everything that no statement allows.
+ */
 const policyFor = (vpcEndpointIds: readonly string[]) => ({
   Version: '2012-10-17',
   Statement: [
@@ -77,7 +82,10 @@ const policyFor = (vpcEndpointIds: readonly string[]) => ({
   ],
 })
 
-/** The gateway says "Missing Authentication Token" of verbs that it does not know, which no client understands. */
+/**
+ * Response for verbs that API Gateway does not know. Its own text "Missing Authentication Token" would mislead
+ * clients.
+ */
 const ODD_VERB = {
   statusCode: 405,
   responseTemplates: {
@@ -87,7 +95,7 @@ const ODD_VERB = {
   },
 }
 
-/** In OpenAPI 3.0; where no path leads, the fallback answers. */
+/** Returns the API's definition as OpenAPI 3.0. Paths without a route lead to the fallback function. */
 const definitionOf = (
   title: string,
   served: readonly ServedFunction[],

@@ -1,13 +1,13 @@
-/** The only stage of a REST API: the version that all paths of the API begin with, so that clients need no other base. */
+/** Name of the REST API's only stage. All paths of the API begin with it, so clients keep the same base path. */
 export const STAGE = 'v1'
 
 const GREEDY = '{proxy+}'
 const isVariable = (part: string): boolean => part.startsWith('{') && part !== GREEDY
 
 /**
- * Paths as a REST API takes them, below its stage. A resource there has one variable child at most, and a greedy one counts:
- * beside `a/{x}/b`, `a/{proxy+}` becomes `a/{x}` and `a/{x}/{proxy+}`.
- * @param routes a path each, with what it leads to; paths outside the stage are left out
+ * Converts paths to resources of a REST API, below its stage. A REST resource can have one variable child only, and a
+ * greedy variable counts: next to `a/{x}/b`, the path `a/{proxy+}` becomes `a/{x}` and `a/{x}/{proxy+}`.
+ * @param routes each path with its target; paths outside the stage are left out
  */
 export function toRestPaths<T>(routes: readonly (readonly [path: string, to: T])[]): Map<string, T> {
   const below = routes.flatMap(([path, to]) =>
@@ -24,7 +24,7 @@ export function toRestPaths<T>(routes: readonly (readonly [path: string, to: T])
   return paths
 }
 
-/** Each variable of a path, by what stands before it. */
+/** Returns each variable of a path with the segments before it. */
 const variablesIn = (path: string): [parent: string, variable: string][] => {
   const parts = path.split('/')
   return parts.flatMap((part, at) =>

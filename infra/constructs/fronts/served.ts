@@ -4,27 +4,27 @@ import type { Construct } from 'constructs'
 import { type Group, routesOf } from '../../../shared/api/endpoint.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 
-/** Paths that lead to a group's Lambda. */
+/** Returns the paths that lead to a group's Lambda function. */
 export const pathsOfGroup = (group: Group): string[] => routesOf(group).map(path => `/v1${path}`)
 
-/** Where requests go that no path names. */
+/** Route of requests that match no path. */
 export const DEFAULT_ROUTE = '/$default'
 
-/** Routes that have a throttle of their own: other clusters of a set, and those that ask whether this one serves. */
+/** Routes with a throttle of their own: calls of other clusters, and health checks. */
 export const LINK_ROUTE = `${linkPath}{proxy+}`
 export const HEALTH_ROUTE = '/v1/sys/health'
 
-/** What is called of a Lambda: itself, or an alias. */
+/** An invoked Lambda function: the function itself or an alias. */
 export type InvokedFunction = Pick<IFunction, 'functionArn'>
 
-/** A Lambda, and the paths that lead to it. */
+/** A Lambda function with the paths that lead to it. */
 export interface ServedFunction {
   name: string
   lambda: InvokedFunction
   paths: readonly string[]
 }
 
-/** Where API Gateway finds a Lambda. */
+/** Returns the ARN by which API Gateway invokes a Lambda function. */
 export const invocationArn = (scope: Construct, { functionArn }: InvokedFunction): string =>
   Stack.of(scope).formatArn({
     service: 'apigateway',
@@ -33,7 +33,7 @@ export const invocationArn = (scope: Construct, { functionArn }: InvokedFunction
     resourceName: `2015-03-31/functions/${functionArn}/invocations`,
   })
 
-/** Lets an API, and no other, call a Lambda. */
+/** Allows one API to invoke a Lambda function. */
 export const permitInvocation = (scope: Construct, { name, lambda }: ServedFunction, api: string): void => {
   new CfnPermission(scope, `${name} permission`, {
     action: 'lambda:InvokeFunction',
@@ -48,7 +48,7 @@ export const permitInvocation = (scope: Construct, { name, lambda }: ServedFunct
   })
 }
 
-/** The parameters of a path, as its definition names them: a greedy one, `{proxy+}`, is called `proxy`. */
+/** Returns the parameters of a path as OpenAPI names them: `{proxy+}` becomes `proxy`. */
 export const pathParameters = (path: string) =>
   [...path.matchAll(/\{([^}+]+)\+?\}/g)].map(([, name]) => ({
     name,

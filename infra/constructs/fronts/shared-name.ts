@@ -10,19 +10,22 @@ import { isPubliclyReachable } from '../../front-settings.ts'
 import type { Settings } from '../../settings.ts'
 import { HEALTH_ROUTE } from './served.ts'
 
-/** Seconds between two checks of one checker, and for which resolvers keep an answer. */
+/** Seconds between two health checks of one checker, and the TTL of the DNS record in seconds. */
 export const INTERVAL = 10
 export const TTL = 10
 
-/** Where checkers stand: as few as there may be, for each of them asks every ten seconds. */
+/**
+ * Regions of the health checkers: the least number that Route 53 allows, because each checker calls every ten
+ * seconds.
+ */
 const REGIONS = ['us-east-1', 'us-west-2', 'eu-west-1']
 
 const says = (mode: ClusterRecord['mode']): string =>
   `{ ($.message = "replication" && $.mode = "${mode}") || ($.message = "${alarming.role}" && $.to = "${mode}") }`
 
 /**
- * Lines of the functions' log that tell whether a cluster serves, by the value that each makes: one a minute, and one
- * with each change of its role.
+ * Log filter patterns of the metric `Serves`, by the value that a matching line sets. A cluster prints its role once
+ * a minute and at each change.
  */
 export const servingLinePatterns = {
   '1': says('primary'),
@@ -32,16 +35,16 @@ export const servingLinePatterns = {
 interface SharedNameProps {
   settings: Settings
   shared: NonNullable<Settings['sharedAddress']>
-  /** what the shared name leads to when it leads here */
+  /** target of the shared name when this cluster serves */
   dnsName: string
-  /** of the functions */
+  /** log group of the functions */
   logs: LogGroup
 }
 
 /**
- * This cluster's part of a name that leads to whichever cluster of a DR set serves. Its health is asked for at its own
- * address, and 200 alone is healthy; where strangers cannot ask, an alarm looks at what the cluster says of its role. DNS
- * follows the fence of a set, and never decides it.
+ * This cluster's part of a DNS name that leads to the serving cluster of a DR set. Route 53 checks health at the
+ * cluster's own address and accepts only 200. If the cluster is not publicly reachable, the check follows an alarm on
+ * the cluster's log. DNS only follows the fencing of a set; it never decides who serves.
  */
 export class SharedName extends Construct {
   constructor(scope: Construct, id: string, { settings, shared, dnsName, logs }: SharedNameProps) {
@@ -52,7 +55,7 @@ export class SharedName extends Construct {
         ? askedAt(hostname, Number(port || 443))
         : seenBy(this.alarm(settings, logs)),
     })
-    // an alias would have the TTL of what it leads to, a minute
+    // an alias record would have the TTL of its target, 60 s
     new CfnRecordSet(this, 'Record', {
       hostedZoneId: shared.zoneId,
       name: shared.name,
@@ -69,7 +72,10 @@ export class SharedName extends Construct {
     })
   }
 
-  /** On while this cluster says that it does not serve. It wakes nobody: a secondary is in that state all its life. */
+  /**
+   * Creates an alarm that is on while this cluster reports that it does not serve. It notifies nobody, because a
+   * secondary is always in that state.
+   */
   private alarm({ stage }: Settings, { logGroupName }: LogGroup): CfnAlarm {
     const [namespace, metricName] = [metricNamespace(stage), 'Serves']
     for (const [metricValue, filterPattern] of Object.entries(servingLinePatterns))
@@ -84,7 +90,7 @@ export class SharedName extends Construct {
       namespace,
       metricName,
       statistic: 'Minimum',
-      // what checks by alarms take: whole minutes, one metric, each of its periods
+      // limits of Route 53 for checks by alarm: whole minutes, one metric, every period counted
       period: 60,
       evaluationPeriods: 1,
       threshold: 1,
@@ -94,10 +100,13 @@ export class SharedName extends Construct {
   }
 }
 
-/** Answers in turn that decide: Route 53 counts one that takes longer than two seconds as none, as that of a cold start may. */
+/**
+ * Failed checks in a row that change the health. One is not enough, because Route 53 fails a check after two seconds
+ * and a cold start may take longer.
+ */
 const FAILURES = 2
 
-/** A check by checkers of Route 53. */
+/** Returns a check by Route 53's health checkers. */
 const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConfigProperty => ({
   type: 'HTTPS',
   fullyQualifiedDomainName: hostname,
@@ -109,7 +118,7 @@ const askedAt = (hostname: string, port: number): CfnHealthCheck.HealthCheckConf
   regions: REGIONS,
 })
 
-/** A check by what an alarm of CloudWatch looks at. A cluster of which nothing is heard is not healthy. */
+/** Returns a check by a CloudWatch alarm. A cluster without log lines counts as unhealthy. */
 const seenBy = (alarm: CfnAlarm): CfnHealthCheck.HealthCheckConfigProperty => ({
   type: 'CLOUDWATCH_METRIC',
   alarmIdentifier: { name: alarm.ref, region: Stack.of(alarm).region },

@@ -82,7 +82,7 @@ describe('fronts', () => {
 describe('what contradicts the front is refused in words', () => {
   test.each<[object, string]>([
     [{ front: { kind: 'tcp' } }, 'front.kind: '],
-    [{ front: { ...privateFront, vpcEndpointIds: [] } }, 'front.vpcEndpointIds: must name at least 1'],
+    [{ front: { ...privateFront, vpcEndpointIds: [] } }, 'front.vpcEndpointIds: must have at least 1'],
     [
       { front: { ...privateFront, vpcEndpointIds: ['vpc-0123456789'] } },
       'front.vpcEndpointIds.0: must be an id',
@@ -90,31 +90,34 @@ describe('what contradicts the front is refused in words', () => {
     [{ front: { ...privateFront, vpcId: 'vpc-0123456789' } }, 'front.vpcId: '],
     [
       { front: { ...balancer, subnetIds: [balancer.subnetIds[0]] }, domain },
-      'front.subnetIds: must name at least 2',
+      'front.subnetIds: must have at least 2',
     ],
     [
       { front: { ...balancer, subnetIds: [balancer.subnetIds[0], balancer.subnetIds[0]] }, domain },
-      'front.subnetIds: must name each once',
+      'front.subnetIds: must not name one twice',
     ],
-    [{ front: { ...balancer, networks: [] }, domain }, 'front.networks: must name a network'],
-    [{ front: { ...balancer, networks: ['everybody'] }, domain }, 'front.networks.0: must be a network'],
-    [{ front: balancer }, 'domain: is needed: a load balancer listens with a certificate'],
-    [{ front: balancer, domain: { ...domain, truststore } }, 'domain: truststore: '],
-    [{ front: balancer, domain, throttle: { rate: 1, burst: 1 } }, 'throttle: says nothing here'],
-    [{ front: balancer, domain, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: says nothing here'],
-    [{ front: balancer, domain, closeDefaultEndpoint: true }, 'closeDefaultEndpoint: says nothing here'],
-    [{ front: balancer, domain, linkThrottle: { rate: 1, burst: 1 } }, 'linkThrottle: says nothing here'],
-    [{ front: balancer, domain, ...licensed }, 'linkDomain: is needed with a licence'],
-    [{ front: balancer, domain, drill }, 'drill: needs a front that is reached from outside'],
-    [{ front: privateFront, domain }, 'domain: says nothing here'],
+    [{ front: { ...balancer, networks: [] }, domain }, 'front.networks: must name at least one network'],
+    [{ front: { ...balancer, networks: ['everybody'] }, domain }, 'front.networks.0: must be a CIDR block'],
+    [{ front: balancer }, 'domain: is required for a load balancer'],
+    [
+      { front: balancer, domain: { ...domain, truststore } },
+      'domain: truststore cannot be used with a load balancer',
+    ],
+    [{ front: balancer, domain, throttle: { rate: 1, burst: 1 } }, 'throttle: has no effect'],
+    [{ front: balancer, domain, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: has no effect'],
+    [{ front: balancer, domain, closeDefaultEndpoint: true }, 'closeDefaultEndpoint: has no effect'],
+    [{ front: balancer, domain, linkThrottle: { rate: 1, burst: 1 } }, 'linkThrottle: has no effect'],
+    [{ front: balancer, domain, ...licensed }, 'linkDomain: is required with a licence'],
+    [{ front: balancer, domain, drill }, 'drill: needs a front that is reachable from the internet'],
+    [{ front: privateFront, domain }, 'domain: has no effect'],
     [
       { front: privateFront, console: {} },
-      'console: says nothing here: a private REST API serves nothing beside /v1',
+      'console: has no effect: a private REST API serves only paths below /v1',
     ],
-    [{ front: privateFront, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: says nothing here'],
-    [{ front: privateFront, ...licensed }, 'linkDomain: is needed with a licence'],
-    [{ domain: { ...domain, truststore }, ...licensed }, 'linkDomain: is needed with a licence'],
-    [{ linkDomain }, 'linkDomain: is not needed'],
+    [{ front: privateFront, healthThrottle: { rate: 1, burst: 1 } }, 'healthThrottle: has no effect'],
+    [{ front: privateFront, ...licensed }, 'linkDomain: is required with a licence'],
+    [{ domain: { ...domain, truststore }, ...licensed }, 'linkDomain: is required with a licence'],
+    [{ linkDomain }, 'linkDomain: must be left out'],
     [{ sharedAddress }, 'sharedAddress: needs domain or apiAddress'],
     [
       { sharedAddress: { ...sharedAddress, name: domain.name }, domain },
@@ -123,19 +126,25 @@ describe('what contradicts the front is refused in words', () => {
     [{ domain, sharedAddress: { ...sharedAddress, zoneId: undefined } }, 'sharedAddress.zoneId: '],
     [
       { front: privateFront, apiAddress: 'https://x.example', sharedAddress },
-      'sharedAddress: cannot lead to a private REST API',
+      'sharedAddress: cannot be used with a private REST API',
     ],
     [
       { apiAddress: 'https://x.example', proxy: { secretHashes: ['ab'.repeat(32)] }, sharedAddress },
-      'sharedAddress: cannot lead to a private REST API',
+      'sharedAddress: cannot be used with a private REST API',
     ],
-    [{ domain: { ...domain, truststore }, linkDomain: domain }, 'linkDomain: must have another name'],
-    [{ domain: { ...domain, name: 'https://auth.example.com' } }, 'domain.name: must be a name in DNS'],
+    [
+      { domain: { ...domain, truststore }, linkDomain: domain },
+      'linkDomain: must not have the name of domain',
+    ],
+    [{ domain: { ...domain, name: 'https://auth.example.com' } }, 'domain.name: must be a DNS name'],
     [
       { domain: { ...domain, certificateArn: 'arn:aws:iam::111122223333:role/x' } },
       'domain.certificateArn: must be',
     ],
-    [{ domain: { ...domain, zoneId: 'example.com' } }, 'domain.zoneId: must be the id of a hosted zone'],
+    [
+      { domain: { ...domain, zoneId: 'example.com' } },
+      'domain.zoneId: must be the id of a Route 53 hosted zone',
+    ],
     [{ domain: { ...domain, truststore: { uri: 'https://x/y.pem' } } }, 'domain.truststore.uri: must be'],
   ])('%j: %s', (given, fault) => {
     expect(

@@ -64,9 +64,9 @@ describe('a proxy before the API', () => {
   })
 
   test.each([
-    [{ secretHashes: [] }, 'proxy.secretHashes: must have the hash of a secret'],
-    [{ secretHashes: [hash, hash, hash] }, 'proxy.secretHashes: must have two hashes at most'],
-    [{ secretHashes: ['the secret itself'] }, 'proxy.secretHashes.0: must be a SHA-256'],
+    [{ secretHashes: [] }, 'proxy.secretHashes: must have at least one hash'],
+    [{ secretHashes: [hash, hash, hash] }, 'proxy.secretHashes: must have at most two hashes'],
+    [{ secretHashes: ['the secret itself'] }, 'proxy.secretHashes.0: must be a SHA-256 hash'],
     [{ secretHashes: [sha256('').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
     [{ secretHashes: [sha256('\n').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
     [{ secretHashes: [hash], hops: 0 }, 'proxy.hops'],
@@ -77,7 +77,7 @@ describe('a proxy before the API', () => {
 
   test('has an address, which others of a set are told', () => {
     expect(faultsOf(given({ secretHashes: [hash] }, {}))).toEqual([
-      expect.stringMatching(/^proxy: needs apiAddress, the address of the proxy/),
+      expect.stringMatching(/^proxy: needs apiAddress, the proxy’s address/),
     ])
   })
 })

@@ -31,44 +31,44 @@ const seen = (status: object, code = 472, more: object = {}) => seenAs('west', s
 const keyringFault = { part: 'keyring', ongoing: true, text: 'it is off', last: '12:00', ended: '' }
 const away = { ...peer, node_id: 'north', connection_status: 'disconnected' }
 
-/** Answers of a cluster, the state that they come to, and what the sentence says should be. */
+/** Answers of a cluster, the state that they come to, and what the sentence asks for. */
 const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof seen>, should: RegExp])[] = [
-  ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /should be initialised once/],
-  ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /should be reindexed/],
+  ['uninitialised', seen({ mode: 'disabled' }, 501, { initialized: false }), /Invoke its init function once/],
+  ['corrupted', seen({ ...secondary, corrupted_merkle_tree: true }), /Reindex it/],
   ['bootstrapping', seen({ mode: 'bootstrapping' }, 503), /should be a secondary within minutes/],
   [
     'changing',
     seen({ ...secondary, operation: { id: '1', name: 'promotion', step: 'drain' } }),
-    /promotion is under way, at the step drain\. It should be over within a minute/,
+    /promotion is running, at the step drain\. It should end within a minute/,
   ],
   [
     'failing',
     seen({ mode: 'disabled', recent_faults: [keyringFault] }, 200),
-    /KMS does not decrypt its keyring\. The KMS key should be enabled.* Last at 12:00: it is off\.$/,
+    /KMS cannot unwrap its keyring\. Enable the KMS key.* Last at 12:00: it is off\.$/,
   ],
   [
     'failing',
     seen({ ...primary, recent_faults: [{ ...keyringFault, part: 'logins' }] }, 200),
-    /should succeed/,
+    /Logins fail\. The log/,
   ],
   [
     'disabled',
     seen({ mode: 'disabled', recent_faults: [{ ...keyringFault, ongoing: false }] }, 200),
-    /should/,
+    /Make it the primary/,
   ],
-  ['disabled', seen({ mode: 'disabled' }, 200), /should be the primary of a DR set/],
+  ['disabled', seen({ mode: 'disabled' }, 200), /Make it the primary of a DR set/],
   ['closed', seen({ ...primary, state: 'idle' }, 503), /should serve again/],
-  ['closed', seen(primary, 503), /its keyring does not open/],
+  ['closed', seen(primary, 503), /KMS cannot unwrap its keyring/],
   [
     'alone',
     seen({ ...primary, secondaries: [{ node_id: 'west', connection_status: 'disconnected' }] }, 200),
-    /no secondary is connected \(1 is known\)\. One should be/,
+    /no secondary is connected \(1 is known\)\. Connect one/,
   ],
-  ['serving', seen(primary, 200), /to 1 secondary\. That is as it should be/],
+  ['serving', seen(primary, 200), /to 1 secondary\. All is well/],
   [
     'one-missing',
     seen({ ...primary, secondaries: [{ ...peer, node_id: 'west' }, away] }, 200),
-    /north of its secondaries is not connected\. It should be connected/,
+    /north of its secondaries is not connected\. Connect it again/,
   ],
   [
     'serving',
@@ -82,66 +82,69 @@ const vectors: readonly (readonly [state: ClusterState, seen: ReturnType<typeof 
       },
       200,
     ),
-    /should/,
+    /All is well/,
   ],
-  ['activation-failed', seen({ ...secondary, activation_error: 'no way' }), /no way\. It should be disabled/],
-  ['follows-nobody', seen({ ...secondary, primaries: [] }), /should follow the present primary/],
+  ['activation-failed', seen({ ...secondary, activation_error: 'no way' }), /no way\. Disable it/],
+  ['follows-nobody', seen({ ...secondary, primaries: [] }), /Make it follow the present primary/],
   [
     'cut-off',
     seen({ ...secondary, state: 'idle', connection_state: 'transient_failure' }),
-    /does not answer any more\. It should hear/,
+    /does not answer any more\. It should answer/,
   ],
   [
     'cut-off',
     seen({ ...secondary, state: 'idle', connection_state: 'connecting', primaries: [{}] }),
     /has never answered/,
   ],
-  ['syncing', seen({ ...secondary, state: 'merkle-sync' }), /should stream again/],
+  ['syncing', seen({ ...secondary, state: 'merkle-sync' }), /streams again/],
   ['comparing', seen({ ...secondary, state: 'merkle-diff' }), /should stream, or fetch/],
-  ['stuck', seen({ ...secondary, state: 'idle' }), /should stream: its log tells/],
+  ['stuck', seen({ ...secondary, state: 'idle' }), /Its log shows why/],
   [
     'behind',
     seen({ ...secondary, primaries: [{ ...peer, replication_primary_canary_age_ms: '20000' }] }),
-    /is 20 s old\. It should be at most 5 s behind/,
+    /is 20 s old\. A planned switch is refused until it is at most 5 s behind/,
   ],
   [
     'not-ready',
     seen({ ...secondary, readiness: { ready: false, refused_by: ['lag'], tried: '2026-01-01T00:00:00Z' } }),
-    /could not take over: lag\. It should/,
+    /cannot take over: lag\. Its readiness names the obstacles/,
   ],
-  ['streaming', seen(secondary), /That is as it should be/],
+  ['streaming', seen(secondary), /All is well/],
 ]
 
-describe('the condition of a cluster, by its own word', () => {
+const ADVICE =
+  /should|All is well|shows? why|Invoke|Reindex|Enable|Make|Connect|Disable|until it is|again when|obstacles/
+
+describe('the condition of a cluster, from its own answer', () => {
   test.each(vectors)('%s', async (state, given, should) => {
     const condition = classifyCluster(await given)
     expect(condition.state).toBe(state)
     expect(condition.sentence).toMatch(should)
   })
 
-  test('every state of the table has a vector, and every sentence says what should be', async () => {
+  test('every state has a vector, and every sentence says what to do, to wait for, or that all is well', async () => {
     expect(new Set(vectors.map(([state]) => state))).toEqual(new Set(clusterStates))
-    for (const [, given] of vectors) expect(classifyCluster(await given).sentence).toMatch(/should/)
+    for (const [, given] of vectors) expect(classifyCluster(await given).sentence).toMatch(ADVICE)
   })
 
-  test('work on the tree is no change of the role', async () => {
+  test('a Merkle check is no change of the role', async () => {
     const checking = { ...secondary, operation: { id: '1', name: 'merkle-check', step: 'check' } }
     expect(classifyCluster(await seen(checking)).state).toBe('streaming')
   })
 
-  test('a cluster that does not answer is unreachable, and its last word is shown and not judged', async () => {
+  test('a silent cluster is unreachable, and its last answer is shown and not judged', async () => {
     const gone = classifyCluster(silent(await seen(secondary), 'no answer in time'))
     expect(gone).toMatchObject({ state: 'unreachable', severity: 'bad' })
-    expect(gone.sentence).toMatch(/no answer in time\. It should answer.*last answer/)
+    expect(gone.sentence).toMatch(/no answer in time\. Its last answer/)
     expect(classifyCluster(silent({ name: 'west' })).sentence).toContain('has not answered so far')
     expect(classifyCluster({ name: 'west' }).state).toBe('asking')
   })
 
-  test('what answers as no cluster does is not absent', async () => {
+  test('a malformed answer makes a cluster unclear and not unreachable', async () => {
     expect(classifyCluster(await seenAs('west', [])).state).toBe('unclear')
   })
 
-  test('a mode of another version is no state that is known', async () => {
+  test('an unknown mode makes the state unknown', async () => {
     expect(classifyCluster(await seen({ mode: 'tertiary' }, 200)).state).toBe('unknown')
   })
 })

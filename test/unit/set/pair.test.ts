@@ -25,11 +25,11 @@ const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
     east(),
     west({ readiness: { ready: false, refused_by: ['lag'], tried: '' } }),
     'bad',
-    /west is its secondary\. west: .*could not take over: lag/,
+    /west is its secondary\. west: .*cannot take over: lag/,
   ],
   ['following', east({ recent_faults: [{ part: 'logins', ongoing: true }] }), west(), 'bad', /Logins fail/],
   // after a planned switch
-  ['unfollowed', eastClosed(), westPromoted(), 'bad', /^west serves; east follows nobody yet\.$/],
+  ['unfollowed', eastClosed(), westPromoted(), 'bad', /^west serves; east does not follow it yet\.$/],
   [
     'adopting',
     eastClosed({ operation: changing('update-primary') }),
@@ -37,21 +37,27 @@ const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
     'busy',
     /about to follow/,
   ],
-  ['catching-up', eastBehind({ state: 'merkle-diff' }), westPromoted(), 'busy', /\(merkle-diff\), by itself/],
+  [
+    'catching-up',
+    eastBehind({ state: 'merkle-diff' }),
+    westPromoted(),
+    'busy',
+    /\(merkle-diff\)\. This needs no action/,
+  ],
   // west was revoked on east
   [
     'revoked',
     east({ known_secondaries: [], secondaries: [] }),
     west({ connection_state: 'transient_failure', state: 'idle' }),
     'bad',
-    /^east serves, and does not know west/,
+    /^east serves and does not know west/,
   ],
   [
     'cut-off',
     east(),
     west({ connection_state: 'connecting', state: 'idle' }),
     'bad',
-    /west does not hear it/,
+    /west has no contact to it/,
   ],
   // a list that the status cuts says nothing of who is missing from it
   [
@@ -63,36 +69,42 @@ const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
   ],
   // in the middle of a planned switch
   ['promoting', east(), west({ operation: promotion }), 'busy', /^west is taking over from east\./],
-  ['promoting', eastClosed(), west({ operation: promotion }), 'busy', /for some seconds nobody serves/],
+  ['promoting', eastClosed(), west({ operation: promotion }), 'busy', /for some seconds no cluster serves/],
   ['following', eastBehind(), westPromoted({ operation: promotion }), 'busy', /^west serves, and east is/],
   [
     'handed-over',
     eastClosed(),
     west(),
     'bad',
-    /^Nobody serves: east has handed over or closed, and west has not/,
+    /^No cluster serves: east has handed over or closed, and west has not/,
   ],
   // after a promotion by force
   ['superseded', east(), westPromoted(), 'busy', /^west serves\. east was the primary before/],
   ['peer-silent', gone(east()), westPromoted(), 'bad', /^west serves\. east does not answer/],
-  ['two-primaries', east(), westPromoted({ ssct_generation_counter: 1 }), 'bad', /promoted equally often/],
+  [
+    'two-primaries',
+    east(),
+    westPromoted({ ssct_generation_counter: 1 }),
+    'bad',
+    /after equally many promotions/,
+  ],
   ['two-sets', east(), west({ cluster_id: 'other' }), 'bad', /different sets/],
-  ['primary-silent', gone(east()), west(), 'bad', /Only west can be heard.*before anybody is promoted/],
-  ['primary-silent', gone(east()), westPromoted({}, 503), 'bad', /Only west can be heard/],
-  ['unheard', gone(east()), gone(west()), 'unknown', /nothing is known/],
-  ['unheard', { name: 'This cluster' }, { name: 'x' }, 'unknown', /nothing is known/],
+  ['primary-silent', gone(east()), west(), 'bad', /Only west answers here.*before you promote a cluster/],
+  ['primary-silent', gone(east()), westPromoted({}, 503), 'bad', /Only west answers here/],
+  ['unheard', gone(east()), gone(west()), 'unknown', /state of the set is unknown/],
+  ['unheard', { name: 'This cluster' }, { name: 'x' }, 'unknown', /state of the set is unknown/],
   ['closed', east({ state: 'idle' }, 503), west(), 'bad', /^east is the primary\. .*does not serve/],
-  ['closed', east({}, 503), inNoSet('west'), 'bad', /keyring does not open/],
+  ['closed', east({}, 503), inNoSet('west'), 'bad', /KMS cannot unwrap its keyring/],
   ['becoming', east(), starting('west'), 'busy', /^west is becoming a secondary/],
   [
     'unjoined',
     east({ known_secondaries: [], secondaries: [] }),
     inNoSet('west'),
     'bad',
-    /west is in no set\. It should/,
+    /west is in no set\. Make west a secondary/,
   ],
   ['no-set', inNoSet('east'), inNoSet('west'), 'unknown', /Neither east nor west/],
-  ['no-primary', eastClosed(), westClosed(), 'bad', /nobody serves\. One should be promoted/],
+  ['no-primary', eastClosed(), westClosed(), 'bad', /^No cluster serves: .* Promote one/],
   [
     'elsewhere',
     eastBehind(),
@@ -101,7 +113,13 @@ const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
     /^Neither east nor west is the primary: east follows https:\/\/west/,
   ],
   ['elsewhere', inNoSet('east'), west(), 'bad', /west follows https:\/\/east/],
-  ['unknown', seenAs('east', { mode: 'tertiary' }), inNoSet('west'), 'unknown', /no pair/],
+  [
+    'unknown',
+    seenAs('east', { mode: 'tertiary' }),
+    inNoSet('west'),
+    'unknown',
+    /are not a primary and its secondary/,
+  ],
 ]
 
 describe('two clusters judged together', () => {
@@ -139,8 +157,8 @@ describe('a set of clusters', () => {
     expect(judgeSet([await east(), await west()]).faults).toEqual([])
     const { faults } = judgeSet([await eastClosed(), await westPromoted()])
     expect(faults).toEqual([
-      expect.stringMatching(/^east: It serves nobody, and gets nothing/),
-      'west serves; east follows nobody yet.',
+      expect.stringMatching(/^east: It does not serve, and no primary/),
+      'west serves; east does not follow it yet.',
     ])
   })
 })

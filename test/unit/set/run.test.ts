@@ -228,7 +228,7 @@ describe('what a run waits for', () => {
     const asked = (): Ask => async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
     await expect(run(programOf(played, waiting, 0, false, { asked }))).rejects.toMatchObject({
       exit: 'refused',
-      message: expect.stringContaining('does not hear its primary'),
+      message: expect.stringContaining('has no contact to its primary'),
     })
     expect(played.now).toBe(waits.obstacle)
   })

@@ -31,7 +31,7 @@ describe('a status is read', () => {
 
   test.each([undefined, null, [], 'text', 7, {}, { mode: 7 }, { mode: null }])(
     'only where it has a mode: %j',
-    data => expect(readStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('no status') }),
+    data => expect(readStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('not a status') }),
   )
 
   test('a mode of another version is kept, without the fields that nobody here knows', () => {

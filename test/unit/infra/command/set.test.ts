@@ -90,7 +90,7 @@ describe('what status tells', () => {
     expect(text).toContain('  operation  promotion, next step drain, since ')
     expect(text).toContain('  readiness  ready, tried 30 s ago\n')
     expect(text).toMatch(
-      /\nwest is taking over from east\. .*\n! west: The operation promotion is under way, at the step drain\..*\n/,
+      /\nwest is taking over from east\. .*\n! west: The operation promotion is running, at the step drain\..*\n/,
     )
     expect(describedSet(shown(await east(), await west())).trimEnd()).toMatch(
       /\neast serves, and west is its secondary\.\nAll is well\.$/,
@@ -117,11 +117,11 @@ describe('an odd answer to the question for the status', () => {
   }
 
   test.each([
-    ['null', 'the answer is no status'],
-    ['[]', 'the answer is no status'],
-    ['<html>', 'the answer is no status'],
-    ['{"data":[]}', 'the answer is no status'],
-    ['{"data":{"mode":{"toString":1}}}', 'mode has an odd value'],
+    ['null', 'the answer is not a status'],
+    ['[]', 'the answer is not a status'],
+    ['<html>', 'the answer is not a status'],
+    ['{"data":[]}', 'the answer is not a status'],
+    ['{"data":{"mode":{"toString":1}}}', 'mode is not a text'],
   ])('%s is silence, with a reason', async (status, fault) => {
     const seen = await looked(status)
     expect(seen.silent?.why).toContain(fault)

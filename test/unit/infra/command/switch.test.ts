@@ -121,7 +121,7 @@ describe('a switch', () => {
     const { result, said } = await played(play, [true, true])
     expect(result).toEqual(['promote', 'follow'])
     expect(said.join()).toContain(
-      'west: it does not hear its primary, which could not hand over; looking again for 30 s',
+      'west: it has no contact to its primary, which therefore cannot hand over; retrying for 30 s',
     )
   })
 
@@ -130,14 +130,14 @@ describe('a switch', () => {
     const errors = ['handed-over-not-claimed']
     play.changes[1] = ['secondary/promote', 400, { errors }, () => Object.assign(play, { east: closed })]
     expect((await played(play, [true])).result).toBe(
-      'secondary/promote on west: 400 handed-over-not-claimed. Nobody serves: east has handed over or closed, and west has not taken over yet.',
+      'secondary/promote on west: 400 handed-over-not-claimed. No cluster serves: east has handed over or closed, and west has not taken over yet.',
     )
   })
 
   test('a cluster that follows by now is not revoked, however long the answer took', async () => {
     const play: Play = { east: closed, west: primary, changes: [] }
     const { result, asked } = await played(play, [])
-    expect([result, asked]).toEqual([expect.stringContaining('west serves; east follows nobody yet.'), []])
+    expect([result, asked]).toEqual([expect.stringContaining('west serves; east does not follow it yet.'), []])
     const late: Play = { east: closed, west: primary, changes: [] }
     const again = await played(late, [() => joined(late)()])
     expect(again.asked).toEqual([])

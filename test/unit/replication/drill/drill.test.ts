@@ -123,35 +123,35 @@ describe('a cluster is ready for a drill', () => {
     [
       'not when the token does not count',
       { operation_token: { presented: { counts: false, why: 'no policy' } } },
-      'own: the operation token does not do: no policy',
+      'own: the operation token is not sufficient: no policy',
     ],
     [
       'not when nothing is said of the token',
       { operation_token: undefined },
-      'own: the operation token does not do: nothing is said of it',
+      'own: the operation token is not sufficient: the answer gives no reason',
     ],
     [
       'not when the licence ends within a day',
       { license: { seconds_left: 86_399 } },
-      'own: the licence ends within a day, and without it no cluster can come back',
+      'own: the licence ends within a day; without it no cluster can rejoin',
     ],
     [
       'not without a licence',
       { license: undefined },
-      'own: the licence ends within a day, and without it no cluster can come back',
+      'own: the licence ends within a day; without it no cluster can rejoin',
     ],
     [
-      'not where a secondary does not hear its primary',
+      'not where a secondary has no contact to its primary',
       { lag: { primary: 'silent' } },
-      'own: it does not hear its primary, which could not hand over',
+      'own: it has no contact to its primary, which therefore cannot hand over',
     ],
     ['on a primary, which has no lag', { lag: undefined }, ''],
     [
       'not where the answer is of another form',
       { checks: 7 },
-      'own: the answer is no readiness: checks is odd',
+      'own: the readiness answer is malformed: checks is odd',
     ],
-    ['not without checks', { checks: undefined }, 'own: the answer is no readiness: checks is missing'],
+    ['not without checks', { checks: undefined }, 'own: the readiness answer is malformed: checks is missing'],
   ])('%s', (_, change, fault) => {
     expect(findReadinessFault('own', JSON.parse(JSON.stringify(readiness(change))))).toBe(fault)
   })
@@ -211,7 +211,7 @@ describe('the check before a drill', () => {
         (answers['peer sys/replication/dr/secondary/readiness'] = {
           data: readiness({ lag: { primary: 'silent' } }),
         }),
-      /does not hear its primary/,
+      /has no contact to its primary/,
     ],
   ])('refuses it %s', async (_, set, text) => {
     set()
