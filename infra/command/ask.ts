@@ -1,86 +1,86 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Connection } from './connection.ts'
-import { Ended } from './ended.ts'
-import { type Asking, exchange, type Heard } from './exchange.ts'
+import { CommandEnded } from './ended.ts'
+import { type RequestOptions, exchange, type ApiResponse } from './exchange.ts'
 import { inOneLine } from './output.ts'
 
 const REDIRECTED = [301, 302, 307, 308]
 
 /**
- * Sends one request of the API, and follows one redirection within the address: elsewhere the request, its token and the
- * proof of a login would reach somebody whom nobody has named.
- * @param base where the API begins, see `apiBase`
- * @throws Ended `unreachable`; `refused` where the answer leads elsewhere
+ * Sends one API request and follows one redirect within the same origin. It follows no other redirect, because that
+ * would send the token or the login proof to a host that the user did not name.
+ * @param base base URL of the API, see `parseApiBase`
+ * @throws CommandEnded `unreachable`, or `refused` for a redirect to another origin
  */
-export async function askOnce(
+export async function sendRequest(
   base: string,
   path: string,
-  asking: Asking,
+  asking: RequestOptions,
   connection: Connection,
-): Promise<Heard> {
+): Promise<ApiResponse> {
   const url = new URL(`${base}/${path}`)
   const first = await exchange(url, asking, connection)
   if (!REDIRECTED.includes(first.status) || first.location === undefined) return first
   const there = URL.canParse(first.location, url) ? new URL(first.location, url) : undefined
   if (there?.origin !== url.origin)
-    throw new Ended(
+    throw new CommandEnded(
       'refused',
-      `${url.origin} sends its clients to ${inOneLine(there?.origin ?? first.location)}, which is not followed: name that address if it is the cluster`,
+      `${url.origin} redirects to ${inOneLine(there?.origin ?? first.location)}, which is not followed. Use that address if it is the cluster`,
     )
   return exchange(there, asking, connection)
 }
 
-/** Characters of a refusal that are shown, and of a text that is none of the API. */
+/** Most characters shown of the API's errors, and of a text that is not from the API. */
 const LONGEST_REFUSAL = 4000
 const LONGEST_TEXT = 300
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** What a refusal says, in one line. */
-export function refusalOf({ status, body, text }: Heard): string {
+/** Describes a refusal in one line. */
+export function describeRefusal({ status, body, text }: ApiResponse): string {
   const errors = Array.isArray(body['errors']) ? body['errors'].filter(isText) : []
   const told = errors.length > 0 ? errors.join('; ').slice(0, LONGEST_REFUSAL) : text.slice(0, LONGEST_TEXT)
-  return `${status} ${inOneLine(told) || 'without a text'}`
+  return `${status} ${inOneLine(told) || 'without a reason'}`
 }
 
-/** For how long something is asked again, and who is told. */
-export interface Patience {
-  forMs: number
+/** How long a request is repeated, and who is informed. */
+export interface RetryOptions {
+  timeoutMs: number
   say: (text: string) => void
-  /** what is asked, as it is told */
-  named: string
+  /** what is requested, for messages */
+  label: string
 }
 
-/** Seconds until a request is repeated that the gateway has answered. */
+/** Seconds until a request is repeated after API Gateway answered in place of the function. */
 const GATEWAY_RETRY_S = 5
 
 /**
- * Returns the seconds after which a refused request is repeated; undefined: never. API Gateway names none when it answers
- * itself, because the function took longer than 30 s: what the function does goes on.
+ * Returns the seconds after which a refused request is repeated. Undefined: it is not repeated. API Gateway sends no
+ * Retry-After when the function takes longer than 30 s, and the function goes on meanwhile.
  */
-export function retryAfterOf({ status, retryAfter, body }: Heard): number | undefined {
+export function retryDelay({ status, retryAfter, body }: ApiResponse): number | undefined {
   const isOfGateway = (status === 503 || status === 504) && typeof body['message'] === 'string'
   return retryAfter ?? (isOfGateway ? GATEWAY_RETRY_S : undefined)
 }
 
 /**
- * A request that has to succeed. It is repeated where the answer says when, as the runbooks do, and where the gateway
- * answered in place of the cluster.
- * @returns the answer's body
- * @throws Ended `refused` with what was answered, and what asking throws
+ * Repeats a request until it succeeds. It is repeated when the answer has Retry-After, or when API Gateway answered
+ * in place of the cluster.
+ * @returns the body of the answer
+ * @throws CommandEnded `refused` with the answer's errors, and whatever `asked` throws
  */
-export async function askFor(
-  asked: () => Promise<Heard>,
-  { forMs, say, named }: Patience,
-): Promise<Heard['body']> {
+export async function requestUntilAccepted(
+  asked: () => Promise<ApiResponse>,
+  { timeoutMs: forMs, say, label: named }: RetryOptions,
+): Promise<ApiResponse['body']> {
   const end = Date.now() + forMs
   for (;;) {
     const heard = await asked()
     if (heard.status < 300) return heard.body
-    const told = `${named}: ${refusalOf(heard)}`
-    const after = retryAfterOf(heard)
-    if (after === undefined || Date.now() > end) throw new Ended('refused', told)
-    say(`${told}; asking again in ${after} s`)
+    const told = `${named}: ${describeRefusal(heard)}`
+    const after = retryDelay(heard)
+    if (after === undefined || Date.now() > end) throw new CommandEnded('refused', told)
+    say(`${told}; retrying in ${after} s`)
     await setTimeout(after * 1000)
   }
 }

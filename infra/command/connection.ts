@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseDuration } from '../../shared/values/duration.ts'
-import { Ended } from './ended.ts'
+import { CommandEnded } from './ended.ts'
 
 export type CommandEnvironment = Readonly<Record<string, string | undefined>>
 
-/** How clusters are reached, whichever they are. */
+/** Connection settings for all clusters. */
 export interface Connection {
-  /** authorities, PEM; absent: those of the runtime */
+  /** PEM certificates of CAs; absent: those of the runtime */
   ca?: readonly string[]
-  /** certificate and key of this client, PEM */
+  /** client certificate and key, PEM */
   cert?: string
   key?: string
-  /** name that the certificate of a cluster is for, where it is not that of the address */
+  /** name in the cluster's certificate, if it differs from the address */
   servername?: string
   namespace?: string
   timeoutMs: number
@@ -19,29 +19,32 @@ export interface Connection {
 
 const TIMEOUT_S = '60'
 
-/** A variable as the clients of OpenBao and Vault have it: `BAO_<name>`, else `VAULT_<name>`. */
-export const variableOf = (environment: CommandEnvironment, name: string): string | undefined =>
+/** Reads a variable as the clients of OpenBao and Vault do: `BAO_<name>`, else `VAULT_<name>`. */
+export const readVariable = (environment: CommandEnvironment, name: string): string | undefined =>
   environment[`BAO_${name}`] || environment[`VAULT_${name}`] || undefined
 
 /**
- * How to connect, by the variables of the usual clients.
- * @param namespace the option, which comes first
- * @throws Ended `usage` where a file cannot be read, or a variable is not supported
+ * Reads the connection settings from the usual variables.
+ * @param namespace the option, which takes precedence
+ * @throws CommandEnded `usage` if a file cannot be read or a variable is not supported
  */
-export function connectionOf(environment: CommandEnvironment, namespace?: string): Connection {
-  const given = (name: string) => variableOf(environment, name)
+export function readConnection(environment: CommandEnvironment, namespace?: string): Connection {
+  const given = (name: string) => readVariable(environment, name)
   if (/^(1|t|true)$/i.test(given('SKIP_VERIFY') ?? ''))
-    throw new Ended('usage', 'VAULT_SKIP_VERIFY is not supported: name the authority in VAULT_CACERT')
+    throw new CommandEnded(
+      'usage',
+      'VAULT_SKIP_VERIFY is not supported. Name the CA certificate in VAULT_CACERT',
+    )
   if (given('CLIENT_CERT') !== undefined && given('CLIENT_KEY') === undefined)
-    throw new Ended('usage', 'VAULT_CLIENT_CERT wants its key in VAULT_CLIENT_KEY')
+    throw new CommandEnded('usage', 'VAULT_CLIENT_CERT needs its key in VAULT_CLIENT_KEY')
   const seconds = parseDuration(given('CLIENT_TIMEOUT') ?? TIMEOUT_S)
-  if (!seconds) throw new Ended('usage', 'VAULT_CLIENT_TIMEOUT must be a duration: 60, or 1m30s')
-  const ca = authoritiesOf(given)
+  if (!seconds) throw new CommandEnded('usage', 'VAULT_CLIENT_TIMEOUT must be a duration such as 60 or 1m30s')
+  const ca = readAuthorities(given)
   return {
     timeoutMs: seconds * 1000,
     ...(ca ? { ca } : {}),
-    ...fileOf(given, 'CLIENT_CERT', 'cert'),
-    ...fileOf(given, 'CLIENT_KEY', 'key'),
+    ...readOptionalFile(given, 'CLIENT_CERT', 'cert'),
+    ...readOptionalFile(given, 'CLIENT_KEY', 'key'),
     ...optional(given('TLS_SERVER_NAME'), 'servername'),
     ...optional(namespace ?? given('NAMESPACE'), 'namespace'),
   }
@@ -52,30 +55,31 @@ type Given = (name: string) => string | undefined
 const optional = <Key extends string>(value: string | undefined, key: Key) =>
   (value === undefined ? {} : { [key]: value }) as { [K in Key]?: string }
 
-const fileOf = <Key extends string>(given: Given, name: string, key: Key) => {
+const readOptionalFile = <Key extends string>(given: Given, name: string, key: Key) => {
   const path = given(name)
-  return optional(path && textIn(path, name), key)
+  return optional(path && readText(path, name), key)
 }
 
-function authoritiesOf(given: Given): readonly string[] | undefined {
+function readAuthorities(given: Given): readonly string[] | undefined {
   const [bytes, file, folder] = [given('CACERT_BYTES'), given('CACERT'), given('CAPATH')]
   if (bytes !== undefined) return [bytes]
-  if (file !== undefined) return [textIn(file, 'CACERT')]
+  if (file !== undefined) return [readText(file, 'CACERT')]
   if (folder === undefined) return undefined
-  return orRefuse('CAPATH', folder, () =>
+  return orUsageFault('CAPATH', folder, () =>
     readdirSync(folder, { withFileTypes: true })
       .filter(entry => !entry.isDirectory())
       .map(({ name }) => readFileSync(`${folder}/${name}`, 'utf8')),
   )
 }
 
-const textIn = (path: string, name: string): string => orRefuse(name, path, () => readFileSync(path, 'utf8'))
+const readText = (path: string, name: string): string =>
+  orUsageFault(name, path, () => readFileSync(path, 'utf8'))
 
-function orRefuse<T>(name: string, path: string, read: () => T): T {
+function orUsageFault<T>(name: string, path: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new Ended(
+    throw new CommandEnded(
       'usage',
       `VAULT_${name}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`,
     )
@@ -83,15 +87,18 @@ function orRefuse<T>(name: string, path: string, read: () => T): T {
 }
 
 /**
- * Where the API of a cluster begins: `https://host/v1`, with or without `/v1` in what was given.
- * @throws Ended `usage`
+ * Returns the base URL of a cluster's API, `https://host/v1`, for an address with or without `/v1`.
+ * @throws CommandEnded `usage`
  */
-export function apiBase(address: string): string {
+export function parseApiBase(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '')
-    throw new Ended('usage', `the address must be one like https://auth.example.com, not ${shown(address)}`)
+    throw new CommandEnded(
+      'usage',
+      `the address must be a URL such as https://auth.example.com, not ${hidePassword(address)}`,
+    )
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`
 }
 
-// what is between the scheme and an @ may be a password
-const shown = (address: string): string => JSON.stringify(address.replace(/\/\/[^/]*@/, '//…@'))
+// the text between the scheme and an @ may contain a password
+const hidePassword = (address: string): string => JSON.stringify(address.replace(/\/\/[^/]*@/, '//…@'))

@@ -1,4 +1,4 @@
-/** How the command ends, for scripts. @see docs/look-up/command.md#exit-codes */
+/** Exit codes of the command. @see docs/look-up/command.md#exit-codes */
 export const exitCodes = {
   done: 0,
   refused: 1,
@@ -10,8 +10,8 @@ export const exitCodes = {
 } as const
 export type ExitName = keyof typeof exitCodes
 
-/** What ends the command early, in a sentence for its user. */
-export class Ended extends Error {
+/** Ends the command with an exit code and a sentence for its user. */
+export class CommandEnded extends Error {
   readonly exit: ExitName
   constructor(exit: ExitName, sentence: string) {
     super(sentence)

@@ -3,67 +3,67 @@ import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { parsedObject } from '../../shared/values/json.ts'
 import type { Connection } from './connection.ts'
-import { Ended } from './ended.ts'
+import { CommandEnded } from './ended.ts'
 import { inOneLine } from './output.ts'
-import { schemeFault } from './scheme.ts'
+import { findSchemeFault } from './scheme.ts'
 
-/** One request. */
-export interface Asking {
+/** One HTTP request. */
+export interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT'
-  /** absent: none is sent */
+  /** absent: no body is sent */
   body?: object
   token?: string
-  /** instead of the one that clients of the API send */
+  /** replace the default header `x-vault-request` */
   headers?: Readonly<Record<string, string>>
 }
 
-/** An answer, whatever its status. */
-export interface Heard {
+/** An HTTP response of any status. */
+export interface ApiResponse {
   status: number
-  /** seconds after which the same may be asked again, within bounds; absent: nothing usable is said */
+  /** seconds until the request may be repeated, within bounds; absent: no usable Retry-After */
   retryAfter?: number
-  /** empty where the answer is no JSON object */
+  /** empty if the body is not a JSON object */
   body: Readonly<Record<string, unknown>>
   text: string
 }
 
-/** Bytes of an answer, unless the caller wants less. */
+/** Most bytes of an answer, unless the caller sets a lower limit. */
 const MOST_BYTES = 8 * 2 ** 20
-/** Seconds: what a server names outside of these neither makes a client hammer it nor keeps it waiting. */
+/** Bounds for Retry-After in seconds: a server can neither make the client hammer it nor keep the client waiting. */
 const RETRY_AFTER = { least: 1, most: 60 }
 
 /**
- * Sends one request on a connection of its own, to this address alone, and reads its answer: bounded in time and in size.
- * Certificates are verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
- * @returns the answer; `location`: where a redirection leads, which is not followed
- * @throws Ended `unreachable`
+ * Sends one request on a new connection to this URL only, and reads the answer, bounded in time and size. It verifies
+ * certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0.
+ * @returns the answer; `location` is the target of a redirect, which is not followed
+ * @throws CommandEnded `unreachable`
  */
 export async function exchange(
   url: URL,
-  asking: Asking,
+  asking: RequestOptions,
   connection: Connection,
   mostBytes = MOST_BYTES,
-): Promise<Heard & { location?: string }> {
+): Promise<ApiResponse & { location?: string }> {
   try {
-    return await answered(url, asking, connection, mostBytes)
+    return await sendOnce(url, asking, connection, mostBytes)
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException
     const why =
       name === 'AbortError' || name === 'TimeoutError'
         ? `no answer within ${connection.timeoutMs / 1000} s`
         : (code ?? message)
-    const fault = schemeFault(url, error as NodeJS.ErrnoException)
+    const fault = findSchemeFault(url, error as NodeJS.ErrnoException)
     const more = fault === undefined ? '' : `: ${fault}`
-    throw new Ended('unreachable', `${url.origin} cannot be reached (${inOneLine(why)})${more}`)
+    throw new CommandEnded('unreachable', `${url.origin} cannot be reached (${inOneLine(why)})${more}`)
   }
 }
 
-function answered(
+function sendOnce(
   url: URL,
-  { method = 'GET', body, token, headers: named = { 'x-vault-request': 'true' } }: Asking,
+  { method = 'GET', body, token, headers: named = { 'x-vault-request': 'true' } }: RequestOptions,
   { timeoutMs, namespace, ...tls }: Connection,
   mostBytes: number,
-): Promise<Heard & { location?: string }> {
+): Promise<ApiResponse & { location?: string }> {
   const sent = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
     ...named,
@@ -76,7 +76,7 @@ function answered(
   const options = {
     method,
     headers,
-    // whoever switches clusters meets no connection of before
+    // a reused connection could still lead to the previous primary after a switch
     agent: false as const,
     signal: AbortSignal.timeout(timeoutMs),
     ...(secure ? { ...identity, ...(ca ? { ca: [...ca] } : {}), rejectUnauthorized: true } : {}),
@@ -86,10 +86,10 @@ function answered(
       readAnswer(response, mostBytes).then(resolve, reject)
     })
     asked.once('error', reject)
-    // 101, and nothing would follow
+    // after status 101 no response would follow
     asked.once('upgrade', (_, socket) => {
       socket.destroy()
-      reject(new Error('it changes to another protocol'))
+      reject(new Error('the server switches to another protocol'))
     })
     asked.end(sent)
   })
@@ -98,7 +98,7 @@ function answered(
 async function readAnswer(
   response: IncomingMessage,
   mostBytes: number,
-): Promise<Heard & { location?: string }> {
+): Promise<ApiResponse & { location?: string }> {
   const { statusCode: status = 0, headers } = response
   const chunks: Buffer[] = []
   let size = 0
@@ -118,7 +118,7 @@ async function readAnswer(
   }
 }
 
-/** Seconds that `Retry-After` names, within bounds; undefined: it names none. */
+/** Returns the seconds of a `Retry-After` header, within bounds. Undefined: it has none. */
 function retryAfterIn(header: string | undefined): number | undefined {
   const seconds = /^-?\d+$/.test(header ?? '')
     ? Number(header)

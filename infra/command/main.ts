@@ -1,69 +1,69 @@
 import { constants } from 'node:os'
-import { apiBase, connectionOf } from './connection.ts'
-import { Ended, type ExitName, exitCodes } from './ended.ts'
-import { type LoggedInAs, logIn } from './login/login.ts'
-import { loginAsked } from './login/proofs.ts'
-import { exportLines } from './login/shell-lines.ts'
+import { parseApiBase, readConnection } from './connection.ts'
+import { CommandEnded, type ExitName, exitCodes } from './ended.ts'
+import { type LoginAuth, logIn } from './login/login.ts'
+import { checkLoginOptions } from './login/proofs.ts'
+import { formatExports } from './login/shell-lines.ts'
 import { helpWithToken } from './login/token-helper.ts'
-import { type CommandName, type Read, readCommand, tokenIn } from './options.ts'
-import { inOneLine, writerTo } from './output.ts'
-import { clusterNamed, type NamedCluster } from './set/look.ts'
-import { tellStatus } from './set/status.ts'
-import { type SwitchDone, switchSet } from './set/switch.ts'
+import { type CommandName, type ParsedCommand, readCommand, readToken } from './options.ts'
+import { inOneLine, createWriter } from './output.ts'
+import { parseCluster, type NamedCluster } from './set/look.ts'
+import { printStatus } from './set/status.ts'
+import { type CompletedStep, switchSet } from './set/switch.ts'
 import { openTerminal } from './terminal.ts'
 
 const env = process.env
-// of interest to who builds the command: for who runs it, it would stand beside every token
+// suppresses the SDK's warning about Node versions, which would be printed next to every token
 env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 const terminal = openTerminal()
 
-const print = writerTo(process.stdout)
-const complain = writerTo(process.stderr)
+const print = createWriter(process.stdout)
+const complain = createWriter(process.stderr)
 const say = (text: string): void => complain(`${text}\n`)
 
 if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
   delete env['NODE_TLS_REJECT_UNAUTHORIZED']
   say(
-    'NODE_TLS_REJECT_UNAUTHORIZED is ignored, certificates are verified: name the authority in VAULT_CACERT',
+    'NODE_TLS_REJECT_UNAUTHORIZED is ignored and certificates are verified. Name the CA certificate in VAULT_CACERT',
   )
 }
 
-/** What each command does. @returns how it ends, unless it throws */
-const runs: Readonly<Record<CommandName, (read: Read) => Promise<ExitName>>> = {
+/** The commands. @returns the exit, unless it throws */
+const runs: Readonly<Record<CommandName, (read: ParsedCommand) => Promise<ExitName>>> = {
   login,
   'token-helper': tokenHelper,
   status,
   switch: planned,
 }
 
-function loginOf({ values }: Read) {
-  const base = apiBase(values.address ?? 'https://127.0.0.1:8200')
-  const connection = connectionOf(env, values.namespace)
-  return { base, connection, run: () => logIn(loginAsked(base, values, env), env, connection, say) }
+function loginOf({ values }: ParsedCommand) {
+  const base = parseApiBase(values.address ?? 'https://127.0.0.1:8200')
+  const connection = readConnection(env, values.namespace)
+  return { base, connection, run: () => logIn(checkLoginOptions(base, values, env), env, connection, say) }
 }
 
-async function login(read: Read): Promise<ExitName> {
-  if (read.words.length > 0) throw new Ended('usage', `login takes no word: ${read.words[0]}`)
+async function login(read: ParsedCommand): Promise<ExitName> {
+  if (read.words.length > 0) throw new CommandEnded('usage', `login takes no argument: ${read.words[0]}`)
   if (read.flags.has('json') && read.flags.has('export'))
-    throw new Ended('usage', '--json and --export do not go together')
+    throw new CommandEnded('usage', '--json and --export cannot be used together')
   const { base, run } = loginOf(read)
   const auth = await run()
   const nonce = env['CLOUD_AUTH_NONCE'] ? undefined : auth.metadata?.['nonce']
   if (nonce !== undefined && !read.flags.has('json') && !read.flags.has('export'))
-    say('The server chose a nonce for this instance, which later logins need: --json and --export tell it.')
+    say('The server chose a nonce for this instance. Later logins need it; --json and --export print it.')
   print(loginText(read, auth, base, nonce))
   return 'done'
 }
 
 function loginText(
-  { flags, values }: Read,
-  auth: LoggedInAs,
+  { flags, values }: ParsedCommand,
+  auth: LoginAuth,
   base: string,
   nonce: string | undefined,
 ): string {
   if (flags.has('json')) return `${JSON.stringify(auth, null, 2)}\n`
   if (!flags.has('export')) return `${auth.client_token}\n`
-  return exportLines({
+  return formatExports({
     VAULT_ADDR: base.replace(/\/v1$/, ''),
     VAULT_NAMESPACE: values.namespace,
     VAULT_TOKEN: auth.client_token,
@@ -71,9 +71,9 @@ function loginText(
   })
 }
 
-async function tokenHelper(read: Read): Promise<ExitName> {
+async function tokenHelper(read: ParsedCommand): Promise<ExitName> {
   const { base, connection, run } = loginOf(read)
-  const token = tokenIn(env)
+  const token = readToken(env)
   const { drain } = terminal
   const text = await helpWithToken(read.words, {
     base,
@@ -82,30 +82,33 @@ async function tokenHelper(read: Read): Promise<ExitName> {
     drain,
     logIn: async () => (await run()).client_token,
   })
-  // without a line break: command lines take all of it
+  // without a line break, because the clients use the whole output as the token
   print(text)
   return 'done'
 }
 
-/** Clusters of the command line, else those of the environment. */
-function clustersOf({ words }: Read): readonly NamedCluster[] {
+/** Returns the clusters of the command line, else those of the environment. */
+function clustersOf({ words }: ParsedCommand): readonly NamedCluster[] {
   const named = words.length > 0 ? words : (env['CLOUD_AUTH_CLUSTERS'] ?? '').split(/\s+/).filter(Boolean)
   if (named.length === 0)
-    throw new Ended('usage', 'name the clusters, by address or cluster.json, here or in CLOUD_AUTH_CLUSTERS')
-  return named.map(clusterNamed)
+    throw new CommandEnded(
+      'usage',
+      'name the clusters by address or cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS',
+    )
+  return named.map(parseCluster)
 }
 
-async function status(read: Read): Promise<ExitName> {
+async function status(read: ParsedCommand): Promise<ExitName> {
   const clusters = clustersOf(read)
   if (read.values.every !== undefined && !read.flags.has('watch'))
-    throw new Ended('usage', '--every says nothing without --watch')
+    throw new CommandEnded('usage', '--every needs --watch')
   const every = read.flags.has('watch') ? Number(read.values.every ?? 2) : undefined
   if (every !== undefined && !(every >= 0.1 && every <= 86_400))
-    throw new Ended('usage', '--every must be a number of seconds, 0.1 at least')
+    throw new CommandEnded('usage', '--every must be a number of seconds, at least 0.1')
   const ending = new AbortController()
   if (every !== undefined) process.once('SIGINT', () => ending.abort())
-  return tellStatus(clusters, {
-    connection: connectionOf(env),
+  return printStatus(clusters, {
+    connection: readConnection(env),
     json: read.flags.has('json'),
     ...(every === undefined ? {} : { every }),
     clear: () => (process.stdout.isTTY ? void process.stdout.write('\x1b[H\x1b[J') : undefined),
@@ -114,21 +117,24 @@ async function status(read: Read): Promise<ExitName> {
   })
 }
 
-async function planned(read: Read): Promise<ExitName> {
+async function planned(read: ParsedCommand): Promise<ExitName> {
   const [from, to, ...more] = clustersOf(read)
   if (!from || !to || more.length > 0)
-    throw new Ended('usage', 'switch wants two clusters: the one that serves, then the one that takes over')
-  const connection = connectionOf(env)
+    throw new CommandEnded(
+      'usage',
+      'switch needs two clusters: first the one that serves, then the one that takes over',
+    )
+  const connection = readConnection(env)
   let where = 'Nothing was changed.'
-  const steps: SwitchDone[] = []
-  /** What `--json` prints, however it ends. */
+  const steps: CompletedStep[] = []
+  /** Prints the result for `--json`, however the switch ended. */
   const tell = (ended: ExitName, why?: string): void => {
     const told = { from: from.name, to: to.name, ended, done: steps, where, ...(why ? { why } : {}) }
     if (read.flags.has('json')) print(`${JSON.stringify(told, null, 2)}\n`)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      say(`\nBroken off. ${where} Run the same command again: it goes on where the set is.`)
+      say(`\nInterrupted. ${where} Run the same command again: it continues from the state of the set.`)
       tell('interrupted', signal)
       process.exit(128 + constants.signals[signal])
     })
@@ -138,10 +144,10 @@ async function planned(read: Read): Promise<ExitName> {
     const at = (sentence: string): void => {
       where = sentence
     }
-    const did = (step: SwitchDone): void => void steps.push(step)
-    await switchSet({ from, to }, { connection, token, say, confirm, at, did })
+    const did = (step: CompletedStep): void => void steps.push(step)
+    await switchSet({ from, to }, { connection, token, say, confirm, onState: at, onStepDone: did })
   } catch (error) {
-    if (error instanceof Ended) tell(error.exit, error.message)
+    if (error instanceof CommandEnded) tell(error.exit, error.message)
     throw error
   }
   tell('done')
@@ -150,25 +156,28 @@ async function planned(read: Read): Promise<ExitName> {
 
 async function confirmed(question: string): Promise<boolean> {
   const answer = await terminal.line(`${question} [y/N] `)
-  if (answer === undefined) say('Nobody answers: --yes goes on without asking.')
+  if (answer === undefined) say('No answer. Use --yes to continue without questions.')
   return /^(y|yes)$/i.test(answer?.trim() ?? '')
 }
 
-/** Never an argument: those are shown to all of a machine. */
+/** Reads the operation token. It is never an argument, because all users of a machine can see arguments. */
 async function operationToken(): Promise<string> {
   const kept = env['CLOUD_AUTH_OPERATION_TOKEN']
   const token = kept || (await terminal.line('DR operation token: ', { hidden: true }))?.trim()
   if (!token)
-    throw new Ended(
+    throw new CommandEnded(
       'usage',
-      'the DR operation token is missing: CLOUD_AUTH_OPERATION_TOKEN, or a line of standard input',
+      'the DR operation token is missing. Set CLOUD_AUTH_OPERATION_TOKEN, or write it to standard input',
     )
   return token
 }
 
-/** Of an answer that this command cannot read, or a fault of its own. */
-const unexpected = (error: unknown): Ended =>
-  new Ended('refused', `unexpected: ${inOneLine(error instanceof Error ? error.message : String(error))}`)
+/** Converts an unexpected error, for example an unreadable answer, to an exit. */
+const unexpected = (error: unknown): CommandEnded =>
+  new CommandEnded(
+    'refused',
+    `unexpected: ${inOneLine(error instanceof Error ? error.message : String(error))}`,
+  )
 
 async function main(): Promise<ExitName> {
   const read = readCommand(process.argv.slice(2), env)
@@ -177,14 +186,14 @@ async function main(): Promise<ExitName> {
   return 'done'
 }
 
-// whoever reads may have seen enough
+// the reader of the output may close it early
 process.stdout.on('error', () => process.exit(exitCodes.done))
 
 try {
   process.exitCode = exitCodes[await main()]
 } catch (error) {
-  const { exit, message } = error instanceof Ended ? error : unexpected(error)
-  say(exit === 'usage' ? `${message}; cloud-auth --help tells more` : message)
+  const { exit, message } = error instanceof CommandEnded ? error : unexpected(error)
+  say(exit === 'usage' ? `${message}; see cloud-auth --help` : message)
   process.exitCode = exitCodes[exit]
 } finally {
   terminal.close()

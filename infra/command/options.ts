@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util'
-import { type CommandEnvironment, variableOf } from './connection.ts'
-import { Ended } from './ended.ts'
+import { type CommandEnvironment, readVariable } from './connection.ts'
+import { CommandEnded } from './ended.ts'
 
-/** What the command does, each by its first word. */
+/** The commands by their first word. */
 export const commandRows = {
-  login: { words: '', help: 'logs in by the identity that AWS gave this workload, and prints the token' },
-  'token-helper': { words: 'get|store|erase', help: 'the token helper of the command lines vault and bao' },
-  status: { words: '[CLUSTER …]', help: 'role, lag, operation and readiness of clusters' },
+  login: { words: '', help: 'logs in with this workload’s AWS identity and prints the token' },
+  'token-helper': { words: 'get|store|erase', help: 'token helper for the command lines vault and bao' },
+  status: { words: '[CLUSTER …]', help: 'shows role, lag, operation and readiness of clusters' },
   switch: { words: 'FROM TO', help: 'planned switch: TO takes over from FROM, then FROM follows TO' },
 } as const
 export type CommandName = keyof typeof commandRows
 
 interface CommandOption {
-  /** what stands for its value in the help; absent: it takes none */
+  /** placeholder of its value in the help; absent: it takes none */
   readonly value?: string
-  /** variables that are read where it is not given, in this order */
+  /** environment variables that replace a missing option, in this order */
   readonly variables?: readonly string[]
   readonly of: readonly CommandName[]
   readonly help: string
@@ -23,34 +23,34 @@ interface CommandOption {
 const LOGIN = ['login', 'token-helper'] as const
 const SET = ['status', 'switch'] as const
 
-/** All options: what is read, from where else, and what the help tells follow from the rows. */
+/** All options. Parsing, environment variables and help are derived from these rows. */
 const options = {
-  address: { value: 'URL', variables: ['BAO_ADDR', 'VAULT_ADDR'], of: LOGIN, help: 'of the cluster' },
+  address: { value: 'URL', variables: ['BAO_ADDR', 'VAULT_ADDR'], of: LOGIN, help: 'address of the cluster' },
   mount: {
     value: 'PATH',
     variables: ['CLOUD_AUTH_MOUNT'],
     of: LOGIN,
-    help: 'where the auth method is (cloud; elsewhere it is often aws)',
+    help: 'mount path of the auth method (default cloud; elsewhere often aws)',
   },
   role: {
     value: 'NAME',
     variables: ['CLOUD_AUTH_ROLE'],
     of: LOGIN,
-    help: 'role to log in with (the principal’s name)',
+    help: 'role of the login (default: the name of the principal)',
   },
   method: {
     value: 'TYPE',
     variables: ['CLOUD_AUTH_METHOD'],
     of: LOGIN,
-    help: 'iam: a signed caller-identity request; ec2: the instance’s signed document (iam)',
+    help: 'iam: a signed GetCallerIdentity request; ec2: the instance’s signed document (default iam)',
   },
-  // the SDK reads AWS_PROFILE itself, behind keys that stand in the environment
-  profile: { value: 'NAME', of: LOGIN, help: 'of the AWS configuration, for iam' },
+  // the SDK itself reads AWS_PROFILE, after keys in the environment
+  profile: { value: 'NAME', of: LOGIN, help: 'profile of the AWS configuration, for iam' },
   region: {
     value: 'REGION',
     variables: ['CLOUD_AUTH_REGION'],
     of: LOGIN,
-    help: 'region of STS to sign for; auto: the one configured (the global endpoint)',
+    help: 'region of STS to sign for; auto: the configured one (default: the global endpoint)',
   },
   'header-value': {
     value: 'TEXT',
@@ -62,27 +62,27 @@ const options = {
     value: 'KIND',
     variables: ['CLOUD_AUTH_DOCUMENT'],
     of: LOGIN,
-    help: 'for ec2: rsa2048, pkcs7 or identity (rsa2048)',
+    help: 'for ec2: rsa2048, pkcs7 or identity (default rsa2048)',
   },
   namespace: {
     value: 'PATH',
     variables: ['BAO_NAMESPACE', 'VAULT_NAMESPACE'],
     of: LOGIN,
-    help: 'of the cluster',
+    help: 'namespace of the cluster',
   },
-  export: { of: ['login'], help: 'print lines for a POSIX shell instead' },
-  watch: { of: ['status'], help: 'look again and again, until Ctrl-C' },
-  every: { value: 'SECONDS', of: ['status'], help: 'between two looks of --watch (2)' },
-  yes: { of: ['switch'], help: 'ask nothing before each step' },
-  json: { of: ['login', ...SET], help: 'the result as JSON' },
+  export: { of: ['login'], help: 'print export lines for a POSIX shell' },
+  watch: { of: ['status'], help: 'repeat until Ctrl-C' },
+  every: { value: 'SECONDS', of: ['status'], help: 'seconds between two looks of --watch (default 2)' },
+  yes: { of: ['switch'], help: 'do not ask before each step' },
+  json: { of: ['login', ...SET], help: 'print the result as JSON' },
 } as const satisfies Readonly<Record<string, CommandOption>>
 
 export type OptionOf = keyof typeof options
 const rows = Object.entries(options) as [OptionOf, CommandOption][]
 const rowsOf = (command: CommandName) => rows.filter(([, { of }]) => of.includes(command))
 
-/** A command line, read. `values`: what was given, or stands in the environment. */
-export interface Read {
+/** A parsed command line. `values` come from options or environment variables. */
+export interface ParsedCommand {
   command: CommandName
   values: { readonly [Name in OptionOf]?: string }
   /** options without a value */
@@ -90,22 +90,25 @@ export interface Read {
   words: readonly string[]
 }
 
-/** What a token helper is called with: no command line of `vault` or `bao` gives it more words. */
+/** Words of the token helper protocol. `vault` and `bao` call a helper with one of them only. */
 const HELPER_WORDS = ['get', 'store', 'erase']
 
 /**
- * Reads a command line.
- * @returns the help's text where that was asked for
- * @throws Ended `usage`
+ * Parses a command line.
+ * @returns the help text if it was requested
+ * @throws CommandEnded `usage`
  */
-export function readCommand(args: readonly string[], environment: CommandEnvironment): Read | string {
+export function readCommand(
+  args: readonly string[],
+  environment: CommandEnvironment,
+): ParsedCommand | string {
   const [first = '', ...rest] = args
   if (['', 'help', '--help', '-h'].includes(first)) return helpOfAll()
   const isBareHelper = HELPER_WORDS.includes(first)
   const command = isBareHelper ? 'token-helper' : first
-  if (!isCommand(command)) throw new Ended('usage', `there is no command ${JSON.stringify(first)}`)
+  if (!isCommand(command)) throw new CommandEnded('usage', `unknown command ${JSON.stringify(first)}`)
   const own = rowsOf(command)
-  const { values, positionals } = parsed(isBareHelper ? args : rest, own)
+  const { values, positionals } = parseWords(isBareHelper ? args : rest, own)
   if (values['help'] === true) return helpOf(command)
   return {
     command,
@@ -122,7 +125,7 @@ export function readCommand(args: readonly string[], environment: CommandEnviron
 
 const isCommand = (text: string): text is CommandName => Object.hasOwn(commandRows, text)
 
-function parsed(args: readonly string[], own: typeof rows): ReturnType<typeof parseArgs> {
+function parseWords(args: readonly string[], own: typeof rows): ReturnType<typeof parseArgs> {
   const known = own.map(([name, { value }]) => [name, { type: value ? 'string' : 'boolean' }] as const)
   const help = ['help', { type: 'boolean', short: 'h' }] as const
   try {
@@ -132,7 +135,7 @@ function parsed(args: readonly string[], own: typeof rows): ReturnType<typeof pa
       allowPositionals: true,
     })
   } catch (error) {
-    throw new Ended('usage', (error as Error).message.split('. To specify')[0]?.split('\n')[0] ?? '')
+    throw new CommandEnded('usage', (error as Error).message.split('. To specify')[0]?.split('\n')[0] ?? '')
   }
 }
 
@@ -155,6 +158,6 @@ function helpOf(command: CommandName): string {
   return `${`cloud-auth ${command} ${words}`.trimEnd()}\n\n${help}\n\n${told.join('\n')}\n`
 }
 
-/** The caller's token, where the environment has one. */
-export const tokenIn = (environment: CommandEnvironment): string | undefined =>
-  variableOf(environment, 'TOKEN')
+/** Reads the caller's token from the environment. */
+export const readToken = (environment: CommandEnvironment): string | undefined =>
+  readVariable(environment, 'TOKEN')

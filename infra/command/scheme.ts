@@ -1,15 +1,15 @@
 /**
- * Tells from the end of a connection that the address has the wrong scheme.
- * @returns what to write instead; undefined: the scheme is not at fault
+ * Recognises from a connection error that the address has the wrong scheme.
+ * @returns the scheme to use; undefined: the scheme is not the cause
  */
-export function schemeFault(url: URL, { code = '', message }: NodeJS.ErrnoException): string | undefined {
+export function findSchemeFault(url: URL, { code = '', message }: NodeJS.ErrnoException): string | undefined {
   const { protocol, host } = url
-  // OpenSSL reads the first bytes of an HTTP answer as the version, or the length, of a TLS record
+  // OpenSSL misreads the first bytes of an HTTP answer as the version or length of a TLS record
   if (protocol === 'https:' && /wrong version number|packet length too long/i.test(message))
-    return `the server speaks http: write http://${host}`
+    return `the server speaks HTTP; use http://${host}`
   if (protocol === 'http:' && code.startsWith('HPE_'))
-    return `the server speaks no http: write https://${host} if it speaks that`
+    return `the server does not speak HTTP; try https://${host}`
   if (protocol === 'http:' && code === 'ECONNRESET')
-    return `the server ended the connection without an answer: write https://${host} if it speaks that`
+    return `the server closed the connection without an answer; try https://${host}`
   return undefined
 }

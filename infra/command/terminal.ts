@@ -1,16 +1,16 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 
-/** Questions to whoever runs the command, on standard error, and answers from standard input, a line each. */
+/** Asks the user on standard error, and reads answers from standard input, one line each. */
 export interface Terminal {
-  /** the next line; undefined: there is none. `hidden`: a terminal does not show what is typed */
+  /** returns the next line; undefined: the input has ended. `hidden`: a terminal does not show what is typed */
   line(question: string, how?: { hidden: boolean }): Promise<string | undefined>
-  /** reads to the end */
+  /** reads the input to its end */
   drain(): Promise<void>
   close(): void
 }
 
-/** Standard input is touched once it is asked for something. */
+/** Creates a terminal. It opens standard input at the first question only. */
 export function openTerminal(): Terminal {
   let lines: ReturnType<typeof opened> | undefined
   const ask = () => {
@@ -36,7 +36,7 @@ function opened() {
     },
   })
   const reading = createInterface({ input: process.stdin, output, terminal })
-  // in a terminal it takes Ctrl-C for itself
+  // in a terminal, readline takes Ctrl-C for itself
   reading.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const answers = reading[Symbol.asyncIterator]()
   return {

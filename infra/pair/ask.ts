@@ -1,9 +1,9 @@
-import { lookAtNamed, type NamedCluster } from '../command/set/look.ts'
+import { observeNamed, type NamedCluster } from '../command/set/look.ts'
 import type { MemberPlan } from './settings.ts'
 
-/** Time limit of an answer: changes of role take the longest. */
+/** Timeout for answers; role changes take longest. */
 export const memberConnection = { timeoutMs: 60_000 }
 
 type Member = Pick<MemberPlan, 'name' | 'address'>
-export const namedMember = ({ name, address }: Member): NamedCluster => ({ name, base: `${address}/v1` })
-export const lookAtMember = (member: Member) => lookAtNamed(namedMember(member), memberConnection)
+export const toNamedCluster = ({ name, address }: Member): NamedCluster => ({ name, base: `${address}/v1` })
+export const observeMember = (member: Member) => observeNamed(toNamedCluster(member), memberConnection)

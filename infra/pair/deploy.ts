@@ -1,57 +1,57 @@
-import { lookAtMember } from './ask.ts'
-import { type MemberStanding, memberStandingOf, orderOf } from './order.ts'
+import { observeMember } from './ask.ts'
+import { type MemberState, classifyMember, decideOrder } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
-/** What surrounds a deployment. */
-export interface DeploySurroundings {
+/** Ports of a deployment. */
+export interface DeployPorts {
   say(text: string): void
-  /** deploys the stacks of a cluster, and ends when they stand. @throws where they do not */
+  /** deploys the stacks of a cluster and returns when they are complete. @throws if the deployment fails */
   deploy(member: MemberPlan): Promise<void>
   wait(ms: number): Promise<void>
 }
 
-/** Milliseconds between two looks at a cluster that was deployed, and how often it is looked at. */
+/** Milliseconds between two observations of a deployed cluster, and their number. */
 const PAUSE_MS = 5000
 const LOOKS = 60
 
-/** Looks until a cluster is what it was. @throws when it does not become so */
-async function comesBack(
+/** Observes a cluster until it is back in its earlier state. @throws if it does not return to it */
+async function waitUntilRestored(
   member: MemberPlan,
-  before: MemberStanding,
-  { say, wait }: DeploySurroundings,
+  before: MemberState,
+  { say, wait }: DeployPorts,
 ): Promise<void> {
   const { name } = member
-  let standing: MemberStanding = 'absent'
+  let standing: MemberState = 'absent'
   for (let looks = 0; looks < LOOKS; looks += 1) {
-    standing = memberStandingOf(await lookAtMember(member))
+    standing = classifyMember(await observeMember(member))
     if (standing === before) return say(`${name} is ${standing}, as before`)
     await wait(PAUSE_MS)
   }
   throw new Error(
-    `${name} was ${before}, and is ${standing} after its deployment: nothing else was deployed. Mend it, or deploy the version before`,
+    `${name} was ${before} and is ${standing} after its deployment. Nothing else was deployed. Repair it, or deploy the previous version`,
   )
 }
 
 /**
- * Deploys both clusters of a pair, the primary last; whoever answered before has to be what it was before the other's
- * turn comes.
- * @param anyway as `orderOf` takes it
- * @throws Error when the order is refused, and when a cluster does not come back
+ * Deploys both clusters of a pair, the primary last. A cluster that answered before must return to its earlier state
+ * before the other is deployed.
+ * @param anyway see `decideOrder`
+ * @throws Error if the order is refused, or a cluster does not return to its state
  */
-export async function deployPair(pair: PairPlan, anyway: boolean, around: DeploySurroundings): Promise<void> {
+export async function deployPair(pair: PairPlan, anyway: boolean, around: DeployPorts): Promise<void> {
   const { say, deploy } = around
   const see = async (member: MemberPlan) => {
-    const standing = memberStandingOf(await lookAtMember(member))
+    const standing = classifyMember(await observeMember(member))
     return { name: member.name, member, standing }
   }
   const seen = await Promise.all([see(pair[0]), see(pair[1])])
   for (const { name, standing } of seen) say(`${name} is ${standing}`)
-  const decided = orderOf(seen, anyway)
+  const decided = decideOrder(seen, anyway)
   if ('refused' in decided) throw new Error(`nothing was deployed: ${decided.refused}`)
   say(`deploying ${decided.order.map(({ name }) => name).join(', then ')}: ${decided.why}`)
   for (const { member, standing } of decided.order) {
     await deploy(member)
-    // its name may lead nowhere yet
-    if (standing !== 'absent') await comesBack(member, standing, around)
+    // a cluster that was absent may not have a DNS name yet
+    if (standing !== 'absent') await waitUntilRestored(member, standing, around)
   }
 }

@@ -1,21 +1,21 @@
 import { classifyCluster } from '../../shared/set/condition.ts'
 import { type Goal, waits } from '../../shared/set/plan.ts'
 import { RunStopped, run, type SetCluster } from '../../shared/set/run.ts'
-import { setClusterAt } from '../command/set/look.ts'
-import { memberConnection, namedMember } from './ask.ts'
+import { createSetCluster } from '../command/set/look.ts'
+import { memberConnection, toNamedCluster } from './ask.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
-/** What surrounds a joining. */
-export interface Joining {
+/** Ports of a join. */
+export interface JoinPorts {
   say(text: string): void
-  /** @returns what the operator typed */
+  /** @returns the operator's answer */
   question(text: string): Promise<string>
-  /** of an administrator of the primary, and of the cluster that joins */
+  /** tokens of an administrator of the primary and of the joining cluster */
   tokens: { primary: string; secondary: string }
   wait(ms: number): Promise<void>
 }
 
-/** A first sync takes as long as there is something to fetch. */
+/** Longest first sync in milliseconds; it grows with the amount of data. */
 const FIRST_SYNC_MS = 60 * 60_000
 
 const goal: Goal = {
@@ -26,18 +26,18 @@ const goal: Goal = {
 }
 
 /**
- * Has one cluster of a pair join the other as its DR secondary, after the operator has typed its name: what it had is
- * removed. Where that was broken off it goes on, and where nothing is left to do it says so.
- * @param name of the one that joins
- * @throws Error when either is not what it has to be, and when a request is refused
+ * Makes one cluster of a pair the DR secondary of the other, after the operator has typed its name, because its data
+ * is deleted. It resumes an interrupted join, and does nothing if the cluster follows already.
+ * @param name the joining cluster
+ * @throws Error if a cluster is not in the required state, or refuses a request
  */
-export async function joinPair(pair: PairPlan, name: string, around: Joining): Promise<void> {
+export async function joinPair(pair: PairPlan, name: string, around: JoinPorts): Promise<void> {
   const { say, question, tokens, wait } = around
   const secondary = pair.find(one => one.name === name)
   const primary = pair.find(one => one.name !== name)
   if (!secondary || !primary) throw new Error(`the pair has no cluster ${name}`)
   const clusterOf = (member: MemberPlan, token: string): SetCluster => ({
-    ...setClusterAt(namedMember(member), { connection: memberConnection, token, say }),
+    ...createSetCluster(toNamedCluster(member), { connection: memberConnection, token, say }),
     admittedAs: member.name,
     address: member.settings.linkAddress ?? member.address,
   })
@@ -59,10 +59,10 @@ export async function joinPair(pair: PairPlan, name: string, around: Joining): P
             throw new Error(`nothing was changed: ${one.name} is not initialised`)
         if (!isTyped) {
           say(
-            `${name} (${secondary.address}) becomes the secondary of ${primary.name}. What ${name} has is removed.`,
+            `${name} (${secondary.address}) becomes the secondary of ${primary.name}. All data of ${name} will be deleted.`,
           )
-          const typed = await question(`Type the name of the cluster that loses what it has: `)
-          if (typed.trim() !== name) throw new Error('nothing was changed: that is not its name')
+          const typed = await question(`Type the name of the cluster whose data will be deleted: `)
+          if (typed.trim() !== name) throw new Error('nothing was changed: the name does not match')
         }
         isTyped = true
       },

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { createApp } from '../app.ts'
 import { buildFunctions } from '../build/functions.ts'
 import { bundlesDir, root } from '../checkout.ts'
-import { writerTo } from '../command/output.ts'
+import { createWriter } from '../command/output.ts'
 import { deployPair } from './deploy.ts'
 import { joinPair } from './join.ts'
 import { type MemberPlan, type PairPlan, readPairFile } from './settings.ts'
@@ -30,7 +30,7 @@ const options = {
 
 const OUT = `${root}.build/pair`
 
-const write = writerTo(process.stderr)
+const write = createWriter(process.stderr)
 const say = (text: string): void => write(`${text}\n`)
 const wait = (ms: number): Promise<void> => setTimeout(ms)
 
@@ -43,7 +43,7 @@ async function question(text: string): Promise<string> {
   }
 }
 
-/** Both clusters from one assembly: what is deployed second is what was deployed first. */
+/** Writes the templates of both clusters to one assembly, so that both deploy the same build. */
 async function synthesise(pair: PairPlan): Promise<void> {
   await buildFunctions()
   const app = createApp(OUT)

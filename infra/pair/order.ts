@@ -1,46 +1,46 @@
 import { changesRole, classifyCluster } from '../../shared/set/condition.ts'
 import { hasAnswered, type ObservedCluster } from '../../shared/set/status.ts'
 
-/** What a cluster is to its set, by its own word. */
-export type MemberStanding =
-  /** nobody answers: it is not deployed yet, or gone */
+/** The state of a cluster in its set, from its own answer. */
+export type MemberState =
+  /** no answer: not deployed yet, or lost */
   | 'absent'
-  /** deployed, and not initialised */
+  /** deployed, not initialised */
   | 'blank'
   /** serves, and is in no set */
   | 'alone'
   | 'primary'
-  /** follows its primary, and is close behind */
+  /** follows its primary without much lag */
   | 'following'
   /** a secondary that does not follow */
   | 'behind'
-  /** anything else: its role changes, its keyring does not open, or somebody else answers */
+  /** anything else: a role change is running, its keyring cannot be unwrapped, or another service answers */
   | 'unclear'
 
-/** A cluster as it was seen before a deployment. */
-export interface SeenCluster {
+/** A cluster as observed before a deployment. */
+export interface MemberSeen {
   name: string
-  standing: MemberStanding
+  standing: MemberState
 }
 
 type Order<C> = { order: readonly C[]; why: string } | { refused: string }
 
-/** Standings of a cluster that follows nobody and is followed by nobody. */
-const IN_NO_SET: readonly MemberStanding[] = ['absent', 'blank', 'alone']
+/** States of a cluster without primary and secondaries. */
+const IN_NO_SET: readonly MemberState[] = ['absent', 'blank', 'alone']
 
-/** Why nothing may be deployed while a cluster stands so. */
-const OBSTACLES: Partial<Record<MemberStanding, string>> = {
-  behind: 'is a secondary that does not follow: see its status first',
-  unclear: 'answers as no cluster at rest does: wait, or see its status',
+/** Why nothing may be deployed while a cluster is in this state. */
+const OBSTACLES: Partial<Record<MemberState, string>> = {
+  behind: 'is a secondary that does not follow. Check its status first',
+  unclear: 'is changing its role or has a fault. Wait, or check its status',
 }
 
 /**
- * Returns the order in which the clusters of a pair are deployed: the primary is the last, because a secondary of any
- * newer version follows an older primary.
- * @param clusters as they were seen, in the order in which the file names them
- * @param anyway an operator has decided to deploy although a cluster does not answer
+ * Decides the order in which the clusters of a pair are deployed. The primary is last, because a secondary of a newer
+ * version can follow an older primary.
+ * @param clusters as observed, in the order of the file
+ * @param anyway the operator allows a deployment although a cluster does not answer
  */
-export function orderOf<C extends SeenCluster>(clusters: readonly [C, C], anyway: boolean): Order<C> {
+export function decideOrder<C extends MemberSeen>(clusters: readonly [C, C], anyway: boolean): Order<C> {
   const [one, other] = clusters
   const obstructed = clusters.find(({ standing }) => OBSTACLES[standing])
   if (obstructed) return { refused: `${obstructed.name} ${OBSTACLES[obstructed.standing]}` }
@@ -50,13 +50,13 @@ export function orderOf<C extends SeenCluster>(clusters: readonly [C, C], anyway
     return {
       refused:
         one.standing === 'primary'
-          ? 'both serve as primaries: end the change of role first'
-          : 'both are secondaries: promote one first',
+          ? 'both serve as primaries. Complete the role change first'
+          : 'both are secondaries. Promote one first',
     }
   const absent = clusters.find(({ standing }) => standing === 'absent')
   if (absent && !anyway)
     return {
-      refused: `${absent.name} does not answer, and the other is in a set: repeat with --anyway if it is to be deployed anew`,
+      refused: `${absent.name} does not answer, and the other cluster is in a set. Use --anyway to deploy it again`,
     }
   const primary = clusters.find(({ standing }) => standing === 'primary')
   const last = primary ?? absent
@@ -65,8 +65,8 @@ export function orderOf<C extends SeenCluster>(clusters: readonly [C, C], anyway
   return { order: last === one ? [other, one] : clusters, why }
 }
 
-/** Returns what a cluster is to its set. */
-export function memberStandingOf(seen: ObservedCluster): MemberStanding {
+/** Classifies a cluster by its answer. */
+export function classifyMember(seen: ObservedCluster): MemberState {
   const { state } = classifyCluster(seen)
   if (state === 'unreachable') return 'absent'
   if (!hasAnswered(seen)) return 'unclear'

@@ -5,23 +5,32 @@ import { readSettings, type Settings } from '../settings.ts'
 const given = v.record(v.string(), v.unknown())
 
 const cluster = v.strictObject({
-  account: v.pipe(v.string(), v.regex(/^\d{12}$/, 'must be the number of an account, 12 digits')),
+  account: v.pipe(v.string(), v.regex(/^\d{12}$/, 'must be an account id of 12 digits')),
   region: v.pipe(v.string(), v.regex(/^[a-z]{2}(?:-[a-z]+)+-\d$/, 'must be a region such as us-east-1')),
-  /** profile of the credentials for its account; absent: those of the environment */
+  /** AWS profile for its account; absent: the environment's credentials */
   profile: v.optional(v.pipe(v.string(), v.nonEmpty())),
-  /** what this cluster has besides what both have */
+  /** settings of this cluster in addition to `both` */
   settings: v.optional(given, {}),
 })
 
 const schema = v.strictObject({
-  /** settings of both: stage, licence, certificates of authorities, and whatever shall be the same */
+  /** settings that both clusters share: stage, licence, CA certificates and others */
   both: given,
-  /** by name, which is that of the cluster */
+  /** by the clusters' names */
   clusters: v.pipe(
-    v.record(v.pipe(v.string(), v.regex(/^[a-z][a-z0-9-]{0,19}$/, 'must have names in lower case')), cluster),
-    v.check(all => Object.keys(all).length === 2, 'must be two'),
+    v.record(
+      v.pipe(
+        v.string(),
+        v.regex(
+          /^[a-z][a-z0-9-]{0,19}$/,
+          'cluster names must begin with a letter and have at most 20 lower-case letters, digits and dashes',
+        ),
+      ),
+      cluster,
+    ),
+    v.check(all => Object.keys(all).length === 2, 'must have exactly two clusters'),
   ),
-  /** rehearsals, which either begins as long as it is the primary */
+  /** drills, which either cluster starts while it is the primary */
   drill: v.optional(v.strictObject({ schedule: v.string(), policy: v.string() })),
 })
 
@@ -31,10 +40,10 @@ export interface MemberPlan {
   account: string
   region: string
   profile: string | undefined
-  /** where clients, operators and the other cluster find it */
+  /** address for clients, operators and the other cluster */
   address: string
-  /** as a deployment is given them */
-  given: Record<string, unknown>
+  /** the settings as a deployment takes them */
+  rawSettings: Record<string, unknown>
   settings: Settings
 }
 
@@ -42,22 +51,27 @@ export type PairPlan = readonly [MemberPlan, MemberPlan]
 
 type Given = v.InferOutput<typeof schema>
 
-/** Address by what was written down: names are fixed, so neither cluster waits for what the other is given. */
-const addressIn = (own: Record<string, unknown>): string | undefined => {
+/**
+ * Returns the address from the settings. Addresses are fixed names, so neither cluster waits for an output of the
+ * other.
+ */
+const readAddress = (own: Record<string, unknown>): string | undefined => {
   const { apiAddress, domain } = own as { apiAddress?: string; domain?: { name?: string } }
   return apiAddress ?? (domain?.name === undefined ? undefined : `https://${domain.name}`)
 }
 
-function members({ both, clusters, drill }: Given): PairPlan {
+function planMembers({ both, clusters, drill }: Given): PairPlan {
   const all = Object.entries(clusters).map(([name, { settings, ...place }]) => {
     const own: Record<string, unknown> = { clusterName: name, ...both, ...settings }
-    return { name, ...place, own, address: addressIn(own) }
+    return { name, ...place, own, address: readAddress(own) }
   })
   const made = all.map(({ own, address, ...one }) => {
     const peer = all.find(({ name }) => name !== one.name)?.address
     const told = drill ? { ...own, drill: { ...drill, peer } } : own
     if (address === undefined)
-      throw new Error(`${one.name}: domain or apiAddress is needed, for others of the set remember it`)
+      throw new Error(
+        `${one.name}: domain or apiAddress is required, because other clusters of the set store it`,
+      )
     try {
       return { ...one, profile: one.profile, address, given: told, settings: readSettings(told) }
     } catch (error) {
@@ -67,25 +81,25 @@ function members({ both, clusters, drill }: Given): PairPlan {
   return made as unknown as PairPlan
 }
 
-/** What is wrong with both together; undefined: nothing. */
-function faultOf([first, second]: PairPlan): string | undefined {
-  if (first.address === second.address) return 'both clusters have one address'
+/** Returns what is wrong with the pair. Undefined: nothing. */
+function findPairFault([first, second]: PairPlan): string | undefined {
+  if (first.address === second.address) return 'both clusters have the same address'
   if (first.settings.stage !== second.settings.stage)
-    return 'both clusters must have one stage: write it under "both"'
+    return 'both clusters must have the same stage; set it under "both"'
   if (first.account === second.account && first.region === second.region)
-    return 'both clusters would be deployed to one place: names of functions are the same there'
+    return 'both clusters have the same account and region, where their function names would collide'
   const unlicensed = [first, second].find(one => one.settings.license === undefined)
-  if (unlicensed) return `${unlicensed.name} has no licence: whoever is a primary needs one`
+  if (unlicensed) return `${unlicensed.name} has no licence, which a primary needs`
   const shared = [first, second].map(one => one.settings.sharedAddress)
   if (shared.some(Boolean) && shared.filter(one => one?.preferred).length !== 1)
-    return 'sharedAddress must be preferred in one of both'
+    return 'sharedAddress.preferred must be true in exactly one cluster'
   return undefined
 }
 
 /**
- * Reads what a pair is made of.
- * @param value as JSON has it
- * @throws Error naming what is wrong
+ * Reads the settings of a pair.
+ * @param value parsed JSON
+ * @throws Error that names the faults
  */
 export function readPair(value: unknown): PairPlan {
   const read = v.safeParse(schema, value)
@@ -93,8 +107,8 @@ export function readPair(value: unknown): PairPlan {
     const faults = read.issues.map(issue => `  ${v.getDotPath(issue) ?? 'pair'}: ${issue.message}`)
     throw new Error(`the pair is not usable:\n${faults.join('\n')}`)
   }
-  const pair = members(read.output)
-  const fault = faultOf(pair)
+  const pair = planMembers(read.output)
+  const fault = findPairFault(pair)
   if (fault) throw new Error(`the pair is not usable:\n  ${fault}`)
   return pair
 }

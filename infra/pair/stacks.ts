@@ -4,8 +4,8 @@ import { CloudAuth } from '../cloud-auth.ts'
 import type { SettingsInput } from '../settings.ts'
 import type { PairPlan } from './settings.ts'
 
-/** Makes the stacks of both clusters, each in its own account and region, and below its name. */
+/** Creates the stacks of both clusters, each below its name, in its own account and region. */
 export function definePair(app: App, pair: PairPlan, bundles = bundlesDir): void {
-  for (const { name, account, region, given } of pair)
+  for (const { name, account, region, rawSettings: given } of pair)
     new CloudAuth(app, name, { ...(given as SettingsInput), env: { account, region } }, bundles)
 }

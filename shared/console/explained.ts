@@ -2,22 +2,22 @@ import { isObject } from '../values/json.ts'
 import { readShape } from '../values/read-shape.ts'
 import { aFlag, anyValue, aText, manyOf, object } from '../values/shape.ts'
 
-/** What `explain` found of a login. */
-export interface Explained {
+/** The result of `explain` for a login. */
+export interface Explanation {
   wouldSucceed: boolean
   checks: readonly { check: string; verdict: string; message: string; seen: string }[]
   sentence: string
 }
 
-/** A value as an administrator reads it: texts as they are, all else as JSON. */
-export const shown = (value: unknown): string =>
+/** Formats a value for an administrator: a text as it is, anything else as JSON. */
+export const formatValue = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
 const check = object({ check: aText, verdict: aText }, { message: aText, seen: anyValue })
 const explanation = object({ role: aText, login_would_succeed: aFlag, checks: manyOf(check) })
 
 /** Reads the `data` of POST role/:role/explain. */
-export function explainedOf(data: unknown): Explained {
+export function readExplanation(data: unknown): Explanation {
   const {
     role = '',
     login_would_succeed: wouldSucceed = false,
@@ -26,22 +26,22 @@ export function explainedOf(data: unknown): Explained {
   const checks = (read.checks ?? []).map(({ message = '', seen, ...one }) => ({
     ...one,
     message,
-    seen: shown(seen),
+    seen: formatValue(seen),
   }))
   const first = checks.find(({ verdict }) => verdict === 'fail')
   const sentence = wouldSucceed
     ? `A login with role ${role} would succeed.`
-    : `A login with role ${role} would be refused at the check "${first?.check ?? 'unknown'}": ${first?.message || 'it does not say why'}.`
+    : `A login with role ${role} would fail at the check "${first?.check ?? 'unknown'}": ${first?.message || 'it gives no reason'}.`
   return { wouldSucceed, checks, sentence }
 }
 
-/** Reads the parameters of a login as somebody pastes them: a JSON object. */
-export function loginIn(text: string): { login: Readonly<Record<string, unknown>> } | { fault: string } {
+/** Parses the login parameters that were pasted: a JSON object. */
+export function parseLogin(text: string): { login: Readonly<Record<string, unknown>> } | { fault: string } {
   try {
     const login: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
     return isObject(login)
       ? { login }
-      : { fault: 'The login must be a JSON object, as it is sent to the login path.' }
+      : { fault: 'The login must be a JSON object, as clients send it to the login path.' }
   } catch {
     return { fault: 'The login is not valid JSON.' }
   }

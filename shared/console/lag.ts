@@ -1,29 +1,29 @@
 import { hasAnswered, type ObservedCluster } from '../set/status.ts'
 import { countOf, lagInWords } from '../values/words.ts'
 
-/**
- * How far what is stored on the secondary is behind, in milliseconds. Absent: nothing is known of it.
- */
+/** How far the secondary's stored data lags behind, in milliseconds. Absent: unknown. */
 export interface Lags {
-  /** age of the newest entry that is stored there */
+  /** age of the newest entry stored on the secondary */
   stored?: number
-  /** of what could be lost, were it promoted now: nothing before that moment; 0: nothing at all, as far as both words go */
+  /** age limit of what a promotion now could lose; 0: nothing, according to both answers */
   lost?: number
-  /** commits of the primary that are not stored there; absent: unknown, for the primary cannot be heard */
+  /**
+   * commits of the primary that the secondary has not stored; absent: unknown, because the primary does not answer
+   */
   positions?: number
 }
 
 /**
- * Both lags by the words of a primary and of its secondary. Where the primary cannot be heard, everything behind the
- * newest stored entry may be lost.
+ * Computes both lags from the answers of a primary and its secondary. If the primary does not answer, everything
+ * after the newest stored entry may be lost.
  * @param now epoch milliseconds, by the clock of the page
  */
-export function lagsOf(both: readonly ObservedCluster[], now: number): Lags {
+export function computeLags(both: readonly ObservedCluster[], now: number): Lags {
   const secondary = both.find(({ answer }) => answer?.status.mode === 'secondary' && answer.status.primary)
   if (!secondary?.answer) return {}
   const { status, at } = secondary.answer
   const age = status.primary?.canaryAge_ms
-  // a word grows old: what has come since is not known
+  // an answer ages: entries stored since then are unknown
   const stored = age === undefined ? undefined : age + Math.max(0, now - at)
   const primary = both
     .filter(hasAnswered)
@@ -37,29 +37,29 @@ export function lagsOf(both: readonly ObservedCluster[], now: number): Lags {
   }
 }
 
-/** Both lags in sentences. */
-export function lagSentence({ stored, lost, positions }: Lags): string {
+/** Describes both lags in sentences. */
+export function describeLags({ stored, lost, positions }: Lags): string {
   if (stored === undefined)
-    return 'No lag is known: no secondary of this set has said how old what it has is.'
-  const is = `What is stored on the secondary is ${lagInWords(stored)} old.`
-  if (lost === 0) return `${is} Nothing would be lost if it were promoted now.`
+    return 'The lag is unknown: no secondary of this set has reported the age of its newest entry.'
+  const is = `The newest entry on the secondary is ${lagInWords(stored)} old.`
+  if (lost === 0) return `${is} A promotion now would lose nothing.`
   const much =
     positions === undefined
-      ? 'How much that is is unknown: the primary does not answer this page.'
-      : `${countOf(positions, 'position is', 'positions are')} not stored there.`
-  return `${is} Promoted now, it would lack what was committed in the last ${lagInWords(lost ?? stored)}, at most. ${much}`
+      ? 'The number of commits is unknown, because the primary does not answer this page.'
+      : `It lacks ${countOf(positions, 'position')}.`
+  return `${is} A promotion now would lose at most the commits of the last ${lagInWords(lost ?? stored)}. ${much}`
 }
 
-/** What was seen at a moment. */
+/** The lags at one moment. */
 export interface Sample extends Lags {
   at: number
 }
 
-/** Milliseconds of time that is drawn. */
+/** Milliseconds that the chart covers. */
 export const DRAWN_MS = 600_000
 
-/** Adds a sample, and leaves out those that are no longer drawn. */
-export const withSample = (samples: readonly Sample[], sample: Sample): Sample[] => [
+/** Adds a sample, and drops samples that are older than the chart. */
+export const addSample = (samples: readonly Sample[], sample: Sample): Sample[] => [
   ...samples.filter(one => sample.at - one.at <= DRAWN_MS),
   sample,
 ]
@@ -69,27 +69,27 @@ export interface Box {
   height: number
 }
 
-/** Least height of the scale, milliseconds: otherwise noise would look like lag. */
+/** Least height of the scale in milliseconds, so that noise does not look like lag. */
 const LEAST_TOP_MS = 10_000
 
-/** The top of the scale, milliseconds: one of 1, 2 or 5 times a power of ten above all samples. */
-export function topOf(samples: readonly Sample[]): number {
+/** Returns the top of the scale in milliseconds: the next 1, 2 or 5 times a power of ten above all samples. */
+export function chooseScaleTop(samples: readonly Sample[]): number {
   const most = Math.max(LEAST_TOP_MS, ...samples.flatMap(({ stored = 0, lost = 0 }) => [stored, lost]))
   const power = 10 ** Math.floor(Math.log10(most))
   return [1, 2, 5, 10].map(factor => factor * power).find(top => top >= most) ?? most
 }
 
 /**
- * Points of a line, `x,y` each, newest at the right. Where nothing is known the line is broken.
- * @returns a list of points for each unbroken part
+ * Returns the points `x,y` of a line, newest at the right. The line is broken where the lag is unknown.
+ * @returns the points of each unbroken part
  */
-export function linesOf(
+export function plotLines(
   samples: readonly Sample[],
   which: 'stored' | 'lost',
   { width, height }: Box,
   now: number,
 ): string[] {
-  const top = topOf(samples)
+  const top = chooseScaleTop(samples)
   const lines: string[][] = []
   let isBroken = true
   for (const sample of samples) {

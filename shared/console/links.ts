@@ -1,19 +1,19 @@
-/** The page of a cluster by the address that others tell of it; undefined where that is no address of the web. */
-export function pageAt(apiAddress: string): string | undefined {
+/** Returns the URL of a cluster's console page. Undefined: its reported address is not an HTTP URL. */
+export function consolePageUrl(apiAddress: string): string | undefined {
   if (!URL.canParse(apiAddress)) return undefined
   const url = new URL(apiAddress)
   return ['https:', 'http:'].includes(url.protocol) ? `${url.origin}/ui/` : undefined
 }
 
 /**
- * Returns the page to link for a cluster; undefined for a cluster other than the configured peer. Other members choose
- * the address that they report, and an operator who follows a link there might sign in.
+ * Returns the page to link for a cluster. Undefined for any cluster other than the configured peer, because other
+ * members choose the address that they report, and an operator who follows such a link might sign in there.
  * @param peer origin of the configured peer; empty: none
  */
-export const linkedPage = (apiAddress: string, peer: string): string | undefined => {
-  const page = pageAt(apiAddress)
-  return page === pageAt(peer) ? page : undefined
+export const linkedPageUrl = (apiAddress: string, peer: string): string | undefined => {
+  const page = consolePageUrl(apiAddress)
+  return page === consolePageUrl(peer) ? page : undefined
 }
 
-/** Where the API of an address is, with the slash that paths are put behind. */
-export const apiAt = (origin: string): string => `${origin.replace(/\/$/, '')}/v1/`
+/** Returns the API's base URL at an origin, with a trailing slash. */
+export const apiBaseUrl = (origin: string): string => `${origin.replace(/\/$/, '')}/v1/`

@@ -1,37 +1,37 @@
 import type { ClusterStatus, RunningOperation } from '../set/status.ts'
 
-/** Steps of each operation, in their order, with what each does. */
+/** The steps of each operation in order, with what each does. */
 export const operationSteps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   activation: {
-    handshake: 'makes itself known to the primary',
-    close: 'takes no writes any more, and waits until none is under way',
+    handshake: 'registers with the primary',
+    close: 'rejects new writes, and waits for running ones',
     wipe: 'deletes its own data',
-    sync: 'fetches those of the primary',
-    serve: 'is a secondary from now on',
+    sync: 'fetches the data of the primary',
+    serve: 'becomes a secondary',
   },
-  'merkle-check': { check: 'compares the tree with what stands in the tables' },
-  reindex: { build: 'makes the tree anew', compare: 'compares it with the one before' },
-  demotion: { close: 'ends the journal', finish: 'is a secondary that follows nobody' },
+  'merkle-check': { check: 'compares the tree with the tables' },
+  reindex: { build: 'rebuilds the tree', compare: 'compares it with the previous tree' },
+  demotion: { close: 'ends the journal', finish: 'becomes a secondary without a primary' },
   promotion: {
-    verify: 'makes sure that it can take over',
-    handover: 'asks the primary to hand over: nobody serves from now on',
-    drain: 'applies all that is stored',
+    verify: 'checks that it can take over',
+    handover: 'asks the primary to hand over; no cluster serves from now on',
+    drain: 'applies all stored entries',
     claim: 'becomes the primary',
-    open: 'opens its journal: clients are served from now on',
-    serve: 'tells others, and makes keys of its own',
+    open: 'opens its journal; it serves clients from now on',
+    serve: 'notifies the other clusters, and creates new keys',
   },
   'update-primary': {
-    find: 'looks for the new primary',
-    drain: 'applies all that is stored',
-    adopt: 'takes the new primary for its own',
-    finish: 'follows it',
+    find: 'finds the new primary',
+    drain: 'applies all stored entries',
+    adopt: 'adopts the new primary',
+    finish: 'follows the new primary',
   },
   disable: {
-    find: 'looks for the primary',
-    drain: 'applies all that is stored',
-    adopt: 'takes the set’s data for its own',
+    find: 'finds the primary',
+    drain: 'applies all stored entries',
+    adopt: 'keeps the set’s data as its own',
     leave: 'leaves the set',
-    forget: 'forgets the keys of the set',
+    forget: 'deletes the keys of the set',
     finish: 'serves clients',
   },
 }
@@ -42,8 +42,8 @@ export interface ShownStep {
   state: 'done' | 'now' | 'to come'
 }
 
-/** The steps of an operation, with where it is. One that the page does not know has the step that it tells. */
-export function stepsOf({ name, step }: Pick<RunningOperation, 'name' | 'step'>): ShownStep[] {
+/** Lists the steps of an operation with their state. An operation unknown to this page has only its reported step. */
+export function listSteps({ name, step }: Pick<RunningOperation, 'name' | 'step'>): ShownStep[] {
   const steps = Object.entries(Object.hasOwn(operationSteps, name) ? (operationSteps[name] ?? {}) : {})
   const at = steps.findIndex(([one]) => one === step)
   if (at < 0) return [{ name: step, does: '', state: 'now' }]
@@ -54,7 +54,7 @@ export function stepsOf({ name, step }: Pick<RunningOperation, 'name' | 'step'>)
   }))
 }
 
-/** Work that takes a while, and how far it is. */
+/** Work that takes a while, with its progress. */
 export interface ShownProgress {
   what: string
   text: string
@@ -64,20 +64,20 @@ export interface ShownProgress {
 
 const STAGES: Readonly<Record<string, string>> = {
   scanning: 'reads all items',
-  building: 'makes the pages of the tree',
-  commit: 'makes the hashes',
+  building: 'builds the pages of the tree',
+  commit: 'computes the hashes',
 }
 
 const partOf = (done: number, total: number): Pick<ShownProgress, 'part'> =>
   total > 0 ? { part: Math.min(1, Math.max(0, done / total)) } : {}
 
-/** Sync, reindex and comparison, as far as a cluster tells of them. */
-export function progressOf({ sync, isBuilding, building, state, mode }: ClusterStatus): ShownProgress[] {
+/** Lists a cluster's sync, reindex and comparison with their progress. */
+export function listProgress({ sync, isBuilding, building, state, mode }: ClusterStatus): ShownProgress[] {
   const rows: ShownProgress[] = []
   if (sync)
     rows.push({
       what: 'sync',
-      text: `${sync.done} of ${sync.total} items have come`,
+      text: `${sync.done} of ${sync.total} items fetched`,
       ...partOf(sync.done, sync.total),
     })
   if (isBuilding) {
@@ -86,6 +86,6 @@ export function progressOf({ sync, isBuilding, building, state, mode }: ClusterS
     rows.push({ what: 'reindex', text: `${STAGES[stage] ?? stage}${pages}`, ...partOf(done, total) })
   }
   if (state === 'merkle-diff' && mode === 'secondary')
-    rows.push({ what: 'comparison', text: 'compares what it has with its primary' })
+    rows.push({ what: 'comparison', text: 'compares its items with its primary' })
   return rows
 }

@@ -2,19 +2,19 @@ import { lossShape } from '../set/loss.ts'
 import { readShape } from '../values/read-shape.ts'
 import { countOf } from '../values/words.ts'
 
-/** What is to be done about lost changes of a kind; all others only have to be known. */
+/** What to do about lost changes, by kind. Other kinds need no action. */
 const ADVICE: Readonly<Record<string, string>> = {
-  token: 'revocations should be repeated on the primary; lost logins need nothing',
-  role: 'should be written again on the primary',
-  policy: 'should be written again on the primary',
-  mounts: 'should be changed again on the primary',
-  'client-config': 'should be written again on the primary',
-  'token-role': 'should be written again on the primary',
-  deny: 'should be repeated on the primary: what it ended counts again',
+  token: 'repeat revocations on the primary; lost logins need no action',
+  role: 'write it again on the primary',
+  policy: 'write it again on the primary',
+  mounts: 'change it again on the primary',
+  'client-config': 'write it again on the primary',
+  'token-role': 'write it again on the primary',
+  deny: 'repeat it on the primary, because the denied tokens are valid again',
 }
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */
-export function reportOf(data: unknown) {
+export function readReport(data: unknown) {
   const { fields, odd } = readShape(lossShape, data)
   const { complete = false, waits_for: waitsFor = '', counts, lost = [], next = '', diverging = [] } = fields
   return {
@@ -27,29 +27,29 @@ export function reportOf(data: unknown) {
       deleted,
       todo: Object.hasOwn(ADVICE, kind) ? (ADVICE[kind] ?? '') : '',
     })),
-    /** of the page that was asked for */
+    /** changes on the requested page of the report */
     lost: lost.flatMap(({ changes, time }) =>
       changes.map(({ what, kind, deleted }) => ({ what, kind, time, isDeleted: deleted === true })),
     ),
-    /** what `after` takes for more; empty: there is none */
+    /** value of `after` for the next page; empty: this is the last */
     next,
     diverging: diverging.map(({ what }) => what),
     odd,
   }
 }
 
-/** What a former primary had committed and its set does not have. */
-export type LossReport = ReturnType<typeof reportOf>
+/** The commits of a former primary that its set does not have. */
+export type LossReport = ReturnType<typeof readReport>
 
-/** A report in a sentence. */
-export function reportSentence({ complete, waitsFor, commits, diverging }: LossReport): string {
+/** Describes a report in a sentence. */
+export function describeReport({ complete, waitsFor, commits, diverging }: LossReport): string {
   const stuck =
     diverging.length === 0
       ? ''
       : ` ${countOf(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
   if (!complete)
-    return `Not all is written down yet: it waits for ${waitsFor || 'something'}. So far ${countOf(commits, 'commit is', 'commits are')} known to be lost.${stuck}`
+    return `The report is not complete yet: it waits for ${waitsFor || 'something'}. So far it lists ${countOf(commits, 'lost commit')}.${stuck}`
   return commits === 0
     ? `Nothing was lost.${stuck}`
-    : `${countOf(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set: look for configuration and revocations, and repeat them on the primary.${stuck}`
+    : `${countOf(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set. Find configuration changes and revocations among them, and repeat them on the primary.${stuck}`
 }

@@ -1,4 +1,4 @@
-import { signedLogin } from '../../infra/command/login/signed-login.ts'
+import { signLogin } from '../../infra/command/login/signed-login.ts'
 import type { Host } from '../../infra/local/host/host.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { call } from '../support/service/api.ts'
@@ -24,7 +24,7 @@ async function write(host: Reached, path: string, body: unknown): Promise<void> 
 /** The body of an iam login that is signed now, and holds for 15 minutes. */
 export async function iamLogin({ control }: Pick<Reached, 'control'>): Promise<string> {
   const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
-  return JSON.stringify({ role: 'worker', ...signedLogin(session) })
+  return JSON.stringify({ role: 'worker', ...signLogin(session) })
 }
 
 /** Makes a fleet, and the bodies of its logins. */

@@ -75,7 +75,7 @@ afterAll(() => {
 
 /** The pair of the file that the page has made. */
 const pairOfPage = (): PairPlan => readPairFile(`${kept}/pair.json`)
-const settingsOf = (index: 0 | 1) => pairOfPage()[index].given
+const settingsOf = (index: 0 | 1) => pairOfPage()[index].rawSettings
 
 describe('a pair on AWS, as its page makes it', () => {
   test('both regions are bootstrapped, and one command deploys a pair that it takes', () => {

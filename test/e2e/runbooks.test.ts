@@ -173,13 +173,13 @@ describe('the runbooks, one after the other', () => {
     expect(ends[1]).toMatchObject({
       status: 5,
       stderr: expect.stringMatching(
-        /4\. Follow: [\s\S]*Ended before the next step\. west serves; east follows nobody yet\./,
+        /4\. Follow: [\s\S]*Stopped before the next step\. west serves; east does not follow it yet\./,
       ),
     })
     expect(JSON.parse(ends[1]?.stdout ?? '')).toMatchObject({
       ended: 'declined',
       done: [],
-      where: 'west serves; east follows nobody yet.',
+      where: 'west serves; east does not follow it yet.',
     })
   })
 
@@ -207,7 +207,7 @@ describe('the runbooks, one after the other', () => {
     expect(JSON.parse(resumed?.stdout ?? '').done.at(-1)).toMatchObject({ step: 'follow' })
     expect(broken).toMatchObject({
       status: 130,
-      stderr: expect.stringMatching(/\nBroken off\. .*east.*goes on where the set is\.\n$/),
+      stderr: expect.stringMatching(/\nInterrupted\. .*east.*continues from the state of the set\.\n$/),
     })
     // nothing is left to do, and nothing is done
     const again = await (await switching(west, east, '', '--yes', '--json')).ended

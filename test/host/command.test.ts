@@ -176,24 +176,24 @@ describe('the token helper, called as command lines call it', () => {
 })
 
 test.each([
-  ['login somebody', 'login takes no word: somebody'],
-  ['login --json --export', '--json and --export do not go together'],
-  ['token-helper list', 'token-helper wants one word: get, store or erase'],
-  ['status', 'name the clusters, by address or cluster.json, here or in CLOUD_AUTH_CLUSTERS'],
-  ['status --every 3 http://127.0.0.1:1', '--every says nothing without --watch'],
-  ['status --watch --every 0 http://127.0.0.1:1', '--every must be a number of seconds, 0.1 at least'],
+  ['login somebody', 'login takes no argument: somebody'],
+  ['login --json --export', '--json and --export cannot be used together'],
+  ['token-helper list', 'token-helper needs exactly one word: get, store or erase'],
+  ['status', 'name the clusters by address or cluster.json, as arguments or in CLOUD_AUTH_CLUSTERS'],
+  ['status --every 3 http://127.0.0.1:1', '--every needs --watch'],
+  ['status --watch --every 0 http://127.0.0.1:1', '--every must be a number of seconds, at least 0.1'],
   [
     'switch http://127.0.0.1:1',
-    'switch wants two clusters: the one that serves, then the one that takes over',
+    'switch needs two clusters: first the one that serves, then the one that takes over',
   ],
   [
     'switch http://127.0.0.1:1 http://127.0.0.1:2',
-    'the DR operation token is missing: CLOUD_AUTH_OPERATION_TOKEN, or a line of standard input',
+    'the DR operation token is missing. Set CLOUD_AUTH_OPERATION_TOKEN, or write it to standard input',
   ],
-])('%s cannot be meant, and is told in a line', async (line, text) => {
+])('%s ends with code 2 and one line that names the fault', async (line, text) => {
   const { status, stdout, stderr } = await run(line)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; cloud-auth --help tells more`)
+  expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; see cloud-auth --help`)
 })
 
 test('status is told again and again, until Ctrl-C ends it with the code of the last look', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http'
 import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signedLogin } from '../../infra/command/login/signed-login.ts'
+import { signLogin } from '../../infra/command/login/signed-login.ts'
 import { webPaths } from '../../infra/constructs/web-paths.ts'
 import { endServer, freePort, listen } from '../../infra/local/os/loopback.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
@@ -95,7 +95,7 @@ describe('a client that nobody here wrote, at the one address', () => {
   test('logs in through the Web Function, then reads, looks up, renews and revokes through the API', async () => {
     const session = await aws.session({ account: HOME.account, role: mount, session: 'job-1' })
     const workload = client()
-    const login = await workload.write(`auth/${mount}/login`, { role: 'login', ...signedLogin(session) })
+    const login = await workload.write(`auth/${mount}/login`, { role: 'login', ...signLogin(session) })
     expect(came.web).toBe(1)
     expect(login.auth).toMatchObject({ policies: ['default', policy], lease_duration: 3600, renewable: true })
     workload.token = login.auth.client_token
@@ -151,7 +151,7 @@ describe('64 logins at once through one process', () => {
     )
     const replies = await Promise.all(
       workers.map(({ name, session }) =>
-        call(`${front}/v1`, 'POST', `/auth/${mount}/login`, { role: name, ...signedLogin(session) }),
+        call(`${front}/v1`, 'POST', `/auth/${mount}/login`, { role: name, ...signLogin(session) }),
       ),
     )
     const ids = replies.map(({ headers }) => headers['x-request-id'])

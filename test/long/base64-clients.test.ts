@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { generateKey } from 'openpgp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signedLogin } from '../../infra/command/login/signed-login.ts'
+import { signLogin } from '../../infra/command/login/signed-login.ts'
 import { demonstrate } from '../../infra/local/commands/start/demonstration.ts'
 import { type Host, startHost } from '../../infra/local/host/host.ts'
 import { askHost } from '../../infra/local/pair/dr-client.ts'
@@ -83,7 +83,7 @@ async function iamLogin(
     role: 'web-server',
     session: 'workload',
   })
-  const proof = signedLogin(session)
+  const proof = signLogin(session)
   const body = { role: 'demo-iam', ...proof, [field]: form(proof[field] ?? '') }
   return { path: 'auth/cloud/login', body }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { signedLogin } from '../../infra/command/login/signed-login.ts'
+import { signLogin } from '../../infra/command/login/signed-login.ts'
 import { INTERVAL, TTL } from '../../infra/constructs/fronts/shared-name.ts'
 import { caughtUp, followAs } from '../../infra/local/commands/drill/drill.ts'
 import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
@@ -87,7 +87,7 @@ async function proofOf(kind: KindName, { control }: Host): Promise<{ login: stri
   const session = await control.session({ account: HOME.account, role: 'web-server', session: 'workload' })
   const credentials = JSON.stringify(session)
   if (kinds[kind].login === 'iam')
-    return { login: JSON.stringify({ role: 'demo-iam', ...signedLogin(session) }), credentials }
+    return { login: JSON.stringify({ role: 'demo-iam', ...signLogin(session) }), credentials }
   instances += 1
   const instanceId = `i-0c10ad0a7c${String(instances).padStart(7, '0')}`
   const profile = `arn:aws:iam::${HOME.account}:instance-profile/web-server`

@@ -72,7 +72,7 @@ async function promoted({ page }: Opened, name: string, { force = false } = {}):
   await page.waitForSelector('#promote:enabled', PATIENCE)
   await page.press('#confirm', 'Enter')
   await page.waitForSelector('#promote-said.good, #promote-said.bad', PATIENCE)
-  expect(await page.textContent('#promote-said')).toContain('It has taken over.')
+  expect(await page.textContent('#promote-said')).toContain('This cluster has taken over.')
 }
 
 describe('both clusters, one after the other in the order of a bad week', () => {
@@ -84,13 +84,13 @@ describe('both clusters, one after the other in the order of a bad week', () => 
     rehearsal.tap.cut('both')
     await page.waitForFunction(
       () =>
-        /is (?:[6-9]|[1-9]\d) s old.*would lack/.test(
+        /is (?:[6-9]|[1-9]\d) s old.*would lose/.test(
           document.getElementById('lag-words')?.textContent ?? '',
         ),
       undefined,
       PATIENCE,
     )
-    expect(await page.textContent('#lag-words')).toMatch(/[1-9]\d* positions? (?:is|are) not stored there/)
+    expect(await page.textContent('#lag-words')).toMatch(/It lacks [1-9]\d* positions?/)
     rehearsal.tap.heal()
     await page.waitForFunction(
       () =>
@@ -118,11 +118,11 @@ describe('both clusters, one after the other in the order of a bad week', () => 
     await page.click('#roles-ask')
     await page.click('#roles-shown button:text-is("narrow")')
     await says(page, 'role-shown', ':role/somebody-else')
-    expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudit ends in \d+ /)
+    expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudit expires in \d+ /)
     const { role: _, ...login } = await loginProof(rehearsal.east)
     await page.fill('#explain-login', JSON.stringify(login))
     await page.click('#explain-form button')
-    await says(page, 'explain-shown', 'A login with role narrow would be refused at the check')
+    await says(page, 'explain-shown', 'A login with role narrow would fail at the check')
     expect(await page.textContent('#explain-shown')).toMatch(/fail/)
     await shots(page, 'explained')
     await page.click('#forget')
@@ -132,7 +132,7 @@ describe('both clusters, one after the other in the order of a bad week', () => 
   test('a planned switch to its end: refused until all is said, then its steps, then both in their new roles', async () => {
     const { page } = west
     expect(await page.isDisabled('#promote')).toBe(true)
-    await says(page, 'promote-why', 'Type in a DR operation token first.')
+    await says(page, 'promote-why', 'Enter a DR operation token first.')
     const switched = await switchOver(
       rehearsal,
       { from: rehearsal.east, to: rehearsal.west },

@@ -1,11 +1,11 @@
 import { isObject } from '../../../shared/values/json.ts'
-import { askFor, askOnce } from '../ask.ts'
+import { requestUntilAccepted, sendRequest } from '../ask.ts'
 import type { CommandEnvironment, Connection } from '../connection.ts'
-import { Ended } from '../ended.ts'
-import { type LoginAsked, proofOf } from './proofs.ts'
+import { CommandEnded } from '../ended.ts'
+import { type LoginOptions, createProof } from './proofs.ts'
 
-/** What a login was answered, by the names of the API. Durations in seconds. */
-export interface LoggedInAs {
+/** The `auth` object of a login answer. Durations in seconds. */
+export interface LoginAuth {
   readonly client_token: string
   readonly accessor?: string
   readonly policies?: readonly string[]
@@ -18,39 +18,39 @@ const LOGIN_PAUSE_MS = 60_000
 
 /**
  * Logs in.
- * @param say told what is asked again, and what should not be
- * @throws Ended
+ * @param say receives messages on retries and on an unencrypted address
+ * @throws CommandEnded
  */
 export async function logIn(
-  asked: LoginAsked,
+  asked: LoginOptions,
   environment: CommandEnvironment,
   connection: Connection,
   say: (text: string) => void,
-): Promise<LoggedInAs> {
+): Promise<LoginAuth> {
   const { base, mount, role } = asked
-  if (isOpen(base)) say(`${base} is not encrypted: whoever listens can log in by the same proof`)
-  const body = { ...(role === undefined ? {} : { role }), ...(await proofOf(asked, environment)) }
+  if (isUnencrypted(base)) say(`${base} is not encrypted: an eavesdropper can log in with the same proof`)
+  const body = { ...(role === undefined ? {} : { role }), ...(await createProof(asked, environment)) }
   const request = { method: 'POST', body } as const
   const path = `auth/${mount}/login`
-  const asking = () => askOnce(base, path, request, connection)
-  const { auth } = await askFor(asking, { forMs: LOGIN_PAUSE_MS, say, named: path })
+  const asking = () => sendRequest(base, path, request, connection)
+  const { auth } = await requestUntilAccepted(asking, { timeoutMs: LOGIN_PAUSE_MS, say, label: path })
   if (!isLogin(auth) || !hasUsableNonce(auth))
-    throw new Ended('refused', `${base} answers without a token, or with a nonce, that could be used`)
+    throw new CommandEnded('refused', `${base} answered without a usable token, or with an unusable nonce`)
   return auth
 }
 
-/** Whether what is sent can be read on the way: not on this machine. */
-const isOpen = (base: string): boolean =>
+/** Reports whether the request leaves this machine unencrypted. */
+const isUnencrypted = (base: string): boolean =>
   base.startsWith('http:') && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(base).hostname)
 
-/** What a token may consist of: what a header carries. */
+/** Characters that a token may have: those allowed in a header. */
 const TOKEN = /^[\x21-\x7e]+$/
 
-/** Whether the server chose a nonce that no line of a shell or a terminal can have. */
-const hasUsableNonce = ({ metadata }: LoggedInAs): boolean => {
+/** Reports whether the server's nonce is absent or safe to print to a terminal and a shell. */
+const hasUsableNonce = ({ metadata }: LoginAuth): boolean => {
   const nonce: unknown = metadata?.['nonce']
   return nonce === undefined || (typeof nonce === 'string' && TOKEN.test(nonce))
 }
 
-const isLogin = (auth: unknown): auth is LoggedInAs =>
+const isLogin = (auth: unknown): auth is LoginAuth =>
   isObject(auth) && typeof auth['client_token'] === 'string' && TOKEN.test(auth['client_token'])

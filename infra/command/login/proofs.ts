@@ -1,55 +1,62 @@
 import type { CommandEnvironment } from '../connection.ts'
-import { Ended } from '../ended.ts'
-import { callerProof } from './caller-request.ts'
-import { documentKinds, documentProof } from './instance-document.ts'
+import { CommandEnded } from '../ended.ts'
+import { createCallerProof } from './caller-request.ts'
+import { documentKinds, fetchDocumentProof } from './instance-document.ts'
 
-/** What a login is made of, checked. */
-export interface LoginAsked {
+/** The checked options of a login. */
+export interface LoginOptions {
   base: string
   mount: string
   role?: string
   method: 'iam' | 'ec2'
   profile?: string
-  /** to sign for; `auto`: the one that is configured; absent: that of the global endpoint */
+  /** region to sign for; `auto`: the configured one; absent: that of the global endpoint */
   region?: string
   headerValue?: string
   document: keyof typeof documentKinds
-  /** of an instance that has logged in before */
+  /** nonce of an instance that has logged in before */
   nonce?: string
 }
 
 type Given = Readonly<Record<string, string | undefined>>
 
-/** Segments of a path, none of which is dots alone. */
+/** Path segments, none of which consists of dots only. */
 const MOUNT = /^(?!\.+(\/|$))[\w.~-]+(\/(?!\.+(\/|$))[\w.~-]+)*$/
 const REGION = /^(auto|[a-z]{2}(-[a-z]+)+-\d+)$/
 
 /**
- * Checks what is wanted of a login.
+ * Checks the options of a login.
  * @param values of the options
- * @throws Ended `usage`
+ * @throws CommandEnded `usage`
  */
-export function loginAsked(base: string, values: Given, environment: CommandEnvironment): LoginAsked {
+export function checkLoginOptions(
+  base: string,
+  values: Given,
+  environment: CommandEnvironment,
+): LoginOptions {
   const { method = 'iam', region, role, profile, document = 'rsa2048', 'header-value': headerValue } = values
   const mount = (values['mount'] ?? 'cloud').replace(/^\/+|\/+$/g, '').replace(/^auth\//, '')
   const nonce = environment['CLOUD_AUTH_NONCE'] || undefined
-  if (!MOUNT.test(mount)) throw new Ended('usage', '--mount must be a path like aws or team/aws')
-  if (method !== 'iam' && method !== 'ec2') throw new Ended('usage', '--method must be iam or ec2')
+  if (!MOUNT.test(mount)) throw new CommandEnded('usage', '--mount must be a path such as aws or team/aws')
+  if (method !== 'iam' && method !== 'ec2') throw new CommandEnded('usage', '--method must be iam or ec2')
   if (region !== undefined && !REGION.test(region))
-    throw new Ended('usage', '--region must be one like eu-west-1, or auto')
+    throw new CommandEnded('usage', '--region must be a region such as eu-west-1, or auto')
   if (!Object.hasOwn(documentKinds, document))
-    throw new Ended('usage', `--document must be one of ${Object.keys(documentKinds).join(', ')}`)
-  const asked = { base, mount, method, document: document as LoginAsked['document'] } as const
+    throw new CommandEnded('usage', `--document must be one of ${Object.keys(documentKinds).join(', ')}`)
+  const asked = { base, mount, method, document: document as LoginOptions['document'] } as const
   const optional = Object.entries({ role, profile, region, headerValue, nonce })
   return { ...asked, ...Object.fromEntries(optional.filter(([, value]) => value !== undefined)) }
 }
 
-/** The parameters of a login that say who this is: of an instance its nonce too, if it has one. */
-export async function proofOf(
-  asked: LoginAsked,
+/**
+ * Creates the login parameters that prove the caller's identity. For an instance they include its nonce, if there is
+ * one.
+ */
+export async function createProof(
+  asked: LoginOptions,
   environment: CommandEnvironment,
 ): Promise<Record<string, string>> {
-  if (asked.method === 'iam') return callerProof(asked)
+  if (asked.method === 'iam') return createCallerProof(asked)
   const { nonce, document } = asked
-  return { ...(await documentProof(document, environment)), ...(nonce === undefined ? {} : { nonce }) }
+  return { ...(await fetchDocumentProof(document, environment)), ...(nonce === undefined ? {} : { nonce }) }
 }

@@ -1,8 +1,7 @@
-/** A text as one word of a POSIX shell, whatever is in it. */
-const shellWord = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+import { quoteForShell } from '../../../shared/console/commands.ts'
 
-/** Lines that a POSIX shell evaluates; what is undefined has none. */
-export const exportLines = (variables: Readonly<Record<string, string | undefined>>): string =>
+/** Formats variables as `export` lines for a POSIX shell; undefined values are omitted. */
+export const formatExports = (variables: Readonly<Record<string, string | undefined>>): string =>
   Object.entries(variables)
-    .flatMap(([name, value]) => (value === undefined ? [] : [`export ${name}=${shellWord(value)}\n`]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [`export ${name}=${quoteForShell(value)}\n`]))
     .join('')

@@ -11,12 +11,12 @@ export interface WorkloadCredentials {
 const BODY = 'Action=GetCallerIdentity&Version=2011-06-15'
 
 /**
- * The parameters of an iam login: a caller-identity request, signed (version 4) and never sent.
- *
- * @param serverId value for the header that ties the request to one server
- * @param serverIdHeader its name: servers know one of two, or both
+ * Creates the parameters of an iam login: a GetCallerIdentity request, signed with Signature Version 4 and never
+ * sent.
+ * @param serverId value of the header that binds the request to one server
+ * @param serverIdHeader name of that header; servers accept one of two, or both
  */
-export function signedLogin(
+export function signLogin(
   credentials: WorkloadCredentials,
   {
     region = 'us-east-1',

@@ -1,12 +1,12 @@
-import { askOnce, refusalOf } from '../ask.ts'
+import { sendRequest, describeRefusal } from '../ask.ts'
 import type { Connection } from '../connection.ts'
-import { Ended } from '../ended.ts'
+import { CommandEnded } from '../ended.ts'
 
-/** What the helper does for a command line: a text for its standard output, which is the token and nothing else. */
+/** What the token helper needs. It prints only the token on standard output. */
 interface HelperPorts {
   base: string
   connection: Connection
-  /** that the environment has */
+  /** token from the environment */
   token: string | undefined
   logIn(): Promise<string>
   /** reads standard input to its end */
@@ -14,24 +14,24 @@ interface HelperPorts {
 }
 
 /**
- * One call of the token helper protocol. Nothing is kept: `get` gives the token of the environment as long as it counts,
- * else that of a new login; `store` and `erase` have nothing to do.
- * @throws Ended
+ * Runs one call of the token helper protocol. It stores nothing: `get` returns the environment's token while it is
+ * valid, else the token of a new login; `store` and `erase` do nothing.
+ * @throws CommandEnded
  */
 export async function helpWithToken(words: readonly string[], ports: HelperPorts): Promise<string> {
   const [word = '', ...more] = words
   if (more.length > 0 || !['get', 'store', 'erase'].includes(word))
-    throw new Ended('usage', 'token-helper wants one word: get, store or erase')
-  if (word === 'get') return tokenFor(ports)
-  // who writes would be told of a pipe that nobody reads
+    throw new CommandEnded('usage', 'token-helper needs exactly one word: get, store or erase')
+  if (word === 'get') return getToken(ports)
+  // reads the token, because the writing client would otherwise get a broken pipe
   if (word === 'store') await ports.drain()
   return ''
 }
 
-async function tokenFor({ base, connection, token, logIn }: HelperPorts): Promise<string> {
+async function getToken({ base, connection, token, logIn }: HelperPorts): Promise<string> {
   if (token === undefined) return logIn()
-  const heard = await askOnce(base, 'auth/token/lookup-self', { token }, connection)
+  const heard = await sendRequest(base, 'auth/token/lookup-self', { token }, connection)
   if (heard.status === 200) return token
   if (heard.status === 403) return logIn()
-  throw new Ended('refused', `auth/token/lookup-self: ${refusalOf(heard)}`)
+  throw new CommandEnded('refused', `auth/token/lookup-self: ${describeRefusal(heard)}`)
 }

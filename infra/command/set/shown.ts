@@ -4,7 +4,7 @@ import type { ExitName } from '../ended.ts'
 import { inOneLine } from '../output.ts'
 import type { NamedCluster } from './look.ts'
 
-/** Milliseconds since a time, by this machine's clock; never less than none. Null: it is not known. */
+/** Returns the milliseconds since a time by this machine's clock, at least 0. Null: the time is unknown. */
 const ageOf = (time: number | undefined, now: number): number | null =>
   time === undefined ? null : Math.max(0, now - time)
 
@@ -26,7 +26,7 @@ const shownPeer = (
   canary_age_ms: canaryAge_ms ?? null,
 })
 
-/** A cluster by its own word; what it did not say is null. */
+/** Summarises a cluster by its own answer. Null: the answer does not have it. */
 function shownCluster({ name, answer, silent }: ObservedCluster, address: string, now: number) {
   const status = answer?.status
   const position = status?.position ?? null
@@ -36,7 +36,7 @@ function shownCluster({ name, answer, silent }: ObservedCluster, address: string
     name,
     address,
     reachable: silent === undefined,
-    /** why there is no word of now */
+    /** why the cluster did not answer now */
     silent: silent?.why ?? null,
     age_ms: answer ? now - answer.at : null,
     health: answer?.health ?? null,
@@ -45,7 +45,7 @@ function shownCluster({ name, answer, silent }: ObservedCluster, address: string
     state: status?.state || null,
     set: status?.set || null,
     position,
-    /** of a secondary: positions that its primary has reported, and it lacks */
+    /** for a secondary: positions that its primary has reported and it lacks */
     lag: reported === undefined || position === null ? null : Math.max(0, reported - position),
     peers: [...(status?.secondaries ?? []), ...(status?.primary ? [status.primary] : [])].map(peer =>
       shownPeer(peer, now),
@@ -58,22 +58,22 @@ function shownCluster({ name, answer, silent }: ObservedCluster, address: string
 }
 type ShownCluster = ReturnType<typeof shownCluster>
 
-/** What `status` tells. */
-export interface ShownSet {
+/** The output of `status`. */
+export interface SetSummary {
   verdict: Extract<ExitName, 'done' | 'unwell' | 'unreachable'>
-  /** what the clusters come to together; empty: one alone was asked */
+  /** verdict on all clusters together; empty: only one was named */
   headline: string
-  /** what speaks against each, a sentence each */
+  /** faults of the clusters, one sentence each */
   faults: readonly string[]
   clusters: readonly ShownCluster[]
 }
 
-/** Shows clusters that were looked at together. @param now epoch milliseconds */
-export function shownSet(
+/** Summarises clusters that were observed at the same time. @param now epoch milliseconds */
+export function summariseSet(
   seen: readonly ObservedCluster[],
   named: readonly NamedCluster[],
   now: number,
-): ShownSet {
+): SetSummary {
   const { verdict, faults } = judgeSet(seen)
   return {
     verdict: seen.every(hasAnswered) ? (faults.length === 0 ? 'done' : 'unwell') : 'unreachable',
@@ -85,19 +85,19 @@ export function shownSet(
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
 
-/** The same as people read it; the headline and what is not as it should be stand last. */
-export function describedSet({ headline, faults, clusters }: ShownSet): string {
+/** Formats the summary for people. The headline and the faults are last. */
+export function formatSet({ headline, faults, clusters }: SetSummary): string {
   const last = faults.length === 0 ? ['All is well.'] : faults.map(fault => `! ${inOneLine(fault)}`)
   const lines = headline === '' ? last : [inOneLine(headline), ...last]
-  return [...clusters.map(describedCluster), ...lines, ''].join('\n')
+  return [...clusters.map(formatCluster), ...lines, ''].join('\n')
 }
 
-function describedCluster(one: ShownCluster): string {
+function formatCluster(one: ShownCluster): string {
   const { name, address, reachable, age_ms, silent } = one
   const rows: [string, string][] = [['address', address]]
   if (!reachable) rows.push(['silent', silent ?? ''])
   if (age_ms !== null)
-    rows.push([reachable ? 'asked' : 'last word', `${seconds(age_ms)} ago`], ...rowsOfWord(one))
+    rows.push([reachable ? 'asked' : 'last seen', `${seconds(age_ms)} ago`], ...rowsOfWord(one))
   const head = age_ms === null ? 'cannot be reached' : [one.role, one.state].filter(Boolean).join(', ')
   return [
     inOneLine(`${name}: ${head}${one.serves ? ', serves' : ''}`),
@@ -110,8 +110,8 @@ function rowsOfWord(one: ShownCluster): [string, string][] {
   const { position, lag, peers, operation, last_error, readiness, left_out } = one
   const since = peers.some(({ connected }) => connected)
     ? ''
-    : '; its primary does not answer, and what that committed since is missing too'
-  const behind = lag === null ? '' : `, ${lag} behind what its primary told${since}`
+    : '; its primary does not answer, so later commits are missing too'
+  const behind = lag === null ? '' : `, ${lag} behind its primary’s last report${since}`
   const ready = readiness?.ready === true ? 'ready' : `refused by ${readiness?.refused_by?.join(', ')}`
   const rows: [string, string | false | null | undefined][] = [
     ['position', position !== null && `${position}${behind}`],
@@ -119,14 +119,14 @@ function rowsOfWord(one: ShownCluster): [string, string][] {
       'peer',
       [
         `${name} ${connected ? 'connected' : 'not connected'}`,
-        ...(heard_age_ms === null ? [] : [`heard ${seconds(heard_age_ms)} ago`]),
+        ...(heard_age_ms === null ? [] : [`heartbeat ${seconds(heard_age_ms)} ago`]),
         ...(canary_age_ms === null ? [] : [`canary ${seconds(canary_age_ms)} old`]),
       ].join(', '),
     ]),
     ['operation', operation && `${operation.name}, next step ${operation.step}, since ${operation.since}`],
     ['last error', last_error && `${last_error.text} (${last_error.time})`],
     ['readiness', readiness && `${ready}, tried ${seconds(readiness.age_ms)} ago`],
-    ['left out', left_out.length > 0 && `of another version: ${left_out.join(', ')}`],
+    ['omitted', left_out.length > 0 && `fields of another version: ${left_out.join(', ')}`],
   ]
   return rows.filter((row): row is [string, string] => typeof row[1] === 'string')
 }

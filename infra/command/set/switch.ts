@@ -1,26 +1,26 @@
 import { type Goal, type ObservedPair, type Side, type Step, waits } from '../../../shared/set/plan.ts'
 import { RunStopped, run } from '../../../shared/set/run.ts'
 import type { Connection } from '../connection.ts'
-import { Ended } from '../ended.ts'
-import { clock, type NamedCluster, setClusterAt } from './look.ts'
-import { describedSet, shownSet } from './shown.ts'
+import { CommandEnded } from '../ended.ts'
+import { clock, type NamedCluster, createSetCluster } from './look.ts'
+import { formatSet, summariseSet } from './shown.ts'
 
-/** What a switch needs of whoever runs it. */
+/** Ports of a switch. */
 export interface SwitchPorts {
   connection: Connection
   /** a DR operation token */
   token: string
-  /** asks before a step; no: it ends there */
+  /** asks before a step; false ends the switch there */
   confirm(question: string): Promise<boolean>
   say(text: string): void
-  /** told where the set is, each time that it has been seen: for whoever breaks off */
-  at(sentence: string): void
-  /** told of each step that was done */
-  did(step: SwitchDone): void
+  /** called with the state of the set after each observation, for messages on an interruption */
+  onState(sentence: string): void
+  /** called after each completed step */
+  onStepDone(step: CompletedStep): void
 }
 
-/** What a switch has done; `ms`: how long it took. */
-export interface SwitchDone {
+/** A completed step of a switch; `ms` is its duration. */
+export interface CompletedStep {
   step: 'promote' | 'follow'
   ms: number
 }
@@ -28,8 +28,8 @@ export interface SwitchDone {
 const goal: Goal = { kind: 'switch', allowedActions: ['promote', 'follow'], waits }
 
 /**
- * A planned switch, from wherever the set is to its end.
- * @throws Ended with where the set is
+ * Performs a planned switch from whatever state the set is in.
+ * @throws CommandEnded with the state of the set
  * @see docs/runbooks/planned-switch.md
  */
 export async function switchSet(
@@ -41,46 +41,46 @@ export async function switchSet(
   let last = ''
   const at = (step: Step, pair: ObservedPair): void => {
     const both = [pair.from, pair.to]
-    if (last === '') say(`1. Look\n\n${describedSet(shownSet(both, [from, to], Date.now()))}`)
+    if (last === '') say(`1. Look\n\n${formatSet(summariseSet(both, [from, to], Date.now()))}`)
     if (last !== step.where && (step.do === 'wait' || step.do === 'done')) say(step.where)
     last = step.where
-    ports.at(step.where)
+    ports.onState(step.where)
   }
   try {
     await run({
       goal,
-      clusters: { from: setClusterAt(from, ports), to: setClusterAt(to, ports) },
+      clusters: { from: createSetCluster(from, ports), to: createSetCluster(to, ports) },
       onStep: at,
       clock,
       operationToken: async () => token,
       report: say,
       beforeStep: async (step, pair) => {
-        for (const sentence of sentencesOf(step, pair)) say(sentence)
-        if (!(await confirm('Go on?'))) throw new Ended('declined', 'Ended before the next step')
-        ports.at(
+        for (const sentence of describeStep(step, pair)) say(sentence)
+        if (!(await confirm('Go on?'))) throw new CommandEnded('declined', 'Stopped before the next step')
+        ports.onState(
           step.do === 'follow'
-            ? `${to.name} serves; ${from.name} is being told to follow it.`
-            : `${to.name} may be taking over from ${from.name}: that goes on without this command.`,
+            ? `${to.name} serves; ${from.name} is being made its secondary.`
+            : `${to.name} may be taking over from ${from.name}; that continues without this command.`,
         )
       },
-      afterStep: (step, ms) => ports.did({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
+      afterStep: (step, ms) => ports.onStepDone({ step: step.do === 'follow' ? 'follow' : 'promote', ms }),
     })
   } catch (error) {
-    if (error instanceof Ended) throw new Ended(error.exit, `${error.message}. ${last}`)
-    throw error instanceof RunStopped ? new Ended(error.exit, error.message) : error
+    if (error instanceof CommandEnded) throw new CommandEnded(error.exit, `${error.message}. ${last}`)
+    throw error instanceof RunStopped ? new CommandEnded(error.exit, error.message) : error
   }
 }
 
-/** What is said before a step, with the number that it has in the runbook. */
-function sentencesOf(step: Step, { from, to }: ObservedPair): string[] {
+/** Describes a step, with its number in the runbook. */
+function describeStep(step: Step, { from, to }: ObservedPair): string[] {
   if (step.do === 'promote')
     return [
       step.resumed
-        ? `2. Switch: ${step.where} ${to.name} is asked once more.`
-        : `2. Switch: ${to.name} is ready. It takes over from ${from.name}; nothing is lost, and for some seconds nobody serves.`,
+        ? `2. Switch: ${step.where} The promotion of ${to.name} is requested again.`
+        : `2. Switch: ${to.name} is ready. It takes over from ${from.name}; nothing is lost, and for some seconds no cluster serves.`,
     ]
   return [
-    `3. Send the clients: sys/health answers ${to.answer?.health} on ${to.name}, and ${from.answer?.health} on ${from.name}. Move the name that clients use, if they do not look themselves.`,
-    `4. Follow: ${from.name} is given a token of ${to.name}; it has all data, and needs no wipe.`,
+    `3. Send the clients: sys/health answers ${to.answer?.health} on ${to.name}, and ${from.answer?.health} on ${from.name}. Point the name that clients use to ${to.name}, unless they find the serving cluster themselves.`,
+    `4. Follow: ${from.name} gets a token from ${to.name} and follows it. Its data is kept.`,
   ]
 }

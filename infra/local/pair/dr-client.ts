@@ -2,8 +2,8 @@ import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { polling } from '../../../shared/values/retrying.ts'
-import { askFor, askOnce } from '../../command/ask.ts'
-import { clock, lookAtNamed, PATIENCE_MS, setClusterAt } from '../../command/set/look.ts'
+import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
+import { clock, observeNamed, PATIENCE_MS, createSetCluster } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */
@@ -21,7 +21,7 @@ export async function until(otherwise: string, probe: () => Promise<boolean>): P
 
 /** The status of a cluster. @throws Error where the answer is no status */
 export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
-  const seen = await lookAtNamed({ name: base_url, base: base_url }, connection)
+  const seen = await observeNamed({ name: base_url, base: base_url }, connection)
   if (hasAnswered(seen)) return seen.answer.status
   throw new Error(`${base_url}: ${seen.silent?.why}`)
 }
@@ -44,7 +44,7 @@ export const setClusterOf = (
   token: string,
   say: Say = silently,
 ): SetCluster => ({
-  ...setClusterAt({ name: cluster, base: base_url }, { connection, token, say }),
+  ...createSetCluster({ name: cluster, base: base_url }, { connection, token, say }),
   admittedAs: cluster,
 })
 
@@ -71,6 +71,6 @@ export async function askHost(
   say = silently,
 ): Promise<HostAnswer> {
   const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
-  const patience = { forMs: PATIENCE_MS, say, named: `${path} on ${cluster}` }
-  return askFor(() => askOnce(base_url, path, asking, connection), patience)
+  const patience = { timeoutMs: PATIENCE_MS, say, label: `${path} on ${cluster}` }
+  return requestUntilAccepted(() => sendRequest(base_url, path, asking, connection), patience)
 }

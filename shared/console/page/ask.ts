@@ -2,19 +2,19 @@ import { parsedJson } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { anyValue, object, texts } from '../../values/shape.ts'
 
-/** The API of the cluster that has served this page: the only one that is ever sent a token. */
+/** The API of the cluster that serves this page. The page sends tokens to no other API. */
 export const ownApi = new URL('../v1/', document.baseURI).href
 
 export interface ApiAnswer {
   status: number
   isOk: boolean
   body: unknown
-  /** the `data` of a body that has some */
+  /** the `data` of the body, if any */
   data: unknown
-  /** why it was refused; empty: it was not */
+  /** status and errors of a refusal; empty: it succeeded */
   refused: string
   warnings: readonly string[]
-  /** seconds after which it may be asked again; undefined: it does not say */
+  /** seconds after which the request may be repeated; undefined: no Retry-After */
   retryAfter: number | undefined
 }
 
@@ -29,9 +29,9 @@ const TIMEOUT_MS = 40_000
 const bodyShape = object({}, { data: anyValue, errors: texts, warnings: texts })
 
 /**
- * One call of an API. A read without a body, else a write.
- * @param api where it is: this cluster's own, or another one's, which gets no token
- * @throws Error where no answer comes
+ * Sends one request: a GET without a body, else a POST.
+ * @param api this cluster's API, or another one, which gets no token
+ * @throws Error if no answer comes
  */
 export async function askApi(api: string, path: string, question: Question = {}): Promise<ApiAnswer> {
   const { body, token = '', timeout = TIMEOUT_MS } = question
@@ -53,15 +53,17 @@ export async function askApi(api: string, path: string, question: Question = {})
     isOk: response.ok,
     body: read,
     data,
-    refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'it says no more'}`,
+    refused: response.ok ? '' : `${response.status}: ${errors.join('; ') || 'no reason given'}`,
     warnings,
     retryAfter: Number.isNaN(retry) ? undefined : retry,
   }
 }
 
-/** A failure in words. */
+/** Describes a failed request. */
 export function faultText(error: unknown): string {
   const { name, message } = error as Error
   if (name === 'TimeoutError') return 'no answer in time'
-  return name === 'TypeError' ? 'no connection, or it does not let this page read its answer' : message
+  return name === 'TypeError'
+    ? 'no connection, or the cluster does not allow this page to read its answer'
+    : message
 }

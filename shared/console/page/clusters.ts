@@ -8,19 +8,19 @@ import type {
   RunningOperation,
 } from '../../set/status.ts'
 import { spanOf } from '../../values/words.ts'
-import { type Box, lagSentence, lagsOf, linesOf, topOf } from '../lag.ts'
-import { linkedPage } from '../links.ts'
-import { progressOf, stepsOf } from '../progress.ts'
-import { age, byId, drawn, el, facts, say, show, table } from './dom.ts'
-import { bothSeen, model } from './model.ts'
+import { type Box, describeLags, computeLags, plotLines, chooseScaleTop } from '../lag.ts'
+import { linkedPageUrl } from '../links.ts'
+import { listProgress, listSteps } from '../progress.ts'
+import { ageElement, byId, svg, el, facts, showText, render, table } from './dom.ts'
+import { observedClusters, model } from './model.ts'
 
-/** Shows what both clusters say, and what follows from it. */
+/** Shows both clusters, and the verdict on the pair. */
 export function showClusters(now: number): void {
   const { own, peer } = model
   const verdict = judgePair(own, peer?.seen)
-  say('verdict', verdict.sentence, verdict.severity)
+  showText('verdict', verdict.sentence, verdict.severity)
   const name = own.answer?.cluster ?? ''
-  say('own-name', name)
+  showText('own-name', name)
   document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
   showCluster('own', 'This cluster', own)
   if (peer) showCluster('peer', `The other cluster, ${peer.origin}`, peer.seen)
@@ -36,12 +36,12 @@ function showCluster(id: 'own' | 'peer', title: string, seen: ObservedCluster): 
   const target = byId(id)
   target.className = condition.severity
   target.dataset['state'] = condition.state
-  show(target, [title, condition, answer], () => [
+  render(target, [title, condition, answer], () => [
     el('h3', {}, answer?.cluster || title),
     el('p', { class: 'dim' }, title),
     el('p', { class: condition.severity }, el('strong', {}, condition.title)),
     el('p', {}, condition.sentence),
-    answer ? el('p', { class: 'dim' }, 'Its word is of ', age(answer.at), '.') : undefined,
+    answer ? el('p', { class: 'dim' }, 'Answered ', ageElement(answer.at), '.') : undefined,
     answer ? factsOf(answer) : undefined,
   ])
 }
@@ -58,13 +58,13 @@ const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
     ['version', version],
     ['ready to take over', readinessText(status)],
     ['differing items', status.diverging.join(', ')],
-    ['went wrong last', status.lastError ? `${status.lastError.text} (${status.lastError.time})` : ''],
-    ['fields left out, of another version', status.odd.join(', ')],
+    ['last error', status.lastError ? `${status.lastError.text} (${status.lastError.time})` : ''],
+    ['fields omitted (other version)', status.odd.join(', ')],
     ...status.faults.map(
       ({ part, text, last, ended }) =>
         [
-          `failed lately: ${part}`,
-          `${text}; last ${last}${ended === '' ? '' : `, works again since ${ended}`}`,
+          `recent fault: ${part}`,
+          `${text}; last ${last}${ended === '' ? '' : `, working again since ${ended}`}`,
         ] as const,
     ),
     ...status.fences.map(
@@ -73,27 +73,30 @@ const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
   ])
 
 const readinessText = ({ readiness, mode }: ClusterStatus): string => {
-  if (!readiness) return mode === 'secondary' ? 'not tried since its role or its contact has changed' : ''
+  if (!readiness) return mode === 'secondary' ? 'not tried since its role or its contact changed' : ''
   const verdict = readiness.ready ? 'yes' : `no: ${readiness.refused_by.join(', ')}`
-  return `${verdict}, as it tried itself ${spanOf(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
+  return `${verdict}, checked ${spanOf(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
 }
 
 const BOX: Box = { width: 600, height: 140 }
 
 function showLag(now: number): void {
-  const lags = lagsOf(bothSeen(), now)
-  say('lag-words', lagSentence(lags), lags.lost ? 'busy' : '')
+  const lags = computeLags(observedClusters(), now)
+  showText('lag-words', describeLags(lags), lags.lost ? 'busy' : '')
   const { samples } = model
-  const top = topOf(samples)
-  const lines = (['stored', 'lost'] as const).map(which => ({ which, of: linesOf(samples, which, BOX, now) }))
-  show(byId('lag-drawn'), [top, lines], () => [
+  const top = chooseScaleTop(samples)
+  const lines = (['stored', 'lost'] as const).map(which => ({
+    which,
+    of: plotLines(samples, which, BOX, now),
+  }))
+  render(byId('lag-drawn'), [top, lines], () => [
     el(
       'p',
       {},
-      el('span', { class: 'key stored' }, 'age of what is stored there'),
-      el('span', { class: 'key lost' }, 'what would be lost if promoted now'),
+      el('span', { class: 'key stored' }, 'age of the newest stored entry'),
+      el('span', { class: 'key lost' }, 'possible loss if promoted now'),
     ),
-    drawn(
+    svg(
       'svg',
       {
         viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
@@ -101,16 +104,16 @@ function showLag(now: number): void {
         'aria-label': `Both lags of the last ten minutes, up to ${spanOf(top)}`,
       },
       ...[0, 0.5, 1].flatMap(part => [
-        drawn('line', { class: 'axis', x1: 0, x2: BOX.width, y1: BOX.height * part, y2: BOX.height * part }),
-        drawn(
+        svg('line', { class: 'axis', x1: 0, x2: BOX.width, y1: BOX.height * part, y2: BOX.height * part }),
+        svg(
           'text',
           { x: -6, y: BOX.height * part + 4, 'text-anchor': 'end' },
           `${(top * (1 - part)) / 1000} s`,
         ),
       ]),
-      drawn('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
-      drawn('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
-      ...lines.flatMap(({ which, of }) => of.map(points => drawn('polyline', { class: which, points }))),
+      svg('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
+      svg('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
+      ...lines.flatMap(({ which, of }) => of.map(points => svg('polyline', { class: which, points }))),
     ),
   ])
 }
@@ -127,13 +130,13 @@ function showWork(): void {
           {
             cluster: answer.cluster,
             status: answer.status,
-            progress: progressOf(answer.status),
+            progress: listProgress(answer.status),
             operation: answer.status.operation ?? model.lastOperations[name],
           },
         ]
       : []
   })
-  show(
+  render(
     byId('work-shown'),
     parts.map(({ cluster, status, progress, operation }) => [
       cluster,
@@ -156,12 +159,12 @@ function showWork(): void {
         ),
         ...(operation ? [operationShown(cluster, status, operation)] : []),
       ])
-      return shown.length > 0 ? shown : [el('p', {}, 'Nothing: no operation, no sync, no reindex.')]
+      return shown.length > 0 ? shown : [el('p', {}, 'No operation, sync or reindex is running.')]
     },
   )
 }
 
-/** The steps of an operation that runs, or how one ended that was seen running. */
+/** Shows the steps of a running operation, or how an observed operation ended. */
 function operationShown(
   cluster: string,
   { operation: running, lastError }: ClusterStatus,
@@ -169,14 +172,14 @@ function operationShown(
 ): HTMLElement {
   const isRunning = running?.id === operation.id
   const failed = !isRunning && lastError?.operation?.name === operation.name ? lastError.text : ''
-  const ending = failed === '' ? 'has ended' : `was given up: ${failed}`
-  const steps = stepsOf(operation).map(step =>
+  const ending = failed === '' ? 'has ended' : `failed: ${failed}`
+  const steps = listSteps(operation).map(step =>
     isRunning || failed !== '' ? step : { ...step, state: 'done' as const },
   )
   return el(
     'div',
     { 'data-operation': operation.name, 'data-over': !isRunning },
-    el('h3', {}, `${operation.name} on ${cluster} ${isRunning ? 'is under way' : ending}`),
+    el('h3', {}, `${operation.name} on ${cluster} ${isRunning ? 'is running' : ending}`),
     el(
       'ol',
       {},
@@ -198,27 +201,27 @@ function showOthers(): void {
   const others = status
     ? [...status.secondaries, ...(status.primary ? [{ ...status.primary, name: 'its primary' }] : [])]
     : []
-  // ages of heartbeats change with each of them, and are kept up in between
-  show(
+  // heartbeat ages change constantly, so they are excluded here and refreshed by `refreshAges`
+  render(
     byId('secondaries-shown'),
     others.map(({ canaryAge_ms: _age, ...one }) => one),
     () =>
       others.length === 0
-        ? [el('p', {}, 'This cluster knows of none.')]
-        : [table(['cluster', 'link', 'last heartbeat', 'clock ahead by', 'its page'], others.map(otherRow))],
+        ? [el('p', {}, 'This cluster knows no other cluster.')]
+        : [table(['cluster', 'link', 'last heartbeat', 'clock offset', 'its page'], others.map(otherRow))],
   )
 }
 
 function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
-  const page = linkedPage(peer.apiAddress, model.peer?.origin ?? '')
+  const page = linkedPageUrl(peer.apiAddress, model.peer?.origin ?? '')
   return [
     peer.name,
     el(
       'span',
       { class: peer.isConnected ? 'good' : 'bad' },
-      peer.isExpired ? 'its token has expired unused' : peer.isConnected ? 'connected' : 'disconnected',
+      peer.isExpired ? 'its token expired unused' : peer.isConnected ? 'connected' : 'disconnected',
     ),
-    peer.lastHeartbeatAt === undefined ? 'never' : age(peer.lastHeartbeatAt),
+    peer.lastHeartbeatAt === undefined ? 'never' : ageElement(peer.lastHeartbeatAt),
     peer.lastHeartbeatAt === undefined ? '' : `${peer.skew_ms} ms`,
     page === undefined ? peer.apiAddress : el('a', { href: page, rel: 'noreferrer' }, page),
   ]

@@ -1,9 +1,9 @@
-/** What stands in an element. Texts become text, whatever is in them. */
+/** A child of an element. Texts are inserted as text nodes, never as HTML. */
 type Child = Node | string | undefined
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
 
-function filled<E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E {
+function fill<E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E {
   for (const [name, value] of Object.entries(attributes))
     if (value !== undefined && value !== false)
       element.setAttribute(name, value === true ? '' : String(value))
@@ -13,18 +13,18 @@ function filled<E extends Element>(element: E, attributes: Attributes, children:
   return element
 }
 
-/** An element of HTML. */
+/** Creates an HTML element. */
 export const el = <N extends keyof HTMLElementTagNameMap>(
   name: N,
   attributes: Attributes = {},
   ...children: readonly Child[]
-): HTMLElementTagNameMap[N] => filled(document.createElement(name), attributes, children)
+): HTMLElementTagNameMap[N] => fill(document.createElement(name), attributes, children)
 
-/** An element of a drawing. */
-export const drawn = (name: string, attributes: Attributes = {}, ...children: readonly Child[]): SVGElement =>
-  filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+/** Creates an SVG element. */
+export const svg = (name: string, attributes: Attributes = {}, ...children: readonly Child[]): SVGElement =>
+  fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
 
-/** An element of the page by its id. @throws Error when the page has none, or it is of another kind */
+/** Returns an element by its id. @throws Error if there is none, or it has another type */
 export function byId<E extends HTMLElement = HTMLElement>(id: string, kind?: new () => E): E {
   const found = document.getElementById(id)
   if (!found || (kind && !(found instanceof kind))) throw new Error(`the page has no ${id}`)
@@ -33,8 +33,8 @@ export function byId<E extends HTMLElement = HTMLElement>(id: string, kind?: new
 
 export const input = (id: string): HTMLInputElement => byId(id, HTMLInputElement)
 
-/** Says something in an element, in the colour of a tone. */
-export function say(id: string, text: string, tone = ''): void {
+/** Sets an element's text and colour class. */
+export function showText(id: string, text: string, tone = ''): void {
   const target = byId(id)
   if (target.textContent !== text) target.textContent = text
   if (target.className !== tone) target.className = tone
@@ -42,16 +42,19 @@ export function say(id: string, text: string, tone = ''): void {
 
 const shownKeys = new WeakMap<Element, string>()
 
-/** Puts other content into an element, where it has changed: what has the focus there keeps it, and nothing is read out twice. */
-export function show(target: Element, seen: unknown, build: () => readonly Child[]): void {
+/**
+ * Replaces an element's content if it changed. Unchanged content keeps the focus, and screen readers do not repeat
+ * it.
+ */
+export function render(target: Element, seen: unknown, build: () => readonly Child[]): void {
   const key = JSON.stringify(seen)
   if (shownKeys.get(target) === key) return
   shownKeys.set(target, key)
   target.replaceChildren()
-  filled(target, {}, build())
+  fill(target, {}, build())
 }
 
-/** A list of terms; those without a text are left out. */
+/** Creates a list of terms; terms without a text are omitted. */
 export const facts = (rows: readonly (readonly [term: string, text: Child])[]): HTMLElement =>
   el(
     'dl',
@@ -61,7 +64,7 @@ export const facts = (rows: readonly (readonly [term: string, text: Child])[]): 
       .flatMap(([term, text]) => [el('dt', {}, term), el('dd', {}, text)]),
   )
 
-/** A table with a head; cells of a row are texts or elements. */
+/** Creates a table with a header row. */
 export const table = (head: readonly string[], rows: readonly (readonly Child[])[]): HTMLElement =>
   el(
     'div',
@@ -74,11 +77,11 @@ export const table = (head: readonly string[], rows: readonly (readonly Child[])
     ),
   )
 
-/** The age of a moment, which `tick` keeps up. @param at epoch milliseconds */
-export const age = (at: number): HTMLElement => el('span', { 'data-at': at })
+/** Creates an element with the age of a moment; `refreshAges` updates it. @param at epoch milliseconds */
+export const ageElement = (at: number): HTMLElement => el('span', { 'data-at': at })
 
-/** Writes all ages anew. */
-export function tick(spanOf: (ms: number) => string, now: number): void {
+/** Updates all ages on the page. */
+export function refreshAges(spanOf: (ms: number) => string, now: number): void {
   for (const one of document.querySelectorAll('[data-at]'))
     one.textContent = `${spanOf(now - Number(one.getAttribute('data-at')))} ago`
 }

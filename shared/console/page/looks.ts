@@ -1,59 +1,57 @@
 import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { aText, mapOf, object, texts } from '../../values/shape.ts'
-import { commandsFor } from '../commands.ts'
-import { type Expiry, expiryOf, notAfterOf, tokenEnds } from '../ends.ts'
-import { type Explained, explainedOf, loginIn, shown } from '../explained.ts'
-import { apiAt, pageAt } from '../links.ts'
-import { type LossReport, reportOf, reportSentence } from '../report.ts'
+import { buildCommands } from '../commands.ts'
+import { type Expiry, describeExpiry, readNotAfter, listTokenExpiries } from '../ends.ts'
+import { type Explanation, readExplanation, parseLogin, formatValue } from '../explained.ts'
+import { apiBaseUrl, consolePageUrl } from '../links.ts'
+import { type LossReport, readReport, describeReport } from '../report.ts'
 import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
-import { byId, el, facts, input, say, show, table } from './dom.ts'
+import { byId, el, facts, input, showText, render, table } from './dom.ts'
 import { model } from './model.ts'
 
 const listShape = object({ keys: texts })
 const mountsShape = object({ mounts: mapOf(object({ type: aText, accessor: aText })) })
 const certificateShape = object({ cloud_public_cert: aText })
 
-/** What is said of fields that are left out, because a cluster of another version sent them. */
-export const leftOut = (odd: readonly string[]): HTMLElement[] =>
-  odd.length === 0
-    ? []
-    : [el('p', { class: 'dim' }, `fields left out, of another version: ${odd.join(', ')}`)]
+/** Returns a note on fields that were omitted because a cluster of another version sent them. */
+export const omittedFieldsNote = (odd: readonly string[]): HTMLElement[] =>
+  odd.length === 0 ? [] : [el('p', { class: 'dim' }, `fields omitted (other version): ${odd.join(', ')}`)]
 
-/** Asks, and says in the element `<name>-said` what came of it. @returns the answer if it is a success */
-async function asked(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
-  say(`${name}-said`, 'It is being asked.')
+/** Sends a request and shows a failure in the element `<name>-said`. @returns a successful answer */
+async function askAndReport(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
+  showText(`${name}-said`, 'Requesting …')
   try {
     const token = model.token || model.operationToken
     const answer = await askApi(ownApi, path, { token, ...(body ? { body } : {}) })
-    const why = token === '' ? ' (no token was typed in)' : ''
-    say(`${name}-said`, answer.isOk ? '' : answer.refused + why, answer.isOk ? '' : 'bad')
+    const why = token === '' ? ' (no token was entered)' : ''
+    showText(`${name}-said`, answer.isOk ? '' : answer.refused + why, answer.isOk ? '' : 'bad')
     return answer.isOk ? answer : undefined
   } catch (error) {
-    say(`${name}-said`, `It does not answer: ${faultText(error)}`, 'bad')
+    showText(`${name}-said`, `No answer: ${faultText(error)}`, 'bad')
     return undefined
   }
 }
 
 async function askReport(after = ''): Promise<void> {
   const query = after === '' ? '' : `?after=${encodeURIComponent(after)}`
-  const answer = await asked('report', `sys/replication/dr/divergence${query}`)
+  const answer = await askAndReport('report', `sys/replication/dr/divergence${query}`)
   if (!answer) return
-  const report = reportOf(answer.data)
+  const report = readReport(answer.data)
   const target = byId('report-shown')
-  if (after === '') show(target, report, () => reportShown(report))
+  if (after === '') render(target, report, () => reportShown(report))
   else target.append(lostTable(report), ...moreOf(report))
 }
 
 function reportShown(report: LossReport): HTMLElement[] {
   const { kinds, diverging } = report
   return [
-    el('p', { class: report.complete ? '' : 'busy' }, reportSentence(report)),
+    el('p', { class: report.complete ? '' : 'busy' }, describeReport(report)),
     ...(kinds.length === 0
       ? []
       : [
           table(
-            ['kind', 'written', 'deleted', 'what should be done'],
+            ['kind', 'written', 'deleted', 'what to do'],
             kinds.map(one => [one.kind, String(one.written), String(one.deleted), one.todo]),
           ),
         ]),
@@ -64,7 +62,7 @@ function reportShown(report: LossReport): HTMLElement[] {
           el('h3', {}, 'Items that keep differing'),
           el('ul', {}, ...diverging.map(what => el('li', {}, what))),
         ]),
-    ...leftOut(report.odd),
+    ...omittedFieldsNote(report.odd),
     ...moreOf(report),
   ]
 }
@@ -85,28 +83,28 @@ function moreOf({ next }: LossReport): HTMLElement[] {
   return [button]
 }
 
-/** Shows what ends. */
+/** Shows what expires. */
 export function showEnds(now: number): void {
   const { readiness, own, certificates } = model
   const { answer } = own
   const rows: Expiry[] = [
     ...(readiness
-      ? tokenEnds(readiness, now)
+      ? listTokenExpiries(readiness, now)
       : [
           {
             what: 'the prepared token',
             tone: 'unknown',
-            text: 'ask for the readiness, by that token',
+            text: 'request the readiness with that token',
           } as const,
         ]),
     answer && answer.licenceEnds === undefined
       ? ({ what: 'the licence', tone: 'unknown', text: 'there is none' } as const)
-      : expiryOf('the licence', 'licence', answer?.licenceEnds, now),
+      : describeExpiry('the licence', 'licence', answer?.licenceEnds, now),
     ...(certificates.length > 0
       ? certificates
-      : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles, below' } as const]),
+      : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles below' } as const]),
   ]
-  show(byId('ends-shown'), rows, () => [
+  render(byId('ends-shown'), rows, () => [
     table(
       ['what', 'when'],
       rows.map(({ what, tone, text }) => [what, el('span', { class: tone }, text)]),
@@ -114,7 +112,7 @@ export function showEnds(now: number): void {
   ])
 }
 
-/** Names of a listing; one that is empty is 404. */
+/** Returns the names of a listing. An empty listing is a 404. */
 async function namesAt(path: string): Promise<readonly string[]> {
   const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
   return readShape(listShape, answer.data).fields.keys ?? []
@@ -123,7 +121,7 @@ async function namesAt(path: string): Promise<readonly string[]> {
 const segment = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
 async function askRoles(): Promise<void> {
-  const answer = await asked('roles', 'sys/auth')
+  const answer = await askAndReport('roles', 'sys/auth')
   if (!answer) return
   const { mounts = {} } = readShape(mountsShape, { mounts: answer.data }).fields
   const methods = Object.entries(mounts)
@@ -139,7 +137,7 @@ async function askRoles(): Promise<void> {
     accessor,
     el('span', {}, ...roles.map(role => roleButton(path, role))),
   ])
-  show(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
+  render(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
 }
 
 async function certificatesOf(mount: string): Promise<Expiry[]> {
@@ -149,7 +147,7 @@ async function certificatesOf(mount: string): Promise<Expiry[]> {
     names.map(async name => {
       const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
       const { cloud_public_cert: pem = '' } = readShape(certificateShape, data).fields
-      return expiryOf(`certificate ${name} of ${mount}`, 'certificate', notAfterOf(pem), Date.now())
+      return describeExpiry(`certificate ${name} of ${mount}`, 'certificate', readNotAfter(pem), Date.now())
     }),
   )
 }
@@ -161,13 +159,13 @@ function roleButton(mount: string, role: string): HTMLElement {
 }
 
 async function showRole(mount: string, role: string): Promise<void> {
-  const answer = await asked('roles', `auth/${segment(mount)}/role/${segment(role)}`)
+  const answer = await askAndReport('roles', `auth/${segment(mount)}/role/${segment(role)}`)
   if (!answer) return
   const fields = Object.entries(isObject(answer.data) ? answer.data : {})
-    .map(([name, value]) => [name, shown(value)] as const)
+    .map(([name, value]) => [name, formatValue(value)] as const)
     .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
   const target = byId('role-shown')
-  show(target, [mount, role, fields], () => [el('h3', {}, `Role ${role} of ${mount}`), facts(fields)])
+  render(target, [mount, role, fields], () => [el('h3', {}, `Role ${role} of ${mount}`), facts(fields)])
   input('explain-mount').value = mount
   input('explain-role').value = role
   target.focus()
@@ -175,21 +173,21 @@ async function showRole(mount: string, role: string): Promise<void> {
 
 async function onExplain(event: Event): Promise<void> {
   event.preventDefault()
-  const read = loginIn(byId('explain-login', HTMLTextAreaElement).value)
-  if ('fault' in read) return say('explain-said', read.fault, 'bad')
+  const read = parseLogin(byId('explain-login', HTMLTextAreaElement).value)
+  if ('fault' in read) return showText('explain-said', read.fault, 'bad')
   const path = `auth/${segment(input('explain-mount').value)}/role/${segment(input('explain-role').value)}/explain`
-  const answer = await asked('explain', path, read.login)
+  const answer = await askAndReport('explain', path, read.login)
   if (!answer) return
-  const explained = explainedOf(answer.data)
-  show(byId('explain-shown'), explained, () => explainedShown(explained))
+  const explained = readExplanation(answer.data)
+  render(byId('explain-shown'), explained, () => explainedShown(explained))
 }
 
 const TONES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' }
 
-const explainedShown = ({ wouldSucceed, sentence, checks }: Explained): HTMLElement[] => [
+const explainedShown = ({ wouldSucceed, sentence, checks }: Explanation): HTMLElement[] => [
   el('p', { class: wouldSucceed ? 'good' : 'bad' }, sentence),
   table(
-    ['check', 'verdict', 'what it says', 'what it saw'],
+    ['check', 'verdict', 'message', 'value seen'],
     checks.map(one => [
       one.check,
       el('span', { class: TONES[one.verdict] ?? 'dim' }, one.verdict),
@@ -199,22 +197,22 @@ const explainedShown = ({ wouldSucceed, sentence, checks }: Explained): HTMLElem
   ),
 ]
 
-/** Shows the commands, with the addresses and the name that are known by now. */
+/** Shows the commands with the addresses and the name known so far. */
 export function showCommands(): void {
   const { own, peer } = model
   const { answer } = own
-  const other = pageAt(peer?.origin ?? '') ? apiAt(peer?.origin ?? '') : ''
-  const commands = commandsFor({
+  const other = consolePageUrl(peer?.origin ?? '') ? apiBaseUrl(peer?.origin ?? '') : ''
+  const commands = buildCommands({
     own: ownApi,
     other,
     name: answer?.status.memberName || answer?.cluster || '',
   })
-  show(byId('commands-shown'), commands, () =>
+  render(byId('commands-shown'), commands, () =>
     commands.flatMap(({ what, text }) => [el('p', {}, what), el('pre', { tabindex: 0 }, text)]),
   )
 }
 
-/** Has the page listen to who looks at something. */
+/** Adds the handlers of the report, roles and explain buttons. */
 export function bindLooks(): void {
   byId('report-ask').addEventListener('click', () => void askReport())
   byId('roles-ask').addEventListener('click', () => void askRoles())

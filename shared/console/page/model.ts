@@ -3,24 +3,24 @@ import { readShape } from '../../values/read-shape.ts'
 import { aText, object } from '../../values/shape.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
-import { lagsOf, type Sample, withSample } from '../lag.ts'
-import { apiAt } from '../links.ts'
+import { computeLags, type Sample, addSample } from '../lag.ts'
+import { apiBaseUrl } from '../links.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 
-/** All that the page knows; it goes with the page. */
+/** The state of the page. It is lost when the page is closed. */
 export interface PageModel {
   own: ObservedCluster
-  /** the other cluster, if the settings of the page name one */
+  /** the other cluster, if the page's settings name one */
   peer: { origin: string; seen: ObservedCluster } | undefined
   samples: readonly Sample[]
-  /** operations of this cluster and the other one as they were seen last, under way or not any more */
+  /** the last operation seen on each cluster, running or ended */
   lastOperations: Readonly<Record<'own' | 'peer', RunningOperation | undefined>>
   token: string
   operationToken: string
   readiness: ShownReadiness | undefined
-  /** a change of the role has been ordered here: its steps go by in seconds */
-  isOrdered: boolean
-  /** of certificates of mounts, where they were asked for */
+  /** true while a promotion ordered here runs; the page then polls faster */
+  isPromotionOrdered: boolean
+  /** certificates of mounts, once they have been requested */
   certificates: readonly Expiry[]
 }
 
@@ -32,14 +32,14 @@ export const model: PageModel = {
   token: '',
   operationToken: '',
   readiness: undefined,
-  isOrdered: false,
+  isPromotionOrdered: false,
   certificates: [],
 }
 
 const LOOK_TIMEOUT_MS = 4000
 const settingsShape = object({ peer: aText })
 
-/** Reads the settings of the page. Without an answer the page shows its own cluster alone. */
+/** Reads the settings of the page. Without an answer the page shows its own cluster only. */
 export async function readPageSettings(): Promise<void> {
   const answer = await fetch(new URL('settings.json', document.baseURI), { cache: 'no-store' }).catch(
     () => undefined,
@@ -48,8 +48,8 @@ export async function readPageSettings(): Promise<void> {
   if (peer !== '') model.peer = { origin: peer, seen: { name: 'The other cluster' } }
 }
 
-/** Asks a cluster; where it does not answer its last word stays. */
-async function heard(api: string, before: ObservedCluster): Promise<ObservedCluster> {
+/** Observes a cluster; if it does not answer, its last answer stays. */
+async function observe(api: string, before: ObservedCluster): Promise<ObservedCluster> {
   const ask = (path: string) =>
     askApi(api, path, { timeout: LOOK_TIMEOUT_MS }).catch((error: unknown) => {
       throw new Error(faultText(error))
@@ -58,22 +58,24 @@ async function heard(api: string, before: ObservedCluster): Promise<ObservedClus
   return { ...seen, name: seen.answer?.cluster || before.name }
 }
 
-/** Asks this cluster, and notes what it says and how far behind the secondary is. */
-export async function lookAtOwn(): Promise<void> {
-  model.own = await heard(ownApi, model.own)
+/** Observes this cluster, and records the lag of the secondary. */
+export async function observeOwn(): Promise<void> {
+  model.own = await observe(ownApi, model.own)
   model.lastOperations = {
     ...model.lastOperations,
     own: model.own.answer?.status.operation ?? model.lastOperations.own,
   }
   const now = Date.now()
-  model.samples = withSample(model.samples, { at: now, ...lagsOf(bothSeen(), now) })
+  model.samples = addSample(model.samples, { at: now, ...computeLags(observedClusters(), now) })
 }
 
-/** Asks the other cluster; one that does not answer keeps nobody from asking this one. */
-export async function lookAtPeer(): Promise<void> {
+/**
+ * Observes the other cluster. It runs on its own, so a silent peer does not delay the observation of this cluster.
+ */
+export async function observePeer(): Promise<void> {
   const { peer } = model
   if (!peer) return
-  const seen = await heard(apiAt(peer.origin), peer.seen)
+  const seen = await observe(apiBaseUrl(peer.origin), peer.seen)
   model.peer = { ...peer, seen }
   model.lastOperations = {
     ...model.lastOperations,
@@ -81,4 +83,4 @@ export async function lookAtPeer(): Promise<void> {
   }
 }
 
-export const bothSeen = (): ObservedCluster[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]
+export const observedClusters = (): ObservedCluster[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]

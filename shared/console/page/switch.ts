@@ -1,34 +1,34 @@
-import { promotionAllowed, readinessOf, type ShownReadiness } from '../allowed.ts'
+import { checkPromotion, toShownReadiness, type ShownReadiness } from '../allowed.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
-import { byId, el, input, say, show, table } from './dom.ts'
-import { leftOut } from './looks.ts'
-import { lookAtOwn, model } from './model.ts'
+import { byId, el, input, showText, render, table } from './dom.ts'
+import { omittedFieldsNote } from './looks.ts'
+import { observeOwn, model } from './model.ts'
 
 const DR = 'sys/replication/dr'
 
-/** Asks for the readiness, by the operation token on a secondary if there is one, else by the token. */
+/** Requests the readiness: with the operation token on a secondary if there is one, else with the token. */
 async function askReadiness(): Promise<void> {
   const { operationToken, token } = model
   const bySecondary = model.own.answer?.status.mode === 'secondary' && operationToken !== ''
-  say('readiness-said', 'It is being asked.')
+  showText('readiness-said', 'Requesting …')
   try {
     const answer = bySecondary
       ? await askApi(ownApi, `${DR}/secondary/readiness`, { body: { dr_operation_token: operationToken } })
       : await askApi(ownApi, `${DR}/readiness`, { token: token || operationToken })
-    if (answer.isOk) model.readiness = readinessOf(answer.data, Date.now())
-    say('readiness-said', answer.refused, answer.isOk ? '' : 'bad')
+    if (answer.isOk) model.readiness = toShownReadiness(answer.data, Date.now())
+    showText('readiness-said', answer.refused, answer.isOk ? '' : 'bad')
   } catch (error) {
-    say('readiness-said', `It does not answer: ${faultText(error)}`, 'bad')
+    showText('readiness-said', `No answer: ${faultText(error)}`, 'bad')
   }
   showSwitch(Date.now())
 }
 
-/** Shows readiness, and whether the button may be pressed. */
+/** Shows the readiness, and enables or disables the promotion button. */
 export function showSwitch(now: number): void {
   const { own, peer, readiness, operationToken } = model
-  show(byId('readiness-shown'), readiness, () => (readiness ? readinessShown(readiness) : []))
+  render(byId('readiness-shown'), readiness, () => (readiness ? readinessShown(readiness) : []))
   const force = input('force').checked
-  const { allowed, why } = promotionAllowed({
+  const { allowed, why } = checkPromotion({
     own,
     peer: peer?.seen,
     readiness,
@@ -38,15 +38,15 @@ export function showSwitch(now: number): void {
     now,
   })
   const button = byId('promote', HTMLButtonElement)
-  button.disabled = !allowed || model.isOrdered
-  say(
+  button.disabled = !allowed || model.isPromotionOrdered
+  showText(
     'promote-why',
-    model.isOrdered
-      ? 'It is under way.'
+    model.isPromotionOrdered
+      ? 'The promotion is running.'
       : why ||
           (force
-            ? 'It may be pressed: what is not stored here is lost.'
-            : 'It may be pressed: for some seconds nobody serves.'),
+            ? 'Ready to promote by force. Commits that are not stored here will be lost.'
+            : 'Ready to promote. For some seconds no cluster will serve.'),
     allowed && force ? 'bad' : '',
   )
 }
@@ -55,52 +55,55 @@ function readinessShown({ fields, odd }: ShownReadiness): HTMLElement[] {
   const { checks = [], ready = false, mode, promotion, promotion_with_force: forced } = fields
   const plan = promotion?.goes_through ? promotion : forced
   const { steps = [], warnings = [] } = mode === 'secondary' && plan?.goes_through ? plan : {}
-  const title = plan === promotion ? 'It would do' : 'By force it would do'
+  const title = plan === promotion ? 'Steps of a promotion' : 'Steps of a promotion by force'
   const done = steps.map(({ step, does }) => el('li', {}, `${step}: ${does}`))
   const verdict = !ready
-    ? 'A planned switch would be refused now.'
+    ? 'The cluster would refuse a planned switch now.'
     : mode === 'primary'
-      ? 'A secondary could take over now: order it on its page.'
-      : 'A planned switch would go through now.'
+      ? 'A secondary could take over now. Promote it on its own page.'
+      : 'A planned switch would succeed now.'
   return [
     el('p', { class: ready ? 'good' : 'bad' }, verdict),
     table(
-      ['check', 'verdict', 'what is in the way'],
+      ['check', 'verdict', 'reason'],
       checks.map(({ name, passes, text, overridden_by_force }) => [
         name,
         el(
           'span',
           { class: passes ? 'good' : 'bad' },
-          passes ? 'passes' : overridden_by_force ? 'refuses, unless by force' : 'refuses',
+          passes ? 'passes' : overridden_by_force ? 'fails, except by force' : 'fails',
         ),
         text,
       ]),
     ),
     ...(steps.length > 0 ? [el('h3', {}, title), el('ol', {}, ...done)] : []),
     ...warnings.map(text => el('p', { class: 'busy' }, text)),
-    ...leftOut(odd),
+    ...omittedFieldsNote(odd),
   ]
 }
 
 const pause = (seconds: number) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
 
-/** Longest that a promotion is asked for again, milliseconds: it waits for the rest of a journal for five minutes at most. */
+/**
+ * Longest time in milliseconds for which a promotion is requested again. The cluster waits at most five minutes for
+ * the rest of the journal.
+ */
 const INSIST_MS = 360_000
 
-/** What whoever has taken over has to know: of one by force, what is missing and what is to be repeated. */
+/** Shows the warnings of a promotion: after a forced one, what is missing and what must be repeated. */
 const showWarnings = (warnings: readonly string[]): void =>
-  show(byId('promote-warnings'), warnings, () => [
+  render(byId('promote-warnings'), warnings, () => [
     el('ul', { class: 'busy' }, ...warnings.map(text => el('li', {}, text))),
   ])
 
-/** A promotion that was over between two looks has taken all its steps too. */
+/** Records a promotion that ended between two observations, so that its steps are shown as done. */
 function noteTaken(): void {
   const { own, peer } = model.lastOperations
   const over = { id: '', name: 'promotion', step: 'serve', since: '', waits_until: '', error: '' }
   model.lastOperations = { own: own?.name === 'promotion' ? own : over, peer }
 }
 
-/** Orders the promotion; as long as it runs the same request joins it. */
+/** Requests the promotion. While it runs, a repeated request joins it. */
 async function promote(force: boolean): Promise<void> {
   const body = { dr_operation_token: model.operationToken, ...(force ? { force } : {}) }
   const end = Date.now() + INSIST_MS
@@ -109,15 +112,15 @@ async function promote(force: boolean): Promise<void> {
     if (answer.isOk) {
       noteTaken()
       showWarnings(answer.warnings)
-      return say('promote-said', 'It has taken over.', 'good')
+      return showText('promote-said', 'This cluster has taken over.', 'good')
     }
-    await lookAtOwn()
+    await observeOwn()
     const own = model.own.answer
     const { mode, operation } = own?.status ?? {}
     const goesOn = operation?.name === 'promotion' || (mode === 'primary' && own?.health !== 200)
     if (answer.retryAfter === undefined || !goesOn || Date.now() > end)
-      return say('promote-said', `It was refused: ${answer.refused}`, 'bad')
-    say('promote-said', 'It is under way, and takes longer than a request may.', 'busy')
+      return showText('promote-said', `Refused: ${answer.refused}`, 'bad')
+    showText('promote-said', 'The promotion is running; it takes longer than one request may.', 'busy')
     await pause(Math.min(answer.retryAfter, 5))
   }
 }
@@ -126,24 +129,24 @@ async function onPromote(event: Event): Promise<void> {
   event.preventDefault()
   if (byId('promote', HTMLButtonElement).disabled) return
   const force = input('force').checked
-  model.isOrdered = true
+  model.isPromotionOrdered = true
   showSwitch(Date.now())
-  say('promote-said', 'It has been ordered.', 'busy')
+  showText('promote-said', 'The promotion was requested.', 'busy')
   showWarnings([])
   try {
     await promote(force)
   } catch (error) {
-    say('promote-said', `No answer came (${faultText(error)}): what goes on shows what became of it.`, 'bad')
+    showText('promote-said', `No answer (${faultText(error)}). The operation list shows the outcome.`, 'bad')
   }
-  await lookAtOwn()
-  model.isOrdered = false
+  await observeOwn()
+  model.isPromotionOrdered = false
   model.readiness = undefined
   input('confirm').value = ''
   input('force').checked = false
   showSwitch(Date.now())
 }
 
-/** Has the page listen to who takes over. */
+/** Adds the handlers of the promotion form. */
 export function bindSwitch(): void {
   byId('readiness-ask').addEventListener('click', () => void askReadiness())
   byId('promote-form').addEventListener('submit', event => void onPromote(event))

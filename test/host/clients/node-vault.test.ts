@@ -1,6 +1,6 @@
 import nodeVault from 'node-vault'
 import { describe, expect, test } from 'vitest'
-import { signedLogin } from '../../../infra/command/login/signed-login.ts'
+import { signLogin } from '../../../infra/command/login/signed-login.ts'
 import { HOME } from '../../../infra/local/provider/home.ts'
 import { aws, cluster } from '../../support/service/cluster.ts'
 
@@ -35,7 +35,7 @@ describe('node-vault, a client that nobody here wrote', () => {
   test('logs in with iam at its own path, then reads, lists, looks up and renews', async () => {
     const session = await aws.session({ account: HOME.account, role: 'worker', session: 'job-1' })
     const workload = client()
-    const login = await workload.awsIamLogin({ role: 'worker', ...signedLogin(session) })
+    const login = await workload.awsIamLogin({ role: 'worker', ...signLogin(session) })
     expect(login.auth).toMatchObject({
       policies: ['default', 'reader'],
       lease_duration: 3600,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
-  confirms,
-  promotionAllowed,
+  isConfirmed,
+  checkPromotion,
   READINESS_COUNTS_MS,
-  readinessOf,
+  toShownReadiness,
   type ShownReadiness,
 } from '../../../shared/console/allowed.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
@@ -24,7 +24,7 @@ const ready = (
   forced = '',
   presented: object = { counts: true, why: '', seconds_left: 60 },
 ): ShownReadiness =>
-  readinessOf(
+  toShownReadiness(
     {
       mode: 'secondary',
       ready: normal === '',
@@ -48,39 +48,39 @@ const disaster = { ...asked, peer: gone, readiness: ready('the primary is silent
 
 describe('the button of a promotion', () => {
   test('is open where all has been said, and force where only that helps', () => {
-    expect(promotionAllowed(asked)).toEqual({ allowed: true, why: '' })
-    expect(promotionAllowed(disaster)).toEqual({ allowed: true, why: '' })
-    expect(promotionAllowed({ ...disaster, peer: undefined }).allowed).toBe(true)
+    expect(checkPromotion(asked)).toEqual({ allowed: true, why: '' })
+    expect(checkPromotion(disaster)).toEqual({ allowed: true, why: '' })
+    expect(checkPromotion({ ...disaster, peer: undefined }).allowed).toBe(true)
   })
 
-  test.each<[string, Partial<Parameters<typeof promotionAllowed>[0]>, RegExp]>([
+  test.each<[string, Partial<Parameters<typeof checkPromotion>[0]>, RegExp]>([
     ['this cluster is silent', { own: silent(own) }, /does not answer/],
-    ['it is the primary', { own: peer }, /no secondary/],
-    ['something is under way', { own: busy }, /update-primary is under way/],
-    ['there is no operation token', { hasOperationToken: false }, /Type in a DR operation token/],
-    ['readiness was not asked for', { readiness: undefined }, /Ask for the readiness first/],
+    ['it is the primary', { own: peer }, /is not a secondary/],
+    ['something is under way', { own: busy }, /update-primary is running/],
+    ['there is no operation token', { hasOperationToken: false }, /Enter a DR operation token/],
+    ['readiness was not asked for', { readiness: undefined }, /Request the readiness first/],
     [
       'readiness is that of a primary',
       { readiness: { ...ready(), fields: { ...ready().fields, mode: 'primary' } } },
-      /Ask for the readiness first/,
+      /Request the readiness first/,
     ],
     [
       'readiness is too old',
       { readiness: { ...ready(), at: NOW - READINESS_COUNTS_MS - 1 } },
-      /60 s old: ask for it again/,
+      /60 s old\. Request it again/,
     ],
     [
       'the token does not count',
       { readiness: ready('', '', { counts: false, why: 'it is a root token' }) },
       /it is a root token/,
     ],
-    ['it would be refused', { readiness: ready('9 s behind') }, /refused: 9 s behind/],
+    ['it would be refused', { readiness: ready('9 s behind') }, /refuse it: 9 s behind/],
     [
       'even force would be refused',
       { readiness: ready('no sync', 'no sync'), force: true },
-      /refused: no sync/,
+      /refuse it: no sync/,
     ],
-    ['force is not needed', { force: true }, /force is not needed/],
+    ['force is not needed', { force: true }, /Force is not needed/],
     [
       'the other one serves',
       { readiness: ready('cut off'), force: true },
@@ -89,18 +89,18 @@ describe('the button of a promotion', () => {
     ['no name was typed', { typed: '' }, /Type the name of this cluster, west/],
     ['another name was typed', { typed: 'West' }, /Type the name/],
   ])('is closed where %s', (_, change, why) => {
-    expect(promotionAllowed({ ...asked, ...change })).toEqual({
+    expect(checkPromotion({ ...asked, ...change })).toEqual({
       allowed: false,
       why: expect.stringMatching(why),
     })
   })
 
   test('a cluster without a name cannot be confirmed by typing nothing', () => {
-    expect(confirms('', '')).toBe(false)
+    expect(isConfirmed('', '')).toBe(false)
   })
 
   test('readiness that is none allows nothing', () => {
     for (const odd of [undefined, null, [], 'ready', { mode: 'secondary', promotion: 'yes' }])
-      expect(promotionAllowed({ ...asked, readiness: readinessOf(odd, NOW) }).allowed).toBe(false)
+      expect(checkPromotion({ ...asked, readiness: toShownReadiness(odd, NOW) }).allowed).toBe(false)
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
   DRAWN_MS,
-  lagSentence,
-  lagsOf,
-  linesOf,
+  describeLags,
+  computeLags,
+  plotLines,
   type Sample,
-  topOf,
-  withSample,
+  chooseScaleTop,
+  addSample,
 } from '../../../shared/console/lag.ts'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { countOf, spanOf } from '../../../shared/values/words.ts'
@@ -60,18 +60,18 @@ describe('both lags', () => {
     ],
     ['there is no secondary', [primary(5)], {}],
   ])('%s', async (_, both, lags) => {
-    expect(lagsOf(await Promise.all(both), NOW)).toEqual(lags)
+    expect(computeLags(await Promise.all(both), NOW)).toEqual(lags)
   })
 
   test.each([
-    [{}, /No lag is known/],
-    [{ stored: 400, lost: 0, positions: 0 }, /less than a second old\. Nothing would be lost/],
+    [{}, /The lag is unknown/],
+    [{ stored: 400, lost: 0, positions: 0 }, /less than a second old\. A promotion now would lose nothing/],
     [
       { stored: 6200, lost: 6200, positions: 1 },
-      /6 s old\. Promoted now, it would lack what was committed in the last 6 s, at most\. 1 position is not/,
+      /6 s old\. A promotion now would lose at most the commits of the last 6 s\. It lacks 1 position/,
     ],
-    [{ stored: 6200, lost: 6200 }, /unknown: the primary does not answer/],
-  ])('%j in words', (lags, text) => expect(lagSentence(lags)).toMatch(text))
+    [{ stored: 6200, lost: 6200 }, /unknown, because the primary does not answer/],
+  ])('%j in words', (lags, text) => expect(describeLags(lags)).toMatch(text))
 })
 
 describe('lag over time, drawn', () => {
@@ -84,18 +84,18 @@ describe('lag over time, drawn', () => {
   ]
 
   test('time goes from left to right, lag from bottom to top, and nothing is drawn where nothing is known', () => {
-    expect(linesOf(samples, 'stored', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,0.0'])
-    expect(linesOf(samples, 'lost', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,100.0'])
+    expect(plotLines(samples, 'stored', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,0.0'])
+    expect(plotLines(samples, 'lost', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,100.0'])
   })
 
   test('the scale is a round number above all samples, and ten seconds at least', () => {
-    expect(topOf([])).toBe(10_000)
-    expect(topOf([{ at: NOW, stored: 10_001 }])).toBe(20_000)
-    expect(topOf([{ at: NOW, lost: 61_000 }])).toBe(100_000)
+    expect(chooseScaleTop([])).toBe(10_000)
+    expect(chooseScaleTop([{ at: NOW, stored: 10_001 }])).toBe(20_000)
+    expect(chooseScaleTop([{ at: NOW, lost: 61_000 }])).toBe(100_000)
   })
 
   test('what is too old to be drawn is forgotten', () => {
-    const more = withSample(samples, { at: NOW + 1, stored: 1 })
+    const more = addSample(samples, { at: NOW + 1, stored: 1 })
     expect(more.map(({ at }) => at)).toEqual([...samples.slice(1).map(({ at }) => at), NOW + 1])
   })
 })

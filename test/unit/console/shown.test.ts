@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { readinessOf } from '../../../shared/console/allowed.ts'
-import { commandsFor, quoted } from '../../../shared/console/commands.ts'
-import { expiryOf, notAfterOf, tokenEnds } from '../../../shared/console/ends.ts'
-import { explainedOf, loginIn, shown } from '../../../shared/console/explained.ts'
-import { apiAt, linkedPage, pageAt } from '../../../shared/console/links.ts'
-import { operationSteps, progressOf, stepsOf } from '../../../shared/console/progress.ts'
-import { reportOf, reportSentence } from '../../../shared/console/report.ts'
+import { toShownReadiness } from '../../../shared/console/allowed.ts'
+import { buildCommands, quoteForShell } from '../../../shared/console/commands.ts'
+import { describeExpiry, readNotAfter, listTokenExpiries } from '../../../shared/console/ends.ts'
+import { readExplanation, parseLogin, formatValue } from '../../../shared/console/explained.ts'
+import { apiBaseUrl, linkedPageUrl, consolePageUrl } from '../../../shared/console/links.ts'
+import { operationSteps, listProgress, listSteps } from '../../../shared/console/progress.ts'
+import { readReport, describeReport } from '../../../shared/console/report.ts'
 import { readStatus } from '../../../shared/set/status.ts'
 import { workflows } from '../../../shared/workers/workflows.ts'
 
@@ -29,7 +29,9 @@ describe('what goes on', () => {
   })
 
   test('a step is done, under way, or to come', () => {
-    const states = stepsOf({ name: 'promotion', step: 'drain' }).map(({ name, state }) => `${name} ${state}`)
+    const states = listSteps({ name: 'promotion', step: 'drain' }).map(
+      ({ name, state }) => `${name} ${state}`,
+    )
     expect(states).toEqual([
       'verify done',
       'handover done',
@@ -39,16 +41,16 @@ describe('what goes on', () => {
       'serve to come',
     ])
     for (const name of ['unheard-of', 'constructor', '__proto__'])
-      expect(stepsOf({ name, step: 'odd' })).toEqual([{ name: 'odd', does: '', state: 'now' }])
+      expect(listSteps({ name, step: 'odd' })).toEqual([{ name: 'odd', does: '', state: 'now' }])
   })
 
   test('sync, reindex and comparison, as far as they are', () => {
     const of = (status: object) => {
       const read = readStatus({ mode: 'secondary', ...status })
-      return read.ok && progressOf(read.value)
+      return read.ok && listProgress(read.value)
     }
     expect(of({ merkle_sync_progress: { sync_progress: 30, sync_total_keys: 120 } })).toEqual([
-      { what: 'sync', text: '30 of 120 items have come', part: 0.25 },
+      { what: 'sync', text: '30 of 120 items fetched', part: 0.25 },
     ])
     expect(
       of({
@@ -57,12 +59,12 @@ describe('what goes on', () => {
         reindex_building_progress: 3,
         reindex_building_total: 4,
       }),
-    ).toEqual([{ what: 'reindex', text: 'makes the pages of the tree, 3 of 4 pages', part: 0.75 }])
+    ).toEqual([{ what: 'reindex', text: 'builds the pages of the tree, 3 of 4 pages', part: 0.75 }])
     expect(of({ reindex_in_progress: true, reindex_stage: 'scanning' })).toEqual([
       { what: 'reindex', text: 'reads all items' },
     ])
     expect(of({ state: 'merkle-diff' })).toEqual([
-      { what: 'comparison', text: 'compares what it has with its primary' },
+      { what: 'comparison', text: 'compares its items with its primary' },
     ])
     expect(of({ state: 'stream-wals' })).toEqual([])
   })
@@ -70,12 +72,12 @@ describe('what goes on', () => {
 
 describe('what ends', () => {
   test.each([
-    [NOW + 31 * DAY, 'good', /ends in 31 days, at 2025-07-16/],
-    [NOW + 29 * DAY, 'busy', /should be renewed now/],
-    [NOW - DAY, 'bad', /ended 24 h ago/],
-    [undefined, 'unknown', /not known/],
+    [NOW + 31 * DAY, 'good', /expires in 31 days, at 2025-07-16/],
+    [NOW + 29 * DAY, 'busy', /; renew it now/],
+    [NOW - DAY, 'bad', /expired 24 h ago/],
+    [undefined, 'unknown', /unknown/],
   ] as const)('at %s', (at, tone, text) => {
-    expect(expiryOf('it', 'licence', at, NOW)).toEqual({
+    expect(describeExpiry('it', 'licence', at, NOW)).toEqual({
       what: 'it',
       tone,
       text: expect.stringMatching(text),
@@ -84,17 +86,17 @@ describe('what ends', () => {
 
   test('the prepared token, by the seconds that it has left, and one that was made of shares', () => {
     const rows = (presented: object, generated: object | null = null) =>
-      tokenEnds(readinessOf({ operation_token: { presented, generated } }, NOW), NOW).map(
+      listTokenExpiries(toShownReadiness({ operation_token: { presented, generated } }, NOW), NOW).map(
         ({ tone, text }) => `${tone}: ${text}`,
       )
-    expect(rows({ counts: true, seconds_left: 28_800 })[0]).toMatch(/^good: it ends in 8 h/)
-    expect(rows({ counts: true, seconds_left: 60 })[0]).toMatch(/^busy: .*renewed now/)
+    expect(rows({ counts: true, seconds_left: 28_800 })[0]).toMatch(/^good: it expires in 8 h/)
+    expect(rows({ counts: true, seconds_left: 60 })[0]).toMatch(/^busy: .*renew it now/)
     expect(rows({ counts: false, why: 'it is a root token' })[0]).toMatch(
-      /^busy: it does not order a promotion \(it is a root token\)/,
+      /^busy: it does not allow a promotion \(it is a root token\)/,
     )
     expect(rows({ counts: true, why: 'by shares', seconds_left: 0 }, { age_seconds: 90 })).toEqual([
-      expect.stringMatching(/^good: it orders a promotion/),
-      expect.stringMatching(/^busy: it was made 90 s ago/),
+      expect.stringMatching(/^good: it allows a promotion/),
+      expect.stringMatching(/^busy: it was generated 90 s ago/),
     ])
   })
 
@@ -104,9 +106,9 @@ describe('what ends', () => {
         /-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g,
       ) ?? []
     expect(pems.length).toBeGreaterThan(20)
-    for (const pem of pems) expect(notAfterOf(pem)).toBe(Date.parse(new X509Certificate(pem).validTo))
+    for (const pem of pems) expect(readNotAfter(pem)).toBe(Date.parse(new X509Certificate(pem).validTo))
     for (const odd of ['', 'no certificate', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'])
-      expect(notAfterOf(odd)).toBeUndefined()
+      expect(readNotAfter(odd)).toBeUndefined()
   })
 })
 
@@ -131,7 +133,7 @@ describe('the report', () => {
   }
 
   test('by kind, with what should be done, and each change by its name', () => {
-    const report = reportOf(data)
+    const report = readReport(data)
     expect(report.kinds).toEqual([
       { kind: 'token', written: 2, deleted: 1, todo: expect.stringContaining('revocations') },
       { kind: 'constructor', written: 1, deleted: 0, todo: '' },
@@ -146,9 +148,9 @@ describe('the report', () => {
   test.each([
     [data, /^3 commits of this cluster are not in its set.*1 item keeps differing/],
     [{ complete: true, counts: { commits: 0 } }, /^Nothing was lost\.$/],
-    [{ complete: false, waits_for: 'a primary' }, /^Not all is written down yet: it waits for a primary/],
-    [undefined, /^Not all is written down yet/],
-  ])('%# in a sentence', (given, text) => expect(reportSentence(reportOf(given))).toMatch(text))
+    [{ complete: false, waits_for: 'a primary' }, /^The report is not complete yet: it waits for a primary/],
+    [undefined, /^The report is not complete yet/],
+  ])('%# in a sentence', (given, text) => expect(describeReport(readReport(given))).toMatch(text))
 })
 
 describe('an explained login', () => {
@@ -158,25 +160,30 @@ describe('an explained login', () => {
       { check: 'b', verdict: 'fail', message: 'no', seen: { x: 1 } },
       { check: 'c', verdict: 'fail' },
     ]
-    const explained = explainedOf({ role: 'r', checks })
-    expect(explained.sentence).toBe('A login with role r would be refused at the check "b": no.')
+    const explained = readExplanation({ role: 'r', checks })
+    expect(explained.sentence).toBe('A login with role r would fail at the check "b": no.')
     expect(explained.checks[1]).toEqual({ check: 'b', verdict: 'fail', message: 'no', seen: '{"x":1}' })
-    expect(explainedOf({ role: 'r', login_would_succeed: true }).sentence).toBe(
+    expect(readExplanation({ role: 'r', login_would_succeed: true }).sentence).toBe(
       'A login with role r would succeed.',
     )
   })
 
   test('takes a JSON object alone; an empty text is an empty login', () => {
-    expect(loginIn(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
-    expect(loginIn('')).toEqual({ login: {} })
-    for (const text of ['[1]', 'null', '"x"', '{']) expect(loginIn(text)).toHaveProperty('fault')
-    expect([shown(undefined), shown('a'), shown(0), shown([1])]).toEqual(['', 'a', '0', '[1]'])
+    expect(parseLogin(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
+    expect(parseLogin('')).toEqual({ login: {} })
+    for (const text of ['[1]', 'null', '"x"', '{']) expect(parseLogin(text)).toHaveProperty('fault')
+    expect([formatValue(undefined), formatValue('a'), formatValue(0), formatValue([1])]).toEqual([
+      '',
+      'a',
+      '0',
+      '[1]',
+    ])
   })
 })
 
 describe('the way out of the page', () => {
   test('leads to pages of the web alone', () => {
-    expect(pageAt('https://auth.example.com/some/path')).toBe('https://auth.example.com/ui/')
+    expect(consolePageUrl('https://auth.example.com/some/path')).toBe('https://auth.example.com/ui/')
     for (const odd of [
       'javascript:alert(1)',
       'data:text/html,x',
@@ -184,36 +191,38 @@ describe('the way out of the page', () => {
       '',
       'file:///etc/passwd',
     ])
-      expect(pageAt(odd), odd).toBeUndefined()
-    expect(apiAt('https://auth.example.com')).toBe('https://auth.example.com/v1/')
+      expect(consolePageUrl(odd), odd).toBeUndefined()
+    expect(apiBaseUrl('https://auth.example.com')).toBe('https://auth.example.com/v1/')
   })
 
   test('leads to the configured peer and to no other member, whatever address that reports', () => {
     const peer = 'https://east.example.com'
-    expect(linkedPage('https://east.example.com/v1', peer)).toBe('https://east.example.com/ui/')
+    expect(linkedPageUrl('https://east.example.com/v1', peer)).toBe('https://east.example.com/ui/')
     for (const other of [
       'https://east.example.com.evil.example',
       'https://evil.example/',
       'http://east.example.com',
       '',
     ])
-      expect(linkedPage(other, peer), other).toBeUndefined()
-    expect(linkedPage('https://evil.example', '')).toBeUndefined()
-    expect(linkedPage('', '')).toBeUndefined()
+      expect(linkedPageUrl(other, peer), other).toBeUndefined()
+    expect(linkedPageUrl('https://evil.example', '')).toBeUndefined()
+    expect(linkedPageUrl('', '')).toBeUndefined()
   })
 
   const EVIL = `'; touch /tmp/never; echo '$(id)\`id\`"\n`
 
   test('a name in a command is one word of the shell, whatever is in it', () => {
-    expect(execFileSync('sh', ['-c', `printf %s ${quoted(EVIL)}`], { encoding: 'utf8' })).toBe(EVIL)
+    expect(execFileSync('sh', ['-c', `printf %s ${quoteForShell(EVIL)}`], { encoding: 'utf8' })).toBe(EVIL)
   })
 
   test('the commands name both clusters, and no secret but variables', () => {
-    const texts = commandsFor({ own: 'https://w/v1/', other: 'https://e/v1/', name: EVIL }).map(
+    const texts = buildCommands({ own: 'https://w/v1/', other: 'https://e/v1/', name: EVIL }).map(
       ({ text }) => text,
     )
-    expect(texts.join('\n')).toContain(quoted('https://e/v1/sys/replication/dr/primary/secondary-token'))
-    expect(texts.join('\n')).toContain(`--arg id ${quoted(EVIL)}`)
+    expect(texts.join('\n')).toContain(
+      quoteForShell('https://e/v1/sys/replication/dr/primary/secondary-token'),
+    )
+    expect(texts.join('\n')).toContain(`--arg id ${quoteForShell(EVIL)}`)
     for (const text of texts) execFileSync('sh', ['-n', '-c', text])
   })
 })

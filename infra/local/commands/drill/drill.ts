@@ -12,7 +12,7 @@ import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
 import { polling } from '../../../../shared/values/retrying.ts'
-import { askOnce, refusalOf } from '../../../command/ask.ts'
+import { sendRequest, describeRefusal } from '../../../command/ask.ts'
 import { clock } from '../../../command/set/look.ts'
 import type { LinkTap } from '../../faults/link-tap.ts'
 import { startLinkTap } from '../../faults/link-tap.ts'
@@ -141,9 +141,9 @@ export async function playDrill(
     clock,
     deadline: Number.POSITIVE_INFINITY,
     ask: async (to, method, path, asking = {}) => {
-      const heard = await askOnce(hosts[to].base_url, path, { method, ...asking }, connection)
+      const heard = await sendRequest(hosts[to].base_url, path, { method, ...asking }, connection)
       const { status, body } = heard
-      const text = status < 300 ? '' : refusalOf(heard)
+      const text = status < 300 ? '' : describeRefusal(heard)
       return { status, data: isObject(body['data']) ? body['data'] : {}, text }
     },
     token: async () => token,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { writerTo } from '../../../command/output.ts'
+import { createWriter } from '../../../command/output.ts'
 import { makeState } from '../../os/cluster-file.ts'
 import { disaster, playDrill, type Rehearsal, startRehearsal } from './drill.ts'
 import { type Drilled, described, judged } from './verdict.ts'
@@ -17,8 +17,8 @@ const options = {
 } as const
 
 const began = Date.now()
-const print = writerTo(process.stdout)
-const complain = writerTo(process.stderr)
+const print = createWriter(process.stdout)
+const complain = createWriter(process.stderr)
 
 /** Tells on standard error what goes on, and since when. */
 function say(text: string): void {

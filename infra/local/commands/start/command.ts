@@ -1,5 +1,5 @@
 import { defined } from '../../../../shared/values/defined.ts'
-import { writerTo } from '../../../command/output.ts'
+import { createWriter } from '../../../command/output.ts'
 import type { Host } from '../../host/host.ts'
 import { startLasting } from '../../host/lasting-host.ts'
 import { makeState } from '../../os/cluster-file.ts'
@@ -13,8 +13,8 @@ import { runPair } from './run-pair.ts'
 /** As ordinary Lambdas: more environments, each for one request. */
 const ONE_AT_A_TIME = { environments: 8, requests: 1 }
 
-const write = writerTo(process.stdout)
-const complain = writerTo(process.stderr)
+const write = createWriter(process.stdout)
+const complain = createWriter(process.stderr)
 const print = (text: string): void => write(`${text}\n`)
 
 /** Calls that the login function last reported in its log line. */

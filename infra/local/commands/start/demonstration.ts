@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { parsedObject } from '../../../../shared/values/json.ts'
-import { signedLogin } from '../../../command/login/signed-login.ts'
+import { signLogin } from '../../../command/login/signed-login.ts'
 import type { Host } from '../../host/host.ts'
 import { askHost } from '../../pair/dr-client.ts'
 import { DEMONSTRATOR, HOME, WORKLOAD } from '../../provider/home.ts'
@@ -52,7 +52,7 @@ export async function loginProof({
 }: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
   const { account } = HOME
   const session = await control.session({ account, role: ROLE_NAME, session: DEMONSTRATOR.instanceId })
-  return { role: 'demo-iam', ...signedLogin(session) }
+  return { role: 'demo-iam', ...signLogin(session) }
 }
 
 async function makeWorkloads({ control }: Shown) {

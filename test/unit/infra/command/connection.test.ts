@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { askFor, askOnce, retryAfterOf } from '../../../../infra/command/ask.ts'
-import { apiBase, type Connection, connectionOf } from '../../../../infra/command/connection.ts'
+import { requestUntilAccepted, sendRequest, retryDelay } from '../../../../infra/command/ask.ts'
+import { parseApiBase, type Connection, readConnection } from '../../../../infra/command/connection.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
 import { temporaryDirectory } from '../../../../infra/local/os/temporary.ts'
@@ -19,15 +19,15 @@ describe('an address', () => {
     ['https://auth.example.com/', 'https://auth.example.com/v1'],
     ['https://auth.example.com/v1/', 'https://auth.example.com/v1'],
     ['http://127.0.0.1:8200/behind/v1', 'http://127.0.0.1:8200/behind/v1'],
-  ])('%s', (address, base) => expect(apiBase(address)).toBe(base))
+  ])('%s', (address, base) => expect(parseApiBase(address)).toBe(base))
 
   test.each(['auth.example.com', 'unix:///run/vault', 'https://a?x', 'https://u:p@a', ''])(
     '%j is none',
-    address => expect(() => apiBase(address)).toThrow(/must be one like/),
+    address => expect(() => parseApiBase(address)).toThrow(/must be a URL such as/),
   )
 
   test('a password in one is not repeated', () =>
-    expect(() => apiBase('https://u:geheim@a')).toThrow(expect.not.stringContaining('geheim')))
+    expect(() => parseApiBase('https://u:geheim@a')).toThrow(expect.not.stringContaining('geheim')))
 })
 
 describe('the variables of the usual clients', () => {
@@ -41,25 +41,25 @@ describe('the variables of the usual clients', () => {
       VAULT_CLIENT_TIMEOUT: '1m30s',
     }
     const expected = { ca: ['ONE'], namespace: 'b', servername: 'auth', timeoutMs: 90_000 }
-    expect(connectionOf(environment)).toEqual(expected)
-    expect(connectionOf(environment, 'option')).toEqual({ ...expected, namespace: 'option' })
-    expect(connectionOf({})).toEqual({ timeoutMs: 60_000 })
+    expect(readConnection(environment)).toEqual(expected)
+    expect(readConnection(environment, 'option')).toEqual({ ...expected, namespace: 'option' })
+    expect(readConnection({})).toEqual({ timeoutMs: 60_000 })
   })
 
   test('a folder of authorities counts where no file is named', () => {
     const path = `${folder}/authorities`
     mkdirSync(path)
     writeFileSync(`${path}/a.pem`, 'A')
-    expect(connectionOf({ VAULT_CAPATH: path }).ca).toEqual(['A'])
-    expect(connectionOf({ VAULT_CAPATH: path, VAULT_CACERT_BYTES: 'B' }).ca).toEqual(['B'])
+    expect(readConnection({ VAULT_CAPATH: path }).ca).toEqual(['A'])
+    expect(readConnection({ VAULT_CAPATH: path, VAULT_CACERT_BYTES: 'B' }).ca).toEqual(['B'])
   })
 
   test.each([
     [{ VAULT_SKIP_VERIFY: 'true' }, /VAULT_SKIP_VERIFY is not supported/],
     [{ VAULT_CACERT: '/nowhere.pem' }, /VAULT_CACERT: \/nowhere\.pem cannot be read \(ENOENT\)/],
-    [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /wants its key/],
+    [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /needs its key/],
     [{ VAULT_CLIENT_TIMEOUT: 'soon' }, /must be a duration/],
-  ])('%j is refused', (environment, text) => expect(() => connectionOf(environment)).toThrow(text))
+  ])('%j is refused', (environment, text) => expect(() => readConnection(environment)).toThrow(text))
 })
 
 describe('a request', () => {
@@ -68,7 +68,7 @@ describe('a request', () => {
       response.writeHead(400).end('{"errors":["no","never"]}')
     })
     const asking = { method: 'POST', body: { role: 'app' }, token: 't' } as const
-    const heard = await askOnce(`${url}/v1`, 'auth/aws/login', asking, { ...plain, namespace: 'team' })
+    const heard = await sendRequest(`${url}/v1`, 'auth/aws/login', asking, { ...plain, namespace: 'team' })
     expect(heard).toMatchObject({ status: 400, body: { errors: ['no', 'never'] } })
     expect(requests[0]).toMatchObject({
       method: 'POST',
@@ -85,12 +85,12 @@ describe('a request', () => {
       else response.end('{"data":{}}')
     })
     const said: string[] = []
-    const patience = { forMs: 5000, say: (text: string) => said.push(text), named: 'x' }
-    const asking = () => askOnce(url, 'x', {}, plain)
-    expect(await askFor(asking, patience)).toEqual({ data: {} })
-    expect(said).toEqual(['x: 503 busy; asking again in 1 s'])
+    const patience = { timeoutMs: 5000, say: (text: string) => said.push(text), label: 'x' }
+    const asking = () => sendRequest(url, 'x', {}, plain)
+    expect(await requestUntilAccepted(asking, patience)).toEqual({ data: {} })
+    expect(said).toEqual(['x: 503 busy; retrying in 1 s'])
     asked = 0
-    await expect(askFor(asking, { ...patience, forMs: -1 })).rejects.toThrow('x: 503 busy')
+    await expect(requestUntilAccepted(asking, { ...patience, timeoutMs: -1 })).rejects.toThrow('x: 503 busy')
   })
 
   test.each([
@@ -100,7 +100,7 @@ describe('a request', () => {
     ['503 of the cluster without Retry-After', { status: 503, body: { errors: ['sealed'] } }, undefined],
     ['403 of the gateway', { status: 403, body: { message: 'Forbidden' } }, undefined],
   ])('answered with %s is repeated after %j: %s s', (_, heard, seconds) => {
-    expect(retryAfterOf({ text: '', ...heard })).toBe(seconds)
+    expect(retryDelay({ text: '', ...heard })).toBe(seconds)
   })
 
   test.each([
@@ -116,7 +116,7 @@ describe('a request', () => {
     const { url } = await webServer(onTestFinished, (_, response) =>
       response.writeHead(503, { 'retry-after': header }).end(),
     )
-    expect((await askOnce(url, 'x', {}, plain)).retryAfter).toBe(seconds)
+    expect((await sendRequest(url, 'x', {}, plain)).retryAfter).toBe(seconds)
   })
 
   test('follows a redirection within its address, once', async () => {
@@ -125,18 +125,18 @@ describe('a request', () => {
       else response.writeHead(307, { location: path === '/v1/x' ? '/v1/here' : '/v1/x' }).end()
     })
     const asking = { method: 'POST', body: {}, token: 't' } as const
-    expect((await askOnce(`${url}/v1`, 'x', asking, plain)).body).toEqual({ data: { here: true } })
+    expect((await sendRequest(`${url}/v1`, 'x', asking, plain)).body).toEqual({ data: { here: true } })
     expect(requests.at(-1)).toMatchObject({ method: 'POST', headers: { 'x-vault-token': 't' } })
-    expect((await askOnce(`${url}/v1`, 'twice', asking, plain)).status).toBe(307)
+    expect((await sendRequest(`${url}/v1`, 'twice', asking, plain)).status).toBe(307)
   })
 
   test.each([
     [
       'another address',
       (other: string) => `${other}/v1/x`,
-      /sends its clients to http:.*, which is not followed/,
+      /redirects to http:.*, which is not followed/,
     ],
-    ['no address', () => 'http://[', /sends its clients to http:\/\/\[, which is not followed/],
+    ['no address', () => 'http://[', /redirects to http:\/\/\[, which is not followed/],
     ['a terminal', () => 'http://\x9b2J', /which is not followed/],
   ])('never goes to %s', async (_, location, text) => {
     const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
@@ -144,7 +144,7 @@ describe('a request', () => {
       response.writeHead(307, { location: location(other.url) }).end()
     })
     const asking = { method: 'POST', body: {}, token: 't' } as const
-    const refusal = await askOnce(`${standby.url}/v1`, 'x', asking, plain).catch(error => error)
+    const refusal = await sendRequest(`${standby.url}/v1`, 'x', asking, plain).catch(error => error)
     expect(refusal).toMatchObject({ exit: 'refused', message: expect.stringMatching(text) })
     expect(refusal.message).toMatch(/^[\x20-\x7e]+$/)
     expect(other.requests).toEqual([])
@@ -155,7 +155,7 @@ describe('a request', () => {
     const { url, connection } = await secure((_, response) =>
       response.writeHead(307, { location: `${other.url}/v1/x` }).end(),
     )
-    await expect(askOnce(`${url}/v1`, 'x', {}, connection)).rejects.toThrow('which is not followed')
+    await expect(sendRequest(`${url}/v1`, 'x', {}, connection)).rejects.toThrow('which is not followed')
     expect(other.requests).toEqual([])
   })
 
@@ -163,7 +163,7 @@ describe('a request', () => {
     const { url } = await secure((_, response) => response.end('{"data":1}'))
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     onTestFinished(() => void vi.unstubAllEnvs())
-    await expect(askOnce(url, 'x', {}, plain)).rejects.toMatchObject({ exit: 'unreachable' })
+    await expect(sendRequest(url, 'x', {}, plain)).rejects.toMatchObject({ exit: 'unreachable' })
   })
 
   test.each<[string, (response: ServerResponse) => void, RegExp]>([
@@ -185,16 +185,16 @@ describe('a request', () => {
     ],
   ])('an answer that %s is the end of it', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => answer(response))
-    const refusal = await askOnce(url, 'x', {}, { timeoutMs: 1500 }).catch(error => error)
+    const refusal = await sendRequest(url, 'x', {}, { timeoutMs: 1500 }).catch(error => error)
     expect(refusal).toMatchObject({ exit: 'unreachable', message: expect.stringMatching(text) })
   })
 
   test('trusts the authority that is named, and no other', async () => {
     const { url, connection } = await secure((_, response) => response.end('{"data":1}'))
-    expect((await askOnce(url, 'x', {}, connection)).body).toEqual({ data: 1 })
-    const other = connectionOf({ VAULT_CACERT_BYTES: newAuthority('another').cert })
+    expect((await sendRequest(url, 'x', {}, connection)).body).toEqual({ data: 1 })
+    const other = readConnection({ VAULT_CACERT_BYTES: newAuthority('another').cert })
     for (const one of [plain, other])
-      await expect(askOnce(url, 'x', {}, one)).rejects.toMatchObject({ exit: 'unreachable' })
+      await expect(sendRequest(url, 'x', {}, one)).rejects.toMatchObject({ exit: 'unreachable' })
   })
 
   test.each([
@@ -202,21 +202,23 @@ describe('a request', () => {
     ['{"errors":[{"toString":1},7,null]}', '400 {"errors":[{"toString":1},7,null]}'],
     ['\u202e\x9bevil', '400 \\u202e\\u009bevil'],
     ['null', '400 null'],
-    ['', '400 without a text'],
+    ['', '400 without a reason'],
   ])('that is refused with %j is one line, which a terminal does not obey', async (body, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => response.writeHead(400).end(body))
-    const patience = { forMs: 5000, say: () => undefined, named: 'x' }
-    await expect(askFor(() => askOnce(url, 'x', {}, plain), patience)).rejects.toThrow(`x: ${text}`)
+    const patience = { timeoutMs: 5000, say: () => undefined, label: 'x' }
+    await expect(requestUntilAccepted(() => sendRequest(url, 'x', {}, plain), patience)).rejects.toThrow(
+      `x: ${text}`,
+    )
   })
 
   test('says who cannot be reached', async () => {
     const nowhere = await closedPort()
-    await expect(askOnce(nowhere, 'x', {}, plain)).rejects.toMatchObject({
+    await expect(sendRequest(nowhere, 'x', {}, plain)).rejects.toMatchObject({
       exit: 'unreachable',
       message: `${nowhere} cannot be reached (ECONNREFUSED)`,
     })
     const { url } = await webServer(onTestFinished, () => undefined)
-    await expect(askOnce(url, 'x', {}, { timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s')
+    await expect(sendRequest(url, 'x', {}, { timeoutMs: 50 })).rejects.toThrow('no answer within 0.05 s')
   })
 })
 
@@ -236,5 +238,5 @@ async function secure(answer: Parameters<typeof createServer>[1] & {}) {
   const server = createServer(authority.issue('east'), answer)
   const url = (await listen(server as never)).replace('http:', 'https:')
   onTestFinished(() => endServer(server as never))
-  return { url, connection: connectionOf({ VAULT_CACERT_BYTES: authority.cert }) }
+  return { url, connection: readConnection({ VAULT_CACERT_BYTES: authority.cert }) }
 }

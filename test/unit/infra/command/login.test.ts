@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { callerProof } from '../../../../infra/command/login/caller-request.ts'
-import { documentProof, metadataService } from '../../../../infra/command/login/instance-document.ts'
-import { loginAsked } from '../../../../infra/command/login/proofs.ts'
-import { exportLines } from '../../../../infra/command/login/shell-lines.ts'
+import { createCallerProof } from '../../../../infra/command/login/caller-request.ts'
+import { fetchDocumentProof, metadataServiceUrl } from '../../../../infra/command/login/instance-document.ts'
+import { checkLoginOptions } from '../../../../infra/command/login/proofs.ts'
+import { formatExports } from '../../../../infra/command/login/shell-lines.ts'
 import { helpWithToken } from '../../../../infra/command/login/token-helper.ts'
 import { closedPort, webServer } from '../../../support/service/server.ts'
 
@@ -13,14 +13,14 @@ const BASE = 'https://auth.example.com/v1'
 
 describe('what is wanted of a login', () => {
   test('has defaults, and what the options say', () => {
-    expect(loginAsked(BASE, {}, {})).toEqual({
+    expect(checkLoginOptions(BASE, {}, {})).toEqual({
       base: BASE,
       mount: 'cloud',
       method: 'iam',
       document: 'rsa2048',
     })
     const values = { mount: '/auth/aws/', role: 'app', region: 'eu-west-1', 'header-value': 'id' }
-    expect(loginAsked(BASE, values, { CLOUD_AUTH_NONCE: 'n' })).toMatchObject({
+    expect(checkLoginOptions(BASE, values, { CLOUD_AUTH_NONCE: 'n' })).toMatchObject({
       mount: 'aws',
       role: 'app',
       region: 'eu-west-1',
@@ -37,7 +37,7 @@ describe('what is wanted of a login', () => {
     [{ region: 'evil.example.com' }, '--region'],
     [{ document: 'toString' }, '--document'],
   ])('%j', (values, option) => {
-    expect(() => loginAsked(BASE, values, {})).toThrow(option)
+    expect(() => checkLoginOptions(BASE, values, {})).toThrow(option)
   })
 })
 
@@ -53,7 +53,7 @@ describe('the signed request', () => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const proof = await callerProof({ ...(region ? { region } : {}), headerValue: 'our-server' })
+    const proof = await createCallerProof({ ...(region ? { region } : {}), headerValue: 'our-server' })
     expect(Buffer.from(proof['iam_request_url'] ?? '', 'base64').toString()).toBe(`https://${host}/`)
     expect(headersOf(proof)).toMatchObject({
       Host: host,
@@ -71,30 +71,30 @@ describe('the metadata service', () => {
     [
       'leads elsewhere',
       response => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
-      /answers 302/,
+      /answered 302/,
     ],
     [
       'is an error',
       response => response.writeHead(404).end('\x1b[2J'),
-      /answers 404 for \/latest\/api\/token$/,
+      /answered 404 for \/latest\/api\/token$/,
     ],
   ])('an answer of it that %s proves nothing', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => void answer(response))
     const variables = { AWS_EC2_METADATA_SERVICE_ENDPOINT: url }
-    await expect(documentProof('pkcs7', variables)).rejects.toThrow(text)
+    await expect(fetchDocumentProof('pkcs7', variables)).rejects.toThrow(text)
   })
 
   test.each([
     [{}, 'http://169.254.169.254'],
     [{ AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: 'IPv6' }, 'http://[fd00:ec2::254]'],
     [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' }, 'http://127.0.0.1:1338'],
-  ])('%j', (environment, url) => expect(metadataService(environment)).toBe(url))
+  ])('%j', (environment, url) => expect(metadataServiceUrl(environment)).toBe(url))
 
   test('is not asked where that is forbidden, and missed where it is not there', async () => {
-    const forbidden = documentProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
+    const forbidden = fetchDocumentProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
     await expect(forbidden).rejects.toMatchObject({ exit: 'refused' })
     const nowhere = { AWS_EC2_METADATA_SERVICE_ENDPOINT: await closedPort() }
-    await expect(documentProof('pkcs7', nowhere)).rejects.toMatchObject({ exit: 'unreachable' })
+    await expect(fetchDocumentProof('pkcs7', nowhere)).rejects.toMatchObject({ exit: 'unreachable' })
   })
 })
 
@@ -105,7 +105,7 @@ test('lines for a shell mean what they say in a real one, whatever a value holds
   fc.assert(
     fc.property(fc.array(value, { minLength: 50, maxLength: 50 }), values => {
       const names = values.map((_, index) => `V${index}`)
-      const lines = exportLines(Object.fromEntries(names.map((name, index) => [name, values[index]])))
+      const lines = formatExports(Object.fromEntries(names.map((name, index) => [name, values[index]])))
       const told = execFileSync('sh', [
         '-c',
         `${lines}\nprintf '%s\\0' ${names.map(name => `"$${name}"`).join(' ')}`,
@@ -114,7 +114,7 @@ test('lines for a shell mean what they say in a real one, whatever a value holds
     }),
     { numRuns: 5 },
   )
-  expect(exportLines({ A: undefined })).toBe('')
+  expect(formatExports({ A: undefined })).toBe('')
 })
 
 describe('the token helper', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Ended } from '../../../../infra/command/ended.ts'
+import type { CommandEnded } from '../../../../infra/command/ended.ts'
 import { readCommand } from '../../../../infra/command/options.ts'
 
 const read = (line: string, environment = {}) => readCommand(line.split(' ').filter(Boolean), environment)
@@ -33,13 +33,15 @@ describe('a command line', () => {
   })
 
   test.each([
-    ['frobnicate', 'there is no command "frobnicate"'],
+    ['frobnicate', 'unknown command "frobnicate"'],
     ['login --nonsense', "Unknown option '--nonsense'"],
     ['status --yes', "Unknown option '--yes'"],
     ['switch --token hvs.x east west', "Unknown option '--token'"],
-    ['constructor', 'there is no command "constructor"'],
+    ['constructor', 'unknown command "constructor"'],
   ])('%s is refused', (line, text) => {
-    expect(() => read(line)).toThrow(expect.objectContaining({ exit: 'usage', message: text }) as Ended)
+    expect(() => read(line)).toThrow(
+      expect.objectContaining({ exit: 'usage', message: text }) as CommandEnded,
+    )
   })
 
   test.each(['', 'help', '--help', '-h'])('%j tells all commands', line => {

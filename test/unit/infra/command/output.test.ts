@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { escapeForTerminal, inOneLine, writerTo } from '../../../../infra/command/output.ts'
+import { escapeForTerminal, inOneLine, createWriter } from '../../../../infra/command/output.ts'
 
 describe('what a terminal is given', () => {
   test.each([
@@ -23,7 +23,7 @@ describe('what a terminal is given', () => {
 
   test('is filtered by the writer', () => {
     const stream = new PassThrough()
-    writerTo(stream)('\x1b[2J\n')
+    createWriter(stream)('\x1b[2J\n')
     expect(String(stream.read())).toBe('\\u001b[2J\n')
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { clusterNamed, lookAtNamed } from '../../../../infra/command/set/look.ts'
-import { describedSet, shownSet } from '../../../../infra/command/set/shown.ts'
+import { parseCluster, observeNamed } from '../../../../infra/command/set/look.ts'
+import { formatSet, summariseSet } from '../../../../infra/command/set/shown.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { silent } from '../../../builders/cluster-seen.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { webServer } from '../../../support/service/server.ts'
 
 const shown = (...clusters: ObservedCluster[]) =>
-  shownSet(
+  summariseSet(
     clusters,
     clusters.map(({ name }) => ({ name, base: `https://${name}/v1` })),
     PAIR_SEEN_AT,
@@ -60,7 +60,7 @@ describe('what status tells', () => {
     })
   })
 
-  test('keeps the last word of who is silent, and says how old it is', async () => {
+  test('keeps the last answer of a silent cluster, with its age', async () => {
     const seen = await east()
     const word = seen.answer && { ...seen.answer, at: PAIR_SEEN_AT - 90_000 }
     const old = silent(
@@ -68,31 +68,31 @@ describe('what status tells', () => {
       'https://x cannot be reached (ECONNREFUSED)',
     )
     expect(shown(old).clusters[0]).toMatchObject({ reachable: false, age_ms: 90_000, role: 'primary' })
-    expect(describedSet(shown(old))).toMatch(/silent .*ECONNREFUSED\)\n {2}last word +90 s ago/)
+    expect(formatSet(shown(old))).toMatch(/silent .*ECONNREFUSED\)\n {2}last seen +90 s ago/)
     const { answer: _, ...never } = old
     expect(shown(never).clusters[0]).toMatchObject({ reachable: false, age_ms: null, role: null })
-    expect(describedSet(shown(never))).toMatch(/^east: cannot be reached\n/)
+    expect(formatSet(shown(never))).toMatch(/^east: cannot be reached\n/)
   })
 
-  test('positions beside a primary that does not answer are not all that is missing', async () => {
+  test('says that later commits are missing too if the primary does not answer', async () => {
     const primaries = [
       { ...followerOf('east', 'west').primaries[0], last_position: 10, connection_status: 'disconnected' },
     ]
-    expect(describedSet(shown(await west({ primaries })))).toContain(
-      '10, 0 behind what its primary told; its primary does not answer, and what that committed since is missing too\n',
+    expect(formatSet(shown(await west({ primaries })))).toContain(
+      '10, 0 behind its primary’s last report; its primary does not answer, so later commits are missing too\n',
     )
   })
 
   test('reads well', async () => {
-    const text = describedSet(shown(await east(), await west({ operation: promotion })))
+    const text = formatSet(shown(await east(), await west({ operation: promotion })))
     expect(text).toContain('east: primary, running, serves\n')
-    expect(text).toContain('  position   10, 2 behind what its primary told\n')
+    expect(text).toContain('  position   10, 2 behind its primary’s last report\n')
     expect(text).toContain('  operation  promotion, next step drain, since ')
     expect(text).toContain('  readiness  ready, tried 30 s ago\n')
     expect(text).toMatch(
       /\nwest is taking over from east\. .*\n! west: The operation promotion is running, at the step drain\..*\n/,
     )
-    expect(describedSet(shown(await east(), await west())).trimEnd()).toMatch(
+    expect(formatSet(shown(await east(), await west())).trimEnd()).toMatch(
       /\neast serves, and west is its secondary\.\nAll is well\.$/,
     )
   })
@@ -101,11 +101,11 @@ describe('what status tells', () => {
 test.each([
   ['https://auth.example.com', { name: 'auth.example.com', base: 'https://auth.example.com/v1' }],
   ['west=http://127.0.0.1:8201/v1', { name: 'west', base: 'http://127.0.0.1:8201/v1' }],
-])('%s names a cluster', (text, named) => expect(clusterNamed(text)).toEqual(named))
+])('%s names a cluster', (text, named) => expect(parseCluster(text)).toEqual(named))
 
 test('what is neither an address nor a file that tells one is refused', () => {
   for (const text of ['auth.example.com', new URL(import.meta.url).pathname])
-    expect(() => clusterNamed(text)).toThrow(/neither an address/)
+    expect(() => parseCluster(text)).toThrow(/must be the address of a cluster/)
 })
 
 describe('an odd answer to the question for the status', () => {
@@ -113,7 +113,7 @@ describe('an odd answer to the question for the status', () => {
     const { url } = await webServer(onTestFinished, ({ url: path }, response) =>
       response.end(path?.endsWith('status') ? status : health),
     )
-    return lookAtNamed({ name: 'east', base: url }, { timeoutMs: 5000 })
+    return observeNamed({ name: 'east', base: url }, { timeoutMs: 5000 })
   }
 
   test.each([
@@ -125,7 +125,7 @@ describe('an odd answer to the question for the status', () => {
   ])('%s is silence, with a reason', async (status, fault) => {
     const seen = await looked(status)
     expect(seen.silent?.why).toContain(fault)
-    expect(describedSet(shown(seen))).toContain(fault)
+    expect(formatSet(shown(seen))).toContain(fault)
   })
 
   test.each([
@@ -138,7 +138,7 @@ describe('an odd answer to the question for the status', () => {
     const seen = await looked(status)
     expect(seen.silent).toBeUndefined()
     expect(shown(seen).clusters[0]?.left_out).toContain(oddity)
-    expect(describedSet(shown(seen))).toContain(oddity)
+    expect(formatSet(shown(seen))).toContain(oddity)
   })
 
   test.each([
@@ -147,7 +147,7 @@ describe('an odd answer to the question for the status', () => {
     '{"data":{"mode":"odd\\u009b2J","cluster_id":"","\\u001b[2J":1}}',
   ])('%s is shown without what a terminal obeys, a line for each thing', async status => {
     const seen = await looked(status, '{"cluster_name":{"toString":1}}')
-    const text = describedSet(shown(seen))
+    const text = formatSet(shown(seen))
     expect(text).toMatch(/^[\x20-\x7e\n]*$/)
     expect(text.split('\n')).not.toContain('All is well.')
   })

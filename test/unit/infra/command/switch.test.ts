@@ -67,8 +67,8 @@ async function played(play: Play, answers: readonly (boolean | (() => void))[]) 
       return answer !== false
     },
     say: (text: string) => void said.push(text),
-    at: (sentence: string) => void places.push(sentence),
-    did: ({ step }: { step: string }) => void done.push(step),
+    onState: (sentence: string) => void places.push(sentence),
+    onStepDone: ({ step }: { step: string }) => void done.push(step),
   }
   const result = await switchSet({ from: await clusterOf('east'), to: await clusterOf('west') }, ports).then(
     () => done,
@@ -110,7 +110,7 @@ describe('a switch', () => {
 
   test('does nothing without a yes', async () => {
     const { result, asked } = await played(whole(), [false])
-    expect(result).toMatch(/^Ended before the next step\. east serves, and west is its secondary/)
+    expect(result).toMatch(/^Stopped before the next step\. east serves, and west is its secondary/)
     expect(asked).toEqual(['west secondary/readiness'])
   })
 
@@ -137,7 +137,10 @@ describe('a switch', () => {
   test('a cluster that follows by now is not revoked, however long the answer took', async () => {
     const play: Play = { east: closed, west: primary, changes: [] }
     const { result, asked } = await played(play, [])
-    expect([result, asked]).toEqual([expect.stringContaining('west serves; east does not follow it yet.'), []])
+    expect([result, asked]).toEqual([
+      expect.stringContaining('west serves; east does not follow it yet.'),
+      [],
+    ])
     const late: Play = { east: closed, west: primary, changes: [] }
     const again = await played(late, [() => joined(late)()])
     expect(again.asked).toEqual([])

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { setClusterAt } from '../../../../infra/command/set/look.ts'
-import { memberConnection, namedMember } from '../../../../infra/pair/ask.ts'
+import { createSetCluster } from '../../../../infra/command/set/look.ts'
+import { memberConnection, toNamedCluster } from '../../../../infra/pair/ask.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 test('an address that sends its clients elsewhere is no cluster, and nobody else gets the token', async () => {
@@ -9,7 +9,7 @@ test('an address that sends its clients elsewhere is no cluster, and nobody else
     response.writeHead(307, { location: elsewhere.url }).end(),
   )
   const asking = { connection: memberConnection, token: 'hvs.secret', say: () => undefined }
-  const member = setClusterAt(namedMember({ name: 'west', address: url }), asking)
+  const member = createSetCluster(toNamedCluster({ name: 'west', address: url }), asking)
   await expect(member.write('x', { id: 'west' })).rejects.toThrow(/is not followed/)
   expect(await member.observe()).toMatchObject({ silent: { answered: 'nothing' } })
   expect(requests).toHaveLength(3)

@@ -141,7 +141,7 @@ describe('a deployment of a pair, against clusters that answer', () => {
 
   test('leaves the primary as it is where the secondary does not follow again', async () => {
     meanwhile = () => Object.assign(west, { state: 'idle' })
-    await expect(deployPair(pair(), false, around())).rejects.toThrow('west was following, and is behind')
+    await expect(deployPair(pair(), false, around())).rejects.toThrow('west was following and is behind')
     expect(deployed).toEqual(['west'])
   })
 
@@ -257,7 +257,7 @@ describe('what a pair is made of', () => {
     return () => readPair(given)
   }
   test.each([
-    ['one cluster', given => void Reflect.deleteProperty(given.clusters, 'west'), 'must be two'],
+    ['one cluster', given => void Reflect.deleteProperty(given.clusters, 'west'), 'must have exactly two clusters'],
     ['no licence', given => void Object.assign(given, { both: { stage: 'prod' } }), 'has no licence'],
     [
       'no address',
@@ -267,7 +267,7 @@ describe('what a pair is made of', () => {
     [
       'one place',
       given => void Object.assign(given.clusters.west, { account: '111122223333', region: 'us-east-1' }),
-      'to one place',
+      'both clusters have the same account and region',
     ],
     [
       'an unknown setting',

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type MemberStanding, memberStandingOf, orderOf } from '../../../../infra/pair/order.ts'
+import { type MemberState, classifyMember, decideOrder } from '../../../../infra/pair/order.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { seenAs, silent } from '../../../builders/cluster-seen.ts'
 import { east, inNoSet, promotion, starting, west } from '../../../builders/pair-seen.ts'
 
-const order = (east: MemberStanding, west: MemberStanding, anyway = false) => {
-  const decided = orderOf(
+const order = (east: MemberState, west: MemberState, anyway = false) => {
+  const decided = decideOrder(
     [
       { name: 'east', standing: east },
       { name: 'west', standing: west },
@@ -34,8 +34,8 @@ describe('the order in which a pair is deployed', () => {
     ['following', 'following', 'both are secondaries'],
     ['primary', 'behind', 'west is a secondary that does not follow'],
     ['behind', 'primary', 'east is a secondary that does not follow'],
-    ['unclear', 'following', 'east answers as no cluster at rest does'],
-    ['primary', 'unclear', 'west answers as no cluster at rest does'],
+    ['unclear', 'following', 'east is changing its role or has a fault'],
+    ['primary', 'unclear', 'west is changing its role or has a fault'],
     ['following', 'alone', 'follows a cluster that is not in this file'],
     ['blank', 'following', 'follows a cluster that is not in this file'],
     ['primary', 'absent', 'west does not answer'],
@@ -62,7 +62,7 @@ describe('the order in which a pair is deployed', () => {
 })
 
 describe('what a cluster is, by its answers', () => {
-  test.each<[string, Promise<ObservedCluster>, MemberStanding]>([
+  test.each<[string, Promise<ObservedCluster>, MemberState]>([
     ['no answer', inNoSet('west').then(one => silent(one)), 'absent'],
     ['health 501', seenAs('west', { mode: 'disabled' }, 501), 'blank'],
     ['health 200, of no set', inNoSet('west'), 'alone'],
@@ -74,5 +74,5 @@ describe('what a cluster is, by its answers', () => {
     ['an activation', starting('west'), 'unclear'],
     ['health 503', east({}, 503), 'unclear'],
     ['no status', seenAs('west', []), 'unclear'],
-  ])('%s: %s', async (_, seen, expected) => expect(memberStandingOf(await seen)).toBe(expected))
+  ])('%s: %s', async (_, seen, expected) => expect(classifyMember(await seen)).toBe(expected))
 })

@@ -23,7 +23,7 @@ test('an operator’s call is repeated when the answer says so, and why is told'
   expect(answer.data).toEqual({ mode: 'primary' })
   expect(requests).toHaveLength(3)
   expect(told).toEqual([
-    expect.stringMatching(/promote on west: 503 .*takes longer.*asking again in 1 s/),
+    expect.stringMatching(/promote on west: 503 .*takes longer.*retrying in 1 s/),
     expect.stringContaining('7 s behind'),
   ])
 })
