@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Connection } from './connection.ts'
 import { CommandEnded } from './ended.ts'
-import { type RequestOptions, exchange, type ApiResponse } from './exchange.ts'
+import { type ApiResponse, exchange, type RequestOptions } from './exchange.ts'
 import { inOneLine } from './output.ts'
 
 const REDIRECTED = [301, 302, 307, 308]

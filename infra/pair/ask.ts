@@ -1,4 +1,4 @@
-import { observeNamed, type NamedCluster } from '../command/set/look.ts'
+import { type NamedCluster, observeNamed } from '../command/set/look.ts'
 import type { MemberPlan } from './settings.ts'
 
 /** Timeout for answers; role changes take longest. */

@@ -1,5 +1,5 @@
 import { observeMember } from './ask.ts'
-import { type MemberState, classifyMember, decideOrder } from './order.ts'
+import { classifyMember, decideOrder, type MemberState } from './order.ts'
 import type { MemberPlan, PairPlan } from './settings.ts'
 
 /** Ports of a deployment. */

@@ -843,7 +843,9 @@ describe('a drill', () => {
     const refused = (more: object) => () =>
       readSettings({ stage: 'test', apiAddress: 'https://a.example', ...more })
     expect(refused({ drill })).not.toThrow()
-    expect(refused({ drill, apiAddress: drill.peer })).toThrow(/drill: needs apiAddress and a different address/)
+    expect(refused({ drill, apiAddress: drill.peer })).toThrow(
+      /drill: needs apiAddress and a different address/,
+    )
     expect(refused({ drill, apiAddress: undefined })).toThrow(/drill: needs apiAddress/)
     expect(refused({ drill: { ...drill, policy: 'root' } })).toThrow(
       /drill.policy: must be the name of a policy other than/,

@@ -331,7 +331,11 @@ describe('what settings of it contradict each other', () => {
       { loginConcurrency: 5, loginProvisionedConcurrency: 6 },
       /must be at most loginConcurrency/,
     ],
-    ['more environments than the account has', { loginProvisionedConcurrency: 901 }, /accountConcurrency less 100/],
+    [
+      'more environments than the account has',
+      { loginProvisionedConcurrency: 901 },
+      /accountConcurrency less 100/,
+    ],
   ])('%s', (_, given, why) => refused(given, why))
 
   test.each([

@@ -1,6 +1,6 @@
 import type { CommandEnvironment } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { type RequestOptions, exchange } from '../exchange.ts'
+import { exchange, type RequestOptions } from '../exchange.ts'
 
 /** The metadata items of each kind of signed document, as parameters of an ec2 login. */
 export const documentKinds: Readonly<Record<'rsa2048' | 'pkcs7' | 'identity', readonly Item[]>> = {

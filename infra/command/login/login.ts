@@ -2,7 +2,7 @@ import { isObject } from '../../../shared/values/json.ts'
 import { requestUntilAccepted, sendRequest } from '../ask.ts'
 import type { CommandEnvironment, Connection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { type LoginOptions, createProof } from './proofs.ts'
+import { createProof, type LoginOptions } from './proofs.ts'
 
 /** The `auth` object of a login answer. Durations in seconds. */
 export interface LoginAuth {

@@ -1,4 +1,4 @@
-import { sendRequest, describeRefusal } from '../ask.ts'
+import { describeRefusal, sendRequest } from '../ask.ts'
 import type { Connection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 

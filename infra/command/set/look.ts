@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ObservedCluster, observeCluster } from '../../../shared/set/status.ts'
-import { requestUntilAccepted, sendRequest, describeRefusal } from '../ask.ts'
-import { parseApiBase, type Connection } from '../connection.ts'
+import { describeRefusal, requestUntilAccepted, sendRequest } from '../ask.ts'
+import { type Connection, parseApiBase } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
 
 /** A cluster as the command line names it. */

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import type { Connection } from '../connection.ts'
 import type { ExitName } from '../ended.ts'
-import { observeNamed, type NamedCluster } from './look.ts'
+import { type NamedCluster, observeNamed } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
 
 interface StatusPorts {

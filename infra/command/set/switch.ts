@@ -2,7 +2,7 @@ import { type Goal, type ObservedPair, type Side, type Step, waits } from '../..
 import { RunStopped, run } from '../../../shared/set/run.ts'
 import type { Connection } from '../connection.ts'
 import { CommandEnded } from '../ended.ts'
-import { clock, type NamedCluster, createSetCluster } from './look.ts'
+import { clock, createSetCluster, type NamedCluster } from './look.ts'
 import { formatSet, summariseSet } from './shown.ts'
 
 /** Ports of a switch. */

@@ -3,7 +3,7 @@ import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { polling } from '../../../shared/values/retrying.ts'
 import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
-import { clock, observeNamed, PATIENCE_MS, createSetCluster } from '../../command/set/look.ts'
+import { clock, createSetCluster, observeNamed, PATIENCE_MS } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
 /** Asking clusters of a set, as an operator does. */

@@ -8,11 +8,11 @@ import type {
   RunningOperation,
 } from '../../set/status.ts'
 import { spanOf } from '../../values/words.ts'
-import { type Box, describeLags, computeLags, plotLines, chooseScaleTop } from '../lag.ts'
+import { type Box, chooseScaleTop, computeLags, describeLags, plotLines } from '../lag.ts'
 import { linkedPageUrl } from '../links.ts'
 import { listProgress, listSteps } from '../progress.ts'
-import { ageElement, byId, svg, el, facts, showText, render, table } from './dom.ts'
-import { observedClusters, model } from './model.ts'
+import { ageElement, byId, el, facts, render, showText, svg, table } from './dom.ts'
+import { model, observedClusters } from './model.ts'
 
 /** Shows both clusters, and the verdict on the pair. */
 export function showClusters(now: number): void {

@@ -1,8 +1,8 @@
 import { spanOf } from '../../values/words.ts'
 import { showClusters } from './clusters.ts'
-import { byId, input, showText, render, refreshAges } from './dom.ts'
+import { byId, input, refreshAges, render, showText } from './dom.ts'
 import { bindLooks, showCommands, showEnds } from './looks.ts'
-import { observeOwn, observePeer, model, readPageSettings } from './model.ts'
+import { model, observeOwn, observePeer, readPageSettings } from './model.ts'
 import { bindSwitch, showSwitch } from './switch.ts'
 
 /** Milliseconds between two observations of both clusters. A hidden page sends no requests. */

@@ -3,7 +3,7 @@ import { readShape } from '../../values/read-shape.ts'
 import { aText, object } from '../../values/shape.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
-import { computeLags, type Sample, addSample } from '../lag.ts'
+import { addSample, computeLags, type Sample } from '../lag.ts'
 import { apiBaseUrl } from '../links.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
 

@@ -1,8 +1,8 @@
-import { checkPromotion, toShownReadiness, type ShownReadiness } from '../allowed.ts'
+import { checkPromotion, type ShownReadiness, toShownReadiness } from '../allowed.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
-import { byId, el, input, showText, render, table } from './dom.ts'
+import { byId, el, input, render, showText, table } from './dom.ts'
 import { omittedFieldsNote } from './looks.ts'
-import { observeOwn, model } from './model.ts'
+import { model, observeOwn } from './model.ts'
 
 const DR = 'sys/replication/dr'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
-  isConfirmed,
   checkPromotion,
+  isConfirmed,
   READINESS_COUNTS_MS,
-  toShownReadiness,
   type ShownReadiness,
+  toShownReadiness,
 } from '../../../shared/console/allowed.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 

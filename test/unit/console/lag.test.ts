@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
+  addSample,
+  chooseScaleTop,
+  computeLags,
   DRAWN_MS,
   describeLags,
-  computeLags,
   plotLines,
   type Sample,
-  chooseScaleTop,
-  addSample,
 } from '../../../shared/console/lag.ts'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { countOf, spanOf } from '../../../shared/values/words.ts'

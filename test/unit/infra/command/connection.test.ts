@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { requestUntilAccepted, sendRequest, retryDelay } from '../../../../infra/command/ask.ts'
-import { parseApiBase, type Connection, readConnection } from '../../../../infra/command/connection.ts'
+import { requestUntilAccepted, retryDelay, sendRequest } from '../../../../infra/command/ask.ts'
+import { type Connection, parseApiBase, readConnection } from '../../../../infra/command/connection.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
 import { temporaryDirectory } from '../../../../infra/local/os/temporary.ts'
@@ -131,11 +131,7 @@ describe('a request', () => {
   })
 
   test.each([
-    [
-      'another address',
-      (other: string) => `${other}/v1/x`,
-      /redirects to http:.*, which is not followed/,
-    ],
+    ['another address', (other: string) => `${other}/v1/x`, /redirects to http:.*, which is not followed/],
     ['no address', () => 'http://[', /redirects to http:\/\/\[, which is not followed/],
     ['a terminal', () => 'http://\x9b2J', /which is not followed/],
   ])('never goes to %s', async (_, location, text) => {

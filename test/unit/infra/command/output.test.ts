@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { escapeForTerminal, inOneLine, createWriter } from '../../../../infra/command/output.ts'
+import { createWriter, escapeForTerminal, inOneLine } from '../../../../infra/command/output.ts'
 
 describe('what a terminal is given', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseCluster, observeNamed } from '../../../../infra/command/set/look.ts'
+import { observeNamed, parseCluster } from '../../../../infra/command/set/look.ts'
 import { formatSet, summariseSet } from '../../../../infra/command/set/shown.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { silent } from '../../../builders/cluster-seen.ts'

@@ -257,7 +257,11 @@ describe('what a pair is made of', () => {
     return () => readPair(given)
   }
   test.each([
-    ['one cluster', given => void Reflect.deleteProperty(given.clusters, 'west'), 'must have exactly two clusters'],
+    [
+      'one cluster',
+      given => void Reflect.deleteProperty(given.clusters, 'west'),
+      'must have exactly two clusters',
+    ],
     ['no licence', given => void Object.assign(given, { both: { stage: 'prod' } }), 'has no licence'],
     [
       'no address',

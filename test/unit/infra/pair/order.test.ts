@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type MemberState, classifyMember, decideOrder } from '../../../../infra/pair/order.ts'
+import { classifyMember, decideOrder, type MemberState } from '../../../../infra/pair/order.ts'
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { seenAs, silent } from '../../../builders/cluster-seen.ts'
 import { east, inNoSet, promotion, starting, west } from '../../../builders/pair-seen.ts'

@@ -151,7 +151,11 @@ describe('a cluster is ready for a drill', () => {
       { checks: 7 },
       'own: the readiness answer is malformed: checks is odd',
     ],
-    ['not without checks', { checks: undefined }, 'own: the readiness answer is malformed: checks is missing'],
+    [
+      'not without checks',
+      { checks: undefined },
+      'own: the readiness answer is malformed: checks is missing',
+    ],
   ])('%s', (_, change, fault) => {
     expect(findReadinessFault('own', JSON.parse(JSON.stringify(readiness(change))))).toBe(fault)
   })
