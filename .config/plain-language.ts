@@ -85,4 +85,4 @@ else if (subjects.length > 0) {
 }
 if (values.write) writeFileSync(RECORD, `${JSON.stringify({ ...record, counts: lowered }, undefined, 2)}\n`)
 else if (process.exitCode === 1)
-  print('Rewrite the sentences (docs/do/style.md), or excuse one on its line: `hard-sentence: why`.')
+  print('Rewrite the sentences (docs/look-up/style.md), or excuse one on its line: `hard-sentence: why`.')

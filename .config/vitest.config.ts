@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { TEST_HUNG_MS } from '../test/support/programs/patience.ts'
 import LongestFirst from './order.ts'
+import { SAMPLED, SIZED } from './sampled.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
@@ -40,7 +41,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          ...(process.env['SAMPLED'] === 'true'
+            ? { include: [...SAMPLED, ...SIZED] }
+            : { include: ['test/integration/**/*.test.ts'], exclude: [...SAMPLED] }),
           globalSetup: './test/support/runner/running-engine.ts',
           isolate: false,
           setupFiles: ['./test/support/runner/afresh.ts', './test/support/runner/answers.ts'],
