@@ -5,7 +5,7 @@
 
 const POLYNOMIAL = 0x11b
 
-/** a·b */
+/** Returns a·b. */
 export function multiply(a: number, b: number): number {
   let product = 0
   for (let bit = 7; bit >= 0; bit--) {
@@ -15,7 +15,7 @@ export function multiply(a: number, b: number): number {
   return product
 }
 
-/** 1/a, as a^254; of 0 it is 0. */
+/** Returns 1/a, computed as a^254. The inverse of 0 is 0. */
 export function inverse(a: number): number {
   let power = a
   for (let step = 0; step < 6; step++) power = multiply(multiply(power, power), a)
@@ -23,15 +23,16 @@ export function inverse(a: number): number {
 }
 
 /**
- * Points of one polynomial for each byte of a key, at x from 1 on: the bytes of y, then one byte of x.
- * @param random bytes by their number
+ * Splits a key into shares. Each key byte has a polynomial of its own. A share has the polynomials' values at one x, then
+ * that x as its last byte; x counts from 1.
+ * @param random returns that many random bytes
  */
 export function splitKey(
   key: Uint8Array,
   { shares, threshold }: { shares: number; threshold: number },
   random: (length: number) => Uint8Array,
 ): Buffer[] {
-  // of each byte's polynomial, from x^1 on
+  // the coefficients of each byte's polynomial, from x^1 on
   const degree = threshold - 1
   const coefficients = random(key.length * degree)
   return Array.from({ length: shares }, (_, index) => {
@@ -47,7 +48,10 @@ export function splitKey(
   })
 }
 
-/** The polynomials' values at 0; undefined where shares differ in length, or two have one x. */
+/**
+ * Combines shares to the key, the polynomials' values at 0. Returns undefined if the shares differ in length or two have
+ * the same x.
+ */
 export function combineKey(shares: readonly Uint8Array[]): Buffer | undefined {
   const [first] = shares
   const xs = shares.map(share => share.at(-1) ?? 0)

@@ -31,7 +31,7 @@ type Given = Supplied<typeof initFields>
 const DEFAULTS: Division = { shares: 5, threshold: 3 }
 
 /**
- * PUT sys/init: makes the keyring, the recovery key, the root token and the mounts, once, in one commit.
+ * Handles PUT sys/init: creates the keyring, the recovery key, the root token and the first mounts in one commit.
  * @see docs/spec/cluster.md#initialisation
  */
 export async function initialise(call: AlwaysCall<typeof initFields>): Promise<Outcome> {
@@ -71,7 +71,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
 const alreadyDone = () => invalid('the cluster is already initialised')
 
 function divisionOf(given: Given): Division {
-  // official clients send all names, with neutral values where they mean nothing
+  // official clients send all parameters, with neutral values for those that do not apply
   const other = given.secret_shares
     ? 'secret_shares'
     : given.secret_threshold
@@ -90,7 +90,7 @@ function divisionOf(given: Given): Division {
   return { shares, threshold }
 }
 
-/** Of the keys that shares are encrypted by; undefined where they are handed out in clear. */
+/** Returns the fingerprints of the keys that encrypt the shares; undefined if the shares are returned unencrypted. */
 const fingerprintsOf = async ({
   recovery_pgp_keys: keys = [],
 }: Given): Promise<readonly string[] | undefined> =>
@@ -99,8 +99,8 @@ const fingerprintsOf = async ({
     : Promise.all(keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
 
 /**
- * Where a deployment names its holders, shares are made for exactly these, one each, and the root token for one of
- * them: who invokes the function first learns nothing.
+ * Checks the OpenPGP keys if the deployment names the key holders. Each holder must get one share, and one of them the root
+ * token. So the first caller of the function learns nothing.
  */
 async function checkHolders(
   { root_token_pgp_key: rootKey = '' }: Given,
@@ -118,7 +118,7 @@ async function checkHolders(
 }
 
 /**
- * Shares as hex and base64; encrypted ones carry the hex text of the share.
+ * Returns the answer with the shares in hex and base64. An encrypted share contains the hex text.
  * @see docs/spec/cluster.md#recovery-shares
  */
 async function buildInitAnswer(

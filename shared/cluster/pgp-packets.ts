@@ -1,26 +1,26 @@
 /*
- * What of an OpenPGP key is looked at before anything is computed with it. Verifying a key raises numbers to powers:
- * what that costs follows from sizes that whoever sends the key has chosen.
+ * Checks of an OpenPGP key before any arithmetic with it. Verifying a key computes powers of large numbers, and the sender
+ * of the key chooses their size.
  */
 
-/** Bits of a modulus, and of every other number, at most. */
+/** maximum size of a modulus and of every other number, bits */
 const LARGEST_NUMBER = 8192
-/** Bits of an RSA exponent, at most. */
+/** maximum size of an RSA exponent, bits */
 const LARGEST_EXPONENT = 32
-/** Packets at most. */
+/** maximum number of packets */
 const MOST_PACKETS = 64
-/** Bytes of a key at most: small parts of signatures and photographs cost the library much for their size. */
+/** Maximum size of a key, bytes. Small parts of signatures and photographs cost the library much time for their size. */
 const LARGEST_KEY = 32_768
-/** Signatures on one key, user id or user attribute, at most. Each may have to be verified. */
+/** Maximum number of signatures on one key, user id or user attribute. The library may verify each of them. */
 const MOST_SIGNATURES_ON_ONE = 4
-/** Signatures of a key in all, at most. */
+/** maximum number of signatures of a whole key */
 const MOST_SIGNATURES = 24
-/** The same where verifying one takes about two milliseconds. */
+/** The same for a curve on which one verification takes about two milliseconds. */
 const MOST_SLOW_SIGNATURES = 8
 
 /**
- * Object identifiers of the curves that are taken, as hex of their DER content, with the signatures that a key on each may
- * have. The machine's own library computes with all of them: with other curves it would take a hundred times as long.
+ * The allowed curves by their object identifiers (hex of the DER content), each with the maximum number of signatures.
+ * OpenSSL supports all of them; other curves would take a hundred times as long.
  */
 const CURVES: ReadonlyMap<string, number> = new Map([
   ['2a8648ce3d030107', MOST_SIGNATURES], // NIST P-256
@@ -32,12 +32,12 @@ const CURVES: ReadonlyMap<string, number> = new Map([
 
 const SIGNATURE = 2
 const PUBLIC_KEYS = new Set([6, 14])
-/** User id and user attribute. */
+/** user id and user attribute */
 const USERS = new Set([13, 17])
-/** Trust and padding. */
+/** trust and padding */
 const OTHERS = new Set([12, 21])
 
-/** Why a key is refused, for its sender. */
+/** The reason why a key is rejected; its message is for the sender. */
 export class KeyFault extends Error {}
 
 class Reader {
@@ -60,8 +60,8 @@ class Reader {
 }
 
 /**
- * Checks the framing, the algorithms, the sizes and the number of signatures of a public key, without any arithmetic: its
- * time is that of reading the key once.
+ * Checks the framing, the algorithms, the sizes and the number of signatures of a public key. It does no arithmetic, so it
+ * takes only as long as reading the key once.
  * @param bytes binary key
  * @throws KeyFault
  */
@@ -86,7 +86,7 @@ export function checkPackets(bytes: Uint8Array): void {
   }
 }
 
-/** What to do where a key has too much beside what is needed. */
+/** The advice for a key with too many extra parts. */
 const EXPORT_LESS =
   ': export it without photographs and signatures of others (gpg --export-options export-minimal)'
 
@@ -101,7 +101,7 @@ function checkSignatures({ onOne, all, most }: { onOne: number; all: number; mos
     )
 }
 
-/** One packet. Forms of unknown length are for messages, and refused. */
+/** Reads one packet. Rejects lengths that only messages use: unknown length and partial bodies. */
 function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
   const head = reader.number(1)
   if (head < 0x80) throw new KeyFault('it is no OpenPGP key')
@@ -119,7 +119,7 @@ function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
   return { tag: head & 63, body: reader.take(length) }
 }
 
-/** @returns how many signatures a key of this algorithm may have in all */
+/** @returns how many signatures a key with this algorithm may have */
 function checkPublicKey(body: Reader): number {
   const version = body.number(1)
   if (version !== 4 && version !== 6) throw new KeyFault('it is of another version than 4 and 6')
@@ -134,7 +134,7 @@ function checkPublicKey(body: Reader): number {
   return check(body)
 }
 
-/** One number of the material. @param bits how many it may have */
+/** Checks one number of the key material. @param bits its maximum size */
 function checkNumber(body: Reader, bits = LARGEST_NUMBER): void {
   const length = body.number(2)
   if (length > bits) throw new KeyFault(`a number in it has ${length} bits, and ${bits} are taken`)
@@ -160,8 +160,8 @@ function checkPoint(body: Reader): number {
 }
 
 /**
- * Checks of the key material, by the algorithm's number in RFC 9580. DSA (17), ElGamal (16), X448 (26) and Ed448 (28) are
- * not taken: what the library computes with them costs too much.
+ * Checks of the key material by the algorithm's number in RFC 9580. DSA (17), ElGamal (16), X448 (26) and Ed448 (28) are
+ * not supported, because the library takes too long to compute with them.
  */
 const materials: Readonly<Record<number, (body: Reader) => number>> = {
   1: checkRsa,

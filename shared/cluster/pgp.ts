@@ -3,12 +3,12 @@ import { invalid } from '../api/errors.ts'
 import { readBase64 } from '../values/base64.ts'
 import { checkPackets, KeyFault } from './pgp-packets.ts'
 
-/** Characters of a key at most: a binary key of the largest size, with room for armour. */
+/** Maximum length of a key's text: a binary key of the largest size as base64, with room for armour. */
 const LONGEST_TEXT = 49_152
 
 /**
- * Returns the base64 of an armoured key: headers such as `Comment: x` and the checksum at the end are left out. Any
- * other text is returned as it is.
+ * Returns the base64 of an armoured key, without headers such as `Comment: x` and without the checksum. Returns any other
+ * text unchanged.
  */
 function unarmoured(given: string): string {
   const [, begin] = given.split('-----BEGIN PGP')
@@ -19,8 +19,7 @@ function unarmoured(given: string): string {
 }
 
 /**
- * Decodes a key from base64 or armour. What both mean is decided here alone: the library is handed bytes that were
- * looked at, never a text.
+ * Decodes a key from base64 or armour. The library never gets a text, only bytes that were checked here.
  * @throws KeyFault
  */
 function bytesOf(given: string): Buffer {
@@ -36,10 +35,10 @@ const unusable = (where: string, cause: unknown) =>
   )
 
 /**
- * Looks at a key's sizes, which costs nothing.
- * @param given a binary key as base64, or armoured; line ends and blanks may stand anywhere
- * @param where what to call the key in a fault
- * @throws ApiError `invalid_request` for what is no public key, or one with which it costs too much to compute
+ * Decodes a public key and checks its sizes, which takes almost no time.
+ * @param given a binary key as base64, or armoured; line ends and blanks are ignored
+ * @param where name of the key in error texts
+ * @throws ApiError `invalid_request` for a text that is not a public key, or a key that would take too long to compute with
  */
 export function decodePublicKey(given: string, where: string): Buffer {
   try {
@@ -54,16 +53,15 @@ export function decodePublicKey(given: string, where: string): Buffer {
 }
 
 /**
- * Reads an OpenPGP public key: a binary key as base64, or armoured. The library is large and rarely needed: it is
- * loaded here, as a file of its own.
- *
- * @param where what to call the key in a fault
- * @throws ApiError `invalid_request` for what is no public key, or one that nothing can be encrypted with
+ * Reads an OpenPGP public key: a binary key as base64, or armoured. Loads the library only here, because it is large and
+ * rarely needed.
+ * @param where name of the key in error texts
+ * @throws ApiError `invalid_request` for a text that is not a public key, or a key that cannot encrypt
  */
 async function usable(given: string, where: string) {
   const binaryKey = new Uint8Array(decodePublicKey(given, where))
   const pgp = await import('openpgp')
-  // where the machine's own library does not do, it would compute in JavaScript: forty times as long
+  // without OpenSSL's support the library would compute in JavaScript, which takes forty times as long
   pgp.config.useEllipticFallback = false
   try {
     const key = await pgp.readKey({ binaryKey })
@@ -75,7 +73,7 @@ async function usable(given: string, where: string) {
   }
 }
 
-/** Remembers that a signature is not valid: the library would verify such a one up to four times. */
+/** Makes the library verify a signature once. It would verify an invalid one up to four times. */
 function verifyOnce(signature: SignaturePacket): void {
   const verify = signature.verify.bind(signature)
   let fault: unknown
@@ -88,14 +86,14 @@ function verifyOnce(signature: SignaturePacket): void {
   }
 }
 
-/** Lower-case hex. @throws ApiError `invalid_request` */
+/** Returns the fingerprint of a public key in lower-case hex. @throws ApiError `invalid_request` */
 export async function fingerprintOf(publicKey: string, where: string): Promise<string> {
   const { key } = await usable(publicKey, where)
   return key.getFingerprint()
 }
 
 /**
- * Encrypts a text.
+ * Encrypts a text for a public key.
  * @returns an OpenPGP message
  * @throws ApiError `invalid_request`
  */
@@ -106,7 +104,7 @@ export async function encryptFor(publicKey: string, text: string, where: string)
   return Buffer.from(encrypted as Uint8Array)
 }
 
-/** Encrypts texts, one for each public key; faults name the key's position. */
+/** Encrypts texts, one for each public key. Error texts name the key's position. */
 export async function encryptEach(
   texts: readonly string[],
   publicKeys: readonly string[],

@@ -4,33 +4,36 @@ import { sameSecret } from '../values/secret.ts'
 import { combineShares, type Division, splitIntoShares } from './shares.ts'
 
 /*
- * Recovery shares authorise and decrypt nothing, so nobody needs the key that they make together: what verifies it is
- * stored, and a hash of each share. @see docs/spec/keys.md#recovery-shares
+ * Recovery shares authorise requests and decrypt nothing, so no component needs the key that they combine to. The cluster
+ * stores only a verifier of that key, and a hash of each share. @see docs/spec/keys.md#recovery-shares
  */
 
 const KEY_BYTES = 32
 const HASH_BYTES = 32
 
-/** Both hash 128 bits of chance or more, so that neither can be guessed from what it comes to. */
+/** Hashes a secret for one purpose. The secrets have at least 128 random bits, so nobody can guess them from their hashes. */
 const hashFor = (secret: Uint8Array, purpose: string): string =>
   Buffer.from(hkdfSync('sha256', secret, '', `cloud-auth ${purpose}`, HASH_BYTES)).toString('base64url')
 
-/** By what a recovery key is known again, base64url. */
+/** Returns the stored value that verifies a recovery key, base64url. */
 export const verifierOf = (key: Uint8Array): string => hashFor(key, 'verifier of a recovery key')
 
-/** By what a recovery share is known again, base64url. */
+/** Returns the hash of a recovery share, base64url. */
 export const hashShare = (share: Uint8Array): string => hashFor(share, 'hash of a recovery share')
 
-/** Reports whether a share is of the set. All hashes are compared, wherever it stands. */
+/**
+ * Reports whether a share belongs to the recovery key. Compares with all hashes, so that its time does not show which share
+ * it is.
+ */
 export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, share: Uint8Array): boolean => {
   const own = Buffer.from(hashShare(share), 'base64url')
   return shareHashes.filter(one => timingSafeEqual(Buffer.from(one, 'base64url'), own)).length > 0
 }
 
 /**
- * Checks that shares, each of which is of the set, make the recovery key.
- * @param shares hex, as many as are needed
- * @throws Error when they do not: then the stored item has hashes of another key's shares
+ * Checks that shares of the recovery key combine to it.
+ * @param shares hex, exactly as many as the threshold
+ * @throws Error if they do not: the stored hashes are of another key's shares
  */
 export function checkShares(shares: readonly string[], { verifier }: Pick<RecoveryKey, 'verifier'>): void {
   const made = combineShares(shares)
@@ -39,7 +42,7 @@ export function checkShares(shares: readonly string[], { verifier }: Pick<Recove
 }
 
 interface RecoveryKeyInput {
-  /** bytes by their number */
+  /** returns that many random bytes */
   random: (length: number) => Buffer
   /** epoch milliseconds */
   now: number
@@ -47,7 +50,7 @@ interface RecoveryKeyInput {
   pgpFingerprints?: readonly string[]
 }
 
-/** A key of chance in shares, and what is stored of it. The key itself is not kept. */
+/** Makes a random recovery key. Returns its shares, and the item to store. The key itself is not kept. */
 export function newRecoveryKey(
   division: Division,
   { random, now, pgpFingerprints }: RecoveryKeyInput,

@@ -2,7 +2,7 @@ import { invalid } from '../api/errors.ts'
 import { readBase64, removeSpace } from '../values/base64.ts'
 import { combineKey, splitKey } from './galois.ts'
 
-/** How a key is divided. */
+/** The number of shares, and how many of them combine to the key. */
 export interface Division {
   shares: number
   threshold: number
@@ -10,12 +10,15 @@ export interface Division {
 
 const MOST_SHARES = 255
 
-/** What the parameters are called that a division comes by. */
+/** The names of the two parameters in error texts. */
 type Names = Readonly<Record<keyof Division, string>>
 
 const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_threshold' }
 
-/** @throws ApiError `invalid_request` @see docs/spec/cluster.md#recovery-shares */
+/**
+ * Checks the number of shares and the threshold. @throws ApiError `invalid_request` @see
+ * docs/spec/cluster.md#recovery-shares
+ */
 export function checkDivision({ shares, threshold }: Division, names: Names = OF_INIT): void {
   if (shares < 1 || shares > MOST_SHARES)
     throw invalid(`${names.shares} must be between 1 and ${MOST_SHARES}`)
@@ -26,8 +29,8 @@ export function checkDivision({ shares, threshold }: Division, names: Names = OF
 }
 
 /**
- * Shamir shares over GF(2^8), polynomial 0x11B: the bytes of y, then one byte of x. A single share is the key
- * itself. @see docs/spec/cluster.md#recovery-shares
+ * Splits a key by Shamir's scheme over GF(2^8), polynomial 0x11B: the bytes of y, then one byte of x. A single share is the
+ * key itself. @see docs/spec/cluster.md#recovery-shares
  */
 export const splitIntoShares = (
   key: Uint8Array,
@@ -39,7 +42,7 @@ const SHORTEST = 16
 const LONGEST = 33
 
 /**
- * Reads a share as its holder writes it: hex, or base64 with padding, with line ends and blanks anywhere.
+ * Reads a share as its holder sends it: hex, or base64 with padding. Line ends and blanks are ignored.
  * @throws ApiError `invalid_request`
  */
 export function readShare(text: string): Buffer {
@@ -53,7 +56,7 @@ export function readShare(text: string): Buffer {
   return share
 }
 
-/** The key that shares (hex) come to, right or wrong; undefined when they cannot belong together. */
+/** Combines shares (hex) to a key, which is wrong if one of them is. Returns undefined if they cannot belong together. */
 export function combineShares(shares: readonly string[]): Buffer | undefined {
   const given = shares.map(share => Buffer.from(share, 'hex'))
   return given.length === 1 ? given[0] : combineKey(given)

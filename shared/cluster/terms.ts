@@ -7,10 +7,10 @@ import { type Item, key } from '../storage/kinds.ts'
 /** The cluster that makes a term. */
 type Maker = Pick<ClusterRecord, 'id' | 'name'>
 
-/** @returns the entry of a cluster among the signers of a term */
+/** Returns the entry of a cluster in the signers of a term. */
 export const signerEntry = ({ id, name }: Maker, key: string): TokenSigner => ({ cluster: id, key, name })
 
-/** What names a term in the data that replicate. */
+/** Returns the replicated item of a term. */
 const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker): Term => ({
   number,
   probe,
@@ -19,9 +19,9 @@ const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker
 })
 
 /**
- * Notes the terms that a keyring holds, and that no item names yet: the new one, and those whose items the set lost with a
- * journal that a forced promotion ended.
- * @param known their identities
+ * Creates items for the terms of a keyring that have none yet: the new term, and terms whose items were lost because a
+ * forced promotion cut the journal.
+ * @param known ids of the terms that have items
  * @param maker this cluster
  */
 export const createTermItems = (
@@ -39,12 +39,15 @@ interface Retirement {
   now: number
   /** this cluster */
   maker: Maker
-  /** identity of the new term */
+  /** id of the new term */
   active: string
   retire: boolean
 }
 
-/** The same, and with `retire` no older term seals a batch token that counts any more. One that was retired before stays as it was. */
+/**
+ * Creates items as `createTermItems` does. With `retire`, it also ends the batch tokens of all older terms. A term that was
+ * retired before keeps its time.
+ */
 export function createAndRetireTerms(
   made: readonly TermMade[],
   known: readonly Item<'term'>[],

@@ -1,28 +1,28 @@
-/** How CloudWatch names the units of our metrics. */
+/** The units of our metrics, as CloudWatch spells them. */
 export type Unit = 'Count' | 'Milliseconds' | 'Seconds' | 'None'
 
-/** Members of a line by whose values the series of a metric are told apart. */
+/** Fields of a log line that are dimensions of a metric. */
 export type Dimension = 'type' | 'outcome' | 'reason'
 
-/** A number that a function writes into a line of its log, and of which CloudWatch makes a metric. */
+/** A number in a log line of which CloudWatch makes a metric. */
 export interface Metric {
   unit: Unit
-  /** every combination of their values is a series, and each series is paid for; absent: there is one */
+  /** each combination of values is a series, and CloudWatch bills each series; absent: one series */
   dimensions?: readonly Dimension[]
-  /** which function writes it, and when */
+  /** the function that writes it, and when */
   from: string
-  /** what it tells an operator */
+  /** what an operator learns from it */
   meaning: string
-  /** series of a member of a pair in an hour of a usual month, and at most */
+  /** number of series that one member of a pair writes in an hour */
   series: readonly [usual: number, most: number]
-  /** on which clusters it is written where no client calls */
+  /** where it is written even without any client request */
   idle?: 'both' | 'secondary'
 }
 
 const ONLY_WHEN_IT_HAPPENS = [0, 1] as const
 const EVERY_HOUR = [1, 1] as const
 
-/** A service of AWS that logins ask, in its row's words. */
+/** The row of an AWS service that throttles calls of logins. */
 const refusals = (service: string) =>
   ({
     unit: 'Count',
@@ -125,19 +125,19 @@ export const metrics = {
 
 export type MetricName = keyof typeof metrics
 
-/** Numbers of one line. */
+/** The metrics of one log line. */
 export type Measures = Partial<Record<MetricName, number>>
 
-/** The row of a metric, with its optional columns. */
+/** Returns the row of a metric with defaults for its optional columns. */
 export const metricOf = (name: MetricName): Required<Omit<Metric, 'idle'>> => ({
   dimensions: [],
   ...metrics[name],
 })
 
-/** The namespace of a deployment's own metrics, which tells its deployments apart. */
+/** Returns the CloudWatch namespace of a deployment's metrics. */
 export const metricNamespace = (stage: string): string => `cloud-auth/${stage}`
 
-/** Metrics of a line that have the same dimensions. */
+/** Metrics of one log line with the same dimensions. */
 interface Directive {
   Namespace: string
   Dimensions: (readonly Dimension[])[]
@@ -145,9 +145,9 @@ interface Directive {
 }
 
 /**
- * What makes metrics of a line of JSON: the numbers, and what tells CloudWatch that they are such. Values of dimensions
- * are members of the line itself.
- * @param namespace empty: nobody makes metrics of lines here
+ * Returns the fields that make CloudWatch extract metrics from a JSON log line: the numbers, and the directives that
+ * declare them. The values of dimensions are fields of the line itself.
+ * @param namespace empty: this environment writes no metrics
  * @param now epoch milliseconds
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */

@@ -1,20 +1,20 @@
 import type { Measures, MetricName } from './metrics.ts'
 
-/** Days before the end of a licence or a certificate from which on operators are told. */
+/** Operators are warned from this many days before the end of a licence or a certificate. */
 export const NOTICE_DAYS = 30
 
 const DAY_MS = 86_400_000
 
 type Write = (message: string, fields: Readonly<Record<string, unknown>>, measures: Measures) => void
 
-/** What ends, and which metric counts the days until then. */
+/** An expiry date, and the metric that counts the days until then. */
 interface Ending {
   /** epoch milliseconds */
   endsAt: number
   metric: MetricName
 }
 
-/** Writes down how many days of something are left, as a warning in its last thirty days and after its end. */
+/** Logs how many days are left: as a warning in the last thirty days and after the end. */
 export function logDaysLeft(
   { clock, log }: { clock: { now(): number }; log: Record<'info' | 'warn', Write> },
   message: string,

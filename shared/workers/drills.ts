@@ -9,7 +9,7 @@ import { DONE, type StepResult } from '../replication/operation/run.ts'
 import { logStepFailure } from './log-failure.ts'
 import { DRILL_WORKFLOW } from './workflows.ts'
 
-/** What the state machine of a drill asks for; everything else is the schedule. */
+/** The input of the drill's state machine. Every other event comes from the schedule. */
 const order = v.object({
   workflow: v.literal(DRILL_WORKFLOW),
   operation: v.pipe(v.string(), v.nonEmpty()),
@@ -19,11 +19,11 @@ const order = v.object({
   cause: v.optional(v.string(), ''),
 })
 
-/** Time to note what is done, milliseconds. */
+/** Milliseconds reserved at the end of a Lambda run to store the result. */
 const DRILL_REST_MS = 10_000
 
 /**
- * Starts a drill when the schedule says so, and does its steps.
+ * Returns the handler of `on-drill`: it starts a drill when the schedule fires, and runs the drill's steps.
  * @param drill absent: the deployment has no drill
  */
 export const drillHandler =
@@ -57,14 +57,14 @@ async function runDrillStep(
     return stopDrill(run, operation, textForOperators({ text, detail }))
   }
   if (step === 'report') return reportDrill(run, operation)
-  // one that was started by hand begins here
+  // a drill that was started by hand begins with the step `check`
   if (step === 'check' && !(await beginDrill(run, operation)))
     throw new DrillStopped('this cluster is no primary, or another drill runs')
   try {
     return await takeDrillStep(run, operation, step)
   } catch (cause) {
     logStepFailure(run.ports, { workflow, operation, step }, cause, cause instanceof DrillStopped)
-    // texts of what is given up are told here: of all else the machine tells the step `stopped`
+    // only a final failure is stored here, with its text; after any other the state machine calls the step `stopped`
     if (cause instanceof DrillStopped) await stopDrill(run, operation, cause.message)
     throw cause
   }

@@ -26,25 +26,25 @@ import type { CarryTo } from '../wire/carry.ts'
 import { runJob } from './jobs.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from './workers.ts'
 
-/** Time to finish the step in hand and to start the next run, milliseconds. */
+/** Milliseconds reserved to finish the current step and to start the next run. */
 const JOB_REST_MS = 2000
 
 const lambdaDeadline = ({ clock }: Ports, context: Context): number =>
   clock.now() + context.getRemainingTimeInMillis()
 
-/** Runs the background job that an event names. */
+/** Returns the handler of `on-job`: it runs the background job that the event names. */
 export const jobHandler =
   (ports: Ports) =>
   (event: unknown, context: Context): Promise<void> =>
     runJob(event, ports, Math.max(ports.clock.now(), lambdaDeadline(ports, context) - JOB_REST_MS))
 
 /**
- * Journal entries that were written, or a minute that has passed: the latter leaves no position open, no operation behind, and
- * no change of role untold.
- * @param notify tells secondaries that there is something to fetch
+ * Returns the handler of `on-journal`. It gets the journal entries of a table stream, or an event every minute. The minute
+ * run closes open positions, restarts operations, and sends the events of role changes that are still unsent.
+ * @param notify wakes the secondaries, because there are new entries
  */
 export function journalHandler(ports: Ports, notify: () => Promise<void>): (event: unknown) => Promise<void> {
-  // neither an operation that nobody could start nor a bus that takes no events must hold up the journal
+  // a failed start of a workflow, or a failed event, must not stop the maintenance of the journal
   const otherwise = (what: string) => (error: unknown) => ports.log.warn(what, { error: String(error) })
   return async event => {
     const entries = streamKeysIn(event)
@@ -71,7 +71,7 @@ const ended = v.object({
   detail: v.object({ status: v.string(), stateMachineArn: v.string(), name: v.string() }),
 })
 
-/** A line for operators on an execution that came to a bad end: the alarm says only that there was one. */
+/** Logs an execution that failed, timed out or was aborted. The alarm only shows that there was one. */
 function logWorkflowEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
   const given = v.safeParse(ended, event)
   if (!given.success) return
@@ -83,7 +83,7 @@ interface EntryRecord {
   dynamodb?: { Keys?: { sk?: { S?: unknown } } }
 }
 
-/** Sort keys of the items that an event tells of; undefined: it is none of a stream. */
+/** Returns the sort keys of the items in a stream event; undefined for any other event. */
 function streamKeysIn(event: unknown): unknown[] | undefined {
   const { Records } = (event ?? {}) as { Records?: unknown }
   return Array.isArray(Records)
@@ -91,7 +91,7 @@ function streamKeysIn(event: unknown): unknown[] | undefined {
     : undefined
 }
 
-/** The hourly round. */
+/** Returns the handler of `on-tidy-schedule`, which runs every hour. */
 export const roundHandler =
   (ports: Ports) =>
   async (_event: unknown, context: Context): Promise<void> => {
@@ -102,14 +102,14 @@ export const roundHandler =
     return runHourly(jobRun(ports, lambdaDeadline(ports, context)))
   }
 
-/** What a run may need to end what it has in hand. */
+/** Milliseconds reserved for a pull run to finish its current work. */
 const RUN_REST_MS = 8000
 
 /**
- * What a cluster has to say to others without being asked: a secondary follows its primary, if it has one; a primary has
- * others end their epochs, or asks them before it serves again when its host has been away.
- * @param freshPorts the same ports with a keyring of their own: a trial has KMS unwrap it anew, and where KMS does not, who
- * follows goes on with the one that it has
+ * Returns the handler of `on-pull`. On a secondary it follows the primary. On a primary it makes other primaries end their
+ * epochs; if the host was away, it asks them before the primary serves again.
+ * @param freshPorts the same ports with a keyring of their own. The readiness trial unwraps it with KMS again. If KMS fails,
+ * following continues with the keyring it has.
  */
 export const pullHandler =
   (ports: Ports, carryTo: CarryTo, freshPorts: Ports) =>
@@ -127,7 +127,7 @@ export const pullHandler =
 
 const isSchedule = (event: unknown): boolean => isFrom(event, 'aws.events')
 
-/** An embedded host has begun, or has slept. */
+/** Reports whether an embedded host has just started, or was suspended. */
 const isHostReturn = (event: unknown): boolean => isFrom(event, HOST_RETURNS.source)
 
 const isFrom = (event: unknown, source: string): boolean =>

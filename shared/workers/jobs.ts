@@ -21,13 +21,13 @@ const scanPlace = v.object({
 
 const pass = v.object({ seen: count, found: count, before: count })
 
-/** Binds a job to the shape of its payload. */
+/** Binds a job to the schema of its payload. */
 const job = <S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
   schema: S,
   work: (run: JobRun, payload: v.InferOutput<S>) => Promise<JobResult>,
 ) => ({ schema, work: work as (run: JobRun, payload: unknown) => Promise<JobResult> })
 
-/** One line per background job. */
+/** All background jobs, one line each. */
 export const jobs = {
   tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidyList),
   restamp: job(
@@ -61,8 +61,8 @@ export const jobs = {
 export type JobName = keyof typeof jobs
 
 /**
- * Runs a job; what it cannot do in time, it starts again for.
- * @param payload `{job: name, …}` as `Background.start` was given it
+ * Runs a job. If it needs more time, starts it again with the place to continue from.
+ * @param payload `{job: name, …}` as passed to `Background.start`
  * @param deadline epoch milliseconds
  */
 export async function runJob(payload: unknown, ports: Ports, deadline: number): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Ports } from '../ports.ts'
 
-/** Where something failed: of which execution, and at which step. */
+/** The execution and the step that failed. */
 interface Place {
   workflow: string
   operation: string
@@ -8,8 +8,8 @@ interface Place {
 }
 
 /**
- * A line for operators: which step failed, and all that is known of why.
- * @param isForeseen the step has given up with a text, which is kept where whoever asked finds it
+ * Logs which step failed, and every known cause.
+ * @param isForeseen the step failed with a text of ours, which the operation's caller gets
  */
 export function logStepFailure(
   { log }: Pick<Ports, 'log'>,
@@ -22,7 +22,7 @@ export function logStepFailure(
   line('step failed', { ...place, error: name, reason: messagesOf(cause) })
 }
 
-/** From the outermost to the innermost. */
+/** Returns the messages of an error and its causes, the outermost first. */
 const messagesOf = (cause: unknown): string[] =>
   cause instanceof Error
     ? [cause.message, ...(cause.cause === undefined ? [] : messagesOf(cause.cause))]

@@ -38,11 +38,11 @@ import { logStepFailure } from './log-failure.ts'
 
 interface Operation {
   readonly steps: Readonly<Record<string, OperationStep>>
-  /** called when a step is given up */
+  /** called when a step fails permanently */
   readonly failed: OperationEnd
 }
 
-/** The steps of each operation; `workflows` has their order, and the waits between them. */
+/** The steps of each operation. `workflows` defines their order and the waits between them. */
 export const operationWorkflows = {
   activation: {
     steps: { handshake, close: stopServing, wipe, sync: runFirstSync, serve: endActivation },
@@ -62,7 +62,7 @@ export const operationWorkflows = {
     } satisfies Record<PromotionStep, OperationStep>,
     failed: giveUpPromotion,
   },
-  // a secondary follows nobody before it leaves its set, as after an update of the primary
+  // a secondary stops following its primary before it leaves its set, as in `update-primary`
   disable: {
     steps: { find: findPrimary, drain: changeLink, adopt, leave, forget, finish: endOperation },
     failed: failDisable,
@@ -82,7 +82,7 @@ const order = v.object({
   cause: v.optional(v.string(), ''),
 })
 
-/** An execution that was started by hand, and waits. */
+/** The input of an execution that was started by hand and waits for a request. */
 const wait = v.object({
   workflow: order.entries.workflow,
   step: v.literal('wait'),
@@ -90,12 +90,12 @@ const wait = v.object({
   options: v.optional(v.record(v.string(), v.unknown()), {}),
 })
 
-/** Time to finish what is in hand, milliseconds. */
+/** Milliseconds reserved to finish the current work. */
 const STEP_REST_MS = 5000
 
 /**
- * Does the step of an operation that a workflow names.
- * @returns whether the next step follows, or the same one is done again
+ * Returns the handler of `on-operation`: it runs the step that a workflow names.
+ * @returns whether the next step follows, or the same one is repeated
  */
 export const operationHandler =
   (ports: Ports, connect: Connect) =>
@@ -115,12 +115,12 @@ export const operationHandler =
     const { value: result, calls } = await ports.meter.measured(() =>
       work(run, operation).catch(async (cause: unknown) => {
         logStepFailure(ports, { workflow, operation, step }, cause, cause instanceof OperationFailed)
-        // texts of what is given up are noted here: of all else the machine tells the step `failed`
+        // only a final failure is stored here, with its text; after any other the state machine calls the step `failed`
         if (cause instanceof OperationFailed) await recordFailure(failed, run, operation, cause)
         throw cause
       }),
     )
-    // at once; what is not told now is told within a minute
+    // an event that cannot be sent now is sent within a minute
     await sendRoleEvents(ports).catch(() => undefined)
     ports.log.info('step', { workflow, operation, step, result: result.next, calls })
     return result

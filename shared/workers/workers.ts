@@ -1,52 +1,49 @@
 import type { Use } from '../api/endpoint.ts'
 import { bounds } from '../values/bounds.ts'
 
-/** A Lambda that answers events rather than requests. */
+/** A Lambda that gets events instead of requests. */
 export interface Worker {
   uses: readonly Use[]
   summary: string
   /** minutes */
   timeout: number
-  /** MB, whatever the others have; absent: as much as they */
+  /** MB; absent: the same as all other functions */
   memory?: number
   /**
-   * what Lambda does with an event that it could not deliver, or whose run has failed, where nobody waits for the answer: for how
-   * many minutes it keeps the event, and how often it tries again
+   * For asynchronous events: how many minutes Lambda keeps an event that it could not deliver or whose run failed, and how
+   * often it retries.
    */
   queued?: { minutes: number; retries: 0 | 1 | 2 }
-  /** minutes between runs, for one that a schedule starts */
+  /** minutes between scheduled runs */
   every?: number
-  /** told of the items that are inserted into a table, where their partition keys begin so */
+  /** the table stream whose inserted items it gets, filtered by the beginning of the partition key */
   stream?: { table: 'cluster'; partitions: string }
   /** deployed together with the API, which must not run without it */
   withApi?: true
 }
 
 /**
- * The event by which an embedded host has `on-pull` ask the others of the set before it serves: it was not there for a
- * while.
+ * The event by which an embedded host that was suspended starts `on-pull`: it asks the other clusters of the set before
+ * this one serves.
  */
 export const HOST_RETURNS = { source: 'cloud-auth.host' } as const
 
-/**
- * The event by which an embedded host has `on-journal` bring the hashes of the tree up to date, whatever that costs: there
- * reads cost nothing.
- */
+/** The event by which an embedded host makes `on-journal` refresh the hashes of the tree at once. Reads are free there. */
 export const HOST_REFRESHES = { source: 'cloud-auth.host' } as const
 
-/** One line per worker, named after its folder in functions/. */
+/** All workers, one line each. A worker has the name of its folder in functions/. */
 export const workers = {
   'on-tidy-schedule': {
     uses: ['read', 'write', 'background', 'licence'],
     summary:
       'starts the hourly tidy of every list, and whatever an earlier request left unfinished; tells of a licence that ends',
     timeout: 5,
-    // the next round comes in an hour
+    // the next hourly run follows anyway
     queued: { minutes: 60, retries: 2 },
     every: 60,
   },
   'on-job': {
-    // beginning a journal stores items of every kind anew, so it needs all their grants
+    // adding items of every kind to a new journal needs the permissions of all of them
     uses: [
       'read',
       'write',
@@ -60,7 +57,7 @@ export const workers = {
       'background',
       'journal',
     ],
-    // what is left undone for longer, the hourly round starts again
+    // the hourly run restarts whatever stays undone for longer
     queued: { minutes: 60, retries: 2 },
     summary:
       'runs background jobs: tidy, removal of mounts, ends of rotations, re-encryption, journals begun and ended',
@@ -70,11 +67,11 @@ export const workers = {
     uses: ['read', 'journal', 'apply', 'link', 'key-factory', 'authorities'],
     summary:
       'follows the primary of a DR set, on a secondary; on a primary has others of the set end their epochs',
-    // a run lasts a minute, and ends what it has in hand
+    // a run takes a minute, and then finishes its current work
     timeout: 2,
-    // it runs all the time, and mostly waits: the least that Lambda has
+    // the minimum of Lambda: it runs all the time, and mostly waits
     memory: 128,
-    // the next run comes in a minute
+    // the next run comes within a minute
     queued: { minutes: 1, retries: 0 },
     every: 1,
   },
@@ -104,7 +101,7 @@ export const workers = {
     uses: ['read', 'link', 'workflow', 'events'],
     summary: 'rehearses a planned switch and the way back, where a deployment has the setting for it',
     timeout: 15,
-    // a rehearsal that comes hours late, or twice, surprises operators
+    // a drill that begins hours late, or twice, surprises operators
     queued: { minutes: 15, retries: 0 },
   },
   'on-journal': {
@@ -112,7 +109,7 @@ export const workers = {
     summary:
       'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
     timeout: 1,
-    // the minute makes up for all but the line about a workflow's end
+    // the next minute's run repairs everything except the log line about a workflow's end
     queued: { minutes: 5, retries: 2 },
     every: 1,
     stream: { table: 'cluster', partitions: 'j#' },

@@ -2,22 +2,22 @@ import type { OperationName } from '../model/operation.ts'
 import { CLOSING_S } from '../replication/activation/closing.ts'
 import { promotionSteps } from '../replication/promotion/step.ts'
 
-/** A state machine that runs the steps of an operation one after the other. */
+/** A state machine that runs the steps of an operation in order. */
 export interface Workflow {
   summary: string
-  /** the request for which an execution that was started by hand, without an operation, waits */
+  /** the request that an execution started by hand, without an operation, waits for */
   authority: string
-  /** what the worker `on-operation` does, by name, and waits between */
+  /** names of steps that the worker `on-operation` runs, and waits between them */
   steps: readonly (string | { seconds: number })[]
 }
 
-/** The workflow that rehearses a planned switch and the way back; its steps are those of `on-drill`. */
+/** The workflow that rehearses a planned switch and the way back. The worker `on-drill` runs its steps. */
 export const DRILL_WORKFLOW = 'drill'
 
-/** The error after which a step is not tried again. */
+/** The error after which a step is not retried. */
 export const FINAL_ERROR = 'OperationFailed'
 
-/** One line per workflow. */
+/** All workflows, one line each. */
 export const workflows = {
   activation: {
     summary: 'makes this cluster the DR secondary of another',

@@ -1,2 +1,5 @@
-/** Seconds between `close` and `wipe`: requests that have read the earlier cluster record no longer write after that. */
+/**
+ * Seconds between the steps `close` and `wipe`. Requests use a cluster record for a shorter time, so none of them writes
+ * after the wait.
+ */
 export const CLOSING_S = 30

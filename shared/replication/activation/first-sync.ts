@@ -23,8 +23,9 @@ import { writeAuditEvent } from './wipe.ts'
 const FIRST_SYNC_PAUSE_MS = 1000
 
 /**
- * Fetches all items for the first time. If the time ends first, the step is repeated and goes on.
- * @throws OperationFailed when the primary no longer admits this cluster
+ * Fetches all items from the primary for the first time. If the Lambda runs out of time, the step is repeated and
+ * continues.
+ * @throws OperationFailed if the primary no longer admits this cluster
  */
 export async function runFirstSync(run: OperationRun, id: string): Promise<StepResult> {
   const { ports, connect, deadline } = run
@@ -44,7 +45,7 @@ export async function runFirstSync(run: OperationRun, id: string): Promise<StepR
   return AGAIN
 }
 
-/** The operation is over: the puller goes on by itself. */
+/** Ends the activation. From now on the puller follows the primary. */
 export async function endActivation(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readOperation(run, id)
   const { operation, record } = snapshot
@@ -60,14 +61,14 @@ export async function endActivation(run: OperationRun, id: string): Promise<Step
     ],
     snapshot,
   )
-  // else it begins within a minute
+  // if this fails, the puller starts within a minute
   if (ended === DONE) await wakePuller(run.ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 
 /**
- * Gives up an activation. Before the wipe the cluster becomes what it was. Within the wipe there is no way back: the
- * operation is not ended, and another execution goes on with it.
+ * Gives up an activation. Before the wipe, the cluster gets its earlier role back. During the wipe this is impossible, so
+ * the operation is not ended and another execution continues it.
  */
 export const giveUpActivation: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
@@ -79,7 +80,7 @@ export const giveUpActivation: OperationEnd = async (run, id, fault) => {
   const midway = wiped && record.data.mode === 'bootstrapping'
   const status = midway ? 'running' : 'failed'
   const failed = moveToStep(snapshot, run.ports.clock.now(), { status, activation, fault })
-  // nothing was touched yet; later the puller goes on with the sync
+  // before the wipe nothing has changed; after it the puller continues the sync
   const mode = record.data.mode === 'bootstrapping' ? 'disabled' : record.data.mode
   const back =
     holds && !midway ? [replace(record, record, { ...withFailedOperation(record.data, id), mode })] : []

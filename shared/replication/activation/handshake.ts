@@ -25,14 +25,14 @@ import {
   type StepResult,
 } from '../operation/run.ts'
 
-/** The handshake of a cluster that becomes a secondary. */
+/** Runs the handshake of a cluster that becomes a secondary. */
 export const handshake: OperationStep = (run, id) => redeemToken(run, id, 'close')
 
 /**
- * Hands in the activation token, and stores the answer of the primary. A failure changes nothing else on this cluster. The
- * keys are stored before they are sent, so that a repetition sends the same ones.
+ * Sends the activation token to the primary, and stores the primary's answer. If this fails, nothing else on this cluster
+ * has changed. The key pair is stored before it is sent, so that a repeated call sends the same keys.
  * @param next the step that follows
- * @param ofSet UUID of the DR set for which the token must be
+ * @param ofSet UUID of the DR set that the token must belong to
  * @throws OperationFailed
  */
 export async function redeemToken(
@@ -52,7 +52,7 @@ export async function redeemToken(
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
   const activated = await requestAdmission(run, before, activation, linkPair(pair))
   const link = await buildPendingLink(run, before, { activation, activated, pair })
-  // asking takes seconds, and commits need a fresh cluster record
+  // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return DONE
   const { token: _, ...input } = snapshot.operation.data.activation ?? { primaryApiAddr: '' }
@@ -64,7 +64,10 @@ export async function redeemToken(
   )
 }
 
-/** The text of the keys that this cluster sends: those that were made for the token, or new ones. */
+/**
+ * Returns the key pair that this cluster sends, as text: the pair made for a sealed token, or a new one. Returns undefined
+ * if another run stored a pair at the same time.
+ */
 export async function readOrCreateKeyPair(
   { ports }: OperationRun,
   { cluster }: OperationSnapshot,
@@ -116,7 +119,7 @@ async function requestAdmission(
     until: ports.clock.now() + bounds.HANDSHAKE_MS,
   })
   try {
-    // a cluster that this primary has admitted before proves with its present key that the next key is its own
+    // if this primary has admitted the cluster before, the cluster's present key proves that the next key is its own
     const known = record.data.set === set ? record.data.link?.ownKey : undefined
     const earlier = known && (await decryptOwnKey(known, ports.cipher)).signing
     return await link.activate({ token, cluster: record.data.id, address, version, earlier })

@@ -28,8 +28,8 @@ import { CLOSING_S } from './closing.ts'
 import { readOrCreateKeyPair } from './handshake.ts'
 
 /**
- * Stops serving. Half a minute later no other environment writes any more, because none uses a cluster record for longer.
- * Up to here there is a way back.
+ * Stops serving clients. No environment uses a cluster record for more than half a minute, so after that none of them
+ * writes any more. Until the next step the activation can be undone.
  */
 export async function stopServing(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readOperation(run, id)
@@ -49,9 +49,9 @@ const notOurs = (): never => {
 }
 
 /**
- * Takes the set's keys and forgets this cluster's own, so that the old items can no longer be decrypted; then deletes all
- * items that are not of the new tree. Each deletion checks the item as it is at that time, so that a late one deletes
- * nothing that was fetched since.
+ * Replaces the cluster's own keys by the set's keys, so that old items can no longer be decrypted. Then deletes all items
+ * that are not in the new tree. Each deletion is conditional on the item's content, so a late one cannot delete an item
+ * that the sync has fetched.
  */
 export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readOperation(run, id)
@@ -59,7 +59,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   if (record.mode === 'secondary' && record.treeId === id) return DONE
   if (record.mode !== 'bootstrapping' || !isOurs(record, id)) return notOurs()
   if (record.treeId !== id) return adoptSetKeys(run, snapshot, id)
-  // read before the record: if the record has changed by then, this head is not the one to replace
+  // the head is read before the record: if the record has changed by then, this head must not be replaced
   const head = await run.ports.journal.head()
   const again = await readOperation(run, id)
   if (again.record.data.mode !== 'bootstrapping') return AGAIN
@@ -73,7 +73,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
     [
       replace(again.record, again.record, secondary),
       moveToStep(again, now, { step: 'sync' }),
-      // it has served no clients since `close`
+      // no clients were served since the step `close`
       makeRoleEventChange(
         { from: { ...secondary, mode: 'disabled' }, to: secondary, position: '', operation: id, lost: 0 },
         now,
@@ -83,14 +83,14 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   )
 }
 
-/** The record names the set, its keyring and the link: from here on there is no way back. */
+/** Stores the set, its keyring and the link in the cluster record. From here on the activation cannot be undone. */
 async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: string): Promise<StepResult> {
   const { ports } = run
   const [pending] = await ports.store.read([key('pending-link')])
   if (pending?.data.operation !== id) return notOurs()
   const link = pending.data
   await checkStillAdmitted(run, before, link)
-  // asking takes seconds, and commits need a fresh cluster record
+  // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readOperation(run, id)
   if (snapshot.record.data.mode !== 'bootstrapping' || snapshot.record.data.treeId === id) return AGAIN
   const [own] = await ports.store.read([key('keyring')])
@@ -103,13 +103,13 @@ async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: st
   await commitStep(
     run,
     [
-      // the cluster's own terms are given up, and with them all fields that only they decrypt
+      // the cluster's own terms are deleted, so fields that they encrypted can no longer be decrypted
       ...replaceKeyring(snapshot.record, own, link.keyring, changed),
       ...(await admissionChanges(ports.store, snapshot.record.data.id, undefined, {
         ...link,
         addresses: [...link.primaryAddrs, ...link.memberAddresses],
       })),
-      // the keyring that decrypts them is gone; a cluster that becomes primary makes a new key for tokens
+      // their keyring is deleted; a cluster that becomes primary makes a new key for tokens
       ...keysMadeAnew.map(one => remove(one)),
       moveToStep(snapshot, ports.clock.now(), { step: 'wipe' }),
     ],
@@ -122,9 +122,9 @@ async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: st
 const WIPE_ASK_TIMEOUT_MS = 5000
 
 /**
- * Asks the primary once more before the point of no return: a cluster that was revoked since the handshake would be emptied
- * for nothing. A silent primary, or a refusal that may pass, is no reason to stop.
- * @throws OperationFailed when the primary no longer admits this cluster
+ * Asks the primary once more before the wipe, because a cluster that was revoked since the handshake would be emptied for
+ * nothing. A silent primary, or a temporary refusal, does not stop the wipe.
+ * @throws OperationFailed if the primary no longer admits this cluster
  */
 async function checkStillAdmitted(
   run: OperationRun,
@@ -150,8 +150,8 @@ async function checkStillAdmitted(
 }
 
 /**
- * The fields of the record, besides the keyring, that come from the primary that has admitted this cluster.
- * @param name of the link: the operation
+ * Returns the fields of the cluster record that come from the primary's answer, except the keyring.
+ * @param name of the link, which is the operation's id
  */
 export const linkRecordFields = (
   { set, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey }: PendingLink,
@@ -163,7 +163,7 @@ export const linkRecordFields = (
   ...defined({ observedAddr }),
 })
 
-/** Makes the head that of an empty cluster; its incarnation goes on growing. */
+/** Makes the head that of an empty cluster. Its incarnation keeps growing. */
 async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
   if (head && isEmpty(head, id)) return true
   return (await ports.journal.moveHead(moves.startEmpty(head, id))) !== 'refused'
@@ -174,7 +174,7 @@ const isEmpty = ({ mode, lineage, unfinishedSync, link }: Head, id: string): boo
 
 const SEGMENTS = 4
 
-/** @returns whether nothing is left that is not of this tree */
+/** Deletes all items that are not in this tree. @returns false if time ran out first */
 async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): Promise<boolean> {
   for (let index = 0; index < SEGMENTS; index++) {
     for (let from: ScanPage['next']; ; ) {
@@ -189,7 +189,7 @@ async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): 
   return true
 }
 
-/** An entry of the audit log: what happened to this cluster, and by which operation. */
+/** Writes an audit entry about this cluster and the operation that changed it. */
 export async function writeAuditEvent(
   { ports }: OperationRun,
   event: string,

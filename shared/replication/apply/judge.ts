@@ -13,73 +13,76 @@ import {
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
-/** A change, and when it was committed, epoch milliseconds. */
+/** A change and its commit time in epoch milliseconds. */
 export type DatedChange = EntryChange & { readonly at: number }
 
 /**
- * The changes in one bucket by one journal entry, or by several in a row. They are applied together or not at all: the mark
- * of the bucket tells for all of them whether they were.
+ * The changes that one journal entry, or several consecutive ones, make in one bucket. They are applied together or not at
+ * all, because the bucket's mark records whether they were applied.
  */
 export interface Piece {
-  /** text of the position of the journal entry, the last one of several */
+  /** position text of the (last) journal entry */
   readonly pos: string
   readonly seq: number
   readonly bucket: Bucket
-  /** each item once */
+  /** at most one change for each item */
   readonly changes: readonly DatedChange[]
-  /** about how many bytes its items have at most */
+  /** upper estimate of the items' size, bytes */
   readonly bytes: number
 }
 
-/** Facts of this cluster that do not change while a window is applied. */
+/** Facts of this cluster that do not change while it applies a window. */
 export interface ApplySettings {
-  /** id of the own tree */
+  /** id of this cluster's tree */
   readonly treeId: string
-  /** of the head: the first part of all marks */
+  /** of the head; the first part of every mark */
   readonly incarnation: number
-  /** end of the replay after a sync: up to there items may be newer than their journal entries */
+  /** last position of the replay after a sync: up to it, items may be newer than their journal entries */
   readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
-  /** given-up keys, as texts of `placeText`: their items become what journal entries say, whatever is stored */
+  /** given-up keys as texts of `placeText`: the applier overwrites their items without comparing */
   readonly tolerated?: ReadonlySet<string>
 }
 
-/** What a transaction expects in an item's place. */
+/** The condition under which a transaction writes an item. */
 export type Expectation = 'absent' | { readonly rev: string } | { readonly leaf: string }
 
-/** What is done with an item: stored, deleted (null), or only checked (absent). */
+/** The effect of a transaction on an item: `put` stores it, or deletes it if null. Without `put` it only checks the condition. */
 export interface ItemStep {
   readonly key: Place
   readonly put?: StoredItem | null
   readonly if: Expectation
 }
 
-/** A transaction or a part of one: items, and the bucket that sums them. */
+/** A transaction or a part of one: items, and the bucket that sums their hashes. */
 export interface Steps {
   readonly items: readonly ItemStep[]
   readonly bucket: Delta
-  /** what the bucket's mark becomes, and what it must be below */
+  /** the bucket's next mark; the transaction requires the stored mark to be lower */
   readonly mark: string
 }
 
-/** What is stored in the places of a piece: items in the order of its changes. */
+/** The items and the bucket mark that are stored where a piece writes. */
 export interface StoredState {
   readonly items: readonly (StoredItem | undefined)[]
-  /** of the bucket; empty: none */
+  /** mark of the bucket; empty if there is no bucket yet */
   readonly mark: string
 }
 
-/** What is done about a piece: nothing, because it is applied; a write; or nothing, because items are not as expected. */
+/**
+ * The decision about a piece: `applied` (nothing to do), `write`, or `mismatch` (items are not as the journal entries
+ * expect).
+ */
 export type Judgement =
   | { readonly kind: 'applied' }
   | { readonly kind: 'write'; readonly steps: Steps }
   | { readonly kind: 'mismatch'; readonly places: readonly Place[] }
 
-/** Returns the key of an item or of a change, without the rest. */
+/** Returns only the key of an item or a change. */
 export const pickPlace = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
 
-/** What a piece does if everything is as its journal entry expects: this needs no read. */
+/** Returns the writes of a piece under the assumption that all items are as its journal entry expects. This needs no read. */
 export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
   const items = piece.changes.map(change =>
     step(change, setting.treeId, change.prev ? { leaf: change.prev.leaf } : 'absent'),
@@ -88,8 +91,8 @@ export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
 }
 
 /**
- * Decides what a piece does to the items found. A read may be outdated, so the transaction expects everything as it was
- * found, unchanged items included.
+ * Decides what a piece writes, given the stored items. The read may be outdated, so the transaction expects every item as
+ * it was read, including those that it does not change.
  */
 export function judgePiece(piece: Piece, found: StoredState, setting: ApplySettings): Judgement {
   if (found.mark >= markText(setting.incarnation, piece.pos)) return { kind: 'applied' }
@@ -120,13 +123,13 @@ export function judgePiece(piece: Piece, found: StoredState, setting: ApplySetti
 const isTolerated = (change: EntryChange, { tolerated }: ApplySettings): boolean =>
   tolerated?.has(placeText(change)) === true
 
-/** Whether a sync has fetched the item in the state after the journal entry, or in a later one. */
+/** Reports whether a sync has fetched the item in the state after the journal entry, or in a later one. */
 const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string): boolean =>
   own ? (own.pos ?? '') >= pos : item === null
 
 /**
- * Whether an item is as the journal entry found it at the source. An expiring item may be missing because the engine deleted
- * it here first, or still be there because it was deleted at the source first; either way it had expired by then.
+ * Reports whether an item is as the source had it before the journal entry. An expiring item may be missing here, or still
+ * exist here, because DynamoDB deletes expired items on each cluster at another time. In both cases it had expired.
  */
 function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined, now: number): boolean {
   const dies = specOf(kind).expiry === 'dies'

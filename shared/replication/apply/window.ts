@@ -18,26 +18,29 @@ import {
   type StoredState,
 } from './judge.ts'
 
-/** The tables of the own cluster, as far as the applier touches them. */
+/** The storage of this cluster as the applier uses it. */
 export interface Target {
-  /** what stands in the places of pieces, in their order */
+  /** reads the stored state for pieces, in their order */
   find(pieces: readonly Piece[]): Promise<StoredState[]>
-  /** one transaction; `conflict` decides nothing */
+  /** runs one transaction; after `conflict` it is unknown whether the write would succeed */
   write(steps: readonly Steps[]): Promise<'done' | 'refused' | 'conflict'>
-  /** before another try */
+  /** waits before another try */
   pause(tries: number): Promise<void>
 }
 
-/** How applying a window ended: `busy` if other writers conflicted, else the items that are not as journal entries expect. */
+/**
+ * The result of applying a window. `busy`: other writers conflicted. `mismatch`: items that are not as the journal entries
+ * expect.
+ */
 export type Applied = { readonly busy: boolean; readonly mismatch: readonly Place[] }
 
 const WORKERS = 8
-/** Some seconds together: a transaction that hangs is decided by then, and its result is visible. */
+/** All tries together take some seconds. By then a hanging transaction is decided, and its result is visible. */
 const APPLY_TRIES = 16
 
 /**
- * Applies the journal entries of a window. It may run any number of times, also at once and in processes that were frozen in
- * between: marks tell what is applied already, and refuse outdated writes.
+ * Applies the journal entries of a window. It may run any number of times, also concurrently and in processes that were
+ * frozen meanwhile, because marks record what is applied and reject outdated writes.
  */
 export async function applyWindow(
   entries: readonly JournalEntry[],
@@ -49,7 +52,7 @@ export async function applyWindow(
   )
   const mismatch: Place[] = []
   let busy = false
-  // the first runs of all components, then the second ones of those that have any …
+  // apply the first run of each component in parallel, then the second run of each, and so on
   for (let round = 0; components.length > 0; round++) {
     const runs = components.flatMap(component => component.slice(round, round + 1))
     const stuck = new Set<Component>()
@@ -69,14 +72,14 @@ export async function applyWindow(
   return { busy, mismatch }
 }
 
-/** Pieces of one bucket in a row that are not applied (yet). */
+/** Consecutive pieces of one bucket that are not applied yet. */
 interface UnappliedRun {
   run: Component
-  /** empty: it could not be written, but nothing is wrong with it */
+  /** mismatching items; empty if only the write failed */
   wrong: readonly Place[]
 }
 
-/** Applies runs in one transaction; if one run conflicts, the others are still applied. */
+/** Applies runs in one transaction. If one run conflicts, applies the others anyway. */
 async function applyPack(
   pack: readonly Component[],
   setting: ApplySettings,
@@ -130,7 +133,7 @@ function judgeRemaining(
   return judgePiece(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
 }
 
-/** What a part of the secondary may reach of its own cluster. */
+/** The ports of this cluster that following uses. */
 export interface OwnPorts {
   journal: Journal
   clock: Clock
@@ -139,7 +142,7 @@ export interface OwnPorts {
 
 const LONGEST_PAUSE = 1000
 
-/** Waits before another try: longer each time, and not all at once. */
+/** Waits before another try. The pause doubles with each try, and is random so that runs do not retry at the same time. */
 export const pauseBeforeRetry = (
   { clock, entropy }: Pick<OwnPorts, 'clock' | 'entropy'>,
   tries: number,
@@ -148,7 +151,7 @@ export const pauseBeforeRetry = (
   return clock.sleep(Math.floor((most * (1 + (entropy.bytes(1)[0] ?? 0) / 256)) / 2))
 }
 
-/** The applier's tables are those of the journal. */
+/** Returns the applier's view of the journal's tables. */
 export const targetOf = (own: OwnPorts): Target => ({
   find: async pieces => {
     const [items, buckets] = await Promise.all([
@@ -177,15 +180,15 @@ const elementsOf = ({ items, bucket, mark }: Steps): Element[] => [
 const elementOf = ({ key, put, if: found }: ItemStep): Element =>
   put === undefined ? { kind: 'check', check: key, if: found } : { kind: 'item', item: key, put, if: found }
 
-/** Pieces that touch the same bucket, in the order of their journal entries. */
+/** Pieces that write to the same bucket, in journal order. */
 type Component = readonly Piece[]
 
 /**
- * Splits the journal entries of a window into components. Components share neither item nor bucket, so that they can be applied
- * in parallel: a key always has the same bucket, so changes of one key are in one component.
+ * Splits the journal entries of a window into components that share neither items nor buckets, so that they can be applied
+ * in parallel. A key always has the same bucket, so all changes of a key are in one component.
  *
- * @param treeId id of the own tree
- * @param entries in the order of their positions
+ * @param treeId id of this cluster's tree
+ * @param entries in journal order
  */
 export function splitIntoComponents(treeId: string, entries: readonly JournalEntry[]): Component[] {
   const components = new Map<string, Piece[]>()
@@ -213,10 +216,11 @@ function splitIntoPieces(treeId: string, entry: JournalEntry): Piece[] {
 }
 
 /**
- * Merges pieces of one bucket into one, with the final state of each item. No reader misses the states in between, since a
- * secondary serves no reads. Every item is expected as the first piece found it, so a partly applied run is noticed.
+ * Merges pieces of one bucket into one, with the final state of each item. Intermediate states are skipped, which no reader
+ * notices because a secondary serves no reads. Each item is expected as the first piece found it, so the merge of a partly
+ * applied run fails.
  *
- * @param pieces one at least, in their order
+ * @param pieces in journal order, at least one
  */
 function mergePieces(pieces: Component): Piece {
   const last = pieces.at(-1)
@@ -233,7 +237,7 @@ function mergePieces(pieces: Component): Piece {
 
 /**
  * Splits a component into runs that are applied one after the other, each as large as a transaction allows.
- * @param until pieces up to this position and later ones are judged by different rules, and are not merged
+ * @param until pieces up to this position are judged by other rules than later ones, so a run has only one kind
  */
 function splitIntoRuns(component: Component, until: number): Component[] {
   const runs: Piece[][] = []
@@ -255,17 +259,17 @@ function splitIntoRuns(component: Component, until: number): Component[] {
   return runs
 }
 
-/** Elements of a transaction: the engine takes a hundred. */
+/** Maximum number of elements in a transaction; DynamoDB allows 100. */
 const ELEMENTS = 98
-/** Bytes of the items in a transaction: the engine takes 4 MiB, and counts a little otherwise. */
+/** Maximum size of the items in a transaction, bytes; DynamoDB allows 4 MiB, and counts slightly differently. */
 const BYTES = 2 ** 21
 
-/** The items of a piece, and its bucket. */
+/** Returns the number of transaction elements of a piece: its items and its bucket. */
 const elementCount = ({ changes }: Piece): number => changes.length + 1
 
 /**
- * Groups independent runs into transactions, for so many workers.
- * @returns every given run in one of the groups, in their order
+ * Groups independent runs into transactions, so that all workers have something to do.
+ * @returns groups that contain each run once, in the given order
  */
 export function packComponents(ready: readonly Component[], workers: number): Component[][] {
   const most = Math.max(1, Math.ceil(ready.length / workers))

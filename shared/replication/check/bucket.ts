@@ -14,11 +14,11 @@ import {
 import { kinds, specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
-/** Whether something in the table `data` is an item that the tree is over. */
+/** Reports whether the tree contains items of this kind. */
 export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
   Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
 
-/** The leaf that an item should have, by its content; undefined if it has no place in this tree. */
+/** Returns the leaf that an item's content requires; undefined if the item has no place in this tree. */
 export function leafByContent(item: StoredItem, treeId: string): Leaf | undefined {
   const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
   const place = bucketText(bucketOf(treeId, item.kind, item.pk, item.sk))
@@ -26,30 +26,33 @@ export function leafByContent(item: StoredItem, treeId: string): Leaf | undefine
   return { leaf: leafOf(item), gen }
 }
 
-/** Whether the place or leaf that an item notes is wrong: the next change of it would make sums wrong. */
+/**
+ * Reports whether the leaf or the bucket that an item stores is wrong. The next change of such an item would make the sums
+ * wrong.
+ */
 export const isMisplaced = (item: StoredItem, treeId: string): boolean =>
   leafByContent(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
 
-/** A bucket and its items, read while its mark and its sums stayed the same. */
+/** A bucket and its items, read while neither its mark nor its sums changed. */
 export interface BucketFacts {
   readonly treeId: string
   readonly bucket: Bucket
   readonly stored: StoredBucket | undefined
-  /** others may be among them */
+  /** may contain items of other buckets */
   readonly items: readonly StoredItem[]
   /** epoch seconds */
   readonly now: number
 }
 
 export interface BucketVerdict {
-  /** the difference of bucket and items, as a text that is the same for the same fault; empty: none */
+  /** difference between bucket and items as text, equal for equal faults; empty if there is none */
   readonly difference: string
-  /** the sums of the items, by their content */
+  /** sums computed from the items' content */
   readonly sums: Sums
   readonly misplaced: readonly StoredItem[]
 }
 
-/** Judges a bucket by the content of its items: what their attribute `leaf` says does not count. */
+/** Judges a bucket by the content of its items. Ignores their attribute `leaf`. */
 export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts): BucketVerdict {
   const name = bucketText(bucket)
   const own = items.filter(

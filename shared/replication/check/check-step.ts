@@ -7,8 +7,8 @@ import { checkTime, endTreeWork, failAsBusy, readTreeOperation } from './tree-ru
 import { viewTree } from './view.ts'
 
 /**
- * Checks the tree of this cluster, level by level, and notes the faults. It changes nothing: an interrupted check starts
- * again.
+ * Checks this cluster's tree level by level, and stores the faults. It repairs nothing, so an interrupted check starts from
+ * the beginning.
  */
 export async function checkTree(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readTreeOperation(run, id)

@@ -10,13 +10,13 @@ import { findDifferences } from '../sync/compare.ts'
 import { requestSync } from '../sync/sync.ts'
 import { checkTime, endTreeWork, readTreeOperation, type TreeOperation } from './tree-run.ts'
 
-/** Names of keys that an operation keeps, and a line of the log has room for; the report names all of them. */
+/** Keys that fit into an operation item and a log line. The report has all of them. */
 const NAMED = 20
 const LONGEST_NAME = 200
 
 /**
- * The last step of a reindex. If asked to, a secondary compares its items with its primary's, and the next sync fetches
- * those that differ.
+ * Runs the last step of a reindex. With `diff`, a secondary compares its items with its primary's; the next sync then
+ * fetches those that differ.
  */
 export async function compareTrees(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readTreeOperation(run, id)
@@ -31,7 +31,7 @@ export async function compareTrees(run: OperationRun, id: string): Promise<StepR
   return endTreeWork(run, id, { reindex, check: await noteRepaired(run, snapshot) })
 }
 
-/** Removes what an earlier check found. */
+/** Returns the change that removes the findings of an earlier check. */
 async function noteRepaired({ ports }: OperationRun, { treeId }: TreeOperation) {
   const [check] = await ports.store.read([key('tree-check')])
   return check?.data.treeId === treeId ? { corrupted: false, findings: undefined } : {}
@@ -49,7 +49,7 @@ async function fetchDifferences(
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => checkTime(run)
   const comparing = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
-  // commits from now on have to arrive here before they can be compared
+  // commits from now on must have arrived here before they can be compared
   await wakePuller(ports, cluster).catch(() => undefined)
   const places = await findDifferences(comparing).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause

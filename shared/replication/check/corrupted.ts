@@ -3,10 +3,10 @@ import type { Item } from '../../storage/kinds.ts'
 import { divergingOf, isGivenUp } from '../secondary/diverging.ts'
 
 /**
- * Whether the tree of a cluster was found wrong, and has not been repaired since, or, on a secondary, some of its items
- * do not stay as its primary has them.
- * @param check as it was read with the record; absent: no check has ever begun
- * @param diverging the same; absent: all was brought in line
+ * Reports whether the last check found the tree corrupted. On a secondary also reports whether items keep differing from
+ * the primary's.
+ * @param check read together with the record; absent: no check has begun yet
+ * @param diverging read together with the record; absent: no item differs
  */
 export const isTreeCorrupted = (
   { treeId, mode, link }: Pick<ClusterRecord, 'treeId' | 'mode' | 'link'>,

@@ -16,8 +16,8 @@ import { refreshView, type TreeView } from './view.ts'
 const SEGMENTS = 4
 
 /**
- * Goes through all items and counts them in.
- * @param progress told how many have been gone through; may throw to end it
+ * Reads all items, and adds them to the tally.
+ * @param progress is called with the number of items read; may throw to stop
  */
 export async function countAll(
   { journal, tally }: TreeView,
@@ -36,8 +36,8 @@ export async function countAll(
 }
 
 /**
- * What seems wrong with pages and roots, after everything was counted. Some of it may be under way only.
- * @param progress told how many pages have been gone through
+ * Finds pages and roots that seem wrong, after all items were counted. Changes that are still being written are among them.
+ * @param progress is called with the number of pages read
  */
 export async function findTreeSuspects(
   view: TreeView,
@@ -58,7 +58,7 @@ export async function findTreeSuspects(
   return [...found.flat(), ...above]
 }
 
-/** Those faults that stay. */
+/** Returns the faults that stay the same when they are examined again. */
 export const confirmFaults = (view: TreeView, suspects: readonly TreeFault[]): Promise<TreeFault[]> =>
   findLasting(
     view.clock,
@@ -72,8 +72,8 @@ export const confirmFaults = (view: TreeView, suspects: readonly TreeFault[]): P
   )
 
 /**
- * What is wrong with a tree, by content of all items and by what is stored on each level.
- * @param progress after every page; may throw to end it
+ * Finds the faults of a tree: compares the items' content with the stored sums and hashes of each level.
+ * @param progress is called after each page; may throw to stop
  */
 export async function findTreeFaults(view: TreeView, progress: () => Promise<void>): Promise<TreeFault[]> {
   await countAll(view, progress)
@@ -82,7 +82,7 @@ export async function findTreeFaults(view: TreeView, progress: () => Promise<voi
 
 const LOOKS = 5
 
-/** A bucket with its items, read while it did not change; undefined if it changes all the time. */
+/** Reads a bucket with its items while it does not change; undefined if it keeps changing. */
 export async function readBucket(
   { journal, treeId, now, tally, tail }: TreeView,
   place: PagePlace,
@@ -106,14 +106,14 @@ export async function readBucket(
 const isSame = (a: StoredBucket | undefined, b: StoredBucket | undefined): boolean =>
   a?.mark === b?.mark && textOf(a) === textOf(b)
 
-/** Sums in one order: an engine gives the attributes of an item in any. */
+/** Returns the sums in a fixed order, because DynamoDB returns attributes in any order. */
 const textOf = (bucket: StoredBucket | undefined): string =>
   [...(bucket?.sums ?? [])]
     .map(([slot, limbs]) => `${slot} ${limbs.join(' ')}`)
     .sort()
     .join()
 
-/** The fault of a page's hash, judged by its buckets. */
+/** Returns the fault of a page's hash, judged by its buckets; empty if it is right, undefined if that cannot be decided now. */
 async function pageFault(
   { hashes, treeId, now, tail }: TreeView,
   place: PagePlace,
@@ -129,7 +129,7 @@ async function pageFault(
   return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
 }
 
-/** The fault of a root, judged by the hashes below it. */
+/** Returns the fault of a root, judged by the hashes below it; empty if it is right, undefined if hashes are changing. */
 function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
   const { roots, pages, isSettled } = hashes
   if (!isSettled) return undefined
@@ -145,16 +145,16 @@ const describeHash = (stored: string | undefined, right: string): string =>
   stored === right ? '' : `${stored}`
 
 /**
- * Milliseconds before each look at a suspected fault. A transaction of the engine may be seen half for some seconds, and its
- * index lags behind: a real fault stays.
+ * Milliseconds before each look at a suspected fault. DynamoDB may show half of a transaction for some seconds, and its
+ * index lags behind. A real fault stays.
  */
 const PAUSES = [0, 3000, 6000]
 
 /**
- * Those that are judged wrong, and in the same way, again and again.
- * @param judge what is wrong with one, as a text that is the same for the same fault; empty: nothing; undefined: it
- * cannot be told now, because it changes
- * @param begin before each look
+ * Returns the suspects that have the same fault at several looks in a row.
+ * @param judge returns the fault as text, equal for equal faults; empty: no fault; undefined: undecided, because the
+ * suspect is changing
+ * @param begin is called before each look
  */
 export async function findLasting<T>(
   clock: Clock,

@@ -3,7 +3,7 @@ import { SUBTREES, type Subtree } from '../../journal/refresh.ts'
 import type { Findings, PageFindings, SubtreeFindings } from '../../model/tree-work.ts'
 import { printTime } from '../../values/time.ts'
 
-/** Faults as a check meets them. */
+/** A fault that a check found, by the level of the tree. */
 export type TreeFault =
   | (PagePlace & { readonly level: 'bucket'; readonly subpage: number })
   | (PagePlace & { readonly level: 'page' })
@@ -39,16 +39,16 @@ function pageFindings(faults: readonly TreeFault[]): PageFindings {
 const isSound = ({ whole, subtrees }: Findings): boolean =>
   !whole && SUBTREES.every(of => !subtrees[of].corrupted && Object.keys(subtrees[of].pages).length === 0)
 
-/** Whether anything was found. */
+/** Reports whether a check found any fault. */
 export const isCorrupt = (findings: Findings): boolean => !isSound(findings)
 
-/** Bytes of a root that are shown, as many as clients know. */
+/** Bytes of the root that are shown; Vault's clients expect this many. */
 const ROOT_BYTES = 20
 const NUMBER = { replicated: '1', local: '2' } as const
 
 /**
- * The `merkle_corruption_report`.
- * @param at epoch milliseconds of the check
+ * Returns the `merkle_corruption_report` of the answer.
+ * @param at time of the check, epoch milliseconds
  * @see docs/spec/tree.md#the-check-of-the-tree
  */
 export const toCorruptionReport = ({ whole, subtrees }: Findings, at: number) => ({

@@ -11,8 +11,8 @@ import { failAsBusy, progressNoter, readTreeOperation, type TreeOperation } from
 import { type TreeView, viewTree } from './view.ts'
 
 /**
- * Repairs the tree of this cluster by its items. Clients can write meanwhile. Repairs stay, so an interrupted run starts again
- * and finds less to do.
+ * Repairs the tree of this cluster from its items. Clients may write meanwhile. Repairs stay, so an interrupted run starts
+ * again and finds less to do.
  */
 export async function buildTree(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readTreeOperation(run, id)
@@ -63,7 +63,7 @@ async function repairBuckets(
 
 const ROUNDS = 3
 
-/** Computes hashes again: those of repaired and wrong pages, or all of them. */
+/** Recomputes the hashes of the faulty pages, or with `force` of all pages. */
 async function repairHashes(
   view: TreeView,
   faults: readonly TreeFault[],
@@ -85,7 +85,7 @@ async function repairHashes(
     if (!head) break
     const now = Math.floor(view.clock.now() / 1000)
     await refreshTree({ journal: view.journal, treeId, head, now }, { recompute: anew })
-    // a refresh that read the state before the repair may have stored its hashes later
+    // a refresh that read the tree before the repair may have stored its hashes after it
     if ((await confirmFaults(view, again)).length === 0) return
   }
   throw hashesKeepChanging()

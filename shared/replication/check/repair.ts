@@ -13,12 +13,12 @@ import type { TreeView } from './view.ts'
 
 const REPAIR_TRIES = 8
 const REPAIR_PAUSE_MS = 50
-/** Milliseconds after a position was taken: most of what a journal can take is left for others. */
+/** Milliseconds between two positions, so that most of the journal's capacity stays free for clients. */
 const REPAIR_PACE_MS = 100
-/** Items of one transaction, beside the bucket. */
+/** Maximum number of items in one transaction, in addition to the bucket. */
 const MOST = 90
 
-/** An item with the place in the tree that belongs to its content. */
+/** Returns an item with the leaf and the bucket that its content requires. */
 export function repairItemPlace(item: StoredItem, treeId: string, now: number): StoredItem {
   const dies = specOf(item.kind).expiry === 'dies'
   const known = leafByContent(item, treeId)
@@ -29,11 +29,11 @@ export function repairItemPlace(item: StoredItem, treeId: string, now: number): 
 }
 
 /**
- * Corrects the sums of a bucket by the content of its items, if neither has changed since both were read; other writers go
- * first. On a primary, items with a wrong leaf take a position of the journal, so that secondaries receive them; elsewhere
- * their leaves are corrected in place.
- * @param cluster the cluster record, fresh enough to commit with
- * @returns whether it fits by now
+ * Corrects the sums of a bucket from its items' content, if neither has changed since they were read. Other writers win
+ * conflicts. On a primary, items with a wrong leaf are written with a journal position, so that secondaries get them.
+ * Elsewhere only their leaf is corrected.
+ * @param cluster returns the cluster record, fresh enough to commit with
+ * @returns whether the bucket is right now
  */
 export async function repairBucket(
   view: TreeView,
@@ -62,7 +62,7 @@ export async function repairBucket(
   return fits.ok
 }
 
-/** The elements that correct a bucket, and the items in it with a wrong leaf or place. */
+/** Returns the transaction elements that correct a bucket and its misplaced items. */
 function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
   const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)

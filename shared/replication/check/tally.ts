@@ -7,23 +7,21 @@ import { bucketOf, type Leaf, type Limbs, limbsOf, liveSums, PAGES, pageNames } 
 import type { StoredItem } from '../../storage/requests.ts'
 import { isMisplaced, isOfTree, leafByContent } from './bucket.ts'
 
-/** Buckets of a page. */
+/** Buckets in a page. */
 const SUBPAGES = 256
 
 const numberOf = ({ of, page }: PagePlace, subpage: number): number =>
   (SUBTREES.indexOf(of) * PAGES + page) * SUBPAGES + subpage
 
-/**
- * Sums of the stored items: one number for each bucket, so that a million items need no more memory than ten thousand.
- */
+/** The sums of all items: one number for each bucket, so that memory does not grow with the number of items. */
 export interface Tally {
   readonly treeId: string
-  /** epoch seconds: what had ended by then does not count */
+  /** epoch seconds: generations that ended before do not count */
   readonly now: number
-  /** items gone through */
+  /** number of items read */
   seen: number
   readonly sums: (bigint | undefined)[]
-  /** items whose place in the tree is not what they say, by bucket */
+  /** items with a wrong leaf or bucket, by bucket */
   readonly misplaced: Map<number, DataKey[]>
 }
 
@@ -51,7 +49,7 @@ export function addToTally(tally: Tally, item: StoredItem): void {
     misplaced.set(number, [...(misplaced.get(number) ?? []), { pk: item.pk, sk: item.sk }])
 }
 
-/** Numbers of the buckets of a page that differ from the count. */
+/** Returns the numbers of a page's buckets whose sums differ from the count. */
 export function findSuspectBuckets(
   { now, sums, misplaced }: Tally,
   place: PagePlace,
@@ -64,11 +62,14 @@ export function findSuspectBuckets(
   })
 }
 
-/** Keys of items in a bucket with a wrong place or leaf. */
+/** Returns the keys of a bucket's items that have a wrong leaf or bucket. */
 export const findMisplaced = (tally: Tally, place: PagePlace, subpage: number): readonly DataKey[] =>
   tally.misplaced.get(numberOf(place, subpage)) ?? []
 
-/** One number for the sums of a bucket. Each generation has its own factor, so that a leaf in the wrong one is noticed. */
+/**
+ * Returns one number for the sums of a bucket. Each generation has its own factor, so that a leaf in a wrong generation is
+ * noticed.
+ */
 const weightOf = (bucket: StoredBucket | undefined, now: number): bigint =>
   [...liveSums(bucket?.sums ?? new Map<string, Limbs>(), now)].reduce(
     (total, [slot, limbs]) => total + weigh(slotWeight(slot === 'p' ? null : Number(slot.slice(1))), limbs),

@@ -17,16 +17,19 @@ import {
   type StepResult,
 } from '../operation/run.ts'
 
-/** Milliseconds between two notes of how far a run is. */
+/** Milliseconds between two updates of a run's progress. */
 const TREE_NOTE_PERIOD_MS = 2000
 const NOTE_TRIES = 5
 
-/** An operation over the tree of this cluster, while it runs. */
+/** A running operation over this cluster's tree. */
 export interface TreeOperation extends OperationSnapshot {
   treeId: string
 }
 
-/** @returns undefined if the operation has ended. @throws OperationFailed if there is no longer a tree */
+/**
+ * Reads the operation and its tree. @returns undefined if the operation has ended. @throws OperationFailed if there is no
+ * tree any more
+ */
 export async function readTreeOperation(run: OperationRun, id: string): Promise<TreeOperation | undefined> {
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return undefined
@@ -36,7 +39,7 @@ export async function readTreeOperation(run: OperationRun, id: string): Promise<
   return { ...snapshot, treeId }
 }
 
-/** An error that may pass fails the operation as `busy`: its caller tries again. */
+/** Turns a temporary error (`busy`) into a failure of the operation, so that its caller tries again. */
 export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -46,12 +49,12 @@ export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Ends a run that would outlast its Lambda. @throws OperationFailed */
+/** Fails a run that would outlast its Lambda. @throws OperationFailed */
 export function checkTime({ ports, deadline }: OperationRun): void {
   if (ports.clock.now() > deadline) throw treeTooLarge()
 }
 
-/** Notes the progress of a reindex now and then; nothing is lost if that fails. */
+/** Returns a function that stores the progress of a reindex every two seconds. If storing fails, the reindex continues. */
 export function progressNoter(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
@@ -66,13 +69,13 @@ export function progressNoter(run: OperationRun, id: string) {
   }
 }
 
-/** What the end of an operation changes of both items. */
+/** The changes of both items at the end of an operation. */
 export interface TreeEnd {
   check?: Partial<TreeCheck>
   reindex?: Partial<TreeReindex>
 }
 
-/** Ends the operation, and notes its result. */
+/** Ends the operation, and stores its result. */
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
   const ends = await retrying({ tries: NOTE_TRIES }, async () => {
     const snapshot = await readOperation(run, id)
@@ -92,7 +95,7 @@ export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): 
   return ends.ok ? DONE : AGAIN
 }
 
-/** Called when a step is given up: repairs stay, and nothing else has changed. */
+/** Handles the failure of a step. Repairs stay, and nothing else has changed. */
 export const failTreeWork: OperationEnd = async (run, id, fault) => {
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return DONE

@@ -11,38 +11,38 @@ import { ok, PENDING } from '../../values/result.ts'
 import { retrying } from '../../values/retrying.ts'
 import { newTally, type Tally } from './tally.ts'
 
-/** A tree that is looked at. */
+/** A tree during a check. */
 export interface TreeView {
   readonly journal: Journal
   readonly clock: Ports['clock']
   readonly treeId: string
-  /** as it was at the beginning */
+  /** the head at the beginning */
   readonly head: Head
-  /** epoch seconds: generations that had ended by then do not count */
+  /** epoch seconds: generations that ended before do not count */
   readonly now: number
   readonly tally: Tally
-  /** from some positions before the beginning on */
+  /** journal entries from shortly before the beginning */
   readonly tail: Tail
-  /** as they were read last */
+  /** the hashes as of the last look */
   hashes: StoredHashes
 }
 
-/** Hashes as they are noted. */
+/** The stored hashes of a tree. */
 export interface StoredHashes {
   readonly roots: ReadonlyMap<string, StoredPage>
   readonly pages: Readonly<Record<Subtree, ReadonlyMap<string, StoredPage>>>
-  /** whether none is of a later position: then no refresh is under way */
+  /** whether all of them are of one position, so that no refresh is running */
   readonly isSettled: boolean
 }
 
 /**
- * Positions before the beginning whose keys are looked for besides those that the index names: it may lag behind. Hashes
- * that are further behind are computed first.
+ * Number of positions before the beginning whose keys the check reads from the journal, because the index may lag behind.
+ * If the hashes are older than that, they are refreshed first.
  */
 const BEFORE = 1000
 /**
- * Begins to look at a tree.
- * @throws ApiError `busy` while it is being filled, or its hashes are made for the first time
+ * Begins a check of a tree.
+ * @throws ApiError `busy` while a sync fills the tree, or its first hashes are computed
  */
 export async function viewTree(
   { journal, clock }: Pick<TreeView, 'journal' | 'clock'>,
@@ -73,7 +73,7 @@ export async function viewTree(
   }
 }
 
-/** Hashes as they are noted now, read while the roots stayed the same. */
+/** Reads all stored hashes while the roots stay the same. */
 async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeId'>): Promise<StoredHashes> {
   const before = await journal.pageHashes(rootsPk(treeId))
   const [replicated, local] = await Promise.all(
@@ -88,7 +88,7 @@ async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeI
   return { roots, pages, isSettled }
 }
 
-/** Before each look: what has been committed since is known, and hashes are read anew. */
+/** Reads the newer journal entries and the hashes again. Called before each look. */
 export async function refreshView(view: TreeView): Promise<void> {
   const head = await view.journal.head()
   if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleHasChanged()

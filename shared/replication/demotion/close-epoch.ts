@@ -2,14 +2,14 @@ import { stepDown } from '../../journal/step-down.ts'
 import { noJournalToClose } from '../operation/faults.ts'
 import { commitStep, DONE, moveToStep, type OperationStep, readOperation } from '../operation/run.ts'
 
-/** Ends the epoch of this cluster permanently, and makes it a secondary that follows nobody. */
+/** Ends this cluster's epoch permanently, and makes it a secondary without a primary. */
 export const closeEpoch: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
   const { operation, record } = snapshot
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
   const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
   if (!end) throw noJournalToClose()
-  // read again, since the record has changed
+  // the record is read again because `stepDown` has changed it
   const now = await readOperation(run, id)
   return commitStep(run, [moveToStep(now, run.ports.clock.now(), { step: 'finish' })], now)
 }

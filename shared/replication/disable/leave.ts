@@ -31,12 +31,12 @@ import { replaceKeyring } from '../secondary/follower.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 import { keepOldPrimary } from '../update-primary/adopt.ts'
 
-/** What one commit takes. */
+/** The most changes in one commit. */
 const MOST = 80
 
 /**
- * Ends replication on a secondary that follows nobody: one transaction changes record, head and keyring. From then on this
- * cluster serves clients, writes without a journal, and encrypts by a term that no other cluster has.
+ * Ends replication on a secondary that follows nobody. One transaction changes record, head and keyring. Afterwards the
+ * cluster serves clients, writes without a journal, and encrypts with a term that no other cluster has.
  */
 export const leave: OperationStep = async (run, id) => {
   const { record, operation } = await readOperation(run, id)
@@ -44,7 +44,7 @@ export const leave: OperationStep = async (run, id) => {
   const head = await run.ports.journal.head()
   if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleChangedMeanwhile()
   const segments = await readSegments(run.ports)
-  // a late page of a sync would undo writes of clients
+  // a late write of a sync would undo writes of clients
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {
     await closeSegments(run.ports, segments)
     return AGAIN
@@ -54,7 +54,7 @@ export const leave: OperationStep = async (run, id) => {
   return commitLeave(run, { record, operation }, { head, n: seen + 1 })
 }
 
-/** @param n above every number of an epoch that an item here may have */
+/** @param n higher than the number of any epoch in this cluster's items */
 async function commitLeave(
   { ports }: OperationRun,
   { record, operation: item }: Pick<OperationSnapshot, 'record' | 'operation'>,
@@ -64,7 +64,7 @@ async function commitLeave(
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
-  // another keyring from here on: changes of the set's terms do not concern this cluster, and the other way round
+  // the keyring becomes another one, so that later term changes of the set and of this cluster do not affect each other
   const made = await ports.keyFactory.withNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
@@ -100,10 +100,13 @@ async function commitLeave(
   return AGAIN
 }
 
-/** No cluster has this id. */
+/** An id that no cluster has. */
 const NOBODY = '0'.repeat(12)
 
-/** The set has the earlier terms, and never the one that this cluster made when it left. */
+/**
+ * Returns the changes that remove the new term from the holder items. The rest of the set has the earlier terms, but never
+ * the term that this cluster made when it left.
+ */
 async function forgetNewTermHolders(
   { ports }: OperationRun,
   { record }: OperationSnapshot,
@@ -117,7 +120,7 @@ async function forgetNewTermHolders(
   return withoutNewTerm(holders, before, [], record.data)
 }
 
-/** Forgets the set, its members and its tokens, and starts the job that removes the journal's marks from items. */
+/** Deletes the set's members and tokens, and starts the job that removes journal marks from items. */
 export const forget: OperationStep = async (run, id) => {
   const { ports } = run
   const snapshot = await readOperation(run, id)
@@ -134,8 +137,8 @@ export const forget: OperationStep = async (run, id) => {
 }
 
 /**
- * Called when a step is given up. Once the record says that this cluster has left, there is no way back and no request could
- * repeat the step: the operation is not ended, and another execution goes on with it within minutes.
+ * Handles the failure of a step. Before `leave` has committed, the update is undone. After it, no request could repeat the
+ * step, so the operation is not ended and another execution continues it within minutes.
  */
 export const failDisable: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)

@@ -9,11 +9,11 @@ import { type DrillAnswer, type Drilling, DrillStopped } from './run.ts'
 import { type Watched, watchServing } from './watch.ts'
 
 const DR = 'sys/replication/dr'
-/** Milliseconds between two looks at which cluster serves, and between two requests that have to wait. */
+/** Milliseconds between two looks at which cluster serves, and between two tries of a write. */
 const LOOK_MS = 250
 const PAUSE_MS = 1000
 
-/** The clusters of a drill: this one hands over and takes over again. */
+/** The clusters of a drill. `own` is the primary when the drill begins and ends. */
 export type DrillMember = 'own' | 'peer'
 const may = ['promote', 'follow'] as const
 const goals: Readonly<Record<'there' | 'back', Goal>> = {
@@ -23,7 +23,7 @@ const goals: Readonly<Record<'there' | 'back', Goal>> = {
 
 const refusalOf = ({ status, text }: DrillAnswer): string => (status < 300 ? '' : `${status} ${text}`)
 
-/** Looks at a cluster. @throws DrillStopped where it answers as no cluster does, Error where it does not answer */
+/** Reads the status of a cluster. @throws DrillStopped if the answer is not a cluster's, Error if there is no answer */
 export async function readMember({ ask, clock }: Drilling, name: DrillMember): Promise<AnsweringCluster> {
   const reply = async (path: string) => {
     const answer = await ask(name, 'GET', path)
@@ -36,9 +36,9 @@ export async function readMember({ ask, clock }: Drilling, name: DrillMember): P
 }
 
 /**
- * Sends a write that has to succeed, and repeats it while the cluster says that it goes on. A promotion is repeated where
- * its answer is lost, too, because the same request joins it.
- * @throws DrillStopped where it is refused, Error where it may be repeated later
+ * Sends a write that must succeed. Repeats it while the cluster answers 503. Also repeats a promotion without an answer,
+ * because the same request joins the running promotion.
+ * @throws DrillStopped if the cluster refuses, Error if it may be repeated later
  */
 async function send(
   { ask, clock, deadline }: Drilling,
@@ -64,9 +64,9 @@ async function send(
 const SEND_TIMEOUT_MS = 10 * 60_000
 
 /**
- * Goes on with the switch to the peer, or with the way back, up to a stage.
- * @returns the drill with what was measured, once the stage is over; pending: it waits for what goes on by itself
- * @throws DrillStopped where an operator has to decide
+ * Continues the switch to the peer, or the switch back, up to a stage.
+ * @returns the measured values of the drill once the stage is complete; pending while a cluster works by itself
+ * @throws DrillStopped if an operator must decide
  */
 export async function changeRoles(
   drilling: Drilling,
@@ -121,15 +121,15 @@ const findServing = async ({ ask }: Drilling): Promise<DrillMember[]> => {
   return members.filter((_, index) => healthy[index])
 }
 
-/** What a secondary says of its readiness. */
+/** Returns the readiness of a secondary. */
 export async function fetchReadiness(drilling: Drilling, name: DrillMember): Promise<unknown> {
   const token = await drilling.token()
   return (await send(drilling, name, 'secondary/readiness', { dr_operation_token: token }, token)).data
 }
 
 /**
- * Commits that a former primary had and its successor lacks, since a time in epoch milliseconds; undefined while it is still
- * comparing.
+ * Counts the commits since `since` (epoch milliseconds) that a former primary had and its successor lacks; undefined while
+ * the comparison runs.
  */
 export async function countLostCommits(
   { ask, token }: Drilling,

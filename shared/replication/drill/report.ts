@@ -5,14 +5,14 @@ import { DONE, type StepResult } from '../operation/run.ts'
 import { type DrillRun, noteDrill, readDrill } from './run.ts'
 import { adviceForStep } from './steps.ts'
 
-/** Milliseconds after which a drill counts as dead, and another one may begin. */
+/** Milliseconds after which a running drill counts as dead, so that another one may begin. */
 const LONGEST_MS = 2 * 3_600_000
 
 const nothingYet = { unserved: null, lost: null }
 
 /**
- * Notes that a drill begins.
- * @returns false: this cluster is no primary, or another drill runs
+ * Stores that a drill begins.
+ * @returns false if this cluster is not the primary, or another drill is running
  */
 export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   const { store, clock } = run.ports
@@ -35,14 +35,14 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   return true
 }
 
-/** Ends the drill, and sends its result as event and metric; sends it again if noting that fails. */
+/** Ends the drill, and sends its result as event and metric. If storing the end fails, both are sent again. */
 export async function reportDrill(run: DrillRun, id: string): Promise<StepResult> {
   const item = await readDrill(run, id)
   if (item.data.status === 'running') await sendResult(run, item, { ...item.data, status: 'done' })
   return DONE
 }
 
-/** The drill goes no further. @param text why */
+/** Stops the drill. @param text the reason */
 export async function stopDrill(run: DrillRun, id: string, text: string): Promise<StepResult> {
   const [item] = await run.ports.store.read([key('drill')])
   // a drill that never began has no result
@@ -79,7 +79,10 @@ async function sendResult(run: DrillRun, item: Parameters<typeof noteDrill>[1], 
   await noteDrill(run, item, drill)
 }
 
-/** Returns the fields of a log line from which CloudWatch makes metrics. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
+/**
+ * Returns the fields of a log line from which CloudWatch makes metrics. @see
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+ */
 function toDrillMetrics({ status, there, back, startedAt }: Drill, name: string, now: number) {
   const isKnown = (value: number | null) => value !== null
   const unserved = [there.unserved, back.unserved].filter(isKnown)

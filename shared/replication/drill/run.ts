@@ -6,9 +6,9 @@ import { type Item, key } from '../../storage/kinds.ts'
 /** An answer of a cluster's API. */
 export interface DrillAnswer {
   status: number
-  /** `data` of the answer */
+  /** the field `data` of the answer */
   data: Readonly<Record<string, unknown>>
-  /** the error text of an answer that is no success */
+  /** the error text of a failed request */
   text: string
 }
 
@@ -20,29 +20,29 @@ export type AskCluster = (
   given?: { body?: object; token?: string },
 ) => Promise<DrillAnswer>
 
-/** What the steps of a drill need. A function of the service has it, and so has a drill on a laptop. */
+/** The dependencies of a drill's steps. A Lambda provides them, and so does the drill on a laptop. */
 export interface Drilling {
   ask: AskCluster
   clock: { now(): number; sleep(ms: number): Promise<unknown> }
-  /** epoch milliseconds at which a call of a step has to end */
+  /** epoch milliseconds: every call of a step ends before */
   deadline: number
-  /** a DR operation token for both clusters */
+  /** returns a DR operation token for both clusters */
   token(): Promise<string>
-  /** name for this cluster at its successor */
+  /** returns the name of this cluster at its successor */
   ownName(): Promise<string>
 }
 
-/** What a function of the service may reach. */
+/** The dependencies of a drill that runs in a Lambda. */
 export interface DrillRun {
   ports: Pick<Ports, 'store' | 'cipher' | 'clock' | 'log' | 'events' | 'entropy' | 'deployment'>
   ask: AskCluster
   /** name of the policy that an administrator wrote for drills */
   policy: string
-  /** epoch milliseconds at which this Lambda has to stop */
+  /** epoch milliseconds at which this Lambda must stop */
   deadline: number
 }
 
-/** The drill ends here: it was refused before anything changed, or stopped in the present state. */
+/** The drill stops: it was refused before anything changed, or an operator must decide. */
 export class DrillStopped extends Error {
   override readonly name = 'DrillStopped'
 }
@@ -53,7 +53,7 @@ export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string):
   return item
 }
 
-/** Notes the progress of a drill. A faster run has noted the same. */
+/** Stores the progress of a drill. If another run has stored it first, throws. */
 export async function noteDrill(
   { ports }: Pick<DrillRun, 'ports'>,
   before: Item<'drill'> | undefined,

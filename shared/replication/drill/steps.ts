@@ -12,9 +12,9 @@ import { issueDrillToken } from './token.ts'
 
 interface DrillStep {
   name: string
-  /** does the step, and may be called any number of times; pending: it is not done yet. @returns what to note of the drill */
+  /** runs the step, any number of times; pending: not done yet. @returns what to store in the drill */
   work(drilling: Drilling, drill: Drill): Promise<Result<Partial<Drill>, 'pending'>>
-  /** what an operator does if the drill stopped here */
+  /** what an operator does if the drill stopped at this step */
   next: string
 }
 
@@ -33,7 +33,7 @@ const ADVICE_SWITCHING_BACK =
 const ADVICE_PEER_FOLLOWS =
   'this cluster is primary again and serves; have the peer follow it by its token and secondary/update-primary (runbook failback)'
 
-/** The steps of a drill, in their order: a planned switch to the peer, and back. None of them uses force. */
+/** The steps of a drill in order: a planned switch to the peer, and back. No step uses force. */
 export const drillSteps: readonly DrillStep[] = [
   { name: 'check', work: check, next: ADVICE_UNCHANGED },
   {
@@ -65,8 +65,8 @@ export const drillSteps: readonly DrillStep[] = [
 ]
 
 /**
- * Checks that the set may be switched for a drill: both clusters say that they are ready, and mean each other.
- * @returns the name of the other cluster here
+ * Checks that both clusters are ready to switch, and are primary and secondary of the same set.
+ * @returns the name under which this cluster admitted the other one
  * @throws DrillStopped
  */
 async function checkBoth(drilling: Drilling): Promise<string> {
@@ -88,7 +88,7 @@ async function checkBoth(drilling: Drilling): Promise<string> {
   return memberName
 }
 
-/** Waits for obstacles that pass by themselves: between two heartbeats a primary may know little of its secondary. */
+/** Waits until temporary obstacles are gone. Between two heartbeats the primary may not yet know how far its secondary is. */
 async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Partial<Drill>, 'pending'>> {
   const { clock } = drilling
   try {
@@ -100,7 +100,7 @@ async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Part
   }
 }
 
-/** Waits until the former primary could take over again; by then the losses are known. */
+/** Waits until the former primary could take over again. By then its lost commits are known. */
 async function settle(
   drilling: Drilling,
   drill: Drill,
@@ -117,7 +117,7 @@ async function settle(
   return PENDING
 }
 
-/** What the steps need, as a function of the service has it. */
+/** Returns the dependencies of the steps in a Lambda. */
 const createDrilling = (run: DrillRun): Drilling => ({
   ask: run.ask,
   clock: run.ports.clock,
@@ -136,7 +136,7 @@ const stepAfter = (name: string): string =>
   drillSteps[drillSteps.findIndex(one => one.name === name) + 1]?.name ?? 'report'
 
 /**
- * Does a step of a drill. It may be repeated any number of times, and interrupted at any point.
+ * Runs a step of a drill. It may be repeated any number of times, and interrupted at any point.
  * @throws DrillStopped if the drill ends here
  */
 export async function takeDrillStep(run: DrillRun, id: string, name: string): Promise<StepResult> {
@@ -144,7 +144,7 @@ export async function takeDrillStep(run: DrillRun, id: string, name: string): Pr
   const { data: drill } = item
   const step = drillSteps.find(one => one.name === name)
   if (!step) throw new Error(`a drill has no step ${name}`)
-  // an earlier attempt has gone on already
+  // an earlier attempt has completed the step
   if (drill.step !== name || drill.status !== 'running') return DONE
   const done = await step.work(createDrilling(run), drill)
   if (!done.ok) return AGAIN
@@ -157,6 +157,6 @@ export async function takeDrillStep(run: DrillRun, id: string, name: string): Pr
   return DONE
 }
 
-/** What an operator does when a drill stopped at a step. */
+/** Returns what an operator should do if a drill stopped at a step. */
 export const adviceForStep = (name: string): string =>
   drillSteps.find(one => one.name === name)?.next ?? ADVICE_SWITCHING

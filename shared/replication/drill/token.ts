@@ -4,12 +4,12 @@ import { issueBatch } from '../../tokens/mint.ts'
 import { defaultParameters, keptTerms } from '../../tokens/parameters.ts'
 import type { DrillRun } from './run.ts'
 
-/** Seconds for which a step's token counts: a step asks for another one each time. */
+/** Lifetime of a step's token in seconds; every step gets a new one. */
 const DRILL_TOKEN_TTL_SECONDS = 1800
 
 /**
- * A batch token for one step of a drill, by the set's keyring. It allows what the drill's policy allows, on both clusters, and
- * is stored nowhere. Without such a policy it allows nothing.
+ * Issues a batch token for one step of a drill. Both clusters accept it, because they share the keyring. It has the rights
+ * of the drill's policy, so without that policy it has none. It is not stored.
  */
 export async function issueDrillToken({
   ports: { cipher, clock, store },

@@ -1,19 +1,19 @@
-/** What watching the health of two clusters has shown. */
+/** The result of watching two clusters' health. */
 export interface Watched {
-  /** clusters that served at one moment, at most */
+  /** highest number of clusters that served at one moment */
   mostAtOnce: number
-  /** longest time in milliseconds in which no cluster served */
+  /** longest time in milliseconds without a serving cluster */
   longestGap: number
   samples: number
-  /** what several answered at one moment, and when they had been asked */
+  /** the answers when several clusters served, and when they were asked */
   witness?: string
 }
 
 /**
- * Watches which clusters serve. Two count as serving at one moment only where both answer so again: one that was asked
- * before it closed says nothing of the moment after.
- * @param serving asks all clusters, and returns an answer of each that serves
- * @returns ends the watch after one more look
+ * Watches which clusters serve. Two clusters count as serving at the same time only if both still do when they are asked
+ * again, because the first answer may be older than the moment when the other one began to serve.
+ * @param serving asks all clusters, and returns one answer for each that serves
+ * @returns a function that ends the watch after one more look
  */
 export function watchServing(
   serving: () => Promise<readonly string[]>,

@@ -5,15 +5,15 @@ import { type AddressRules, memberAddress } from '../../values/member-address.ts
 import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
 
 /**
- * An address as it is stored: with its scheme (`https` if none is given) and without a slash at its end. Only the embedded host
- * takes addresses of its own machine or network.
- * @param name of the parameter that holds it
- * @returns empty for an empty one
+ * Parses an address into the stored form: with its scheme (`https` if none is given) and without a slash at the end. Only
+ * the embedded host accepts addresses of its own machine or network.
+ * @param name of the parameter, for error texts
+ * @returns an empty text for an empty one
  * @throws ApiError
  */
 export function parseAddress(given: string, name: string, rules: AddressRules): string {
   if (given === '') return ''
-  // a URL makes a host of these that the caller did not mean
+  // the URL parser would turn these words and numbers into a host that the caller did not mean
   const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(given)?.[1]?.replace(/:\d*$/, '') ?? ''
   if (/^(?:true|false|\d*)$/i.test(host)) throw addressUnusable(name)
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `https://${given}`
@@ -22,7 +22,10 @@ export function parseAddress(given: string, name: string, rules: AddressRules): 
   return address
 }
 
-/** Where secondaries reach this cluster: the given address, that of the deployment, or the one of this request. */
+/**
+ * Returns the address under which secondaries reach this cluster: the configured one, that of the deployment, or that of
+ * this request.
+ */
 export function ownAddress(
   record: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Pick<Deployment, 'apiAddress' | 'linkAddress' | 'plainEndpoints'>,

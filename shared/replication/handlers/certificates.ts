@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto'
 import type { Authorities } from '../../ports.ts'
 import { caFileUnknown, caTooLarge, caUnusable } from '../operation/refusals.ts'
 
-/** Bytes of PEM that a link keeps. */
+/** Maximum size of the certificates that a link stores, bytes of PEM. */
 const LARGEST = 32_768
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
 
-/** Which certificates vouch for a primary's, as a request gives them; all are optional. */
+/** The request parameters that name the authorities of the primary's certificate; all are optional. */
 export interface AuthorityParameters {
   ca_cert?: string | undefined
   ca_file?: string | undefined
@@ -14,9 +14,9 @@ export interface AuthorityParameters {
 }
 
 /**
- * Certificates that vouch for a primary's instead of the usual ones, as PEM; undefined for the usual ones. Files and
- * folders are those that the deployment ships; what is given in several ways counts together.
- * @throws ApiError for a text that is no certificate of an authority, and for unknown names
+ * Returns the certificates of the authorities for a primary's certificate, as PEM; undefined: the public ones. Files and
+ * folders are those that the deployment contains. Certificates of several parameters are combined.
+ * @throws ApiError for a text that is not a certificate of an authority, and for unknown names
  */
 export async function loadAuthorities(
   { ca_cert = '', ca_file = '', ca_path = '' }: AuthorityParameters,
@@ -35,7 +35,7 @@ export async function loadAuthorities(
   return pem
 }
 
-/** The certificates of a text that holds authorities' and nothing else, PEM; undefined for any other text. */
+/** Splits a text into certificates of authorities, PEM. Returns undefined if it contains anything else. */
 export function parseAuthorities(text: string): string[] | undefined {
   const blocks = text.match(BLOCK) ?? []
   const rest = text.replaceAll(BLOCK, '').trim()
@@ -55,7 +55,7 @@ function filesBelow(folder: string, shipped: ReadonlyMap<string, string>): strin
   return found
 }
 
-/** A relative name in its shortest spelling. */
+/** Returns a relative path without `./` at the beginning and without slashes at the end. */
 const normalisePath = (name: string): string => name.replace(/^(\.\/+)+(?=.)/, '').replace(/(?<=.)\/+$/, '')
 
 function notUsable(): never {

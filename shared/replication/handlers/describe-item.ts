@@ -2,26 +2,23 @@ import { isRoot } from '../../model/token.ts'
 import type { Kind, kinds } from '../../storage/kinds.ts'
 import type { Stored } from '../../storage/stored.ts'
 
-/** Kinds that every cluster of a set has: journals are about no others. */
+/** The kinds of items that journals contain. */
 type Replicated = {
   [K in Kind]: (typeof kinds)[K]['table'] extends 'data' ? K : never
 }[Kind]
 
-/** An item by its key, and its content if that is known. */
+/** An item by its key, with its content if that is known. */
 interface DescribedItem<K extends Kind> {
-  /** the first part of its collection's name: accessor of a mount, say */
+  /** the first part of its partition key, such as the accessor of a mount */
   owner: string
-  /** the mount that it belongs to, in words */
+  /** description of its mount */
   mount: string
-  /** its own name in its collection */
+  /** its sort key */
   name: string
   data?: Partial<Stored[K]> | undefined
 }
 
-/**
- * What a thing of each kind is called. Nothing of it is a secret: accessors and names, never a text that is encrypted
- * or signed.
- */
+/** Descriptions of items by kind. They contain accessors and names, but no secret and no text that is encrypted or signed. */
 const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => string } = {
   mounts: () => 'the list of mounts',
   'mounts-revision': () => 'revision of the list of mounts',
@@ -56,14 +53,14 @@ const describeToken = ({ login, role, policies, displayName }: Partial<Stored['t
   return displayName ? `token ${displayName}` : 'token'
 }
 
-/** A role tag without its signature: version, nonce and what it allows are names. */
+/** Describes a role tag without its signature: by version, nonce and rights. */
 const describeTag = (text: string): string => text.split(':').slice(0, -1).join(':') || 'of an older form'
 
 const isReplicated = (kind: string): kind is Replicated => Object.hasOwn(descriptions, kind)
 
 /**
- * The name of an item by its key, for an operator who decides whether to make it again.
- * @param mounts those that are known here, removed ones included
+ * Describes an item by its key, for an operator who decides whether to create it again.
+ * @param mounts known mounts, including removed ones
  * @param item as it was stored; absent: unknown
  */
 export function describeItem(

@@ -12,63 +12,65 @@ import { describeItem } from './describe-item.ts'
 
 export const divergenceFields = listFields
 
-/** Journal entries of an answer, and characters of all their changes: one journal entry comes in any case. */
+/** Number of journal entries in an answer, and of characters of all their changes. An answer has at least one journal entry. */
 const USUAL = 100
 const MOST = 1000
 const LARGEST = 1_000_000
-/** Parts of reports that are read at once, and that are counted: their items have some 100 MB. */
+/** Report parts that are read at once, and that are counted. The items of 1000 parts have about 100 MB. */
 const PARTS = 8
 const MOST_PARTS = 1000
 
-/** Seconds after which a report that is not complete is asked for again. */
+/** Seconds after which a client asks again for a report that is not complete. */
 const REPORT_RETRY_SECONDS = 2
 
 /** A commit that the set does not have. */
 interface LostEntry {
-  /** part of a report, and the journal entry's place in it: what `after` takes */
+  /** report part and index of the journal entry: the value for `after` */
   name: string
-  /** where it stood in this cluster's journal */
+  /** position in this cluster's journal */
   position: string
   commit: string
   time: string
-  /** the last position that this cluster's journal had in common with the set's, and the set's epoch then */
+  /** last position that this cluster's journal had in common with the set's, and the set's epoch at that time */
   cut: number
   epoch: string
   changes: ShownChange[]
   too_large?: true
 }
 
-/** An item as it was stored, encrypted fields encrypted; without one: deleted, or left out because it was too large. */
+/**
+ * An item as it was stored; encrypted fields stay encrypted. Without `item` it was deleted, or omitted because it was too
+ * large.
+ */
 interface ShownChange {
   kind: string
   key: [pk: string, sk: string]
-  /** what it is called; never a secret */
+  /** description for operators; never contains a secret */
   what: string
   item?: unknown
   deleted?: true
 }
 
-/** How many changes of each kind were lost. `more`: there are others, behind what is counted at once. */
+/** Numbers of lost changes by kind. `more`: not all commits were counted. */
 interface Counts {
   commits: number
   kinds: Record<string, { written: number; deleted: number }>
   more?: true
 }
 
-/** Head of the journal, and what does not stay in line, read with the request's first read. */
+/** Reads the journal head and the diverging keys together with the request's first read. */
 export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('diverging')] as const,
   ...prefetchJournal(ports, () => ({ treeId: undefined })),
 })
 
 /**
- * GET sys/replication/dr/divergence: what this cluster had committed and its set has not, from the reports that were
- * stored before it was taken back: by journal entry and key, in pages. And what does not stay in line with the
- * primary.
+ * Handles GET sys/replication/dr/divergence: lists the commits of this cluster that its set does not have, from the reports
+ * that were stored before they were undone, in pages. Also lists the items that keep differing from the primary's.
  */
 export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
   const { record } = call.cluster
-  // before the reports: what makes them complete comes behind the last of them
+  // read before the reports, because the last report is stored before the head says that all are complete
   const { head } = await readJournalView(call, undefined)
   const waits = describeMissingInput(record, head)
   const lost = await readLostEntries(call)
@@ -92,8 +94,8 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
 }
 
 /**
- * What has to happen before nothing more can come to be known as lost, in words; empty: the report is complete. A
- * cluster that applies what its primary sends has compared the journals, and stored its report before.
+ * Describes what must happen before the report is complete; empty if it is. A cluster that applies its primary's journal
+ * has compared both journals, and stored its report, before it began to apply.
  */
 export function describeMissingInput(
   { mode, operation, ...record }: Pick<ClusterRecord, 'mode' | 'operation' | 'link'>,
@@ -117,7 +119,7 @@ type Mounts = Parameters<typeof describeItem>[1]
 
 const mountsOf = ({ mounts }: Pick<Call, 'mounts'>): Mounts => [...mounts.mounts, ...mounts.removing]
 
-/** An item that was fetched repeatedly; `given_up`: no sync fetches it any more. */
+/** Returns an item that was fetched repeatedly as the answer shows it. `given_up`: no sync fetches it any more. */
 const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) => ({
   kind,
   key: [pk, sk] as const,
@@ -128,9 +130,7 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
   name: tagOf({ kind, pk, sk }),
 })
 
-/**
- * Commits of the reports, a page of them; `next` is what `after` takes. The first page comes with the counts of all.
- */
+/** Returns a page of the lost commits; `next` is the value for `after`. The first page contains the counts of all commits. */
 async function readLostEntries(
   call: Call<typeof divergenceFields>,
 ): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
@@ -157,7 +157,7 @@ async function readLostEntries(
   }
 }
 
-/** Journal entries behind a name, until there are as many as are wanted. */
+/** Collects the journal entries after a name until the page is full. */
 function newPage(after: string, wanted: number) {
   const lost: LostEntry[] = []
   let size = 0

@@ -22,8 +22,8 @@ export const primaryFields = {
 }
 
 /**
- * POST sys/replication/dr/primary/enable: this cluster keeps a journal from now on, in a set of its own. A background
- * job adds the existing items to the journal; until that is done no other cluster can follow.
+ * Handles POST sys/replication/dr/primary/enable: this cluster becomes the primary of a new set and writes a journal. A
+ * background job adds the existing items to the journal. No other cluster can follow before that job is done.
  */
 export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
   const { parameters, ports, now, request } = call
@@ -59,7 +59,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
 const BECOMING =
   'this cluster is becoming a DR primary, with a short interruption; others can follow it once its journal is built, which GET sys/replication/dr/status shows'
 
-/** @throws ApiError `busy` when another request was faster */
+/** @throws ApiError `busy` if another request was faster */
 async function becomePrimary(
   item: Item<'cluster'>,
   data: ClusterRecord,
@@ -72,7 +72,7 @@ async function becomePrimary(
   if (done !== 'done') throw roleChanging()
 }
 
-/** Gives a primary another address for later secondaries; its set does not change. */
+/** Changes the address that a primary puts into new activation tokens. Its set does not change. */
 function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
   return {
     answer: noContent([
@@ -82,15 +82,15 @@ function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
   }
 }
 
-/** What one commit takes besides the record. */
+/** Maximum number of changes in one commit, besides the record. */
 const MOST = 80
 
-/** The last position of a journal that has ended, and the one behind it. */
+/** The last position of an ended journal, and the position after it. */
 type JournalEnd = Awaited<ReturnType<typeof endJournal>>
 
 /**
- * The first step of primary/disable: closes the journal, which may be repeated. Followers can fetch all of it, and nothing
- * is written to it afterwards.
+ * Runs the first step of primary/disable: closes the journal. May be repeated. Followers can still fetch all of it, and
+ * nothing is written to it afterwards.
  */
 export async function endOwnJournal(call: Call): Promise<JournalEnd> {
   const { data } = recordOf(call)
@@ -100,7 +100,7 @@ export async function endOwnJournal(call: Call): Promise<JournalEnd> {
   return ended
 }
 
-/** POST sys/replication/dr/primary/disable, once the journal has ended: ends the set. */
+/** Handles POST sys/replication/dr/primary/disable after the journal has ended: ends the set. */
 export async function disablePrimary(call: Call, { journalStart, end }: JournalEnd): Promise<Outcome> {
   const { ports, now, request } = call
   const item = recordOf(call)

@@ -19,18 +19,18 @@ export const promoteFields = {
   force: bool('Go on although something is in the way, or the primary may still be serving'),
 }
 
-/** What a promotion and its repetition are judged by, read with the request's first read. */
+/** Reads the items that a promotion needs together with the request's first read. */
 export const preparePromotion = async () => ({
   keys: [key('cluster'), key('promoted')] as const,
   prepared: undefined,
 })
 
-/** Milliseconds for which the repetition of a promotion that succeeded gets the same answer. */
+/** Milliseconds for which a repeated request gets the answer of the completed promotion. */
 const ANSWER_REMEMBERED_MS = 600_000
 
 /**
- * POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repetition joins the promotion
- * that runs, or gets the answer of one that has succeeded.
+ * Handles POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repeated request joins
+ * the running promotion, or gets the answer of the completed one.
  */
 export async function promote(call: Call<typeof promoteFields>): Promise<Outcome> {
   const { ports, parameters } = call
@@ -48,7 +48,7 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   const waiting = await readWaitingExecution('promotion', ports)
   const force = parameters.force ?? waiting?.data.options['force'] === true
   const requestHmac = await requestHmacOf(call, address)
-  // the end of the primary's journal is known once it was asked to hand over
+  // the end of the primary's journal is known after the primary was asked to hand over
   const { end } = running?.promotion ?? {}
   const promotion: PromotionState = defined({
     force,
@@ -62,20 +62,20 @@ export async function promote(call: Call<typeof promoteFields>): Promise<Outcome
   return outcomeOf(await awaitOperation(operating.id, ports))
 }
 
-/** The HMAC by which a repetition is known: of the token and all parameters. */
+/** Returns the HMAC of the operation token and all parameters, by which a repeated request is recognised. */
 const requestHmacOf = (call: Call<typeof promoteFields>, address: string): Promise<string> =>
   call.ports.cipher.hmac(
     JSON.stringify([call.raw['dr_operation_token'] ?? '', call.parameters.force ?? false, address]),
   )
 
-/** The promotion that is under way, if it is one. */
+/** Returns the running operation if it is a promotion. */
 async function runningOf({ ports }: Call<typeof promoteFields>, operation: string | undefined) {
   const [item] = operation === undefined ? [] : await ports.store.read([key('operation', operation)])
   const { promotion } = item?.data ?? {}
   return item && promotion ? { id: item.sk, promotion } : undefined
 }
 
-/** On a secondary, which has checked the operation token: the same request waits for the same promotion. */
+/** Reports whether a request repeats the running promotion. Called on a secondary, which has checked the operation token. */
 async function isSame(
   call: Call<typeof promoteFields>,
   promotion: PromotionState,
@@ -85,7 +85,10 @@ async function isSame(
   return alike || sameSecret(promotion.requestHmac, await requestHmacOf(call, address))
 }
 
-/** On a cluster that is not a secondary no operation token counts: only the very same request is answered. */
+/**
+ * Answers a repeated request on a cluster that is no longer a secondary. No operation token is valid there, so only exactly
+ * the same request gets the answer.
+ */
 async function repeatPromotion(
   call: Call<typeof promoteFields>,
   { data: record }: Item<'cluster'>,
@@ -113,8 +116,8 @@ const BECOMING =
   'this cluster has become the primary of its DR set, with a short interruption; other clusters need new activation tokens to follow it'
 
 /**
- * POST sys/replication/dr/primary/demote: ends the journal of this cluster exactly, and the cluster serves no clients
- * from then on. If another cluster or an earlier call has closed it, the end is returned again.
+ * Handles POST sys/replication/dr/primary/demote: ends this cluster's journal exactly. Afterwards the cluster serves no
+ * clients. If the journal has ended already, returns its end again.
  */
 export async function demotePrimary(call: Call): Promise<Outcome> {
   const { ports } = call
@@ -133,7 +136,7 @@ const DEMOTED =
 const ALREADY =
   'this cluster was demoted already, or has handed over to another one: nothing has changed; give it the token of the new primary by POST sys/replication/dr/secondary/update-primary'
 
-/** What the caller compares with `last_remote_wal` of the secondary that it wants to promote. */
+/** Returns the end of the journal. The caller compares it with `last_remote_wal` of the secondary to promote. */
 async function answerEndOfJournal({ ports }: Call, warning: string): Promise<Outcome> {
   const { last = 0, epoch = '' } = (await ports.journal.head()) ?? {}
   return { answer: { kind: 'data', data: { final_wal: last, epoch }, warnings: [warning] } }

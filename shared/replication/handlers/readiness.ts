@@ -17,10 +17,10 @@ import { readPreparation } from '../readiness/preparation.ts'
 import { checkSwitch, planSwitch, successorFault } from '../readiness/switch-checks.ts'
 import { connectVia } from '../secondary/connect.ts'
 
-/** Milliseconds that the primary is waited for at each call: the request must not outlive its gateway. */
+/** Milliseconds to wait for the primary at each call. The request must end before API Gateway's timeout. */
 const READINESS_TIMEOUT_MS = 6000
 
-/** GET sys/replication/dr/readiness: on a primary what a planned switch would find, on a secondary what a promotion would. */
+/** Handles GET sys/replication/dr/readiness: checks a planned switch on a primary, and a promotion on a secondary. */
 export async function showReadiness(call: Call): Promise<Outcome> {
   const { record } = call.cluster
   if (record.mode === 'secondary') return showSecondaryReadiness(call)
@@ -29,8 +29,8 @@ export async function showReadiness(call: Call): Promise<Outcome> {
 }
 
 /**
- * POST sys/replication/dr/secondary/readiness: whether a promotion would go through right now, and what it would do.
- * Nothing is written here; the primary notes a heartbeat.
+ * Handles POST sys/replication/dr/secondary/readiness: checks whether a promotion would succeed now, and lists what it
+ * would do. Writes nothing here; the primary stores a heartbeat.
  */
 export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
   return answer(data(await secondaryReadiness(call, call.cluster.record)))
@@ -74,7 +74,7 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
 const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: string | undefined): P =>
   changing === undefined ? plan : { ...plan, goes_through: false, refused: changing, warnings: [], steps: [] }
 
-/** Why no role change could begin now; undefined: none is under way. */
+/** Returns why no role change can begin now; undefined if none is running. */
 const describeRoleChange = ({ operation }: ClusterRecord): string | undefined =>
   operation === undefined ? undefined : roleChanging().message
 
@@ -121,7 +121,7 @@ function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
   }
 }
 
-/** The deadline of the request. */
+/** Limits the timeout of each call. */
 const withShortTimeout =
   (carryTo: CarryTo): CarryTo =>
   to => {
@@ -166,7 +166,10 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
 const isUnderWay = (stage: string | undefined): boolean =>
   stage !== undefined && stage !== 'done' && stage !== 'failed'
 
-/** Age of the oldest position that a secondary had not applied at its last heartbeat, milliseconds; 0: none. */
+/**
+ * Returns the age of the oldest position that a secondary had not applied at its last heartbeat, milliseconds; 0 if it had
+ * applied all.
+ */
 async function lagAtHeartbeat(
   { ports }: Call,
   head: Head | undefined,

@@ -2,10 +2,10 @@ import type { Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
-/** The record that a role change replaces, read with the request's first read. */
+/** Reads the cluster record, which a role change replaces, together with the request's first read. */
 export const prepareRecord = async () => ({ keys: [key('cluster')] as const, prepared: undefined })
 
-/** @throws ApiError before initialisation */
+/** Returns the cluster record. @throws ApiError before initialisation */
 export function recordOf({ fetched }: Pick<Call, 'fetched'>): Item<'cluster'> {
   const item = fetched.get(key('cluster'))
   if (!item) throw new ApiError('not_initialised')

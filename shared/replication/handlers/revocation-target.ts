@@ -5,18 +5,18 @@ import type { Store } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
 import { noClusterToRevoke, revocationAmbiguous, selfRevocation } from '../operation/refusals.ts'
 
-/** What this cluster knows of the clusters of its set. */
+/** The clusters of the set as this cluster knows them. */
 export interface KnownClusters extends RevocationItems {
   record: Pick<ClusterRecord, 'id' | 'name'>
   terms: readonly Item<'term'>[]
-  /** clusters known only by an address have nothing but this item */
+  /** clusters of which only an address is known have no other item */
   members: readonly Item<'member'>[]
 }
 
-/** What `revoke-secondary` has found. */
+/** The admission or cluster that `revoke-secondary` revokes. */
 export type RevocationTarget =
   | { is: 'live'; revoking: Revoking; namesakes: readonly string[] }
-  /** `at`: when it was revoked first, epoch milliseconds */
+  /** `at`: time of the first revocation, epoch milliseconds */
   | { is: 'revoked'; cluster: string | undefined; at: number }
 
 export async function readKnownClusters(
@@ -33,12 +33,11 @@ export async function readKnownClusters(
 }
 
 /**
- * Finds the admission or the cluster that an operator wants to revoke. A name is looked for among the admissions of this
- * cluster, and among the names of clusters: their own, and those under which the set admitted them last. An id matches in
- * any case of letters.
+ * Finds the admission or the cluster that an operator wants to revoke. A name matches an admission of this cluster, a
+ * cluster's own name, or the name under which the set admitted it last. An id matches regardless of case.
  * @param given name or id
- * @param force revokes a cluster by an id that this cluster knows from nowhere
- * @throws ApiError when no cluster matches, when two do, and when this cluster itself does
+ * @param force allows a cluster id that this cluster does not know
+ * @throws ApiError if nothing matches, several clusters match, or this cluster itself matches
  */
 export function findTarget(given: string, known: KnownClusters, force: boolean): RevocationTarget {
   const { record, secondaries } = known
@@ -58,9 +57,9 @@ export function findTarget(given: string, known: KnownClusters, force: boolean):
 }
 
 /**
- * The target where the text is the name of an admission. A token that nobody has used is no cluster: it is revoked alone, and
- * other clusters of its name are reported.
- * @param living other clusters that the text denotes, none of them revoked
+ * Returns the target if the text is the name of an admission. An unused token belongs to no cluster, so it is revoked
+ * alone, and the answer names other clusters with its name.
+ * @param living other clusters that match the text and are not revoked
  */
 function targetOfAdmission(
   given: string,
@@ -83,7 +82,7 @@ function targetOfAdmission(
 
 const ofThatName = (id: string): string => `${id} (of that name or id)`
 
-/** Ids of the clusters that a text denotes by their id or by their name. */
+/** Returns the ids of the clusters that match a text by id or name. */
 function clustersNamed(given: string, known: KnownClusters, force: boolean): string[] {
   const id = given.toLowerCase()
   const byId = UUID.test(id) && (force || idsIn(known).includes(id)) ? [id] : []
@@ -93,7 +92,7 @@ function clustersNamed(given: string, known: KnownClusters, force: boolean): str
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Every cluster of which this one has an item, this one included. */
+/** Returns the ids of all clusters of which this one has an item, including its own. */
 function idsIn({ record, secondaries, holders, terms, members }: KnownClusters): string[] {
   const ids = [
     record.id,
@@ -107,7 +106,7 @@ function idsIn({ record, secondaries, holders, terms, members }: KnownClusters):
   return [...new Set(ids.filter(id => id !== undefined && id !== ''))] as string[]
 }
 
-/** Its own name, as far as it has been primary, and the one under which the set admitted it last. */
+/** Returns the names of a cluster: its own, if it has been primary, and the name of its last admission. */
 function namesOf(id: string, { record, holders, terms }: KnownClusters): string[] {
   const signers = terms.flatMap(({ data }) => data.signers)
   return [
@@ -120,7 +119,7 @@ function namesOf(id: string, { record, holders, terms }: KnownClusters): string[
 const revokedAt = (id: string, { holders }: KnownClusters): number | undefined =>
   holders.find(({ sk }) => sk === id)?.data.revoked?.at
 
-/** The clusters that hold keys of the set and are not revoked, in words. */
+/** Describes the clusters that hold keys of the set and are not revoked. */
 function holdersIn({ record, terms, holders }: KnownClusters): string[] {
   const ids = terms.map(({ sk }) => sk)
   return givenTo(ids, { self: record.id, terms, holders })

@@ -21,9 +21,9 @@ const REVOKE_TRIES = 5
 const REVOKE_PAUSE_MS = 20
 
 /**
- * The first step of revoke-secondary: nothing that the cluster signs counts from now on, and its name is free again. A name
- * or an id that leads to no cluster is refused. A repeated revocation changes nothing and reports the time of the first one.
- * The revocation is in the journal, so that clusters that are promoted later know it; a journal that has ended refuses it.
+ * Runs the first step of revoke-secondary. Afterwards every call that the cluster signs is rejected, and its name is free.
+ * A name or id without a cluster is rejected. A repeated revocation changes nothing and returns the time of the first one.
+ * The journal contains the revocation, so clusters that are promoted later know it; an ended journal rejects it.
  */
 export async function revokeTarget(call: Call<typeof revokeFields>): Promise<RevocationTarget> {
   const { parameters, ports, now, request } = call
@@ -49,8 +49,8 @@ export async function revokeTarget(call: Call<typeof revokeFields>): Promise<Rev
 }
 
 /**
- * POST sys/replication/dr/primary/revoke-secondary, once the cluster is revoked: rotates the keyring where that is asked
- * for, and says what the revocation does not end.
+ * Handles POST sys/replication/dr/primary/revoke-secondary after the revocation: rotates the keyring if `retire` is set,
+ * and warns of what the revocation does not end.
  */
 export async function revokeSecondary(
   call: Call<typeof revokeFields>,
@@ -59,14 +59,14 @@ export async function revokeSecondary(
   const { retire = false } = call.parameters
   const warnings = describe(target, call.parameters.id ?? '')
   if (!retire) return { answer: noContent(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
-  // after the revocation, or the revoked cluster would get the new term
+  // rotated after the revocation, because the revoked cluster could fetch the new term otherwise
   return rotateKeyring(call, true, warnings)
 }
 
 const clusterOf = (target: RevocationTarget): string | undefined =>
   target.is === 'live' ? target.revoking.cluster : target.cluster
 
-/** Warnings of what an operator may not expect: that it was revoked before, and whom else the name could mean. */
+/** Returns warnings: that the target was revoked before, and which other clusters have the name. */
 function describe(target: RevocationTarget, given: string): string[] {
   if (target.is === 'revoked')
     return [`${given} was revoked already, at ${printTime(target.at)}; that revocation holds`]

@@ -16,16 +16,16 @@ export const rotateFields = {
   retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
 }
 
-/** What rotation and key status look at, read with the request's first read. */
+/** Reads cluster record and keyring together with the request's first read. */
 export const prepareKeys = async () => ({
   keys: [key('cluster'), key('keyring')] as const,
   prepared: undefined,
 })
 
 /**
- * POST sys/rotate: one more term, which encrypts from now on; what older terms encrypted still decrypts. The term is an item
- * that replicates, so that the journal carries it, and a journal that has ended refuses it. The cluster record names the
- * edition of the keyring, so that an environment which holds an older one learns of it with its next request.
+ * Handles POST sys/rotate: adds a term that encrypts from now on. Older terms still decrypt. The term is a replicated item,
+ * so the journal contains it, and an ended journal rejects it. The cluster record contains the edition of the keyring, so
+ * an environment with an older one notices at its next request.
  * @see docs/spec/keys.md#terms
  */
 export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
@@ -33,9 +33,9 @@ export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> 
 }
 
 /**
- * A rotation, to be committed: with `retire` all older terms are retired, and the answer tells which
- * secondaries have acknowledged that, and which clusters were given them.
- * @param more warnings of what calls this
+ * Returns the changes of a rotation. With `retire` all older terms are retired, and the answer names the secondaries that
+ * have acknowledged that and the clusters that hold the older terms.
+ * @param more warnings of the calling handler
  */
 export async function rotateKeyring(
   call: Call,
@@ -72,7 +72,7 @@ export async function rotateKeyring(
   }
 }
 
-/** Milliseconds for which a retirement waits for secondaries that are connected. */
+/** Milliseconds to wait for connected secondaries to acknowledge a retirement. */
 const ROTATE_NOTICE_TIMEOUT_MS = 3000
 
 const ENDED =
@@ -88,7 +88,7 @@ const describeHolders = (given: readonly GivenTo[]): string[] =>
 const describeHolder = (one: GivenTo): string =>
   `${clusterText(one)}${one.revoked ? ', which is revoked' : ''}`
 
-/** Which secondaries have said that they have what was committed, and which have not. */
+/** Describes which secondaries have acknowledged the latest commit, and which have not. */
 async function describeAcknowledgements(ports: AckPorts, patience: number): Promise<string[]> {
   const { acknowledged, missing } = await awaitAcknowledgements(ports, patience)
   return [
@@ -102,10 +102,7 @@ const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
   return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 
-/**
- * GET sys/key-status: the term that encrypts, and since when; older ones, and how far what they encrypted is encrypted
- * anew.
- */
+/** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */
 export async function keyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await readTermFacts(call.ports, { all: true })

@@ -25,18 +25,21 @@ export const secondaryTokenFields = {
 }
 
 const DEFAULT_TOKEN_TTL_SECONDS = 1800
-/** a day: a token that is unused for longer is probably lost */
+/** One day. A token that is unused for longer is probably lost. */
 const LONGEST_TTL = 86_400
 const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
 
-/** What a token is judged by, read with the request's first read. */
+/** Reads the items that a new token needs together with the request's first read. */
 export const prepareToken = async ({ parameters }: Early<typeof secondaryTokenFields>) => ({
   keys: tokenKeys(parameters.id ?? ''),
   prepared: undefined,
 })
 
-/** The first step of primary/secondary-token: notes in the audit log which admission the token ends. */
+/**
+ * Runs the first step of primary/secondary-token: logs the revocation of the admission that the token replaces to the audit
+ * log.
+ */
 export async function noteReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
   const { before } = checkTokenRequest(call)
   const revoking = call.parameters.replace ? replacedAdmission(before.secondary) : undefined
@@ -44,8 +47,8 @@ export async function noteReplacement(call: Call<typeof secondaryTokenFields>): 
 }
 
 /**
- * POST sys/replication/dr/primary/secondary-token: what a cluster needs to become a secondary of this one. Its name is
- * known from now on, whether the token is used or not.
+ * Handles POST sys/replication/dr/primary/secondary-token: makes an activation token with which a cluster becomes a
+ * secondary of this one. Its name is taken from now on, even if the token is never used.
  */
 export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
   const { id, ttl, publicKey, before } = checkTokenRequest(call)
@@ -85,8 +88,8 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
 }
 
 /**
- * Ends the admission that a new token replaces. @returns the item of the admission as it is revoked, and changes of the other items;
- * undefined: there is none that counts
+ * Ends the admission that a new token replaces. @returns the revoked admission, and changes of other items; undefined if
+ * there is no valid admission
  */
 async function endAdmission({ ports, now, cluster }: Call, before?: Item<'secondary'>) {
   const revoking = replacedAdmission(before)
@@ -109,7 +112,7 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
   }
 }
 
-/** What the request asks for, and what stands under its name. @throws ApiError for the first rule that refuses it */
+/** Validates the request, and returns the items stored under its name. @throws ApiError for the first violated rule */
 function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
   const wish = parseTokenRequest(parameters)
   checkTransition('primary/secondary-token', record)
@@ -132,8 +135,8 @@ function parseTokenRequest({
 }
 
 /**
- * POST sys/replication/dr/secondary/generate-public-key: keys for the next link of this cluster, which void those
- * made before. A link that lives keeps its own.
+ * Handles POST sys/replication/dr/secondary/generate-public-key: makes keys for the next link of this cluster, and deletes
+ * keys that were made before. The current link keeps its own.
  */
 export async function generatePublicKey(call: Call): Promise<Outcome> {
   checkTransition('secondary/generate-public-key', call.cluster.record)

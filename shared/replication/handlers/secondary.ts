@@ -32,15 +32,15 @@ export const becomeFields = {
   client_key_pem: unsupported('Key of the caller'),
 }
 
-/** What an activation is judged by, read with the request's first read. */
+/** Reads the items that an activation needs together with the request's first read. */
 export const prepareActivation = async () => ({
   keys: [key('cluster'), key('pending-key')] as const,
   prepared: undefined,
 })
 
 /**
- * POST sys/replication/dr/secondary/enable: this cluster becomes a secondary, and loses what it has. The primary is asked
- * first: whatever it refuses, nothing has happened here.
+ * Handles POST sys/replication/dr/secondary/enable: this cluster deletes its items and becomes a secondary. It calls the
+ * primary first, so if the primary refuses, nothing has changed here.
  */
 export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
   const { ports, request } = call
@@ -60,9 +60,9 @@ const BECOMING =
   'the primary has admitted this cluster, which becomes its secondary: its items are deleted, and it serves no clients until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
 
 /**
- * What was given to follow a primary, for an operation that is about to begin.
- * @param ofSet UUID of the set that the token must be of; absent: of any
- * @throws ApiError for what is unusable, as far as this cluster can judge it
+ * Returns the input of an operation that follows a primary.
+ * @param ofSet UUID of the set that the token must belong to; absent: any
+ * @throws ApiError for parameters that this cluster can tell to be unusable
  */
 export async function parseActivation(
   call: ActivationCall,
@@ -98,7 +98,7 @@ async function usableToken(
   const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()
-  // it was chosen when the token was made
+  // the primary's administrator chose this address when the token was made
   parseAddress(activation.addr, 'the address in the token', ports.deployment)
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfDifferentSet()
   if (activation.exp * 1000 <= now) throw activationTokenExpired()
@@ -106,8 +106,8 @@ async function usableToken(
 }
 
 /**
- * POST sys/replication/dr/secondary/disable: this cluster leaves its set, and serves clients with its copy; its primary, if
- * it lives, goes on too.
+ * Handles POST sys/replication/dr/secondary/disable: this cluster leaves its set and serves clients with its copy. Its
+ * primary, if it is alive, keeps serving too.
  */
 export async function disableSecondary(call: Call): Promise<Outcome> {
   const { ports } = call
@@ -118,7 +118,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   const operating = newOperation(ports)
   const update = { form: 'clear', addresses: [] } as const
   await beginOperation(operating, item, { name: 'disable', step: 'find', primaryUpdate: update }, call)
-  // from then on it serves; the caller need not wait for the rest
+  // the cluster serves after `leave`, so the caller need not wait for `forget`
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
   if (status === 'failed') throw operationGivenUp(fault)
   return { answer: noContent(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
@@ -132,8 +132,8 @@ const TORN =
   'the copy was not complete: a sync was under way, or had not been brought to its end; what this cluster has may be of different moments'
 
 /**
- * POST sys/replication/recover, and sys/replication/dr/secondary/recover by an operation token: a secondary that has
- * stopped, because its syncs came to nothing, begins again with its next run.
+ * Handles POST sys/replication/recover, and sys/replication/dr/secondary/recover with an operation token: restarts
+ * following on a secondary that stopped because its syncs did not succeed.
  */
 export function recoverLink({ ports, now, ...call }: Call): Outcome {
   const { record } = call.cluster
@@ -143,7 +143,7 @@ export function recoverLink({ ports, now, ...call }: Call): Outcome {
   return {
     answer: noContent([RESTARTED]),
     changes: [put(key('recovery'), { at: now })],
-    // else it begins within a minute
+    // if waking fails, the puller starts within a minute
     afterwards: () => ports.puller.wake(),
   }
 }

@@ -22,19 +22,19 @@ import { readWaitingExecution, runWorkflow } from '../operation/waiting.ts'
 import { rootFacts } from '../status/look.ts'
 import { shownRoot } from '../status/status.ts'
 
-/** What is known of the tree, read with the request's first read. */
+/** Reads the items about the tree together with the request's first read. */
 export const prepareTreeWork = async () => ({
   keys: [key('cluster'), key('tree-check'), key('tree-reindex')] as const,
   prepared: undefined,
 })
 
-/** Milliseconds for which a report or a root answers later requests, too. */
+/** Milliseconds for which a report or a root also answers later requests. */
 const TREE_FRESH_MS = 60_000
-/** Milliseconds after which an operation that does not end counts as dead. */
+/** Milliseconds after which a running operation counts as dead. */
 const TREE_RUN_LOST_MS = 3_600_000
 const TREE_CHECK_TRIES = 3
 
-/** Returns the id of the own tree, for any role and caller. @throws ApiError if there is no complete tree */
+/** Returns the id of this cluster's tree. @throws ApiError if there is no complete tree */
 function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, treeComplete } = call.cluster.record
   if (treeId === undefined || mode === 'disabled') throw noTree(mode)
@@ -42,15 +42,15 @@ function treeIdOf(call: Pick<Call, 'cluster'>): string {
   return treeId
 }
 
-/** POST sys/replication/dr/secondary/merkle-check */
+/** Handles POST sys/replication/dr/secondary/merkle-check. */
 export function checkSecondaryTree(call: Call): Promise<Outcome> {
   checkTransition('secondary/merkle-check', call.cluster.record)
   return checkMerkleTree(call)
 }
 
 /**
- * POST sys/replication/merkle-check: a report of the tree, or of one that was checked just now. A request that comes while one
- * runs waits for it.
+ * Handles POST sys/replication/merkle-check: checks the tree and returns the report, or returns a report that is less than
+ * a minute old. A request during a check waits for that check.
  */
 export async function checkMerkleTree(call: Call): Promise<Outcome> {
   const { ports, now } = call
@@ -73,7 +73,7 @@ function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
   return { at: checkedAt, report: { merkle_corruption_report: toCorruptionReport(findings, checkedAt) } }
 }
 
-/** The check that runs, or a new one. */
+/** Returns the operation id of the running check, or starts one. */
 async function joinCheck(
   call: Call,
   treeId: string,
@@ -97,7 +97,7 @@ async function joinCheck(
   return joins.value
 }
 
-/** Whether an operation counts as going on. */
+/** Reports whether an operation is still running. */
 async function isRunning(
   { ports, now }: Pick<Call, 'ports' | 'now'>,
   { operation, startedAt }: Pick<TreeCheck | TreeReindex, 'operation' | 'startedAt'>,
@@ -108,8 +108,8 @@ async function isRunning(
 }
 
 /**
- * Begins an operation over the tree. It is no change of the role: others need not wait for it.
- * @param note what becomes of the item that tells of the newest one
+ * Begins an operation over the tree. It does not change the cluster's role, so other operations need not wait for it.
+ * @param note returns the change of the item about the newest such operation
  * @returns its id; undefined if another request was faster
  */
 async function begin(
@@ -128,7 +128,7 @@ async function begin(
   try {
     await runWorkflow(name, id, adopted, ports)
   } catch (error) {
-    // it is not continued: the next request begins another one
+    // nothing restarts it: the next request begins another one
     const [item] = await ports.store.read([place])
     if (item)
       await ports.store.commit([replace(item, item, { ...item.data, status: 'failed' })], call.cluster)
@@ -143,13 +143,13 @@ export const reindexFields = {
   skip_flush: bool('Leave the hashes of pages to the background'),
 }
 
-/** POST sys/replication/dr/secondary/reindex */
+/** Handles POST sys/replication/dr/secondary/reindex. */
 export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outcome> {
   checkTransition('secondary/reindex', call.cluster.record)
   return reindexTree(call)
 }
 
-/** POST sys/replication/reindex: repairs the tree by the stored items, in the background. */
+/** Handles POST sys/replication/reindex: repairs the tree from the stored items, in the background. */
 export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
   const { parameters, now } = call
   const treeId = treeIdOf(call)
@@ -175,7 +175,10 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
 const REINDEXING =
   'the tree is being made anew in the background, and everything else goes on; GET sys/replication/dr/status shows how far it is'
 
-/** POST sys/replication/merkle-root: computes the root for the last position, unless the stored one is less than a minute old. */
+/**
+ * Handles POST sys/replication/merkle-root: computes the root at the last position, or returns the stored one if it is less
+ * than a minute old.
+ */
 export async function computeMerkleRoot(call: Call): Promise<Outcome> {
   const { journal, journalView } = call.ports
   const treeId = treeIdOf(call)

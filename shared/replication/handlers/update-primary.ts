@@ -30,12 +30,12 @@ export const updateFields = {
 type Given = Pick<Call<typeof updateFields>, 'parameters' | 'raw'>
 
 const MOST_ADDRESSES = 16
-/** Parameters that need a token. */
+/** Parameters that are only allowed with a token. */
 const ofToken = ['primary_api_addr', 'ca_cert', 'ca_file', 'ca_path'] as const
 
-/** What is wanted, as far as the parameters tell. @throws ApiError */
+/** Parses the parameters. @throws ApiError */
 export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): PrimaryUpdate {
-  // null does not mean to follow nobody
+  // null does not mean to follow no primary
   const asked = raw['token'] === null ? undefined : parameters.token
   const addresses = parameters.update_primary_addrs ?? []
   if (asked !== undefined && addresses.length > 0) throw updateAmbiguous()
@@ -48,15 +48,15 @@ export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): Pr
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
 
-/** What an update is judged by, read with the request's first read. */
+/** Reads the items that an update needs together with the request's first read. */
 export const prepareUpdate = async () => ({
   keys: [key('cluster'), key('pending-key')] as const,
   prepared: undefined,
 })
 
 /**
- * POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or nobody. Its
- * items stay, except those that the other primary lacks: these are undone, and GET sys/replication/dr/divergence names them.
+ * Handles POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or none. Its
+ * items stay. Changes that the other primary does not have are undone, and GET sys/replication/dr/divergence lists them.
  */
 export async function updatePrimary(call: Call<typeof updateFields>): Promise<Outcome> {
   const { ports } = call

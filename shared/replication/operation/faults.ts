@@ -3,12 +3,12 @@ import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault, OperationName } from '../../model/operation.ts'
 
 /*
- * Why steps of operations give up, one row for each: what is wrong, and what to do next. The caller gets the
- * text, and status shows it.
+ * The reasons why operations fail, one function each. The text says what is wrong and what to do next. The caller gets it,
+ * and status shows it.
  * @see docs/spec/replication.md#refusals
  */
 
-/** Trying again would fail again, so the operation is given up. The text is for its caller. */
+/** Another attempt would fail too, so the operation fails. The text is for its caller. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
   readonly code: OperationFault['code']
@@ -26,7 +26,7 @@ export class OperationFailed extends Error {
   }
 }
 
-/** Returns the public text, with the text of an unexpected error behind it. */
+/** Returns the public text, followed by the text of an unexpected error. */
 export const textForOperators = ({ text, detail }: Pick<OperationFault, 'text' | 'detail'>): string =>
   detail === undefined ? text : `${text}; the error's own text: ${detail}`
 
@@ -39,7 +39,7 @@ const failed = (
 
 const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/secondary-token'
 const LATER = 'repeat this later'
-/** Seconds after which a cluster that was silent or busy is worth asking again. */
+/** Seconds after which a caller should try again if a cluster was silent or busy. */
 const SILENT_RETRY_S = 10
 const OR_FORCE = 'repeat this later, or use force'
 const STATUS = 'GET sys/replication/dr/status'
@@ -52,20 +52,20 @@ export const operationAlreadyEnded = () =>
 
 export const operationUnknown = () => failed('internal', 'there is no such operation', AS_IT_IS)
 
-/** What names of errors mean that a state machine hands on; others are told as they are. */
+/** Explanations of errors that a state machine passes on, by their names. Errors without an explanation are shown by name. */
 const errorExplanations: readonly [name: RegExp, why: string][] = [
   [/^ApiError$/, 'tables or keys of this cluster could not be used, or were being changed'],
   [/^AccessDenied/, 'the IAM role of its function does not allow what the step needs'],
   [/^(States|Lambda|Sandbox)\./, 'its function was cut off, or could not be started'],
 ]
 
-/** Characters of an error's own text that are kept. */
+/** Characters of an error's own text that are stored. */
 const LONGEST_DETAIL = 1000
 
 /**
- * Returns the failure of a step by an error that no step expects. Its text names the kind of error, because status shows it
- * to anyone. The error's own text is the `detail`, which only the caller of the operation gets; the log has all of it.
- * @param at the step's name
+ * Returns the failure of a step by an unexpected error. The text contains only the kind of error, because status shows it
+ * to everybody. `detail` has the error's own text, which only the caller of the operation gets. The log has all of it.
+ * @param at name of the step
  */
 export const stepFailed = (at: string, { error, cause }: StepError) => {
   const message = messageIn(cause)
@@ -80,7 +80,7 @@ export const stepFailed = (at: string, { error, cause }: StepError) => {
   )
 }
 
-/** What Step Functions tells of an error: its name; and for one of a function, as JSON, its message. */
+/** An error as Step Functions reports it: its name, and for a Lambda its message as JSON. */
 export interface StepError {
   error: string
   cause: string
@@ -102,7 +102,7 @@ export const roleChangeRunning = () =>
     `repeat this when ${STATUS} shows that it has ended`,
   )
 
-/** @param name of the operation that has taken its place */
+/** @param name of the operation that has replaced this one */
 export const operationReplaced = (name: OperationName) =>
   failed(
     'passed_over',
@@ -121,7 +121,7 @@ export const notAnActivationToken = () =>
 export const tokenAlreadyUsed = () =>
   failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
 
-/** A refusal is about the token or about this cluster; a primary that is silent or busy may answer later. */
+/** A refusal means that the token or this cluster is wrong. A silent or busy primary may answer later. */
 export const handshakeFailed = (cause: LinkRefused | LinkSilent) =>
   failed(
     mayPass(cause) ? 'busy' : 'activation_failed',
@@ -130,7 +130,7 @@ export const handshakeFailed = (cause: LinkRefused | LinkSilent) =>
     { cause, retryAfter: SILENT_RETRY_S },
   )
 
-/** What the primary said tells what to do next. */
+/** The primary's text says what to do next. */
 export const admissionLost = (cause: Error) =>
   new OperationFailed(
     'activation_failed',
@@ -140,9 +140,9 @@ export const admissionLost = (cause: Error) =>
 
 export const setChanged = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
 
-// of an update of the primary, and of what leaves the set or closes a primary
+// of an update of the primary, a disable, and a demotion
 
-/** @param failures by address: why it is not the primary */
+/** @param failures by address: the reason why it is not the primary */
 export function noPrimaryFound(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
@@ -164,7 +164,7 @@ export const roleChangedMeanwhile = () =>
 export const noJournalToClose = () =>
   failed('busy', 'this cluster writes no journal of its own that could be closed', AS_IT_IS)
 
-// of work on the tree
+// of operations on the tree
 
 export const noTreeInMode = (mode: ClusterMode) =>
   failed(
@@ -187,7 +187,7 @@ export const treeTooLarge = () =>
     'repeat this when there are fewer writes',
   )
 
-/** What refused says what to do next. */
+/** The text of `cause` says what to do next. */
 export const treeBusy = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
 export const bucketsKeepChanging = () =>
@@ -214,7 +214,7 @@ export const syncRunning = () => failed('busy', 'a sync is under way', LATER)
 
 // of a promotion
 
-/** What is in the way, by the rows of `promotion/decide.ts`. */
+/** The obstacles, by the rows of `promotion/decide.ts`. */
 export const promotionRefused = ({ code, text, retryAfter }: OperationFault) =>
   new OperationFailed(code, text, { retryAfter })
 
@@ -224,7 +224,7 @@ export const handoverSilent = () =>
 export const handoverRefused = (why: string) =>
   failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
 
-/** @param why what was answered: it tells what has become of this cluster there */
+/** @param why the answer, which tells what the other cluster knows about this one */
 export const primaryReplaced = (why: string) =>
   failed(
     'passed_over',
@@ -239,7 +239,7 @@ export const handoverIncomplete = (end: number, here: number) =>
     OR_FORCE,
   )
 
-/** @param end position of the primary's journal, as text; `here`: of the own one */
+/** @param end last position of the primary's journal, as text; `here`: that of this cluster's */
 export const journalEndsDiffer = (end: string, here: string) =>
   failed('busy', `the primary’s journal ends at ${end}, and this cluster’s at ${here}`, OR_FORCE)
 

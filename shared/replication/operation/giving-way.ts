@@ -11,8 +11,8 @@ interface WaitingStep {
 }
 
 /**
- * Steps in which operations wait for another cluster, perhaps for long, and nothing here is half changed: there another
- * operation may replace them. Runs of the replaced one that are still under way commit nothing.
+ * The steps in which operations wait for another cluster, perhaps for a long time, while nothing is half changed here.
+ * Another operation may replace them then. Runs of the replaced operation that are still active commit nothing.
  */
 const waitingSteps: Partial<Record<OperationName, WaitingStep>> = {
   promotion: { step: 'drain', replaceableBy: ['promotion', 'update-primary', 'disable'] },
@@ -20,13 +20,13 @@ const waitingSteps: Partial<Record<OperationName, WaitingStep>> = {
   activation: { step: 'sync', replaceableBy: ['update-primary', 'disable'] },
 }
 
-/** Whether an operation waits for another cluster, so that an administrator may have another one take its place. */
+/** Reports whether an operation waits for another cluster, so that an administrator may replace it. */
 export const isWaiting = ({ name, step }: Pick<OperationState, 'name' | 'step'>): boolean =>
   waitingSteps[name]?.step === step
 
 /**
- * The changes that end the running operation, for the commit that begins another one.
- * @returns undefined if it cannot be replaced: it is changing something, and comes to its end
+ * Returns the changes that end the running operation, for the commit that begins its replacement.
+ * @returns undefined if the running operation cannot be replaced because it is changing the cluster
  */
 export async function replaceWaiting(
   running: string,

@@ -12,25 +12,25 @@ import { readWaitingExecution, runWorkflow } from './waiting.ts'
 
 const OPERATION_LOOK_MS = 250
 
-/** An operation that is about to begin: fields of it are encrypted for its place. */
+/** An operation that is about to begin. Its fields are encrypted for its place. */
 export interface NewOperation {
   id: string
   place: Key<'operation'>
 }
 
-/** A new operation. Nothing is stored yet. */
+/** Returns the id and the place of a new operation. Stores nothing. */
 export function newOperation({ entropy }: Pick<Ports, 'entropy'>): NewOperation {
   const id = entropy.uuid()
   return { id, place: key('operation', id) }
 }
 
 /**
- * Begins an operation: stores it in one commit with the record, which names it until it has ended, and then starts its
- * workflow: an execution that was started by hand and waits, or a new one. If that fails now, it is started within a
- * minute. It replaces an operation that waits for another cluster.
- * @param record as it was read; other changes of it may go along
- * @param waiting the execution that is adopted
- * @throws ApiError `busy` when another change of the role is under way
+ * Begins an operation. One commit stores it and its id in the cluster record. Then its workflow starts: a waiting execution
+ * that was started by hand, or a new one. If that fails, a worker starts it within a minute. The new operation replaces one
+ * that waits for another cluster.
+ * @param record as it was read, with further changes
+ * @param waiting the execution to adopt
+ * @throws ApiError `busy` if another role change is running
  */
 export async function beginOperation(
   { id, place }: NewOperation,
@@ -58,10 +58,9 @@ export async function beginOperation(
 }
 
 /**
- * Waits until an operation has come far enough.
- * @param enough what the caller waits for; default: its end
+ * Waits until an operation has ended, or has come far enough.
+ * @param enough reports whether the caller may stop waiting; default: at the end
  * @returns the operation, which may have failed
- * @throws ApiError `busy` when that takes too long: the operation goes on by itself
  */
 export async function awaitOperation(
   id: string,
@@ -83,8 +82,8 @@ export async function awaitOperation(
 const MINUTE_MS = 60_000
 
 /**
- * How many executions an operation may have had by now. One that ended without ending its operation is followed by
- * another, at 1, 2, 4, 8 … minutes from the beginning.
+ * Returns how many executions an operation may have had by now. If an execution ends without ending its operation, another
+ * one follows, at 1, 2, 4, 8 … minutes after the beginning.
  * @param age milliseconds since the operation began
  */
 export function allowedExecutions(age: number): number {
@@ -93,8 +92,8 @@ export function allowedExecutions(age: number): number {
 }
 
 /**
- * Restarts the operation that the cluster record names: its process may have died before it started the workflow, or its
- * workflow may have ended without ending the operation. Does nothing while one of its executions runs.
+ * Restarts the operation in the cluster record. Its process may have died before the workflow started, or the workflow may
+ * have ended without ending the operation. Does nothing while an execution runs.
  */
 export async function maintainOperation({
   store,

@@ -4,8 +4,9 @@ import type { OperationFault } from '../../model/operation.ts'
 import { textForOperators } from './faults.ts'
 
 /*
- * What replication refuses, one row for each: what is wrong, and what to do next. A refusal by the gate of a DR
- * secondary stands in the table of error codes, because it is everybody's. @see docs/spec/replication.md#refusals
+ * The requests that replication rejects, one function for each reason. The text says what is wrong and what to do next. The
+ * rejections by a secondary's gate are in the table of error codes, because they apply to all endpoints. @see
+ * docs/spec/replication.md#refusals
  */
 
 export const becomingSecondary = (details: ErrorDetails): ApiError =>
@@ -110,7 +111,7 @@ export const diffNeedsPrimary = (): ApiError =>
     'leave it out',
   )
 
-/** @param at `waits`: it waits for another cluster, and another operation may take its place */
+/** @param at `waits`: the operation waits for another cluster, and another operation may replace it */
 export const operationStillRunning = (
   name: string,
   id: string,
@@ -127,8 +128,8 @@ export const operationStillRunning = (
   )
 
 /**
- * The refusal of an operation that was given up: its fault says what is wrong, and what to do next. What was passed over has
- * no `Retry-After`, because its text names another request.
+ * Returns the error of a failed operation. Its text says what is wrong and what to do next. A replaced operation has no
+ * `Retry-After`, because its text names another request.
  */
 export function operationGivenUp(fault: OperationFault = unknownFault, usual = 5): ApiError {
   const { code, retryAfter = usual } = fault
@@ -150,7 +151,7 @@ export const secondariesChanging = (): ApiError =>
     { retryAfter: 1 },
   )
 
-/** @param holders clusters that have keys of the set and are not revoked */
+/** @param holders clusters that hold keys of the set and are not revoked */
 export const noClusterToRevoke = (given: string, holders: readonly string[]): ApiError =>
   refused(
     'invalid_request',
@@ -158,7 +159,7 @@ export const noClusterToRevoke = (given: string, holders: readonly string[]): Ap
     `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one has never heard of`,
   )
 
-/** @param meanings what the text denotes, in words */
+/** @param meanings descriptions of what the text matches */
 export const revocationAmbiguous = (given: string, meanings: readonly string[]): ApiError =>
   refused(
     'invalid_request',

@@ -6,7 +6,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from '../secondary/connect.ts'
 import { operationAlreadyEnded, operationUnknown } from './faults.ts'
 
-/** What a step of an operation may reach. */
+/** The dependencies of an operation's steps. */
 export interface OperationRun {
   ports: Pick<
     Ports,
@@ -23,11 +23,11 @@ export interface OperationRun {
     | 'background'
   >
   connect: Connect
-  /** epoch milliseconds at which this Lambda has to stop */
+  /** epoch milliseconds at which this Lambda must stop */
   deadline: number
 }
 
-/** Whether the next step follows, or the same one is repeated. */
+/** `done`: the next step follows. `again`: the same step is repeated. */
 export interface StepResult {
   next: 'done' | 'again'
 }
@@ -35,24 +35,27 @@ export interface StepResult {
 export const DONE: StepResult = { next: 'done' }
 export const AGAIN: StepResult = { next: 'again' }
 
-/** A step of an operation. It may be repeated, may run several times at once, and may be interrupted at any point. */
+/** A step of an operation. It may be repeated, may run several times concurrently, and may be interrupted at any point. */
 export type OperationStep = (run: OperationRun, operation: string) => Promise<StepResult>
 
-/** Called when a step is given up: notes the operation as failed, and frees the cluster for another one. */
+/** Handles the failure of a step: marks the operation as failed, and allows another one to begin. */
 export type OperationEnd = (
   run: OperationRun,
   operation: string,
   fault: OperationFault,
 ) => Promise<StepResult>
 
-/** An operation and the cluster record as they are now. */
+/** An operation and the cluster record as they were just read. */
 export interface OperationSnapshot {
   operation: Item<'operation'>
   record: Item<'cluster'>
   cluster: ClusterRead
 }
 
-/** @throws OperationFailed if there is no such operation, or if it has ended and the record still names it */
+/**
+ * Reads an operation and the cluster record. @throws OperationFailed if there is no such operation, or it has ended
+ * although the record still contains it
+ */
 export async function readOperation(run: OperationRun, id: string): Promise<OperationSnapshot> {
   const snapshot = await readEndingOperation(run, id)
   const { operation, record } = snapshot
@@ -60,7 +63,7 @@ export async function readOperation(run: OperationRun, id: string): Promise<Oper
   return snapshot
 }
 
-/** The same for the end of an operation. @throws OperationFailed if there is no such operation */
+/** Reads an operation in order to end it. @throws OperationFailed if there is no such operation */
 export async function readEndingOperation({ ports }: OperationRun, id: string): Promise<OperationSnapshot> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
@@ -68,7 +71,7 @@ export async function readEndingOperation({ ports }: OperationRun, id: string): 
   return { operation, record, cluster: { record: record.data, readAt } }
 }
 
-/** The operation at another step. */
+/** Returns the change that moves the operation to another step. */
 export const moveToStep = (
   { operation }: Pick<OperationSnapshot, 'operation'>,
   now: number,
@@ -78,7 +81,7 @@ export const moveToStep = (
   return replace(operation, operation, { ...state, ...change, changedAt: now })
 }
 
-/** Commits, or returns that something has changed meanwhile: then the step is repeated. */
+/** Commits the changes of a step. Returns `AGAIN` if an item has changed meanwhile, so that the step is repeated. */
 export async function commitStep(
   { ports }: OperationRun,
   changes: readonly Change[],
@@ -87,7 +90,7 @@ export async function commitStep(
   return (await ports.store.commit(changes, cluster)) === 'done' ? DONE : AGAIN
 }
 
-/** The record after an operation has succeeded. */
+/** Returns the record after an operation has succeeded. */
 export function withoutOperation({
   operation: _,
   failedOperation: __,
@@ -96,16 +99,16 @@ export function withoutOperation({
   return record
 }
 
-/** The record after an operation was given up: status says why, until another one succeeds. */
+/** Returns the record after an operation has failed. Status shows the failure until another operation succeeds. */
 export const withFailedOperation = (record: ClusterRecord, id: string): ClusterRecord => ({
   ...withoutOperation(record),
   failedOperation: id,
 })
 
-/** Ends an operation that has succeeded, and frees the cluster for another one. */
+/** Ends an operation that has succeeded, and allows another one to begin. */
 export const endOperation: OperationStep = (run, id) => endWith(run, id, { status: 'done', step: '' })
 
-/** Gives up the operation, and frees the cluster for another one. Its steps leave a consistent state. */
+/** Ends an operation that has failed, and allows another one to begin. Its steps leave the cluster consistent. */
 export const giveUp: OperationEnd = (run, id, fault) => endWith(run, id, { status: 'failed', fault })
 
 async function endWith(run: OperationRun, id: string, change: Partial<OperationState>): Promise<StepResult> {
@@ -116,7 +119,7 @@ async function endWith(run: OperationRun, id: string, change: Partial<OperationS
   const after =
     change.status === 'failed' ? withFailedOperation(record.data, id) : withoutOperation(record.data)
   const free = holds ? [replace(record, record, after)] : []
-  // a token that was not used is not kept
+  // an activation token that was not used is deleted
   const { token: _, ...activation } = operation.data.activation ?? { primaryApiAddr: '' }
   const input = operation.data.activation ? { activation } : {}
   return commitStep(

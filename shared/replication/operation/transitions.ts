@@ -9,7 +9,7 @@ import {
   roleChanging,
 } from './refusals.ts'
 
-/** A call that changes the role of a cluster, or depends on it: the end of its path below sys/replication/dr. */
+/** A call that changes the role of a cluster or depends on it, by the end of its path below sys/replication/dr. */
 export type RoleCall =
   | 'primary/enable'
   | 'primary/demote'
@@ -25,22 +25,22 @@ export type RoleCall =
   | 'secondary/merkle-check'
   | 'secondary/operation-token/delete'
 
-/** What of a request matters besides the role. */
+/** The properties of a request that matter besides the role. */
 export interface TransitionRequest {
-  /** `primary/enable`: an address that is not the present one */
+  /** `primary/enable`: the address differs from the current one */
   isNewAddress?: boolean
-  /** `secondary/update-primary`: the primary is looked for at addresses, by the credentials that are there */
+  /** `secondary/update-primary`: the cluster looks for the primary at addresses, with its existing credentials */
   byAddresses?: boolean
 }
 
 type Facts = TransitionRequest & { record: ClusterRecord }
 
 interface Rule {
-  /** the answer of a cluster by its role, after the gate; a role that is not named takes the call */
+  /** rejections by role, after the gate; in other roles the call is allowed */
   refused?: Partial<Record<ClusterMode, (facts: Facts) => ApiError | undefined>>
-  /** is taken during a role change too: it changes no role, and must not wait for one that does */
+  /** also allowed during a role change, because it changes no role and must not wait for one */
   whileChanging?: true
-  /** begins an operation that may replace one that waits, which is judged when it begins */
+  /** begins an operation that may replace a waiting one, which is checked when it begins */
   takesOver?: true
 }
 
@@ -54,7 +54,7 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
   'primary/revoke-secondary': { whileChanging: true },
   'secondary/enable': { refused: { primary: primaryCannotJoin } },
   'secondary/generate-public-key': { refused: { primary: publicKeyNotForPrimary } },
-  // its row is for every role: an answer that is remembered comes before its refusal
+  // every role reaches this row, because the answer of a completed promotion comes before the rejection
   'secondary/promote': {
     takesOver: true,
     refused: { disabled: () => notASecondary('disabled'), primary: () => notASecondary('primary') },
@@ -73,9 +73,8 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
 }
 
 /**
- * Whether a cluster takes a call, behind the gate and what a row of the endpoint table is for. What parameters are
- * worth, who calls, and whether a promotion is safe, is judged elsewhere.
- * @returns the refusal; undefined: it goes
+ * Returns the rejection of a call in the cluster's current role; undefined if it is allowed. Runs after the gate. Other
+ * code checks the parameters, the caller, and whether a promotion is safe.
  * @see docs/spec/replication.md#calls-and-roles
  */
 export function transitionRefusal(
@@ -89,15 +88,15 @@ export function transitionRefusal(
   return record.operation !== undefined && !whileChanging && !takesOver ? roleChanging() : undefined
 }
 
-/** @throws ApiError where the cluster does not take the call */
+/** @throws ApiError if the call is not allowed in the cluster's current role */
 export function checkTransition(call: RoleCall, record: ClusterRecord, change?: TransitionRequest): void {
   const refusal = transitionRefusal(call, record, change)
   if (refusal) throw refusal
 }
 
-/** Whether a secondary follows a primary, as far as it knows. */
+/** Reports whether a secondary has a primary. */
 const followsPrimary = ({ link }: ClusterRecord): boolean => Boolean(link?.primaryKey)
 
-/** Whether this cluster was a primary of its set until its epoch ended, and has followed nobody since. */
+/** Reports whether this cluster was the primary of its set until its epoch ended, and has had no primary since. */
 export const hasSteppedDown = (record: ClusterRecord): boolean =>
   record.mode === 'secondary' && record.epoch !== undefined && !followsPrimary(record)

@@ -3,12 +3,12 @@ import type { Ports } from '../../ports.ts'
 import { put } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 
-/** Milliseconds that an execution waits for an authorised request. */
+/** Milliseconds for which an execution waits for an authorised request. */
 export const WAITING_TTL_MS = 3_600_000
 
 /**
- * Notes that an execution waits. The newest one of a workflow is adopted; what waited before lapses by its own time.
- * @param token by which Step Functions lets the execution go on
+ * Stores that an execution waits. A request adopts only the newest execution of a workflow; older ones time out.
+ * @param token with which Step Functions continues the execution
  */
 export async function noteWaiting(
   workflow: OperationName,
@@ -25,7 +25,7 @@ export async function noteWaiting(
   await store.commit([put(place, waiting)], { record: record.data, readAt })
 }
 
-/** The execution that a request may adopt. */
+/** Returns the execution that a request may adopt. */
 export async function readWaitingExecution(
   workflow: OperationName,
   { store, clock }: Pick<Ports, 'store' | 'clock'>,
@@ -35,8 +35,8 @@ export async function readWaitingExecution(
 }
 
 /**
- * Starts the workflow of an operation, or makes a waiting execution go on.
- * @param waiting an execution that is adopted; one that has ended meanwhile is replaced by a new one
+ * Starts the workflow of an operation, or continues a waiting execution.
+ * @param waiting the execution to adopt; if it has ended meanwhile, a new one is started
  */
 export async function runWorkflow(
   workflow: OperationName,
@@ -49,7 +49,7 @@ export async function runWorkflow(
       const token = await cipher.decrypt(key('waiting', workflow), 'token', waiting.data.token)
       return workflows.signal(token.reveal(), { operation })
     }
-    // one that another keyring encrypted cannot be used
+    // a token that another keyring encrypted cannot be decrypted
     if (await signalled().catch(() => false)) return
   }
   await workflows.start(workflow, operation)

@@ -9,25 +9,25 @@ import type { StoredItem } from '../../storage/requests.ts'
 import { type Pass, pauseUntil, walkTable } from './walk.ts'
 
 export interface BackfillJob {
-  /** the tree that items are taken into */
+  /** id of the tree to which items are added */
   treeId: string
-  /** epoch milliseconds: until then requests may still write without the journal */
+  /** epoch milliseconds: before that, requests may still write without the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: Pass | undefined
 }
 
 /**
- * Items under one position. Their transaction holds each of them, its bucket and the journal entry with all of them: the engine
- * takes a hundred elements and 4 MiB, and a page of a scan is never more than one.
+ * Number of items that are added at one position. Their transaction contains each item, its bucket, and a journal entry
+ * with all of them. DynamoDB allows 100 elements and 4 MiB, and a page of a scan is at most 1 MiB.
  */
 const ITEMS_PER_COMMIT = 40
-/** Milliseconds between two positions: most of what a journal can take is left for logins. */
+/** Milliseconds between two positions, so that most of the journal's capacity stays free for logins. */
 const BACKFILL_PACE_MS = 66
 
 /**
- * Adds every item that was written without a journal to journal and tree. It reads the whole table until a pass finds none:
- * then no item is missing, late ones included.
+ * Adds all items that were written without a journal to the journal and the tree. Reads the table until a pass finds none,
+ * so that items written meanwhile are found too.
  */
 export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobResult> {
   if (!(await pauseUntil(run, job.notBefore))) return { again: { ...job } }
@@ -35,7 +35,7 @@ export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobRes
   const left = await walkTable(run, job.at, pass, async items => {
     const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
-    // an item of an unknown kind was put there by hand, and is left alone
+    // items of unknown kinds were written by hand, and are skipped
     const loose = items.filter(item => isKind(item.kind) && !storedLeafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += ITEMS_PER_COMMIT) {
       const some = loose.slice(at, at + ITEMS_PER_COMMIT)
@@ -58,8 +58,8 @@ const servingCluster = async (run: JobRun, treeId: string): Promise<ClusterRead 
 }
 
 /**
- * Adds items together if nothing conflicts, else each half by itself; a writer that conflicts on a single item has added it
- * itself. Positions are taken at a limited rate.
+ * Adds items in one commit, or after a conflict each half separately. If a single item conflicts, the other writer has
+ * added it. The rate of positions is limited.
  */
 async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: ClusterRead): Promise<void> {
   const { journal, clock } = run.ports
@@ -72,7 +72,7 @@ async function backfillSome(run: JobRun, items: readonly StoredItem[], cluster: 
   await backfillSome(run, items.slice(half), cluster)
 }
 
-/** A complete tree stays complete while late items are looked for. */
+/** Stores the progress. A complete tree stays complete during later passes. */
 async function noteProgress(run: JobRun, treeId: string, { seen, before }: Pass): Promise<void> {
   const [item] = await run.ports.store.read([key('reindex')])
   if (item?.data.treeId === treeId && item.data.stage === 'done') return
@@ -84,7 +84,7 @@ async function note(run: JobRun, reindex: Reindex): Promise<void> {
   if (cluster) await run.ports.store.commit([put(key('reindex'), reindex)], cluster)
 }
 
-/** Notes in the record that the tree is complete: from now on other clusters may follow. */
+/** Stores in the cluster record that the tree is complete. From then on other clusters may follow. */
 async function markBuilt(run: JobRun, job: BackfillJob, total: number): Promise<JobResult> {
   const cluster = await servingCluster(run, job.treeId)
   const [item, before] = await run.ports.store.read([key('cluster'), key('reindex')])

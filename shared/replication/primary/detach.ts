@@ -7,19 +7,19 @@ import { defined } from '../../values/defined.ts'
 import { type Pass, pauseUntil, walkTable } from './walk.ts'
 
 export interface DetachJob {
-  /** items below this position are of the ended journal */
+  /** items with a lower position belong to the ended journal */
   journalStart: string
-  /** of its tree; absent: unknown, and its sums stay */
+  /** id of the ended journal's tree; absent: unknown, and its sums stay */
   treeId?: string | undefined
-  /** epoch milliseconds: until then requests may still use the journal */
+  /** epoch milliseconds: before that, requests may still use the journal */
   notBefore: number
   at?: ScanPlace | undefined
   pass?: Pass | undefined
-  /** partitions of the tree that have been deleted; absent: items come first */
+  /** number of deleted partitions of the tree; absent: items are processed first */
   dropped?: number | undefined
 }
 
-/** Partitions that are deleted at once. */
+/** Partitions that are deleted in parallel. */
 const AT_ONCE = 16
 
 /** Removes the marks of an ended journal from items, then deletes the sums of its tree. */
@@ -31,7 +31,7 @@ export async function detachAll(run: JobRun, job: DetachJob): Promise<JobResult>
   return treeId === undefined ? 'done' : { again: { journalStart, treeId, notBefore: 0, dropped: 0 } }
 }
 
-/** Deletes sums and hashes of a tree that the record does not name any more, and never will. */
+/** Deletes sums and hashes of a tree that the cluster record no longer contains. */
 async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: DetachJob): Promise<JobResult> {
   const { store, journal } = run.ports
   const [record] = await store.read([key('cluster')])
@@ -45,8 +45,8 @@ async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: Detac
 }
 
 /**
- * Removes position, leaf and bucket of an ended journal from items, and gives them the time at which the engine may delete
- * them. Each is written only if it is as it was read. The job reads the table until a pass finds none.
+ * Removes position, leaf and bucket of an ended journal from items, and sets the time at which DynamoDB may delete them.
+ * Each write requires the item as it was read. The job reads the table until a pass finds no such item.
  */
 async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Omit<DetachJob, 'treeId'> }> {
   const { journal } = run.ports
@@ -69,7 +69,10 @@ async function detach(run: JobRun, job: DetachJob): Promise<'done' | { again: Om
   return forgetTimes(run, pass.seen)
 }
 
-/** Entries of lists have lost their times for the engine: the hourly round is told that they follow no settings. */
+/**
+ * Deletes the stamps of the list settings, because the list entries have lost their expiry times. The hourly tidy then sets
+ * them again.
+ */
 async function forgetTimes(run: JobRun, total: number): Promise<'done'> {
   const [mounts] = await run.ports.store.read([key('mounts')])
   const lists = ['identity-accesslist', 'roletag-denylist'] as const

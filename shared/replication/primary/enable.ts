@@ -11,9 +11,9 @@ import { defined } from '../../values/defined.ts'
 const TREE_ID_BYTES = 6
 
 /**
- * What begins a journal in an epoch of its own.
- * @returns what the record takes, together with the mode `primary`, and the head, which has to be written in one
- * transaction with it: of requests at once one succeeds, and no other moves the head of a journal in use
+ * Prepares a journal in a new epoch.
+ * @returns the values for the cluster record (mode `primary`), and the head. Both must be written in one transaction, so
+ * that only one of several concurrent requests succeeds, and none changes the head of a journal in use
  */
 export async function beginJournal(
   { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,
@@ -26,10 +26,10 @@ export async function beginJournal(
 }
 
 /**
- * Ends this cluster's journal. May be repeated until the record says so.
+ * Ends this cluster's journal. May be repeated until the cluster record is changed.
  * @param epoch of the record
- * @returns `journalStart`: what the record takes, together with the mode `disabled` and without epoch and tree; `end`: the
- * last position, as text
+ * @returns `journalStart`: the value for the record (mode `disabled`, without epoch and tree); `end`: the last position, as
+ * text
  */
 export async function endJournal(
   ports: Pick<Ports, 'journal' | 'clock'>,
@@ -40,7 +40,7 @@ export async function endJournal(
   return { journalStart: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }
 
-/** The background job that adds every item to a new journal. @param now epoch milliseconds */
+/** Returns the payload of the job that adds all items to a new journal. @param now epoch milliseconds */
 export const backfillJob = (treeId: string, now: number) => ({
   job: 'backfill',
   treeId,
@@ -48,8 +48,8 @@ export const backfillJob = (treeId: string, now: number) => ({
 })
 
 /**
- * The background job that removes the marks of an ended journal from items.
- * @param treeId of the tree that is not used any more
+ * Returns the payload of the job that removes the marks of an ended journal from items.
+ * @param treeId of the ended journal's tree
  */
 export const detachJob = (journalStart: string, treeId: string | undefined, now: number) =>
   defined({ job: 'detach', journalStart, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

@@ -19,14 +19,14 @@ async function readTreeCluster({ store, deployment }: Dependencies): Promise<Tre
   return { ...cluster.data, treeId }
 }
 
-/** Closes unused positions of a primary that have a later used one behind them. */
+/** Closes the unused positions of a primary that are below a used one. */
 export async function closeHoles(ports: Dependencies): Promise<void> {
   if ((await readTreeCluster(ports))?.mode === 'primary') await fillHoles(ports, 'below')
 }
 
 /**
- * Keeps the journal of a primary dense and trimmed. The next run finds what one run leaves undone, because it reads the
- * journal.
+ * Closes unused positions of a primary, and trims the journal. The next run continues where one run stops, because it reads
+ * the journal.
  */
 export async function maintainJournal(ports: Dependencies): Promise<void> {
   const cluster = await readTreeCluster(ports)
@@ -36,8 +36,8 @@ export async function maintainJournal(ports: Dependencies): Promise<void> {
 }
 
 /**
- * Brings the hashes of the tree up to date, on a secondary too.
- * @param when `paced`: at the pace that AWS is paid for (`REFRESH_PACE_MS`); `now`: whatever it costs
+ * Refreshes the hashes of the tree, on primary and secondary.
+ * @param when `paced`: as often as `REFRESH_PACE_MS` allows, because AWS bills each refresh; `now`: immediately
  */
 export async function refreshHashes(ports: Dependencies, when: 'paced' | 'now'): Promise<void> {
   const { journal, clock } = ports
@@ -49,12 +49,12 @@ export async function refreshHashes(ports: Dependencies, when: 'paced' | 'now'):
   await refreshTree({ journal, treeId: cluster.treeId, head, now }, { paced: when === 'paced' })
 }
 
-/** Milliseconds, about, between two moves of the beginning. */
+/** Minimum time between two moves of `retainedFrom`, milliseconds. */
 const TRIM_STEP_MS = 12 * 3600 * 1000
 
 /**
- * Moves the position from which this cluster keeps its journal: journal entries that the engine may delete soon are no longer
- * read. A cluster that needs them fetches everything instead.
+ * Advances `retainedFrom`: older journal entries, which DynamoDB may delete soon, are no longer read. A secondary that
+ * needs them runs a full sync instead.
  * @see docs/spec/journal.md#density-and-the-end-of-an-epoch
  */
 export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'clock'>): Promise<void> {
@@ -66,8 +66,8 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
   const at = async (seq: number): Promise<number> =>
     (await journal.entries(lineage, seq - 1, seq))[0]?.at ?? 0
   if ((await at(retainedFrom + 1)) > oldest - TRIM_STEP_MS) return
-  // the lowest position whose journal entry is younger, by halving; below `applied` journal entries are missing only where
-  // they were deleted
+  // Binary search for the lowest position with a younger journal entry. Below `applied`, journal entries are only missing
+  // if they were deleted.
   let low = retainedFrom + 1
   let high = applied + 1
   while (low < high) {
@@ -79,9 +79,9 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
 }
 
 /**
- * Whether journal entries that were written tell more than the time. Only a single one is looked at: a journal that is at rest
- * gets one every ten seconds, and several at once contain a commit.
- * @param names sort keys of the journal entries, as a stream tells them
+ * Reports whether new journal entries contain changes. An idle journal gets an empty entry every ten seconds, one at a
+ * time, so only a single entry is read.
+ * @param names sort keys of the journal entries, from the table stream
  */
 export async function containsChanges(
   { journal }: Pick<Ports, 'journal'>,

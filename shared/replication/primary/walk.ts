@@ -2,18 +2,18 @@ import { hasTime, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
-/** How far a pass through the table has come. */
+/** The progress of a pass through the table. */
 export interface Pass {
   seen: number
-  /** items that needed something */
+  /** number of items that had to be changed */
   found: number
-  /** items that the pass before saw; 0 in the first */
+  /** number of items that the previous pass saw; 0 in the first */
   before: number
 }
 
 const SEGMENTS = 4
 
-/** Waits, while there is time. @returns whether the moment has come */
+/** Waits until a moment, or until time runs out. @returns whether the moment has come */
 export async function pauseUntil(run: JobRun, moment: number): Promise<boolean> {
   const { clock } = run.ports
   const end = Math.min(moment, run.deadline)
@@ -22,9 +22,9 @@ export async function pauseUntil(run: JobRun, moment: number): Promise<boolean> 
 }
 
 /**
- * Goes through all items of the table `data` as they stand, page by page, while there is time.
- * @param work `false`: nothing is to be done any more
- * @returns where to go on; undefined at the end; `ended` when work said so
+ * Reads all items of the table `data` page by page, until time runs out.
+ * @param work handles a page; false: stop
+ * @returns the place to continue from; undefined at the end; `ended` if `work` returned false
  */
 export async function walkTable(
   run: JobRun,

@@ -4,75 +4,75 @@ import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { ageSince, printTime } from '../../values/time.ts'
 
-/** What this cluster knows of the primary that it follows, from asking it just now. */
+/** The result of a call to the primary. */
 export type PrimaryFacts =
   | { readonly state: 'none' }
-  /** `lag`: age of the oldest journal entry that is not applied here, milliseconds; `diverged`: it has another journal */
+  /** `lag`: age of the oldest journal entry that is not applied here, milliseconds; `diverged`: the journals have diverged */
   | {
       readonly state: 'answers'
       readonly format: number
       readonly lag: number | 'diverged'
-      /** what it told of itself */
+      /** the position that the primary reported */
       readonly reported?: PrimaryReport
     }
   | { readonly state: 'refuses'; readonly text: string }
   | {
       readonly state: 'silent'
-      /** when it answered last, epoch milliseconds; absent: never */
+      /** time of its last answer, epoch milliseconds; absent: it has never answered */
       readonly lastAnswerAt?: number
-      /** milliseconds of silence that unanswered calls show; 0 where it has never answered */
+      /** milliseconds of silence that unanswered calls prove; 0 if it has never answered */
       readonly silentMs: number
       /** an unsigned answer from its address; absent: none */
       readonly unsignedAnswer?: string
     }
 
-/** Where a primary is. `skew`: milliseconds by which its clock is ahead. */
+/** The position of a primary. `skew`: how many milliseconds its clock is ahead. */
 export interface PrimaryReport {
   readonly epoch: string
   readonly seq: number
-  /** up to where nothing is missing */
+  /** the position up to which no entry is missing */
   readonly frontier: number
   readonly skew: number
-  /** identity of the term that it encrypts by; absent or empty: it does not tell */
+  /** id of the term that it encrypts with; absent or empty: unknown */
   readonly term?: string
 }
 
-/** What a promotion is judged by, before anything has changed on either cluster. */
+/** The facts that decide a promotion, gathered before anything has changed on either cluster. */
 export interface PromotionFacts {
   /** absent: this cluster has never had a journal */
   readonly head:
     | Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
     | undefined
   readonly primary: PrimaryFacts
-  /** encrypted fields that were tried: how many could be decrypted, and the kinds of the others */
+  /** result of decrypting some fields: how many could be decrypted, and which could not */
   readonly keyring: {
     readonly opened: number
     readonly failed: readonly string[]
-    /** identity of the term by which the primary encrypts, if this cluster does not have it */
+    /** id of the term that the primary encrypts with, if this cluster does not hold it */
     readonly missing?: string
   }
-  /** a check found the tree wrong */
+  /** whether a check found the tree corrupted, or items keep differing from the primary's */
   readonly corrupted: boolean
   readonly reindexing: boolean
-  /** its tables are a restored copy of another cluster's, whose id and key it has */
+  /** whether its tables are a restored copy of another cluster's, with that cluster's id and key */
   readonly copied: boolean
-  /** what keeps this cluster from applying what it has; absent: nothing */
+  /** why this cluster cannot apply what it has received; absent: it can */
   readonly stuck?: string | undefined
-  /** the last position that the primary has told of; absent: none */
+  /** last position that the primary has reported; absent: none */
   readonly lastKnownPosition?: number | undefined
-  /** format of journal and link that this version speaks */
+  /** format of journal and link that this version uses */
   readonly format: number
-  /** epoch milliseconds: when this began to be gathered */
+  /** epoch milliseconds at which gathering began */
   readonly now: number
 }
 
-/** A promotion may go on, or why not; and what its caller has to know. */
+/** The decision: `refused` if the promotion must not continue; and warnings for the caller. */
 export interface PromotionVerdict {
   readonly refused?: OperationFault
   readonly warnings: readonly string[]
 }
 
-/** Whether a primary answers that has more than a secondary may be behind it. */
+/** Reports whether an answering primary has more entries than a secondary may lack. */
 export const isBehind = (primary: PrimaryFacts): boolean =>
   primary.state === 'answers' && primary.lag !== 'diverged' && primary.lag > bounds.LARGEST_LAG_MS
 
@@ -81,20 +81,23 @@ interface Check {
   readonly code: 'invalid_request' | 'busy'
   /** whether `force` overrides it */
   readonly overridden: boolean
-  /** what is in the way; undefined: nothing */
+  /** returns the obstacle as text; undefined: none */
   readonly finds: (facts: PromotionFacts) => string | undefined
-  /** seconds after which the obstacle may be gone by itself; absent: repeating the request alone does not help */
+  /** seconds after which the obstacle may be gone; absent: repeating the request alone does not help */
   readonly retryAfter?: number | ((facts: PromotionFacts) => number)
 }
 
-/** Seconds after which an obstacle may be gone: that of following, of longer work, or of a cause that somebody mends. */
+/**
+ * Seconds after which an obstacle may be gone: `soon` by following, `work` after longer work, `mended` after a repair by
+ * somebody.
+ */
 const RETRY_SECONDS = { soon: 5, work: 10, mended: 30 }
 
 const seconds = (ms: number): number => Math.round(ms / 1000)
 
 /**
- * Whether a primary has been silent for so long that it counts as lost. If its gateway answers, it may still serve: a gateway
- * that throttles the link tells nothing about clients.
+ * Reports whether a primary has been silent for so long that it counts as lost. If its gateway answers, the primary may
+ * still serve clients: the gateway may throttle only the link.
  */
 const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =>
   primary.unsignedAnswer === undefined && primary.silentMs >= bounds.PRIMARY_LOST_MS
@@ -102,7 +105,7 @@ const isLost = (primary: PrimaryFacts & { readonly state: 'silent' }): boolean =
 /** Seconds after which a silent primary may answer again. */
 const SILENT_RETRY_SECONDS = 15
 
-/** Seconds until a silent primary may answer again, or counts as lost. */
+/** Returns the seconds until a silent primary may answer again, or counts as lost. */
 const secondsUntilLost = ({ primary }: PromotionFacts): number => {
   if (primary.state !== 'silent' || primary.unsignedAnswer !== undefined) return SILENT_RETRY_SECONDS
   return Math.min(
@@ -111,19 +114,19 @@ const secondsUntilLost = ({ primary }: PromotionFacts): number => {
   )
 }
 
-/** The fault of a keyring that decrypts nothing; undefined: it decrypts something. */
+/** Returns the fault of a keyring with which no field can be decrypted; undefined if one can. */
 export const keyringFault = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
     : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
 
-/** One row for each obstacle. @see docs/spec/promotion.md#promotion */
+/** All obstacles, one row each. @see docs/spec/promotion.md#promotion */
 const checks: readonly Check[] = [
   {
     name: 'restored-copy',
     code: 'invalid_request',
     overridden: false,
-    // two primaries with one id would give their epochs the same names, so their journals could not be told apart
+    // two primaries with one id would give their epochs equal names, so nobody could tell their journals apart
     finds: ({ copied }) =>
       copied
         ? 'this cluster is a restored copy of another one, and has its id and its key; POST sys/replication/dr/secondary/disable makes an ordinary cluster of it, which serves clients with all that it has'
@@ -264,7 +267,7 @@ const checks: readonly Check[] = [
   },
 ]
 
-/** How much of the primary's journal is known to be missing. What it committed after its last answer is unknown. */
+/** Describes how much of the primary's journal is known to be missing. Commits after its last answer are unknown. */
 function missingText({
   head,
   lastKnownPosition,
@@ -276,11 +279,11 @@ function missingText({
     : ': everything after the primary’s last answer, and nothing that came before it'
 }
 
-/** This cluster cannot know them: the report of the former primary names them. */
+/** This cluster cannot list the lost ones. The report of the former primary does. */
 const REVOCATIONS_LOST =
   'revocations and retirements of terms that the primary committed behind that position are lost, so what they ended is valid here again: repeat them here by POST sys/replication/dr/primary/revoke-secondary and POST sys/rotate with retire=true; once the former primary follows, GET sys/replication/dr/divergence there lists the lost ones'
 
-/** The warnings of a promotion. */
+/** Returns the warnings of a promotion. */
 function warningsOf(facts: PromotionFacts): string[] {
   const { primary, head, format, now } = facts
   const at = `${head?.epoch}/${head?.last}`
@@ -303,21 +306,21 @@ function warningsOf(facts: PromotionFacts): string[] {
     : []
 }
 
-/** What the row of a check comes to. */
+/** The result of one check. */
 export interface CheckResult {
   readonly name: string
   readonly code: 'invalid_request' | 'busy'
   /** whether `force` overrides it */
   readonly overridden: boolean
-  /** what is in the way; absent: nothing */
+  /** the obstacle; absent: the check passes */
   readonly text?: string
-  /** seconds after which that may be gone by itself; absent: it is not, or nothing is in the way */
+  /** seconds after which the obstacle may be gone; absent: never by itself */
   readonly retryAfter?: number
 }
 
 type Obstacle = CheckResult & { readonly text: string }
 
-/** All checks of a promotion, in their order, with what each finds. */
+/** Runs all checks of a promotion, in their order. */
 export const checkPromotion = (facts: PromotionFacts): CheckResult[] =>
   checks.map(({ name, code, overridden, finds, retryAfter }) => {
     const text = finds(facts)
@@ -326,13 +329,11 @@ export const checkPromotion = (facts: PromotionFacts): CheckResult[] =>
     return defined({ name, code, overridden, text, retryAfter: seconds })
   })
 
-/** Whether the primary is asked to hand over; not during a sync. */
+/** Reports whether the promotion must ask the primary to hand over. During a sync it does not. */
 export const shouldRequestHandover = ({ primary, head }: PromotionFacts): boolean =>
   primary.state === 'answers' && head?.mode === 'applying'
 
-/**
- * Whether a secondary may be promoted. Nothing has changed up to here: a refusal leaves both clusters as they were.
- */
+/** Decides whether a secondary may be promoted. Nothing has changed so far, so a refusal leaves both clusters as they were. */
 export function decidePromotion(
   facts: PromotionFacts,
   { force }: { readonly force: boolean },
@@ -343,7 +344,7 @@ export function decidePromotion(
   return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }
 }
 
-/** The fault of all obstacles: repeating the request helps only where each of them may be gone by itself. */
+/** Returns one fault for all obstacles. It has a `Retry-After` only if every obstacle may disappear by itself. */
 function faultOf(obstacles: readonly Obstacle[]): OperationFault {
   const texts = obstacles.map(({ text }) => text).join('; ')
   const final = obstacles.find(({ overridden }) => !overridden)

@@ -14,13 +14,13 @@ import { type Follower, newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
 import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
-/** Milliseconds to wait for the rest of a handed-over journal. */
+/** Milliseconds to wait for the rest of a journal that was handed over. */
 const DRAIN_TIMEOUT_MS = { graceful: 5 * 60_000, forced: 5000 }
 const DRAIN_PAUSE_MS = 200
 
 /**
- * Waits until everything that the primary has acknowledged is here, then applies all that is staged: nothing else
- * happens to this cluster before that. A demoted cluster gives its own journal its exact end instead.
+ * Waits until this cluster has received everything up to the end of the primary's journal, then applies all staged entries.
+ * On a demoted cluster, closes its own journal at its exact end instead.
  */
 export const drainJournal: OperationStep = async (run, id) => {
   const before = await readPromotionAt(run, id, 'drain')
@@ -48,7 +48,7 @@ export const drainJournal: OperationStep = async (run, id) => {
   )
 }
 
-/** @throws OperationFailed when the rest does not come */
+/** @throws OperationFailed if the rest does not arrive */
 async function awaitRest(
   run: OperationRun,
   { promotion: { end, force }, operation }: PromotionSnapshot,
@@ -63,7 +63,7 @@ async function awaitRest(
       throw handoverIncomplete(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
-    // it may have been given up meanwhile
+    // the promotion may have been given up meanwhile
     const [now] = await store.read([key('operation', operation.sk)])
     if (now?.data.status !== 'running') return 'time'
     const passed = await followOrPause(follower, {
@@ -71,7 +71,7 @@ async function awaitRest(
       warning: 'the rest of the journal was asked for in vain',
       failureOf: isPassedOver,
     }).catch((error: unknown) => {
-      // by force it goes on without the rest
+      // with force, the promotion continues without the rest
       if (force && error instanceof OperationFailed) return 'passed' as const
       throw error
     })
@@ -81,8 +81,8 @@ async function awaitRest(
 }
 
 /**
- * The failure that follows from a lasting fault of the link: the rest will not come, because another epoch has begun there, or another
- * cluster answers.
+ * Returns the failure if the rest will never arrive, because the primary has begun another epoch or another cluster
+ * answers.
  */
 const isPassedOver = (error: unknown): OperationFailed | undefined =>
   error instanceof LinkUnbelieved || (error instanceof LinkRefused && error.code !== 'unavailable')

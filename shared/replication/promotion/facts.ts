@@ -24,7 +24,7 @@ import {
 import { addSilence } from '../secondary/silence.ts'
 import type { PrimaryFacts, PromotionFacts } from './decide.ts'
 
-/** What gathering facts may reach. */
+/** The dependencies of gathering facts. */
 export interface FactsRun {
   readonly ports: FollowerPorts
   readonly connect: Connect
@@ -33,12 +33,12 @@ export interface FactsRun {
 }
 
 /**
- * Everything that a promotion is judged by, asked and read just now. Nothing is changed anywhere, but that the primary
- * notes a heartbeat.
+ * Gathers all facts that decide a promotion, by calls and reads. Changes nothing, except that the primary stores a
+ * heartbeat.
  */
 export async function gatherPromotionFacts(run: FactsRun, record: ClusterRecord): Promise<PromotionFacts> {
   const { ports } = run
-  // the facts may be outdated when they are judged: a process may be frozen in between
+  // taken first, because a process that is frozen later must not make old facts look new
   const now = ports.clock.now()
   const [contact, puller, check, reindex, diverging] = await ports.store.read([
     key('contact'),
@@ -74,8 +74,8 @@ const isReindexing = ({ treeId, stage }: TreeReindex, record: ClusterRecord): bo
   treeId === record.treeId && stage !== 'done' && stage !== 'failed'
 
 /**
- * Tries fields that were encrypted by older and by the newest term; the keyring is unwrapped anew for it. Where KMS does
- * not do that, it is not asked again for each of them.
+ * Decrypts fields that older terms and the newest term encrypted. Has KMS unwrap the keyring again first; if that fails, no
+ * field is tried.
  */
 export async function tryKeyring(
   { store, cipher }: Pick<FollowerPorts, 'store' | 'cipher'>,
@@ -111,7 +111,7 @@ export async function tryKeyring(
   return { opened, failed }
 }
 
-/** The term by which the primary encrypts, if it is known and this cluster does not have it. */
+/** Returns the id of the term that the primary encrypts with, if it is known and this cluster does not hold it. */
 async function findMissingTerm(
   { store }: Pick<FollowerPorts, 'store'>,
   primary: PrimaryFacts,
@@ -123,7 +123,7 @@ async function findMissingTerm(
   return keyring && heldTermsOf(keyring.data).ids.includes(term) ? undefined : term
 }
 
-/** How often a refusal must come before it counts: a heartbeat of the puller may have come in between. */
+/** The primary must refuse this many times in a row. A single refusal may be due to a concurrent heartbeat of the puller. */
 const ASK_TRIES = 3
 const ASK_PAUSE_MS = 300
 
@@ -146,13 +146,13 @@ async function askPrimary(
         return ok(await probePrimary(follower, head))
       } catch (error) {
         if (!(error instanceof LinkRefused || error instanceof LinkSilent)) throw error
-        // a cluster that has followed another primary since has new keys: it lives, and another one is the primary
+        // a cluster that has followed another primary has new keys, so another cluster is the primary now
         const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
         if (error instanceof LinkUnsigned) unsigned = { unsignedAnswer: error.message }
         const over = tried + 1 === ASK_TRIES || clock.now() + ASK_PAUSE_MS >= deadline
         if (refuses && over) return ok({ state: 'refuses', text: error.message })
         if (over || !(refuses || error instanceof LinkUnsigned))
-          // one that answered the first question, and not the second, answered just now
+          // if only the second call failed, the primary has just answered
           return ok({
             ...silent,
             ...unsigned,
@@ -167,7 +167,7 @@ async function askPrimary(
 
 async function probePrimary(follower: Follower, head: Head): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skewMs, term } = await sendHeartbeat(follower)
-  // a term that cannot be fetched is an obstacle of its own
+  // a term that cannot be fetched is a separate obstacle
   await fetchTerms(follower, NO_TERMS_NEEDED).catch(() => undefined)
   const reported = { epoch, seq, frontier, skew: skewMs, term }
   const { forkPoint, diverged } = compareLineages({ lineage }, head)
@@ -178,7 +178,7 @@ async function probePrimary(follower: Follower, head: Head): Promise<PrimaryFact
   return { state: 'answers', format, lag: oldest === undefined ? 0 : Math.max(0, time - oldest), reported }
 }
 
-/** When the first journal entry that is not applied here was written, by the primary's clock; undefined: there is none. */
+/** Returns the time at which the primary wrote the first entry that is not applied here; undefined if there is none. */
 async function findOldestMissing(
   { own, link }: Follower,
   head: Head,

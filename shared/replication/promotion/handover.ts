@@ -6,24 +6,23 @@ import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '
 import { type Follower, newFollower, sendHeartbeat } from '../secondary/follower.ts'
 import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
-/** Milliseconds within which a silent primary is asked again, and after which the step stops waiting. */
+/** Milliseconds: for `ask` a silent primary is asked again; after `wait` the step stops waiting. */
 const HANDOVER_TIMEOUT_MS = { graceful: { ask: 15_000, wait: 25_000 }, forced: { ask: 4000, wait: 4000 } }
 const HANDOVER_PAUSE_MS = 500
-/** Milliseconds for a run that goes on with the step after that time. */
+/** Milliseconds for a run that continues the step after that time. */
 const HANDOVER_LAST_TRY_MS = 1000
 
-/** The result of one call to the primary: the end of its epoch, or a reason without one. */
+/** The result of asking the primary: the end of its epoch, or why there is none. */
 type HandoverResult = Result<{ end: HandedOver; epoch: string }, NoHandover>
 
-/** `another`: the answer is signed by other keys */
+/** `another`: other keys signed the answer */
 type NoHandover =
   | { readonly kind: 'silent' }
   | { readonly kind: 'refused'; readonly text: string; readonly another?: true }
 
 /**
- * Asks the primary to end its epoch for this cluster, and notes the end. Before that it notes that it asks, since the epoch
- * may have ended even if this process dies. A primary that was silent or refused is skipped, and with force also one that
- * falls silent now.
+ * Asks the primary to end its epoch for this cluster, and stores the end. Stores first that it asks, because the epoch may
+ * end even if this process dies. Without an answer the promotion fails; with force it continues without a handover.
  */
 export const askHandover: OperationStep = async (run, id) => {
   const before = await readPromotionAt(run, id, 'handover')
@@ -52,7 +51,7 @@ export const askHandover: OperationStep = async (run, id) => {
     await clock.sleep(HANDOVER_PAUSE_MS)
     return AGAIN
   }
-  // asking takes seconds, and commits need a fresh cluster record
+  // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readPromotionAt(run, id, 'handover')
   if (!snapshot) return DONE
   if (!asked.ok)
@@ -62,7 +61,7 @@ export const askHandover: OperationStep = async (run, id) => {
   return commitStep(run, [movePromotionTo(snapshot, clock.now(), 'drain', { end })], snapshot)
 }
 
-/** @param until epoch milliseconds: for so long it is waited for */
+/** @param until epoch milliseconds: deadline of the call */
 async function tryHandover(
   { ports, connect, deadline }: OperationRun,
   until: number,
@@ -86,13 +85,13 @@ async function requestHandover(follower: Follower): Promise<HandoverResult> {
   const { epoch, lineage } = await sendHeartbeat(follower)
   const end = await follower.link?.handover({ epoch })
   if (end && end.keyring !== '') await follower.takeKeyring(end.keyring)
-  // an epoch that nothing was committed in ends where the one before it did
+  // an epoch without commits ends where the one before it did
   return end
     ? ok({ end, epoch: epochAt(lineage, end.seq) || end.epoch })
     : failed({ kind: 'refused', text: 'this cluster knows no primary' })
 }
 
-/** Continues without a handover, with force. Commits that only the primary has are reported when it comes back. */
+/** Continues without a handover, with force. When the primary returns, it reports commits that only it has. */
 function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
   const why = fault.kind === 'silent' ? 'fell silent' : `refused: ${fault.text}`
   const warnings = [...snapshot.promotion.warnings, `nothing was handed over: the primary ${why}`]
@@ -103,7 +102,7 @@ async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, faul
   if (fault.kind === 'silent') throw handoverSilent()
   // an earlier attempt may have ended the epoch of the primary of that time
   if (fault.another) throw primaryReplaced(fault.text)
-  // it refused, so it has ended no epoch for this cluster
+  // the primary refused, so it has ended no epoch for this cluster
   const { handoverRequestedAt: _, ...promotion } = snapshot.promotion
   const now = run.ports.clock.now()
   const noted = await commitStep(

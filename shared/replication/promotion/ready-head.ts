@@ -8,17 +8,15 @@ import { stopStaging } from '../secondary/staged.ts'
 import { stopSync } from '../sync/sync.ts'
 import type { PromotionSnapshot } from './step.ts'
 
-/** A head that may take over: no position below it is open, and no write under way can change an item. */
+/** A head with which the cluster may take over: no position below it is open, and no pending write can change an item. */
 interface ReadyHead {
   head: Head
   warnings: readonly string[]
 }
 
 /**
- * Brings this cluster's journal to rest: applies everything staged, or gives its own epoch its exact end, or, with force, ends
- * a sync that will never end by itself.
- * @returns undefined while something else is under way: repeat
- * @throws OperationFailed when what is staged cannot be applied
+ * Brings this cluster's journal to rest: applies all staged entries, or closes its own epoch at its exact end. With force,
+ * stops a sync that cannot complete.
  */
 export async function prepareHead(
   { clock, journal }: { clock: OwnPorts['clock']; journal: OwnPorts['journal'] },
@@ -29,7 +27,7 @@ export async function prepareHead(
   if (!head || head.mode === 'writing') throw noJournalToTakeOver()
   if (head.mode === 'closed')
     return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && readIdleHead(journal, 'closed')
-  // the promotion was given up, and this cluster follows by another link, or by none
+  // the promotion was given up, and this cluster follows by another link or by none
   const { name: link = '' } = record.data.link ?? {}
   if (head.link !== link) return pauseAndRepeat(own)
   if (head.mode === 'syncing') {
@@ -61,7 +59,7 @@ async function readIdleHead(
   return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
 }
 
-/** With force: what is staged will never be applied completely, so no journal leads from this state. */
+/** With force, discards staged entries that cannot be applied. No journal leads from this state to the primary's. */
 async function skipStagedEntries({ journal }: OwnPorts, what: string): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined

@@ -22,7 +22,7 @@ import {
 import { replaceKeyring } from '../secondary/follower.ts'
 import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
-/** Writes the first journal entry of the new epoch: the journal takes writes, and is read to where it begins. */
+/** Writes the first journal entry of the new epoch. From now on the journal accepts writes. */
 export const openEpoch: OperationStep = async (run, id) => {
   const snapshot = await readPromotionAt(run, id, 'open')
   if (!snapshot) return DONE
@@ -44,9 +44,9 @@ export const openEpoch: OperationStep = async (run, id) => {
 }
 
 /**
- * Batch tokens are signed by a key that no other cluster has. A cluster that takes over makes its own for the term that
- * encrypts, before other clusters are told of it. If the item of that term was lost with the rest of the old primary's
- * journal, it is written again, without its earlier signers.
+ * Adds this cluster's own signing key for batch tokens to the term that encrypts. No other cluster has that key. Runs
+ * before other clusters learn of the new primary. If the term's item was lost with the end of the old primary's journal, it
+ * is written again, without its earlier signers.
  */
 async function addOwnSigner(
   { ports }: OperationRun,
@@ -59,7 +59,7 @@ async function addOwnSigner(
   const active = made.terms.find(one => one.id === made.keyring.activeTerm)
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}
-  // a cluster that was primary before with this term still has its signer
+  // a cluster that was primary with this term before still has its signer
   if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
   const signers = [...known, signerEntry(record.data, active.signer)]
   const noted = term
@@ -69,8 +69,8 @@ async function addOwnSigner(
 }
 
 /**
- * The promotion is over: the operation token is void, what this cluster knew as a secondary is forgotten, and others of
- * the set are told.
+ * Ends the promotion: deletes the operation token and the items that only a secondary needs, and wakes the worker that
+ * notifies the other clusters.
  */
 export const beginService: OperationStep = async (run, id) => {
   const snapshot = await readPromotionAt(run, id, 'serve')
@@ -96,20 +96,20 @@ async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Pro
       moveToStep(snapshot, at, { status: 'done', step: '' }),
       replace(record, record, withoutOperation(record.data)),
       put(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
-      // the run that has followed until now gives no lease back: whoever follows again would wait for its end
+      // the puller's lease is deleted, because its last run does not release it and the next one would wait for its end
       ...[key('contact'), key('puller'), key('pending-key')].map(remove),
       voidOperationToken(),
     ],
     snapshot,
   )
-  // the others are told from now on, and not from the next minute on
+  // notify the other clusters now, not within the next minute
   if (ended === DONE) await ports.puller.wake().catch(() => undefined)
   return ended
 }
 
 /**
- * Gives up a promotion. Before the handover nothing has changed. After it, the text names both ways out, and this cluster
- * goes on as a secondary. After the take-over a promotion cannot be given up.
+ * Gives up a promotion. Before the handover nothing has changed. After the handover the fault's text names both ways out,
+ * and this cluster continues as a secondary. After the take-over the promotion is completed instead.
  */
 export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const snapshot = await readEndingOperation(run, id)
@@ -117,7 +117,7 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
   const { promotion, status } = operation.data
   if (!promotion || (status !== 'running' && record.data.operation !== id)) return DONE
   if (promotion.takenOver) return endPromotion(run, { ...snapshot, promotion })
-  // the handed-over state is lost if another cluster has been promoted since
+  // another cluster was promoted since, so its fault says what to do
   const asked = promotion.handoverRequestedAt !== undefined && fault.code !== 'passed_over'
   const head = await run.ports.journal.head()
   if (head?.mode === 'draining' && !(await resumeApplying(run, head))) return AGAIN
@@ -141,6 +141,6 @@ export const giveUpPromotion: OperationEnd = async (run, id, fault) => {
 const describeWaysOut = ({ end }: PromotionSnapshot['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
-/** Goes on to follow. */
+/** Lets the cluster follow again. */
 const resumeApplying = async ({ ports: { journal } }: OperationRun, head: Head): Promise<boolean> =>
   (await journal.moveHead(moves.resume(head))) !== 'refused'

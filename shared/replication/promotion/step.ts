@@ -3,14 +3,14 @@ import type { Change } from '../../storage/changes.ts'
 import { roleChangeRunning } from '../operation/faults.ts'
 import { moveToStep, type OperationRun, type OperationSnapshot, readOperation } from '../operation/run.ts'
 
-/** A promotion that is under way, as it is now. */
+/** A running promotion as it was just read. */
 export interface PromotionSnapshot extends OperationSnapshot {
   promotion: PromotionState
 }
 
 /**
- * A promotion at this step; undefined if it is past the step.
- * @throws OperationFailed if the cluster record names another operation
+ * Reads a promotion at this step; undefined if it is past the step.
+ * @throws OperationFailed if the cluster record contains another operation
  */
 export async function readPromotionAt(
   run: OperationRun,
@@ -30,7 +30,7 @@ export const promotionSteps = ['verify', 'handover', 'drain', 'claim', 'open', '
 
 export type PromotionStep = (typeof promotionSteps)[number]
 
-/** The promotion with a change of its own part, gone on to a step. */
+/** Returns the change that moves the promotion to a step, with new values of its own state. */
 export const movePromotionTo = (
   snapshot: PromotionSnapshot,
   now: number,

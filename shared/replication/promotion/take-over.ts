@@ -18,8 +18,8 @@ import { prepareHead } from './ready-head.ts'
 import { type PromotionSnapshot, readPromotionAt } from './step.ts'
 
 /**
- * Takes over: one transaction makes this cluster write the journal in an epoch of its own, makes the record say primary, and
- * stores the event of the role change. It happens once, or not at all.
+ * Takes over: one transaction opens a new epoch in the head, changes the record's mode to primary, and stores the event of
+ * the role change.
  */
 export const takeOver: OperationStep = async (run, id) => {
   const snapshot = await readPromotionAt(run, id, 'claim')
@@ -33,7 +33,7 @@ export const takeOver: OperationStep = async (run, id) => {
   return commitTakeOver(run, snapshot, ready.head, ready.warnings)
 }
 
-/** Without force nothing may be missing. @throws OperationFailed */
+/** Checks that nothing is missing, unless force is set. @throws OperationFailed */
 export function checkWhole(
   {
     unfinishedSync,
@@ -105,8 +105,8 @@ async function commitTakeOver(
 }
 
 /**
- * The epoch in which a cluster takes over: above every one that it has seen, and above that of its own successor, which may
- * have taken over without this cluster's knowledge.
+ * Returns the epoch in which a cluster takes over. Its number is higher than all that this cluster has seen. A closed
+ * primary also skips the number of its successor, which may have taken over without this cluster's knowledge.
  */
 export function nextEpoch(
   { maxEpoch, mode, epoch, successor }: Pick<Head, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
@@ -124,7 +124,7 @@ const missingWarnings = ({ end }: PromotionState, lost: number | null): string[]
       ]
     : []
 
-/** How many more positions the primary is known to have had; null: unknown. */
+/** Returns how many positions beyond its own the primary is known to have had; null: unknown. */
 function countLost({ end }: PromotionState, heard: number | undefined, seq: number): number | null {
   if (end) return Math.max(0, end.seq - seq)
   return heard !== undefined && heard > seq ? heard - seq : null

@@ -9,24 +9,24 @@ import { decidePromotion, isBehind, type PromotionFacts, shouldRequestHandover }
 import { gatherPromotionFacts } from './facts.ts'
 import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
 
-/** Milliseconds to wait for the primary; with force less, since its storage may hang. */
+/** Milliseconds to wait for the primary. Less with force, because the primary's storage may hang. */
 const VERIFY_TIMEOUT_MS = { graceful: 12_000, forced: 4000 }
 
 /**
- * Whether the clock was set while the primary was asked, or this process was frozen: then the silence was shorter than it
- * seems. Without force the step asks again.
+ * Reports whether the clock was set during the call, or this process was frozen. Then the silence was shorter than it
+ * seems, and without force the step asks again.
  * @param took milliseconds by the clock
  */
 const isClockMoved = (took: number, patience: number): boolean => took < 0 || took > patience + CLOCK_MOVED_MS
 const CLOCK_MOVED_MS = 2000
 
-/** How long to wait for a puller that was at rest, milliseconds, and how often to look. */
+/** Milliseconds to wait for a resting puller, and between two looks. */
 const CATCH_UP_TIMEOUT_MS = 4000
 const CATCH_UP_PAUSE_MS = 200
 
 /**
- * Gathers the facts again once the puller has looked: without a notice it may rest for longer than a secondary may be
- * behind.
+ * Wakes the puller, and gathers the facts again after it has fetched the newest entries. A resting puller may be further
+ * behind than a promotion allows.
  */
 async function gatherFactsAfterPull(
   run: OperationRun,
@@ -53,7 +53,7 @@ async function gatherFactsAfterPull(
 }
 
 /**
- * Checks for all obstacles, before anything is changed on either cluster.
+ * Checks all obstacles before anything changes on either cluster.
  * @throws OperationFailed with all obstacles
  */
 export const verify: OperationStep = async (run, id) => {
@@ -71,7 +71,7 @@ export const verify: OperationStep = async (run, id) => {
   const { head, now } = facts
   const asks = shouldRequestHandover(facts)
   const position = head ? posText(lastPosition(head)) : ''
-  // asking takes seconds, and commits need a fresh cluster record
+  // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readPromotionAt(run, id, 'verify')
   if (!snapshot) return DONE
   return commitStep(

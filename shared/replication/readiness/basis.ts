@@ -3,7 +3,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PrimaryContact } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 
-/** What the result of a trial of a promotion rests on. */
+/** The state that the result of a readiness trial depends on. */
 interface Circumstances {
   readonly record: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId' | 'link' | 'operation' | 'failedOperation'>
   readonly contact: Pick<PrimaryContact, 'at' | 'epoch' | 'failedCall'> | undefined
@@ -11,8 +11,7 @@ interface Circumstances {
 }
 
 /**
- * Names the role of a secondary and its contact with the primary. A trial counts only while both are as they were when it
- * was made.
+ * Describes the role of a secondary and its contact with the primary. A trial is valid only while both stay the same.
  * @param now epoch milliseconds
  */
 export function readinessBasis({ record, contact, head }: Circumstances, now: number): string {

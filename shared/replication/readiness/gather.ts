@@ -8,12 +8,12 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { matchesRolePattern } from '../../values/arn.ts'
 import { printTime } from '../../values/time.ts'
 
-/** Settings that are named; of more there is a count. */
+/** Maximum number of settings that are listed. */
 const MOST_SETTINGS = 200
-/** Partitions that are read at once. */
+/** Partitions that are read in parallel. */
 const AT_ONCE = 16
 
-/** Stored settings that hold in one region, or for one deployment, and not wherever this set may move. */
+/** Returns stored settings that depend on the region or the deployment, so that they may fail after a promotion. */
 async function placedSettings({ ports, mounts }: Call): Promise<PlacedSetting[]> {
   const { store, deployment } = ports
   const methods = mounts.mounts.filter(isMethod)
@@ -32,7 +32,7 @@ async function placedSettings({ ports, mounts }: Call): Promise<PlacedSetting[]>
   return found.slice(0, MOST_SETTINGS)
 }
 
-/** What both roles tell of themselves. */
+/** Returns the part of readiness that primary and secondary share. */
 export async function describeOwnCluster(call: Call) {
   const { store, deployment } = call.ports
   const [recovery] = await store.read([key('recovery-key')])
@@ -45,7 +45,7 @@ export async function describeOwnCluster(call: Call) {
   }
 }
 
-/** What needs a licence that has not ended: a former primary comes back by a token of its successor. */
+/** Shows the licence. It must not have expired for a former primary to return with a token of its successor. */
 function showLicence(license: Call['ports']['deployment']['license'], now: number) {
   const licensing = readLicence(license)
   if (!licensing.ok) return { ends: '', seconds_left: 0, text: licensing.fault }
@@ -59,34 +59,34 @@ function showLicence(license: Call['ports']['deployment']['license'], now: numbe
   return { ends: printTime(endsAt * 1000), seconds_left: left, text }
 }
 
-/** What is presented of the keyring: whether fields of every term that was tried could be decrypted just now. */
+/** Shows the result of decrypting a field of every term. */
 export const showKeyring = (
   { opened, failed }: { readonly opened: number; readonly failed: readonly string[] },
   term: number,
 ) => ({ opens: opened > 0 && failed.length === 0, fields_tried: opened + failed.length, failed, term })
 
-/** A stored setting that may hold in one place and not in another. */
+/** A stored setting that may work in one place and not in another. */
 interface PlacedSetting {
-  /** where it is written, below `/v1` */
+  /** path below `/v1` */
   path: string
   field: string
   value: string
-  /** the region that it names; empty: none that can be told */
+  /** the region that it names; empty: none, or unknown */
   region: string
-  /** whether that is not the region of this cluster; of what names none, whether it might not work here */
+  /** whether that is another region; for a setting without a region, whether it may not work here */
   elsewhere: boolean
   text: string
 }
 
 const REGION = /(?:^|[.-])((?:[a-z]{2}|us-gov|us-iso[a-z]?|eu-isoe|eusc-de)-[a-z]+-\d)(?=$|[.-])/
 
-/** The region that the host of an endpoint names; empty where it names none. */
+/** Returns the region in the host of an endpoint; empty if it names none. */
 export const regionIn = (endpoint: string): string =>
   REGION.exec(URL.canParse(endpoint) ? new URL(endpoint).hostname : '')?.[1] ?? ''
 
 const endpoints = { endpoint: 'endpoint', iamEndpoint: 'iam_endpoint', stsEndpoint: 'sts_endpoint' } as const
 
-/** Settings of a mount's calls to AWS that name a region, or a host that may be reached from one network only. */
+/** Returns settings of a mount's AWS calls that name a region, or a host that may only be reachable from one network. */
 export function findPlacedSettings(
   path: string,
   config: Readonly<ClientConfig>,
@@ -117,7 +117,7 @@ function placeSetting(
   return { path, field, value, region, elsewhere, text }
 }
 
-/** A role of a satellite account that this deployment may not assume, whatever the one before might. */
+/** Returns the STS role as a finding if this deployment may not assume it. */
 export const findUnassumableRole = (
   path: string,
   { role }: Readonly<StsRole>,

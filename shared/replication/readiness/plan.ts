@@ -10,25 +10,25 @@ import {
 import { type PromotionStep, promotionSteps } from '../promotion/step.ts'
 import { nextEpoch } from '../promotion/take-over.ts'
 
-/** The result of a promotion, and what each of its steps would do. */
+/** The steps of a promotion that began now, and its result. */
 export interface PromotionPlan {
   goes_through: boolean
-  /** why it would not, in the words of the call itself; empty: it would */
+  /** the text with which the promotion would be refused; empty if it would succeed */
   refused: string
   warnings: readonly string[]
-  /** as far as it would get */
+  /** ends with the step that would refuse */
   steps: readonly { step: PromotionStep; does: string }[]
 }
 
-/** What a plan is made of, besides the facts that the promotion itself is judged by. */
+/** The input of a plan, besides the facts that decide the promotion itself. */
 export interface Planning {
   readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: Head | undefined }
   readonly record: Pick<ClusterRecord, 'id'>
-  /** epoch of the primary, as it was heard last */
+  /** epoch of the primary as of its last answer */
   readonly lastKnownEpoch?: string | undefined
 }
 
-/** What a promotion would do right now. Nothing is done. */
+/** Returns what a promotion would do now, without doing it. */
 export function planPromotion(planning: Planning, { force }: { readonly force: boolean }): PromotionPlan {
   const { facts } = planning
   const { refused, warnings } = decidePromotion(facts, { force })

@@ -7,14 +7,14 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 
 const PROMOTE = 'sys/replication/dr/secondary/promote'
-/** Policies and token roles that are looked at. */
+/** Maximum number of policies and token roles that are read. */
 const MOST = 500
 
-/** Which tokens could order a promotion, as far as that is known: nothing is stored of a batch token. */
+/** Tokens that could authorise a promotion, as far as they are known: batch tokens are not stored. */
 export interface Preparation {
-  /** token that was generated from recovery shares on this cluster; null: none */
+  /** the token generated from recovery shares on this cluster; null: none */
   generated: { made: string; age_seconds: number } | null
-  /** the token of this request, where it would order a promotion of a secondary, or why it would not */
+  /** the token of this request: whether it could authorise a promotion, or why not */
   presented: { counts: boolean; why: string; expires: string; seconds_left: number }
   /** token roles that make such batch tokens, by policies that allow a promotion */
   roles: readonly string[]
@@ -57,7 +57,7 @@ function judgePresentedToken({ operator, caller, now }: Call): Preparation['pres
   }
 }
 
-/** Why a token cannot order operations of a secondary; empty: it can. */
+/** Returns why a token cannot authorise operations of a secondary; empty if it can. */
 function operatorFault(token: Readonly<Token>): string {
   if (token.type !== 'batch') return 'it is no batch token'
   if (isRoot(token)) return 'it is a root token'
@@ -69,7 +69,7 @@ const describeMissingRight = (rights: Parameters<typeof permits>[0]): string =>
     ? ''
     : `its policies do not allow update on ${PROMOTE}`
 
-/** Whether a role makes orphan batch tokens with one of these policies. */
+/** Reports whether a token role makes orphan batch tokens with one of these policies. */
 const makesOperators = ({ data }: Item<'token-role'>, able: readonly string[]): boolean =>
   (data.token.type === 'batch' || data.otherwise === 'batch') &&
   data.orphan &&

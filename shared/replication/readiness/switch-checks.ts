@@ -3,10 +3,10 @@ import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import { type CheckResult, keyringFault } from '../promotion/decide.ts'
 
-/** What a primary can tell of a planned switch before a secondary asks for it. Times are epoch milliseconds. */
+/** The facts that a primary knows about a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
   readonly head: Pick<Head, 'mode' | 'epoch' | 'last'> | undefined
-  /** whether every item stands in the tree */
+  /** whether the tree contains every item */
   readonly built: boolean
   readonly keyring: { readonly opened: number; readonly failed: readonly string[] }
   readonly secondaries: readonly SuccessorFacts[]
@@ -14,11 +14,11 @@ export interface SwitchFacts {
 
 /** A secondary as its primary knows it. */
 export interface SuccessorFacts extends Pick<Secondary, 'id' | 'heartbeat'> {
-  /** how old the oldest position was that it had not applied at its last heartbeat, milliseconds */
+  /** age of the oldest position that it had not applied at its last heartbeat, milliseconds */
   readonly lag: number
 }
 
-/** Why a secondary could not take over now, as far as its primary knows; empty: it could. */
+/** Returns why a secondary could not take over now, as far as its primary knows; empty if it could. */
 export function successorFault(
   { heartbeat, lag }: SuccessorFacts,
   { epoch }: Pick<Head, 'epoch'>,
@@ -27,7 +27,7 @@ export function successorFault(
   if (!heartbeat) return 'it has never sent a heartbeat'
   const age = now - heartbeat.at
   if (age >= bounds.PEER_LOST_MS) return `its last heartbeat was ${Math.round(age / 1000)} s ago`
-  // one that is idle has just begun, or has stopped: then it is behind
+  // an idle secondary has just begun, or has stopped; then its lag shows it
   if (heartbeat.state.startsWith('merkle')) return `its state is ${heartbeat.state}`
   if (heartbeat.epoch !== epoch)
     return `it has applied epoch ${heartbeat.epoch}, and this cluster writes ${epoch}`
@@ -39,7 +39,7 @@ interface SwitchRow {
   readonly finds: (facts: SwitchFacts, now: number) => string | undefined
 }
 
-/** One row for each obstacle of a planned switch to any secondary. */
+/** The obstacles of a planned switch, one row each. */
 const rows: readonly SwitchRow[] = [
   {
     name: 'journal',
@@ -74,7 +74,7 @@ const rows: readonly SwitchRow[] = [
   },
 ]
 
-/** The obstacles of a planned switch, as far as this primary knows. Force on a secondary overrides all of them. */
+/** Checks a planned switch, as far as this primary knows. Force on the secondary overrides all of these obstacles. */
 export const checkSwitch = (facts: SwitchFacts, now: number): CheckResult[] =>
   rows.map(({ name, finds }) => {
     const text = finds(facts, now)
@@ -82,7 +82,7 @@ export const checkSwitch = (facts: SwitchFacts, now: number): CheckResult[] =>
     return text === undefined ? row : { ...row, text }
   })
 
-/** What a planned switch would do to this primary, step by step. */
+/** Returns what a planned switch would do to this primary, step by step. */
 export const planSwitch = ({ head }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
   {
     step: 'handover',

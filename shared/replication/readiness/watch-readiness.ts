@@ -7,13 +7,13 @@ import type { Connect } from '../secondary/connect.ts'
 import type { FollowerPorts } from '../secondary/follower.ts'
 import { readinessBasis } from './basis.ts'
 
-/** Milliseconds that a primary is waited for: heartbeats must not wait for long. */
+/** Milliseconds to wait for the primary; short, because heartbeats wait meanwhile. */
 const PRIMARY_TIMEOUT_MS = 3000
 
 /**
- * Tries whether a promotion of this secondary would go through, by the promotion's own rules: every ten minutes, and as
- * soon as its role or its contact with the primary has changed. The result stands in status, an alarm counts refusals.
- * Nothing happens while the role changes. Nothing is thrown.
+ * Checks whether a promotion of this secondary would succeed, by the promotion's own rules: every ten minutes, and after
+ * each change of its role or of its contact with the primary. Stores the result for status, and logs it; an alarm counts
+ * refusals. Does nothing during a role change. Throws nothing.
  */
 export async function watchReadiness(ports: FollowerPorts, connect: Connect): Promise<void> {
   await tryReadiness(ports, connect).catch((error: unknown) =>

@@ -6,15 +6,15 @@ import { bounds, TERM_KEPT_MS } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import { encryptsData, epochOf, hasOlderTerms, readTermFacts, type TermFacts } from './facts.ts'
 
-/** Whether no environment encrypts by an older term any more: they use a keyring that is up to 20 s old. */
+/** Reports whether no environment encrypts with an older term any more. Environments use a keyring for up to 20 s. */
 const isTermSettled = ({ now, keyring }: TermFacts): boolean =>
   now >= keyring.since + bounds.CHANGEOVER_WAIT_MS
 
-/** Whether the own keys of this cluster are encrypted by the term that encrypts. */
+/** Reports whether the newest term encrypts this cluster's own keys. */
 export const areOwnKeysReencrypted = ({ record, keyring }: Pick<TermFacts, 'record' | 'keyring'>): boolean =>
   record.ownTerm === keyring.activeTerm
 
-/** The progress, if it is about this term and this journal. */
+/** Returns the progress if it belongs to this term and this journal. */
 export const currentProgress = ({
   record,
   keyring,
@@ -24,15 +24,15 @@ export const currentProgress = ({
     ? progress
     : undefined
 
-/** Whether everything that is stored is encrypted by the term that encrypts. */
+/** Reports whether the newest term encrypts all stored data. */
 export const isDataReencrypted = (facts: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): boolean =>
   currentProgress(facts)?.doneAt !== undefined
 
-/** Terms that do not encrypt any more, and are not destroyed. */
+/** Returns the terms that no longer encrypt and are not destroyed. */
 export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
   terms.filter(({ sk, data }) => sk !== keyring.activeTerm && data.destroyed === undefined)
 
-/** What the destruction of a term waits for, in words; empty: for nothing. */
+/** Describes what must happen before a term can be destroyed; empty: nothing. */
 export function describeTermWaits({ data: { unusedSince } }: Item<'term'>, facts: TermFacts): string[] {
   const { now, secondaries } = facts
   const end = unusedSince === undefined ? undefined : unusedSince + TERM_KEPT_MS
@@ -51,7 +51,7 @@ export function describeTermWaits({ data: { unusedSince } }: Item<'term'>, facts
   ]
 }
 
-/** Whether a secondary has applied everything up to the end of the re-encryption, and encrypted its own keys. */
+/** Reports whether a secondary has applied the end of the re-encryption, and has re-encrypted its own keys. */
 function hasFollowed({ heartbeat }: Secondary, facts: TermFacts): boolean {
   const position = currentProgress(facts)?.position
   return (
@@ -63,11 +63,11 @@ function hasFollowed({ heartbeat }: Secondary, facts: TermFacts): boolean {
   )
 }
 
-/** Terms that may be destroyed now. */
+/** Returns the terms that may be destroyed now. */
 export const destroyableTerms = (facts: TermFacts): Item<'term'>[] =>
   encryptsData(facts) ? olderTerms(facts).filter(term => describeTermWaits(term, facts).length === 0) : []
 
-/** Terms that are destroyed, and whose keys this cluster holds still. */
+/** Returns the destroyed terms whose keys this cluster still holds. */
 export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
   areOwnKeysReencrypted(facts)
     ? facts.terms.filter(
@@ -78,7 +78,7 @@ export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
       )
     : []
 
-/** Whether there is work that no run does. */
+/** Reports whether there is work for the re-encryption job and no run is doing it. */
 export const isTermWorkDue = (facts: TermFacts): boolean =>
   hasOlderTerms(facts.keyring) &&
   isTermSettled(facts) &&
@@ -88,7 +88,7 @@ export const isTermWorkDue = (facts: TermFacts): boolean =>
     destroyableTerms(facts).length > 0 ||
     droppableTerms(facts).length > 0)
 
-/** Starts the re-encryption job if there is work that no run does: once a minute. */
+/** Starts the re-encryption job if there is work and no run is doing it. Called every minute. */
 export async function maintainReencryption(
   ports: Pick<Ports, 'store' | 'clock' | 'deployment' | 'background'>,
 ): Promise<void> {

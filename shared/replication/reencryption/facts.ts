@@ -11,20 +11,20 @@ import type { Reencryption } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 
-/** What is decided about a cluster's terms by. */
+/** The facts that decide what happens to a cluster's terms. */
 export interface TermFacts {
-  /** epoch milliseconds, from before the rest was read */
+  /** epoch milliseconds, taken before the reads */
   now: number
   record: ClusterRecord
   keyring: Keyring
   progress?: Reencryption | undefined
-  /** empty where the keyring holds one term only */
+  /** empty if the keyring holds only one term */
   terms: readonly Item<'term'>[]
-  /** not revoked, of this cluster's epoch; empty where it is no primary */
+  /** secondaries of this cluster's epoch that are not revoked; empty if it is not the primary */
   secondaries: readonly Secondary[]
 }
 
-/** The same, as it was read. */
+/** The facts with the items as they were read. */
 export interface StoredTermFacts extends TermFacts {
   items: {
     record: Item<'cluster'>
@@ -33,16 +33,16 @@ export interface StoredTermFacts extends TermFacts {
   }
 }
 
-/** Whether there is anything that another term than the one that encrypts may have encrypted. */
+/** Reports whether a term other than the newest may have encrypted something. */
 export const hasOlderTerms = ({ termIds }: Pick<Keyring, 'termIds'>): boolean => termIds.length > 1
 
-/** Epoch of the journal that a cluster keeps; empty: none. */
+/** Returns the epoch of a cluster's journal; empty if it has none. */
 export const epochOf = (record: ClusterRecord): string => (keepsJournal(record) ? (record.epoch ?? '') : '')
 
 /**
- * One read, and two lists where there are older terms.
- * @param all lists terms in any case: those that are destroyed stay to be shown
- * @returns undefined where there is nothing to decide: no cluster, a restored copy, a role that changes
+ * Reads the facts: one read, and two lists if there are older terms.
+ * @param all lists terms in any case, because destroyed terms are still shown
+ * @returns undefined if there is nothing to decide: no cluster, a restored copy, or a role change
  */
 export async function readTermFacts(
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
@@ -52,7 +52,7 @@ export async function readTermFacts(
   const [record, keyring, progress] = await store.read([key('cluster'), key('keyring'), key('reencryption')])
   if (!record || !keyring || record.data.operation !== undefined) return undefined
   if (record.data.mode === 'bootstrapping' || isCopyOfPrimary(record.data, deployment)) return undefined
-  // both are written together: a run that has read two versions reads again in a minute
+  // both are written in one transaction: if they do not match, the next run a minute later reads them again
   if (record.data.keyringEdition !== keyring.data.edition) return undefined
   const older = hasOlderTerms(keyring.data)
   const [terms, secondaries] = await Promise.all([
@@ -70,5 +70,5 @@ export async function readTermFacts(
   }
 }
 
-/** Whether this cluster encrypts what replicates: a primary, and one that is in no set. */
+/** Reports whether this cluster re-encrypts replicated data: a primary does, and a cluster without a set. */
 export const encryptsData = ({ record }: Pick<TermFacts, 'record'>): boolean => isActive(record)

@@ -6,15 +6,15 @@ import { type Item, key, specOf } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import type { StoredTermFacts } from './facts.ts'
 
-/** An item with what is encrypted in it encrypted anew. */
+/** An item with re-encrypted fields. */
 interface ReencryptedItem {
   data: Item['data']
   changed: boolean
-  /** fields that no term of this cluster opens */
+  /** number of fields that no held term can decrypt */
   unreadable: number
 }
 
-/** Encrypts the fields of an item anew, as far as they are not by the term that encrypts. */
+/** Re-encrypts the fields of an item that the newest term has not encrypted. */
 export async function reencryptItem(
   item: Item,
   paths: readonly string[],
@@ -35,9 +35,9 @@ const pathsOf = (kind: Item['kind']): string[] =>
   encryptedKinds(['reencrypt', 'renew']).find(one => one.kind === kind)?.paths ?? []
 
 /**
- * Encrypts this cluster's own keys anew, whatever its role is, and notes in its record by which term: one transaction. A
- * key for tokens or for a next link that cannot be decrypted any more is deleted; it is made again when it is needed.
- * @returns whether it has come about: what was changed meanwhile is tried again within a minute
+ * Re-encrypts this cluster's own keys in any role, and stores the term in the record, in one transaction. Deletes a key for
+ * tokens or for a next link that cannot be decrypted any more; it is made again when needed.
+ * @returns whether the commit succeeded; otherwise the next minute's run tries again
  */
 export async function encryptOwnKeys(
   { store, cipher, log, clock }: Pick<Ports, 'store' | 'cipher' | 'log' | 'clock'>,

@@ -13,24 +13,24 @@ import { epochOf, type StoredTermFacts } from './facts.ts'
 import { reencryptItem } from './own-keys.ts'
 
 const SEGMENTS = 4
-/** Items that are written together where a journal is kept; and how soon after them the next ones may be, milliseconds. */
+/** Items that are written together if there is a journal, and the minimum time between two such writes, milliseconds. */
 const ITEMS_PER_COMMIT = 20
 const REENCRYPTION_PACE_MS = 66
-/** Items from one note of the progress to the next. */
+/** Items between two updates of the progress. */
 const AT_ONCE = 500
-/** Milliseconds from one page of the table to the next, at least. */
+/** Minimum time between two pages of the table, milliseconds. */
 const REENCRYPTION_PAGE_PAUSE_MS = 250
-/** Names of fields that do not open, at most. */
+/** Maximum number of undecryptable fields that are named. */
 const MOST_NAMES = 10
 
-/** Paths of the kinds of the table `data` that are encrypted anew. */
+/** The encrypted fields of the kinds in the table `data`. */
 const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
   encryptedKinds(['reencrypt', 'renew'])
     .filter(({ kind }) => specOf(kind).table === 'data')
     .map(({ kind, paths }) => [kind, paths]),
 )
 
-/** A pass as it begins, or as it was left. */
+/** Returns the progress with which a pass begins or continues. */
 export function beginReencryption({ now, record, keyring, progress }: StoredTermFacts): Reencryption {
   const epoch = epochOf(record)
   const { activeTerm, term } = keyring
@@ -59,7 +59,7 @@ export function beginReencryption({ now, record, keyring, progress }: StoredTerm
   return defined({ ...progress, ...fresh, pass: progress.pass + 1, total: progress.seen }) as Reencryption
 }
 
-/** What may still be written where, or undefined once this is not the cluster any more that the pass was begun for. */
+/** Returns the cluster record for a write; undefined if the role, the keyring or the journal is no longer that of the pass. */
 const readMatchingCluster = async (run: JobRun, snapshot: StoredTermFacts) => {
   const cluster = await run.cluster()
   if (!cluster || cluster.record.operation !== undefined) return undefined
@@ -69,7 +69,7 @@ const readMatchingCluster = async (run: JobRun, snapshot: StoredTermFacts) => {
   return same ? cluster : undefined
 }
 
-/** Notes the progress, if no other run has gone on meanwhile. */
+/** Stores the progress, unless another run has stored a newer one. */
 async function note(
   run: JobRun,
   snapshot: StoredTermFacts,
@@ -86,10 +86,11 @@ async function note(
 }
 
 /**
- * Reads the table `data` from where the last run ended, and encrypts again what another term has encrypted. Its rate is
- * limited, so that requests are not slowed, and its progress is noted, so that another run can go on. Each item is
- * written only if it is as it was read; a changed one is left for another pass.
- * @returns the progress at the end of the table; `time`: there is no time left; `stopped`: another keyring, role or run
+ * Reads the table `data` from where the last run stopped, and re-encrypts what older terms have encrypted. Its rate is
+ * limited, so that requests are not slowed. It stores its progress, so that another run can continue. An item that has
+ * changed since the read is left for the next pass.
+ * @returns the progress at the end of the table; `time`: time ran out; `stopped`: keyring or role changed, or another run
+ * took over
  */
 export async function runReencryptionPass(
   run: JobRun,
@@ -125,7 +126,7 @@ export async function runReencryptionPass(
   return failed('stopped')
 }
 
-/** A page in parts, each with the place that follows it; one part where there is nothing in it. */
+/** Splits a page into parts, each with the place that follows it. An empty page is one part. */
 function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; next: ScanPage['next'] }[] {
   const count = Math.max(1, Math.ceil(items.length / AT_ONCE))
   return Array.from({ length: count }, (_, index) => {

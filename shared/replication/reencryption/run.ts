@@ -20,8 +20,8 @@ import { encryptOwnKeys } from './own-keys.ts'
 import { runReencryptionPass } from './pass.ts'
 
 /**
- * Encrypts everything by the present term, and gives up the terms that nothing needs any more. Each step reads the stored
- * state, so another run can go on after an interrupted one; a worker starts it within a minute.
+ * Re-encrypts everything with the newest term, and destroys terms that nothing needs any more. Each step reads the stored
+ * state, so another run can continue after an interruption; a worker starts it within a minute.
  * @see docs/spec/keys.md#re-encryption
  */
 export async function reencrypt(run: JobRun): Promise<JobResult> {
@@ -43,7 +43,10 @@ export async function reencrypt(run: JobRun): Promise<JobResult> {
   return 'done'
 }
 
-/** Nothing is left: terms say since when, and the progress where the journal was then. Else another pass follows. */
+/**
+ * Ends a pass. If nothing is left, stores in the older terms since when they are unused, and in the progress the journal's
+ * position at that time. Otherwise another pass follows.
+ */
 async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencryption): Promise<void> {
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
@@ -76,7 +79,7 @@ async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencry
 
 const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ data }) => data.number)
 
-/** Marks terms that nothing needs any more as destroyed; each cluster drops their keys when this arrives. */
+/** Marks terms that nothing needs any more as destroyed. Each cluster drops their keys when it applies that. */
 async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<void> {
   const { store, clock } = run.ports
   const terms = destroyableTerms(snapshot)
@@ -98,7 +101,7 @@ async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<voi
   )
 }
 
-/** Drops the keys of terms that are destroyed from the own keyring. */
+/** Removes the keys of destroyed terms from this cluster's keyring. */
 async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Promise<void> {
   const { store, keyFactory, clock } = ports
   const terms = droppableTerms(snapshot)

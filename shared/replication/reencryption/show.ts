@@ -8,7 +8,7 @@ import {
 } from './decide.ts'
 import { hasOlderTerms, type TermFacts } from './facts.ts'
 
-/** What an operator sees of re-encryption and of older terms; nothing where there is one term only. */
+/** Returns what an operator sees of re-encryption and older terms. */
 export function showOlderTerms(facts: TermFacts): object {
   const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
   return {
@@ -45,7 +45,7 @@ function shownProgress(facts: TermFacts): object {
     of: Math.max(seen, total),
     written,
     left: skipped,
-    // fields that no term which is held opens, and some of their names
+    // fields that no held term can decrypt, and the names of some
     unreadable: { count, names },
   }
 }

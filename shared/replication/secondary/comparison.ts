@@ -18,12 +18,12 @@ import { nameItems } from './diverging.ts'
 import type { Comparison, Follower, Progress } from './follower.ts'
 import { syncDiffering } from './resync.ts'
 
-/** Milliseconds between two looks whether the hashes of the own tree are computed. */
+/** Milliseconds between two checks whether the hashes of this cluster's tree are computed. */
 const TREE_LOOK_PAUSE_MS = 10_000
 
 /**
- * Takes a step of the comparison with the primary after a full sync, page by page, beside streaming. It begins once the
- * hashes of the own tree are computed. Items that differ are fetched, and compared again.
+ * Takes one step of the comparison with the primary after a full sync, page by page, while streaming continues. It begins
+ * after the hashes of this cluster's tree are computed. A sync fetches the items that differ, and they are compared again.
  * @returns `waiting`: there is nothing to compare, or not yet
  * @see docs/spec/following.md#syncs
  */
@@ -55,7 +55,7 @@ export async function takeComparisonStep(follower: Follower): Promise<Progress> 
   return 'waiting'
 }
 
-/** Reads from the segments of the last sync whether its items are to be compared, and have not been. */
+/** Reads from the segments of the last sync whether its items must still be compared. */
 async function findComparison(own: OwnPorts, treeId: string): Promise<Comparison> {
   const segments = await readSegments(own)
   return segments.every(
@@ -65,7 +65,7 @@ async function findComparison(own: OwnPorts, treeId: string): Promise<Comparison
     : { kind: 'none' }
 }
 
-/** Finds the pages whose hashes are not the primary's, once the hashes of the own tree are those from after the sync. */
+/** Finds the pages whose hashes differ from the primary's. Waits until this cluster's hashes are computed after the sync. */
 async function beginComparison(
   { journal, clock }: OwnPorts,
   treeId: string,
@@ -87,8 +87,9 @@ async function beginComparison(
 }
 
 /**
- * Compares the next page, or looks at some suspects.
- * @returns `done`: nothing is left; `waiting`: the entries that the primary had written by the last look are not applied yet
+ * Compares the next page, or checks some suspects.
+ * @returns `done`: nothing is left; `waiting`: entries that the primary had written by the last look are not applied here
+ * yet
  */
 async function compareNextPart(
   ports: ComparisonPorts,
@@ -98,7 +99,7 @@ async function compareNextPart(
   const { pages, suspects, sample, found } = comparison
   const [page] = pages
   if (page) {
-    // one page at a time, because new journal entries wait meanwhile; a page whose questions fail stays
+    // one page at a time, because new journal entries wait meanwhile; a page whose calls fail stays in the list
     const keys = await findSuspects(ports, page)
     pages.shift()
     suspects.push(...keys.slice(0, MOST_COMPARED - suspects.length))

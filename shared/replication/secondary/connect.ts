@@ -4,24 +4,24 @@ import type { Clock, Entropy } from '../../ports.ts'
 import { type AddressRules, memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 
-/** Another cluster of the set, and this one as it is known there. */
+/** Another cluster of the set, and the keys for calls to it. */
 export interface Peer {
   /** UUID of the DR set */
   set: string
-  /** name that this cluster's activation token was made for */
+  /** the name for which this cluster's activation token was made */
   id: string
   pair: LinkPair
-  /** raw Ed25519 key, base64: only answers signed by it are accepted */
+  /** raw Ed25519 key, base64; answers must be signed by it */
   otherKey: string
-  /** tried in this order */
+  /** in the order in which they are tried */
   addresses: readonly string[]
-  /** certificates that vouch for the other's, PEM */
+  /** certificates of the authorities for the other cluster's certificate, PEM */
   ca?: string | undefined
   /** epoch milliseconds: deadline of all calls to it */
   until?: number | undefined
 }
 
-/** Makes a link, without a call. */
+/** Makes a link without calling the other cluster. */
 export type Connect = (peer: Peer) => SourceLink
 
 interface ConnectPorts {
@@ -30,7 +30,7 @@ interface ConnectPorts {
   deployment: AddressRules
 }
 
-/** Links whose calls are carried so. */
+/** Returns a function that makes links over the given carrier. */
 export const connectVia =
   (carryTo: CarryTo, around: ConnectPorts): Connect =>
   ({ set, id, pair, otherKey, addresses, ca, until }) => {

@@ -8,27 +8,28 @@ import { CONFLICT, failed, ok, type Result } from '../../values/result.ts'
 import { sha256 } from '../../values/secret.ts'
 import type { Follower } from './follower.ts'
 
-/** Syncs of a key after which it is given up. */
+/** Number of syncs of a key after which it is given up. */
 const ROUNDS = 3
-/** Milliseconds after which a sync of a key does not count any more. */
+/** Milliseconds after which a sync of a key no longer counts. */
 const ROUND_FORGOTTEN_MS = 3_600_000
-/** The most keys that are remembered: a secondary that differs in more stops. */
+/** Maximum number of remembered keys. A secondary with more stops. */
 const MOST = 200
 
 /**
- * Whether nothing more is done about a key but to take what journal entries say of it, whatever stands here.
+ * Reports whether a key is given up: no sync fetches it any more, and the applier writes what journal entries say without
+ * comparing.
  * @see docs/spec/following.md#what-does-not-stay-in-line
  */
 export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => rounds > ROUNDS
 
-/** Returns the keys that were noted for the link and the tree that a cluster has now. */
+/** Returns the differing keys that belong to the cluster's current link and tree. */
 export const divergingOf = (
   item: { readonly data: Diverging } | undefined,
   { treeId, link }: { treeId: string | undefined; link: string | undefined },
 ): readonly DivergingKey[] =>
   item && item.data.treeId === treeId && item.data.link === (link ?? '') ? item.data.keys : []
 
-/** Reads the keys that have been given up, each once, as texts of `placeText`. */
+/** Reads the given-up keys as texts of `placeText`. */
 export async function readGivenUpKeys(
   journal: Pick<Journal, 'readRaw'>,
   here: { treeId: string; link: string },
@@ -38,15 +39,15 @@ export async function readGivenUpKeys(
   return new Set(keys.filter(isGivenUp).map(placeText))
 }
 
-/** Returns a short public name of a key: its kind, and the beginning of its SHA-256, hex. */
+/** Returns a short public name of a key: its kind and the beginning of its SHA-256 in hex. */
 export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
   `${kind} ${sha256(placeText({ pk, sk })).toString('hex').slice(0, 12)}`
 
-/** Names some of many keys in a text that status shows: the log has their full names. */
+/** Names the first ten keys in a text that status shows. The log has their full names. */
 export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
   keys.slice(0, 10).map(tagOf).join(', ')
 
-/** Names some of many items for the log: a line has no room for all. */
+/** Names the first items for a log line. */
 export const nameItems = (items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk'>[], most = 10): string[] =>
   items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
 
@@ -55,13 +56,13 @@ export const placesOf = (keys: readonly DivergingKey[]): Place[] =>
   keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
 
 interface Round {
-  /** what is kept of the keys */
+  /** the keys to store */
   readonly keys: DivergingKey[]
-  /** those that are given up from now on */
+  /** keys that are given up in this round */
   readonly newlyGivenUp: readonly DivergingKey[]
-  /** those that a sync may bring in line */
+  /** keys that a sync may still correct */
   readonly remaining: readonly Place[]
-  /** there are too many to go on */
+  /** whether the secondary must stop, because it differs in too many keys */
   readonly tooMany: boolean
 }
 
@@ -79,7 +80,7 @@ export function judgeRound(before: readonly DivergingKey[], wrong: readonly Plac
   const first = wrong
     .filter(one => !old.has(placeText(one)))
     .map(({ kind, pk, sk }): DivergingKey => ({ kind, pk, sk, rounds: 1, at: now }))
-  // given-up keys first, then those that were tried most often
+  // given-up keys first, then those with most rounds
   const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
   const lost = new Set(keys.filter(isGivenUp).map(placeText))
   const remaining = wrong.filter(one => !lost.has(placeText(one)))
@@ -91,13 +92,13 @@ export function judgeRound(before: readonly DivergingKey[], wrong: readonly Plac
   }
 }
 
-/** Names of keys that an entry of the audit log or of the log has room for. */
+/** Keys that fit into a log line or an audit entry. */
 const NAMED = 20
 
 /**
- * Counts a round of keys that differ from the primary's. Keys that still differ after three syncs are given up: the log and
- * the audit log name them, and no sync fetches them any more.
- * @returns those for another sync; `conflict`: another run counts too
+ * Counts a round for the keys that differ from the primary's. Keys that still differ after three syncs are given up: the
+ * log and the audit log name them, and no sync fetches them any more.
+ * @returns the keys for another sync; `conflict`: another run counts at the same time
  */
 export async function countRound(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,

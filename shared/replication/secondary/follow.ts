@@ -26,12 +26,12 @@ import {
 import { resync, type SyncStep, syncDiffering } from './resync.ts'
 import { applyStaged, type StagedOutcome, stopStaging } from './staged.ts'
 
-/** Bytes of journal entries that are asked for at once. */
+/** Maximum size of the journal entries in one answer, bytes. */
 const BYTES = 3 * 2 ** 20
-/** Journal entries in one answer from which on there are probably more. */
+/** If an answer has at least this many journal entries, there are probably more. */
 const BEHIND = 200
 
-/** One step of following the primary. Several may run at once, and each may be interrupted at any point. */
+/** Takes one step of following the primary. Steps may run concurrently, and may be interrupted at any point. */
 export async function takeFollowStep(follower: Follower): Promise<Progress> {
   const { own, treeId, session } = follower
   const head = await own.journal.head()
@@ -55,7 +55,7 @@ export async function takeFollowStep(follower: Follower): Promise<Progress> {
     case 'stopStaging':
       return afterApplying(follower, head, await stopStaging(own, treeId))
     case 'closeOwnEpoch':
-      // a journal that was opened again meanwhile is in a later epoch, and stays open
+      // a journal that was opened again meanwhile has a later epoch, which stays open
       session.ownEpochClosed = (await endEpoch(own, { epoch: head.epoch })) !== undefined
       return session.ownEpochClosed ? 'worked' : 'waiting'
     case 'resume':
@@ -66,7 +66,7 @@ export async function takeFollowStep(follower: Follower): Promise<Progress> {
   }
 }
 
-/** What status shows during a step. */
+/** The state that status shows during a step. */
 const states: Record<Step['do'], FollowerSession['reported']['state']> = {
   wait: 'idle',
   applyStaged: 'stream-wals',
@@ -91,7 +91,7 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
     return 'worked'
   }
   if (answer.kind === 'diverged') {
-    // the lineage of the source has changed since its last answer: ask again
+    // the source's lineage has changed since its last heartbeat answer: send another heartbeat
     delete session.source
     return 'waiting'
   }
@@ -107,7 +107,7 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
   if (entries.length >= BEHIND) streaming.prefetched = prefetch(follower, link, staged)
   const applied = await applyStaged(own, treeId, staged, entries)
   const progress = await afterApplying(follower, staged, applied)
-  // behind an entry with only the time there are no others
+  // after an entry that contains only the time there are no further ones
   return applied === 'done' && !hasChanges && entries.length === 1 ? 'waiting' : progress
 }
 
@@ -115,8 +115,8 @@ const requestEntries = (link: SourceLink, { lineage, last }: Head): Promise<Entr
   link.entries({ lineage, after: last, maxBytes: BYTES })
 
 /**
- * Requests the next journal entries and stores them while the present ones are applied, so that neither waits for the
- * other. They do not count before the head says so. The run requests them again if that fails.
+ * Requests the next journal entries and stores them while the current ones are applied. They do not count until the head
+ * includes them. If this fails, the run requests them again.
  */
 function prefetch({ own, session }: Follower, link: SourceLink, head: Head): Prefetched {
   const arrive = async () => {
@@ -127,8 +127,8 @@ function prefetch({ own, session }: Follower, link: SourceLink, head: Head): Pre
 }
 
 /**
- * Stores journal entries before the head counts them, which changes nothing, because their owner writes each once.
- * Entries of a term that this cluster does not hold are not stored yet.
+ * Stores journal entries before the head includes them. This is safe because their writer writes each once. Skips entries
+ * of a term that this cluster does not hold yet.
  */
 async function storeEarly(
   journal: Journal,
@@ -142,7 +142,7 @@ async function storeEarly(
   return (await journal.putEntries(entries)) === 'done'
 }
 
-/** Returns the prefetched entries, once; undefined if there are none, or the head has moved since. */
+/** Returns the prefetched entries once; undefined if there are none, or the head has moved since. */
 export async function takePrefetched(
   streaming: Streaming,
   { last, incarnation }: Pick<Head, 'last' | 'incarnation'>,
@@ -153,7 +153,7 @@ export async function takePrefetched(
   return isNext ? prefetched.arrival : undefined
 }
 
-/** Acts on the outcome of applying staged entries. */
+/** Handles the outcome of applying staged entries. */
 async function afterApplying(follower: Follower, head: Head, outcome: StagedOutcome): Promise<Progress> {
   const { own, session } = follower
   if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is not there any more')
@@ -163,7 +163,7 @@ async function afterApplying(follower: Follower, head: Head, outcome: StagedOutc
   return 'worked'
 }
 
-/** Logs items that are not as the source's journal entries expect, and begins a sync of them. */
+/** Logs items that are not as the primary's journal entries expect, and begins a sync of them. */
 async function repair(follower: Follower, { applied }: Head, wrong: readonly Place[]): Promise<Progress> {
   const { own, session } = follower
   const facts = { count: wrong.length, items: nameItems(wrong) }
@@ -171,24 +171,24 @@ async function repair(follower: Follower, { applied }: Head, wrong: readonly Pla
   const head = await own.journal.head()
   if (session.roleChangePending) return 'waiting'
   if (head && isReplaced(follower, head)) return 'replaced'
-  // staging may have stopped meanwhile: the sync replays what was applied in part, as long as `applied` has not moved
+  // staging may have stopped meanwhile; while `applied` is unchanged, the sync replays what was applied partly
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
     return 'worked'
   const begun = await syncDiffering(follower, head, wrong, {
     fault: 'more items than can be kept cannot be brought in line',
   })
-  // given-up items become what journal entries say from now on
+  // given-up items: journal entries overwrite them from now on
   return begun ?? 'worked'
 }
 
-/** What is known of the cluster that this one follows. */
+/** The journal of the primary as of its last heartbeat answer. */
 export type KnownSource = Pick<Source, 'epoch' | 'lineage' | 'from'>
 
 /**
- * What a secondary does next.
- * `applyStaged`: apply the staged entries. `fetchNext`: fetch the next journal entries, and stage them. `stopStaging`: stage
- * nothing more, because a sync is to begin. `closeOwnEpoch`: give the own closed journal its exact end. `resume`: begin to
- * apply, because everything fits. `wait`: until the source answers, or the role changes.
+ * The next step of a secondary.
+ * `applyStaged`: apply the staged entries. `fetchNext`: fetch and stage the next journal entries. `stopStaging`: stage
+ * nothing more, because a sync must begin. `closeOwnEpoch`: close the own journal at its exact end. `resume`: begin to
+ * apply, because the journals fit. `wait`: until the source answers, or the role changes.
  */
 type Step =
   | { readonly do: 'applyStaged' | 'fetchNext' | 'stopStaging' | 'closeOwnEpoch' | 'resume' | 'wait' }
@@ -206,31 +206,31 @@ export function nextFollowStep(head: Head, source: KnownSource | undefined, ownE
   return mode === 'applying' ? { do: 'stopStaging' } : sync
 }
 
-/** Returns the sync without which the source's journal does not fit this cluster's items; undefined if it fits. */
+/** Returns the sync that is needed before this cluster can apply the source's journal; undefined if none is. */
 function neededSync(head: Head, source: KnownSource): SyncStep | undefined {
   const { forkPoint, diverged } = compareLineages(source, head)
-  // items of an unfinished sync are consistent only together with the rest of the same source's journal
+  // items of an unfinished sync are consistent only with the rest of the same source's journal
   const unfinished =
     head.mode === 'syncing' || (head.unfinishedSync !== null && head.unfinishedSyncEpoch !== source.epoch)
   const nothingCommon = forkPoint < 0 || forkPoint < source.from
-  // a rewind needs the own journal entries behind the fork point: they tell what has to be fetched
+  // a rewind needs this cluster's journal entries after the fork point, because they name the items to fetch
   const notDense = diverged && forkPoint < head.retainedFrom
   const all = nothingCommon || notDense || (unfinished && head.unfinishedSync === 'all')
   if (!all && !diverged && !unfinished) return undefined
   return { do: 'sync', what: all ? 'all' : 'touched', forkPoint, diverged }
 }
 
-/** Journal entries that are staged, and then applied, together. */
+/** Maximum number of journal entries that are staged and applied together. */
 const WINDOW = 1000
 
-/** The entries that the source sent are not of the journal that this cluster follows. */
+/** The entries of an answer do not continue the journal that this cluster follows. */
 class WrongEntries extends Error {
   override readonly name = 'WrongEntries'
 }
 
 /**
- * The journal entries of an answer that may be staged: from the next position on, without gaps, each in the epoch by the
- * source's lineage, which continues the own one.
+ * Returns the journal entries of an answer that may be staged: they begin at the next position, have no gaps, and each is
+ * of the epoch in the source's lineage, which continues this cluster's.
  * @throws WrongEntries
  */
 export function nextEntries(
@@ -250,10 +250,10 @@ export function nextEntries(
 }
 
 /**
- * Stores journal entries, and then moves the head to say so. From then on they will be applied, even if the source is lost;
- * none of them is applied before that.
- * @param received `stored`: this run has put these journal entries into the table already
- * @throws WrongEntries when another journal entry stands in the place of one
+ * Stores journal entries, then moves the head to include them. From then on they will be applied even if the source is
+ * lost. None is applied before.
+ * @param received `stored`: this run has stored these journal entries already
+ * @throws WrongEntries if another journal entry is stored at a position
  */
 async function stage(
   journal: Journal,
@@ -274,10 +274,10 @@ interface CarefulRun {
 }
 
 /**
- * Takes one step of following for an operation that waits for a result. It asks the source first, treats a fault of the
- * link as waiting, and pauses if there was nothing to do.
- * @param run `pause`: milliseconds; `warning`: logged with a fault; `failureOf`: returns the error with which a lasting
- * fault ends the operation, and undefined for any other fault
+ * Takes one step of following for an operation that waits for a result. Sends a heartbeat first if needed, treats a fault
+ * of the link as waiting, and pauses if there was nothing to do.
+ * @param run `pause`: milliseconds; `warning`: log text of a fault; `failureOf`: returns the error that ends the operation
+ * after a permanent fault, undefined for any other fault
  */
 export async function followOrPause(
   follower: Follower,

@@ -23,84 +23,81 @@ import type { OwnPorts } from '../apply/window.ts'
 import type { SourceSample } from '../sync/compare.ts'
 import type { Connect } from './connect.ts'
 
-/** Journal entries that are requested before they are needed: those behind position `seq` of a head with this incarnation. */
+/** Journal entries that are requested in advance: those after position `seq` of a head with this incarnation. */
 export interface Prefetched {
   readonly seq: number
   readonly incarnation: number
-  /**
-   * undefined: the request failed. `stored`: the entries that come next are in the table already, and the head does not
-   * count them yet
-   */
+  /** undefined: the request failed. `stored`: the entries are in the table, and the head does not include them yet */
   readonly arrival: Promise<{ readonly answer: EntriesAnswer; readonly stored: boolean } | undefined>
 }
 
 /**
  * The comparison with the primary after a full sync.
- * `none`: nothing is to be compared. `due`: the hashes of the own tree are not computed yet. `comparing`: page by page.
+ * `none`: nothing to compare. `due`: waits for the hashes of this cluster's tree. `comparing`: compares page by page.
  */
 export type Comparison =
   | { readonly kind: 'none' }
-  /** `notBefore`: when to look for the hashes, epoch milliseconds */
+  /** `notBefore`: when to look for the hashes again, epoch milliseconds */
   | { readonly kind: 'due'; readonly notBefore: number }
   | {
       readonly kind: 'comparing'
       /** pages whose hashes differ, and whose buckets are not compared yet */
       readonly pages: PagePlace[]
-      /** keys in compared pages that seem to differ; keys that the primary has just written are among them */
+      /** keys in compared pages that seem to differ, including keys that the primary has just written */
       readonly suspects: Place[]
-      /** some of the suspects, as the primary had them */
+      /** some of the suspects as the primary had them */
       sample?: SourceSample
-      /** suspects that still differed after this cluster had applied all that the primary had written */
+      /** suspects that still differed after this cluster had applied the primary's entries */
       readonly found: Place[]
     }
 
-/** What a secondary works with: none of it changes while it follows by one link. */
+/** The dependencies of a secondary, which stay the same while it follows by one link. */
 interface FollowerSettings {
   readonly own: OwnPorts & Pick<Ports, 'store' | 'log' | 'audit'>
-  /** the cluster record, fresh enough to commit with; undefined once this cluster follows nobody */
+  /** returns the cluster record, fresh enough to commit with; undefined if this cluster is no longer a secondary */
   readonly cluster: () => Promise<ClusterRead | undefined>
-  /** absent: this cluster knows no primary */
+  /** absent: this cluster has no primary */
   readonly link: SourceLink | undefined
-  /** the link's name: where the head names another one, this one has been replaced */
+  /** name of the link; if the head has another one, this link was replaced */
   readonly linkName: string
-  /** where this cluster is reached by the link, and by clients; absent: unknown */
+  /** addresses of this cluster for the link and for clients; absent: unknown */
   readonly address?: string
   readonly apiAddress?: string
-  /** id of the own tree */
+  /** id of this cluster's tree */
   readonly treeId: string
   readonly hasTime: () => boolean
-  /** fetches the terms that items need, before these are stored; returns the terms held then */
+  /** fetches the terms that items need, before they are stored; returns the terms held afterwards */
   readonly holdTerms: (needs: TermNeeds) => Promise<TermNeeds>
-  /** merges a keyring that the primary sent into the own one */
+  /** merges a keyring that the primary sent into this cluster's */
   readonly takeKeyring: (sealed: string) => Promise<void>
 }
 
 /** The primary as of its last heartbeat answer. */
 export interface Source extends HeartbeatAnswer {
-  /** epoch that this cluster had written last when it sent the heartbeat; empty: it had applied another cluster's */
+  /** epoch that this cluster had written last when it sent the heartbeat; empty: it had since applied another cluster's */
   readonly ownEpoch: string
-  /** the primary keeps journal entries behind this position; 0: it has not refused older ones */
+  /** the primary keeps journal entries after this position; 0: it has not refused any */
   from: number
 }
 
-/** How journal entries arrive. */
+/** State of the stream of journal entries. */
 export interface Streaming {
   prefetched?: Prefetched
-  /** position of the last staged journal entry, and when the primary wrote it, epoch milliseconds */
+  /** position of the last staged journal entry, and the time at which the primary wrote it, epoch milliseconds */
   lastStaged?: { readonly seq: number; readonly at: number }
-  /** when a journal entry with changes was staged last, epoch milliseconds */
+  /** when a journal entry with changes was last staged, epoch milliseconds */
   lastChangeAt?: number
 }
 
-/** State of a secondary that follows by one link, in one run. */
+/** The state of a secondary that follows by one link, in one run. */
 export interface FollowerSession {
-  /** key terms held when they were fetched last; absent: none were fetched in this run */
+  /** key terms held after the last fetch; absent: none were fetched in this run */
   held?: TermNeeds
-  /** absent: the primary has to be asked before anything else, because it failed to answer, or its answer is outdated */
+  /** absent: send a heartbeat first, because the primary has not answered, or its answer is outdated */
   source?: Source
-  /** what status shows */
+  /** shown by status */
   readonly reported: Reported
-  /** during a role change staged entries are applied, but no sync begins; absent: the cluster record was not read for it */
+  /** during a role change staged entries are applied, but no sync begins; absent: not read yet */
   roleChangePending?: boolean
   /** whether the own closed epoch has its exact end: no position below it is open */
   ownEpochClosed: boolean
@@ -114,38 +111,38 @@ export interface Follower extends FollowerSettings {
   readonly session: FollowerSession
 }
 
-/** Begins a session. @param before what the run before reported: the first heartbeat sends it on */
+/** Begins a session. @param before what the previous run reported; the first heartbeat repeats it */
 export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): FollowerSession => ({
   ownEpochClosed: false,
   streaming: {},
   reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },
 })
 
-/** What a secondary reports of itself. */
+/** State that a secondary reports to status. */
 interface Reported extends Pick<Puller, 'state' | 'fault'> {
   synced: number
 }
 
 /**
- * `worked`: go on at once; `waiting`: there is nothing to do yet; `stopped`: going on is useless; `replaced`: this cluster
- * follows by another link now.
+ * `worked`: continue at once. `waiting`: there is nothing to do yet. `stopped`: continuing is useless. `replaced`: another
+ * link has replaced this one.
  */
 export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 
-/** Reports whether this cluster follows by another link now: then the head refuses everything that comes by this one. */
+/** Reports whether another link has replaced this one. Then the head rejects every write of this run. */
 export const isReplaced = (
   { link, linkName }: Pick<Follower, 'link' | 'linkName'>,
   head: Pick<Head, 'link'>,
 ): boolean => link !== undefined && head.link !== linkName
 
 /**
- * Reports whether this cluster was a primary itself since the source answered. A sync that begins by such an answer would
- * replace the journal while the successor may still fetch its rest.
+ * Reports whether this cluster was a primary itself since the source answered. A sync that begins with such an old answer
+ * would replace the journal while the successor may still fetch its rest.
  */
 export const isOutdated = ({ ownEpoch }: Pick<Source, 'ownEpoch'>, head: Pick<Head, 'ownEpoch'>): boolean =>
   head.ownEpoch !== '' && head.ownEpoch !== ownEpoch
 
-/** Stops following. @param fault why, as status shows it */
+/** Stops following. @param fault the reason that status shows */
 export function stopWith(reported: Reported, fault: string): Progress {
   reported.state = 'idle'
   reported.fault = fault
@@ -153,9 +150,9 @@ export function stopWith(reported: Reported, fault: string): Progress {
 }
 
 /**
- * Fetches the key terms that the next items need, and the term that the source encrypts by now. Must run before those items
- * are stored.
- * @throws Error when the source does not send them
+ * Fetches the key terms that the next items need, and the term that the source currently encrypts with. Must run before
+ * those items are stored.
+ * @throws Error if the source does not send them
  */
 export async function fetchTerms(
   { session, holdTerms }: Follower,
@@ -170,18 +167,18 @@ export async function fetchTerms(
 const isUnavailable = (error: unknown): boolean =>
   error instanceof LinkRefused && error.code === 'unavailable'
 
-/** Sends the source this cluster's position, and keeps the position that it answers. */
+/** Sends this cluster's position to the source, and keeps the position in the answer. */
 export async function sendHeartbeat(follower: Follower): Promise<HeartbeatAnswer> {
   const { own, link, session, address = '', apiAddress = address } = follower
   if (!link) throw new Error('this cluster knows no primary')
   const head = await own.journal.head()
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const { ownTerm = '' } = (await follower.cluster())?.record ?? {}
-  // a cluster that has claimed an epoch meanwhile has not given it up
+  // a cluster that has opened an epoch meanwhile does not report its number, because it has not given that epoch up
   const maxEpoch = head && head.mode !== 'writing' ? head.maxEpoch : 0
   const heartbeat = () =>
     link.heartbeat({ position, state: session.reported.state, address, apiAddress, ownTerm, maxEpoch })
-  // the primary refuses while it writes the same record, and accepts the repeated heartbeat
+  // the primary refuses while another request writes the same record, and accepts the repeated heartbeat
   const answer = await heartbeat().catch(error =>
     isUnavailable(error) ? heartbeat() : Promise.reject(error),
   )
@@ -195,10 +192,10 @@ export type FollowerPorts = Pick<
 >
 
 /**
- * Makes a follower of the primary that the cluster record names; undefined when this cluster is no secondary.
- * @param hasTime whether there is time for another page of a sync
- * @param reported what the run before reported
- * @param until epoch milliseconds: the primary is not waited for any longer; absent: as long as each call may take
+ * Makes a follower of the primary in the cluster record; undefined if this cluster is not a secondary.
+ * @param hasTime reports whether there is time for another page of a sync
+ * @param reported what the previous run reported
+ * @param until epoch milliseconds: deadline of all calls to the primary; absent: each call has its own
  */
 export async function newFollower(
   ports: FollowerPorts,
@@ -232,7 +229,7 @@ export async function newFollower(
   }
 }
 
-/** Makes a reader of the cluster record, which reads it again before it is too old to commit with. */
+/** Returns a function that returns the cluster record, and reads it again before it is too old to commit with. */
 function secondaryRecordReader({ store, clock, cipher }: FollowerPorts) {
   let read: ClusterRead | undefined
   return async (): Promise<ClusterRead | undefined> => {
@@ -263,7 +260,7 @@ async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts
 
 type KeyringPorts = Pick<Ports, 'store' | 'cipher' | 'keyFactory' | 'clock'>
 
-/** Returns the needs that a keyring meets; given-up terms count as held. */
+/** Returns the terms that a keyring holds. Destroyed terms count as held. */
 export const heldTermsOf = ({
   highestTerm,
   activeTerm,
@@ -276,9 +273,9 @@ export const heldTermsOf = ({
 })
 
 /**
- * Fetches the keyring of the primary, and merges it into the own one, if this cluster does not hold the terms that it
- * needs. The keyring is stored before anything of these terms is.
- * @returns the terms that are held then
+ * Fetches the primary's keyring and merges it into this cluster's, if this cluster does not hold the needed terms. The
+ * keyring is stored before anything that these terms encrypted.
+ * @returns the terms that are held afterwards
  * @throws Error if the primary does not send them
  */
 async function fetchMissingTerm(
@@ -290,18 +287,18 @@ async function fetchMissingTerm(
   const [own] = await ports.store.read([key('keyring')])
   if (!own) throw new Error('there is no keyring')
   const held = heldTermsOf(own.data)
-  // a number that is not higher is of a term that this cluster has, or the item that names the term comes with it
+  // a number that is not higher belongs to a term that this cluster holds, or that comes with the next items
   if (hasNeededTerms(held, needs)) return held
   const { keyring: sealed } = await link.keyring({ term: needs.number })
   const united = heldTermsOf(await mergeSealedKeyring(ports, cluster, sealed))
-  // a rotation since the primary's last answer may have made another term that encrypts
+  // a rotation since the primary's last answer may have added another newest term
   if (!hasNeededTerms(united, { ...needs, active: undefined }))
     throw new Error('the primary does not give a term that it writes by')
   return united
 }
 
 /**
- * Merges the primary's keyring into the own one, if this cluster still follows by the same link.
+ * Merges the primary's keyring into this cluster's, unless the link has been replaced.
  * @param sealed as the primary sent it
  * @returns the stored keyring
  */
@@ -316,16 +313,16 @@ async function mergeSealedKeyring(
   const pair = await decryptOwnKey(link.ownKey, ports.cipher)
   const { keyring: given } = await ports.keyFactory.importFrom(sealed, pair.exchange, set, ports.clock.now())
   if (record.data.keyring !== given.id) throw new Error('the primary gave the keyring of another set')
-  // another link came meanwhile, and with it another primary's keyring
+  // another link has stored another primary's keyring meanwhile
   if (record.data.link?.ownKey !== link.ownKey) return own.data
   const { keyring } = await ports.keyFactory.unite(given, own.data, ports.clock.now())
-  // another run may have stored it at this moment: the caller reads again
+  // another run may have stored a keyring at this moment, so it is read again
   await ports.store.commit(replaceKeyring(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])
   return now?.data ?? own.data
 }
 
-/** Returns the changes that give a cluster another keyring. @param rest further changes of the record */
+/** Returns the changes that replace a cluster's keyring. @param rest further changes of the record */
 export function replaceKeyring(
   record: Item<'cluster'>,
   own: Item<'keyring'> | undefined,

@@ -24,24 +24,26 @@ import {
 } from './follower.ts'
 import { toUnansweredCall } from './silence.ts'
 
-/** How often a waiting run looks whether the one before it has ended; the gap without a run is this long, once a minute. */
+/**
+ * Milliseconds between two checks whether the previous run has ended. Once a minute there is a gap of this length without a
+ * run.
+ */
 const STANDBY_MS = 500
 
 /** When a run pulls. */
 interface PullTimes {
-  /** epoch milliseconds: until then */
+  /** epoch milliseconds at which the run ends */
   readonly deadline: number
   /**
-   * While another run pulls this one waits for its end, instead of leaving at once. The run of every minute does: a run
-   * that the primary woke halfway between two of them ends halfway between the next two, and heartbeats must not stop
-   * until then.
+   * Waits for the lease instead of ending at once if another run holds it. Only the run of every minute waits. Otherwise a
+   * run that a notice started between two of these would end before the next one, and heartbeats would stop until then.
    */
   readonly waitsForLease?: boolean
-  /** what is done behind each heartbeat, answered or not: the primary is asked by one alone */
+  /** is called after each heartbeat, so that only one run at a time calls the primary */
   readonly afterHeartbeat?: (() => Promise<void>) | undefined
 }
 
-/** Follows the primary until there is no time left. One run at a time does it; two do no harm. */
+/** Follows the primary until time runs out. The lease allows one run at a time; two concurrent runs would do no harm. */
 export async function pull(
   ports: FollowerPorts,
   connect: Connect,
@@ -51,7 +53,7 @@ export async function pull(
   if (!free) return
   const [before, recovery, notice] = free
   let next = 0
-  // a sync is interrupted between two pages for the heartbeat
+  // a sync pauses between two pages to send the heartbeat
   const hasTime = () => ports.clock.now() < Math.min(next, deadline)
   const reported = recovery ? undefined : before?.data
   const first = await newFollower(ports, connect, { hasTime, reported })
@@ -82,11 +84,11 @@ export async function pull(
     if (progress !== 'worked') await restUntil(ports, follower, pulling.attention, Math.min(next, deadline))
   }
   await renewLease(pulling, lease, 0)
-  // a notice that came while the lease was held has started no run
+  // a notice that arrived while this run held the lease has started no other run
   if (await takeNotice(ports, pulling.attention)) await tryFollowStep(pulling.follower)
 }
 
-/** Waits until no other run holds the lease, and returns it; undefined if one still does at `end`. */
+/** Waits until no other run holds the lease, and returns it; undefined if one still holds it at `end`. */
 async function awaitLease({ store, clock }: FollowerPorts, end: number) {
   const free = await polling(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
@@ -98,15 +100,15 @@ async function awaitLease({ store, clock }: FollowerPorts, end: number) {
 
 interface Pulling {
   readonly ports: FollowerPorts
-  /** by the link as it was last read */
+  /** follows by the link that was read last */
   follower: Follower
   readonly holder: string
-  /** epoch milliseconds of the first answer of this run */
+  /** epoch milliseconds of the first answer in this run */
   since: number
   readonly attention: Attention
 }
 
-/** Continues by the link that the record names now. @returns whether this cluster is still a secondary */
+/** Continues with the link in the cluster record. @returns false if this cluster is no longer a secondary */
 async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
   const { hasTime } = pulling.follower
   const follower = await newFollower(pulling.ports, connect, { hasTime })
@@ -116,7 +118,7 @@ async function relink(pulling: Pulling, connect: Connect): Promise<boolean> {
   return true
 }
 
-/** Takes a step. If the link fails, the run sends a heartbeat before anything else. */
+/** Takes one step. After a fault of the link, the run sends a heartbeat before anything else. */
 async function tryFollowStep(follower: Follower): Promise<Progress> {
   try {
     return await takeFollowStep(follower)
@@ -149,7 +151,7 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
     await ports.store.commit([put(place, contact)], now)
     await rememberAddresses(ports, follower, answered.addresses)
     await rememberMembers(ports, now, known, [...answered.addresses, ...answered.memberAddresses])
-    // a take-over needs the primary's term, even if nothing is encrypted by it yet
+    // a take-over needs the primary's newest term, even if nothing is encrypted with it yet
     await fetchTerms(follower, NO_TERMS_NEEDED)
   } catch (error) {
     delete follower.session.source
@@ -160,13 +162,16 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
   }
 }
 
-/** Returns when the newest entry that has arrived here was written: entries that the primary wrote since may be under way. */
+/**
+ * Returns the time at which the newest entry that has arrived here was written. Entries that the primary has written since
+ * may still be on their way.
+ */
 const canaryOf = (
   { canaryAt, frontier }: Pick<HeartbeatAnswer, 'canaryAt' | 'frontier'>,
   { lastStaged }: Streaming,
 ): number => (lastStaged && lastStaged.seq < frontier ? lastStaged.at : canaryAt)
 
-/** Stores the addresses that the primary reported last in the cluster record, because they may change. */
+/** Stores the addresses that the primary reported last, because they may change. */
 async function rememberAddresses(
   { store, clock }: FollowerPorts,
   follower: Follower,
@@ -187,8 +192,8 @@ async function rememberAddresses(
 }
 
 /**
- * Stores addresses of the other clusters of the set: a cluster that becomes primary calls all of them.
- * @param before the member item as it was just read; if it has changed since, the next heartbeat brings them again
+ * Stores the addresses of the other clusters of the set, because a cluster that becomes primary calls all of them.
+ * @param before the member item as it was just read; after a conflict the next heartbeat brings the addresses again
  */
 async function rememberMembers(
   { store }: FollowerPorts,
@@ -204,7 +209,7 @@ async function rememberMembers(
 
 const MOST_ADDRESSES = 8
 
-/** Renews the lease, and reports in it for status. @returns undefined if another run has taken over */
+/** Renews the lease, and stores the state for status in it. @returns undefined if another run has taken over */
 async function renewLease(
   { ports, follower, holder }: Pulling,
   lease: Item<'puller'> | undefined,
@@ -220,29 +225,29 @@ async function renewLease(
   return item?.data.runId === holder ? { item } : undefined
 }
 
-/** Milliseconds between two questions while something comes, and at most when nothing has come for long. */
+/** Milliseconds between two requests for entries: the least while entries arrive, the most after a long rest. */
 const REST_PAUSE_MS = { least: 500, most: 10_000 }
 /**
- * How often a run that rests looks for a notice in its own table, which costs far less than asking the primary: the second
- * one where nothing has come for `AFTER_MS`.
+ * Milliseconds between two reads of the notice by a resting run: `soon`, or `later` if nothing has come for `AFTER_MS`. Reading
+ * this cluster's own table costs far less than calling the primary.
  */
 const LISTEN_MS = { soon: 250, later: 1500, AFTER_MS: 60_000 }
-/** How long a run waits whose primary does not answer. */
+/** Milliseconds that a run waits if its primary does not answer. */
 const SILENT_PRIMARY_PAUSE_MS = 2000
 
-/** The last notice that a run has seen, and when there was something to look for last, epoch milliseconds. */
+/** The last notice that a run has seen, and when something last arrived or was announced, epoch milliseconds. */
 interface Attention {
   notice: Item<'notice'> | undefined
   since: number
 }
 
-/** Begins with the notice that stands there: the run looks for what it announced. */
+/** Begins with the stored notice, and fetches what it announces. */
 const beginAttention = (notice: Item<'notice'> | undefined): Attention => ({
   notice,
   since: notice?.data.at ?? 0,
 })
 
-/** Reads the notice. @returns whether it is one that this run has not seen yet */
+/** Reads the notice. @returns whether this run has not seen it yet */
 async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention): Promise<boolean> {
   const [notice] = await store.read([key('notice')])
   if (!notice || notice.rev === attention.notice?.rev) return false
@@ -252,8 +257,8 @@ async function takeNotice({ store }: Pick<Ports, 'store'>, attention: Attention)
 }
 
 /**
- * Returns how long a run waits before it asks the primary again. The pause grows as long as nothing comes, but not during
- * a role change, a comparison, or anything else but streaming.
+ * Returns how long a run waits before it calls the primary again. The pause grows while nothing arrives. It stays short
+ * during a role change, a comparison, and every state except streaming.
  */
 export function nextPauseMs(
   { session }: Pick<Follower, 'session'>,
@@ -272,7 +277,10 @@ export function nextPauseMs(
 const noticePollMs = ({ lastChangeAt = 0 }: Streaming, { since }: Attention, now: number): number =>
   now - Math.max(lastChangeAt, since) < LISTEN_MS.AFTER_MS ? LISTEN_MS.soon : LISTEN_MS.later
 
-/** Waits until the primary is to be asked again: for a pause, or until a notice. @param end epoch milliseconds: not longer */
+/**
+ * Waits until the primary should be called again: for a pause, or until a notice. @param end epoch milliseconds: no longer
+ * than that
+ */
 export async function restUntil(
   ports: Pick<Ports, 'store' | 'clock'>,
   follower: Pick<Follower, 'session'>,
@@ -291,7 +299,7 @@ export async function restUntil(
   )
 }
 
-/** Restarts a link that has stopped. Given-up items are fetched once more, and then must be as journal entries expect. */
+/** Restarts a link that has stopped. Given-up items are fetched once more, and afterwards must be as journal entries expect. */
 async function restartLink(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
   recovery: Item<'recovery'>,
@@ -299,7 +307,7 @@ async function restartLink(
   const [[found], read] = await Promise.all([own.store.read([key('diverging')]), cluster()])
   if (!read) return
   const places = placesOf(divergingOf(found, { treeId, link: linkName }))
-  // a sync that is under way, or due, has the same effect
+  // a sync that is running or due has the same effect
   if (places.length > 0) await requestSync(own, read, places)
   const forgotten = found ? [removeIfUnchanged(found)] : []
   await own.store.commit([removeIfUnchanged(recovery), ...forgotten], read)

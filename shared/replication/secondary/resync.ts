@@ -17,20 +17,23 @@ import {
 import { countRound, tagsOf } from './diverging.ts'
 import { type Follower, fetchTerms, type Progress, type Source, sendHeartbeat, stopWith } from './follower.ts'
 
-/** A sync: of all items, or of those that own journal entries behind the fork point and an unfinished sync have touched. */
+/**
+ * A sync: of all items, or of those that an unfinished sync and this cluster's journal entries after the fork point have
+ * touched.
+ */
 export interface SyncStep {
   readonly do: 'sync'
   readonly what: 'all' | 'touched'
-  /** the last position that both journals have in common, -1: none */
+  /** last position that both journals have in common; -1: none */
   readonly forkPoint: number
-  /** the own journal goes on beyond it */
+  /** whether this cluster's journal continues after the fork point */
   readonly diverged: boolean
 }
 
 /**
  * Continues the running sync, or begins one.
  * @param wrong items that are known to differ from the primary's
- * @param compare whether the secondary compares itself with the primary afterwards; after a sync of everything it always does
+ * @param compare whether the secondary compares itself with the primary afterwards; after a full sync it always does
  */
 export async function resync(
   follower: Follower,
@@ -77,7 +80,7 @@ export async function resync(
 
 /**
  * Counts a round for items that differ from the primary's, and begins a sync of those that are not given up.
- * @param how `fault`: what status shows if there are too many; `compare`: as for `resync`
+ * @param how `fault`: text for status if there are too many; `compare`: as for `resync`
  * @returns undefined if all of them are given up
  */
 export async function syncDiffering(
@@ -98,8 +101,8 @@ export async function syncDiffering(
 }
 
 /**
- * Notes that the first sync has built the tree, as status shows it. Must run before the sync ends, because no later run
- * would note it after a crash in between; a sync that does not end is noted again.
+ * Stores that the first sync has built the tree, for status. Must run before the sync ends, because after a crash in
+ * between no later run would store it.
  */
 async function noteFirstSync(
   { clock, store }: Pick<Follower['own'], 'clock' | 'store'>,
@@ -119,11 +122,14 @@ async function noteFirstSync(
   if (cluster) await store.commit([put(key('tree-reindex'), reindex)], cluster)
 }
 
-/** Reads the keys that an unfinished sync may have changed; none for a sync of everything. */
+/** Reads the keys that an unfinished sync may have changed; none for a full sync. */
 const readTouched = async (store: Ports['store'], { unfinishedSync }: Head): Promise<Place[]> =>
   unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(store, unfinishedSync)
 
-/** Decides what a sync fetches. Before it begins, a report stores the journal entries that it undoes, and the keys that it may change. */
+/**
+ * Decides what a sync fetches. Before the sync begins, stores a report with the journal entries that it undoes and the keys
+ * that it may change.
+ */
 async function planSync(
   { own, cluster: read, source }: Pick<Follower, 'own' | 'cluster'> & { source: Source },
   head: Head,
@@ -136,7 +142,7 @@ async function planSync(
       ? await own.journal.entries(head.lineage, forkPoint, head.last)
       : []
   const entries = lost.filter(entry => entry !== undefined)
-  // journal entries that the engine has deleted cannot say what they changed
+  // journal entries that DynamoDB has deleted cannot name what they changed
   const what = entries.length < lost.length ? 'all' : step.what
   if (what === 'all' && entries.length === 0) return { what }
   const cluster = await read()
@@ -150,9 +156,9 @@ async function planSync(
 }
 
 /**
- * Returns the last own position that the source may have. If the source was promoted during a sync, no journal leads from
- * here to there. Then it is the position before its lineage begins, because positions count on through all epochs of a set.
- * Positions below `retainedFrom` cannot be reported any more.
+ * Returns the last position of this cluster that the source may have. If the source was promoted during a sync, the
+ * journals have no common position. Then it is the position before the source's lineage begins, because positions continue
+ * through all epochs of a set. Positions below `retainedFrom` cannot be reported.
  */
 const lastSharedPosition = (
   { lineage }: Pick<Source, 'lineage'>,

@@ -2,23 +2,25 @@ import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../lin
 import type { PrimaryContact, UnansweredCall } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 
-// For how long a primary has been silent. The clock alone cannot tell: it may have been set, and the process that reads it
-// may have stood still, or may not have called. So silence is added up from unanswered calls: each adds the time since the
-// call before it, up to a bound.
+// How long a primary has been silent. The clock alone cannot tell, because it may have been set, and a frozen process makes
+// no calls. So unanswered calls add up to the silence: each adds the time since the previous call, up to a limit.
 
 type CallHistory = Pick<PrimaryContact, 'at' | 'failedCall'>
 
-/** Milliseconds of silence, with a call that is not answered now. @param now epoch milliseconds */
+/** Returns the milliseconds of silence, including an unanswered call now. @param now epoch milliseconds */
 export function addSilence({ at, failedCall }: CallHistory, now: number): number {
   const since = now - (failedCall?.at ?? at)
   return (failedCall?.silentMs ?? 0) + Math.max(0, Math.min(since, bounds.SILENCE_STEP_MS))
 }
 
-/** Nobody was reached. An answer that cannot be believed neither ends a silence nor adds to it. */
+/**
+ * Reports whether no cluster answered. An unsigned answer, or one signed by other keys, neither ends a silence nor adds to
+ * it.
+ */
 const isSilence = (error: unknown): boolean =>
   error instanceof LinkSilent && !(error instanceof LinkUnsigned || error instanceof LinkUnbelieved)
 
-/** What is stored about an unanswered or refused call. @param contact what was known before */
+/** Returns what is stored about an unanswered or refused call. @param contact the stored contact */
 export function toUnansweredCall(
   error: unknown,
   contact: CallHistory | undefined,

@@ -9,16 +9,16 @@ import { type Applied, applyWindow, type OwnPorts, targetOf } from '../apply/win
 import { readGivenUpKeys } from './diverging.ts'
 
 /**
- * How applying the staged entries ended: `done`; `busy`: other writers conflicted, repeat it; `moved`: the head has moved;
- * `missing`: a staged journal entry is not in the table; or the items that are not as journal entries expect.
+ * The outcome of applying the staged entries. `done`; `busy`: other writers conflicted, so repeat it; `moved`: the head has
+ * moved; `missing`: a staged journal entry is not in the table; `mismatch`: items are not as the journal entries expect.
  */
 export type StagedOutcome = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
 
 /**
- * Applies all staged entries, from the first one, and notes that in the head. A run that finds staged entries does this
- * first, because a crash may have left them, or another run may be applying them.
+ * Applies all staged entries, and notes that in the head. Every run does this first, because a crash may have left staged
+ * entries, or another run may be applying them.
  *
- * @param treeId id of the own tree
+ * @param treeId id of this cluster's tree
  * @param staged the journal entries, if the caller has them
  */
 export async function applyStaged(
@@ -40,7 +40,7 @@ export async function applyStaged(
   return moved === 'refused' ? 'moved' : 'done'
 }
 
-/** Applies journal entries; where items are not as they say, those that have been given up are no reason to stop. */
+/** Applies journal entries. If given-up items mismatch, applies the entries again and overwrites those items. */
 async function applyToleratingGivenUp(
   own: OwnPorts,
   entries: readonly JournalEntry[],
@@ -58,9 +58,9 @@ async function applyToleratingGivenUp(
 const STOP_TRIES = 8
 
 /**
- * Stops staging, and applies all staged entries. Nothing else may happen to the cluster before that, because half applied
- * entries would stay half applied. Then the head is `draining`, with nothing left to apply.
- * @param link by which this cluster must still follow: a late call for an earlier link stops nothing
+ * Stops staging, and applies all staged entries, because entries must not stay half applied. Afterwards the head is
+ * `draining`, with nothing left to apply.
+ * @param link that this cluster must still follow; a late call for an earlier link has no effect
  */
 export async function stopStaging(own: OwnPorts, treeId: string, link?: string): Promise<StagedOutcome> {
   type Attempt = Result<StagedOutcome, StagedOutcome>

@@ -10,7 +10,7 @@ import { polling } from '../../values/retrying.ts'
 
 const ACKNOWLEDGED_PAUSE_MS = 500
 
-/** Secondaries that are connected and have not said that they have all up to a position. */
+/** Returns the connected secondaries that have not acknowledged a position. */
 export const secondariesBehind = (
   all: readonly Secondary[],
   { epoch, seq }: Position,
@@ -25,17 +25,20 @@ export const secondariesBehind = (
 
 export type AckPorts = Pick<Ports, 'store' | 'journalView' | 'clock'>
 
-/** Secondaries by whether they have said that they have all up to a position. */
+/** The secondaries, by whether they have acknowledged a position. */
 export interface Acknowledgements {
   acknowledged: readonly Secondary[]
   missing: readonly Secondary[]
 }
 
-/** An unused token belongs to no cluster. */
+/** Reports whether a cluster has used this admission. An unused token belongs to no cluster. */
 export const isMember = ({ activatedAt, heartbeat }: Pick<Secondary, 'activatedAt' | 'heartbeat'>): boolean =>
   activatedAt !== undefined || heartbeat !== undefined
 
-/** @param journal whose position it is: positions of a journal that has diverged from it say nothing */
+/**
+ * Reports whether a secondary has acknowledged a position. @param journal the journal of that position; a heartbeat from a
+ * diverged journal does not count
+ */
 export const hasAcknowledged = (
   { heartbeat }: Pick<Secondary, 'heartbeat'>,
   seq: number,
@@ -47,8 +50,8 @@ export const hasAcknowledged = (
   epochAt(lineage, heartbeat.seq) === heartbeat.epoch
 
 /**
- * Waits until every connected secondary has everything that is committed here now: if this cluster were lost, so would be
- * what only it has.
+ * Waits until every connected secondary has acknowledged the latest commit, because commits that only this cluster has are
+ * lost if it is.
  * @param patience milliseconds
  */
 export async function awaitAcknowledgements(
@@ -69,7 +72,7 @@ export async function awaitAcknowledgements(
   return { acknowledged, missing: all.filter(one => !acknowledged.includes(one)) }
 }
 
-/** Whether those that are connected have it; true where there are none. */
+/** Waits likewise, and reports whether all connected secondaries have acknowledged; true if there are none. */
 export const awaitAllAcknowledged = async (ports: AckPorts, patience: number): Promise<boolean> => {
   const { missing } = await awaitAcknowledgements(ports, patience)
   const now = ports.clock.now()

@@ -19,7 +19,7 @@ import { divergingOf, isGivenUp, tagOf } from '../secondary/diverging.ts'
 import { showHolders } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
-/** What a secondary keeps of its following, and the journal, read with the request's first read. */
+/** Reads the items for status and the journal head together with the request's first read. */
 export const prepareStatus = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [
     key('contact'),
@@ -36,10 +36,10 @@ export const prepareStatus = async ({ ports }: Pick<Early, 'ports'>) => ({
   ...prefetchJournal(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
 })
 
-/** Where parts of this cluster are noted that have failed. */
+/** The items about failed parts of this cluster. */
 const faultKeys = faultyParts.map(part => key('fault', part))
 
-/** Where the operation stands that holds the record, or that was given up last. */
+/** Returns the place of the running operation, or of the one that failed last. */
 const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failedOperation'> | undefined) => {
   const id = record?.operation ?? record?.failedOperation
   return id === undefined ? [] : [key('operation', id)]
@@ -50,8 +50,8 @@ type Looking = Pick<AlwaysCall, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
 }
 
 /**
- * What the status is made of: nothing more is read than with the request's first read, but for the secondaries and terms
- * of a primary, and once more by an environment that did not know this tree.
+ * Reads the facts for status. Most come with the request's first read. A primary also lists its secondaries and terms, and
+ * an environment that did not know this tree reads once more.
  */
 export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const { cluster, now, fetched, ports } = call
@@ -93,7 +93,7 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   }
 }
 
-/** The last trial of a promotion, where role and contact have not changed since. */
+/** Returns the last readiness trial, if role and contact have not changed since. */
 function readinessIn(
   { fetched, now }: Looking,
   record: ClusterRecord,
@@ -119,8 +119,8 @@ async function readKnownHolders({ id }: ClusterRecord, { store }: Looking['ports
 }
 
 /**
- * The journal as the record speaks of it. Both change in one transaction, and were read in one batch, which is none: a
- * primary whose head does not write is looked at once more before it is said.
+ * Returns the journal as it fits the cluster record. Both change in one transaction but are read in a batch, which is not
+ * one. So the head of a primary is read again if it does not say `writing`.
  */
 async function readConsistentJournal(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalView> {
   const seen = await readJournalView(call, treeId)
@@ -130,8 +130,8 @@ async function readConsistentJournal(call: Looking, { mode, treeId }: ClusterRec
 }
 
 /**
- * The operation that holds the record, or the one that was given up last. Which one it is is guessed by the record that
- * the environment has read last; after a wrong guess it reads once more.
+ * Returns the running operation, or the one that failed last. The first read guesses its id from the record that this
+ * environment read last; after a wrong guess it reads once more.
  */
 async function readOperationFacts(
   { fetched, ports }: Looking,
@@ -154,8 +154,8 @@ async function readOperationFacts(
 }
 
 /**
- * Why the activation that began the present link has ended without its first sync. One read more, while a secondary has
- * nothing and no operation runs: never otherwise.
+ * Returns why the activation of the current link ended without its first sync. Needs another read, but only on a secondary
+ * without items and without a running operation.
  */
 async function readActivationError(
   { mode, treeId, link, operation: runs }: ClusterRecord,
@@ -169,16 +169,13 @@ async function readActivationError(
   return operation?.data.fault?.text
 }
 
-/** What is said of the tree that the cluster has now. */
+/** Returns an item's data if it belongs to the cluster's current tree. */
 const ofTree = <T extends { treeId: string }>(
   item: { readonly data: T } | undefined,
   { treeId }: ClusterRecord,
 ): T | undefined => (item?.data.treeId === treeId ? item?.data : undefined)
 
-/**
- * @param told by the run that applies what a primary has; `reindex` by the job that builds the tree; `check` and `anew`
- * by operations over it
- */
+/** Returns the journal facts from the items that the puller, the tree jobs and the operations have stored. */
 function journalFacts(
   record: ClusterRecord,
   { head, roots }: JournalView,
@@ -205,7 +202,7 @@ function journalFacts(
   }
 }
 
-/** The root of the whole tree; of a tree of an earlier version it follows from the roots of both subtrees. */
+/** Returns the root of the whole tree. In a tree of an earlier version it is computed from the roots of both subtrees. */
 export function rootFacts(
   roots: JournalView['roots'],
 ): Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> {
@@ -223,7 +220,7 @@ interface StatusItems {
   reindex: Reindex | undefined
   check: TreeCheck | undefined
   lastReindex: TreeReindex | undefined
-  /** tags of keys that are given up */
+  /** tags of given-up keys */
   diverging: readonly string[]
 }
 
@@ -249,7 +246,7 @@ const fenceFacts = (
         .map(([address, outcome]) => ({ address, ...outcome }))
     : []
 
-// Addresses that an earlier version stored may be none: they are not shown.
+// An earlier version may have stored unusable addresses, which status does not show.
 
 const withUsable = ({ link, ...record }: ClusterRecord, rules: AddressRules): ClusterRecord => ({
   ...record,
@@ -289,7 +286,7 @@ const contactFacts = (
   }
 }
 
-/** How many items have been gone through; the total is that of an earlier pass, or what has been seen. */
+/** Returns how many items the running job has processed. The total is that of an earlier pass, or the number so far. */
 const buildingOf = (
   { treeId }: ClusterRecord,
   reindex: Reindex | undefined,

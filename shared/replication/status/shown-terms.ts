@@ -11,35 +11,38 @@ export interface ShownTerm {
   id: string
   number: number
   since: string
-  /** batch tokens of it count until then; absent: no end */
+  /** batch tokens of the term are valid until then; absent: no end */
   tokens_until?: string
-  /** by UUID, with the name of its last admission */
+  /** by cluster id, with the name of the last admission */
   given_to: readonly { cluster_id: string; name: string; revoked: boolean }[]
-  /** secondaries by name: whether they have the term as it stands, its end included */
+  /** names of the secondaries that have, or lack, the term's latest change */
   acknowledged_by: readonly string[]
   unacknowledged_by: readonly string[]
 }
 
-/** Anybody may read the status, so its length is bounded: secondaries, newest terms, clusters of each kind in a term. */
+/** Limits on the length of status, which everybody may read: secondaries, newest terms, clusters of each kind in a term. */
 const MOST_SECONDARIES = 32
 const MOST_TERMS = 4
 const MOST_CLUSTERS = 16
 
-/** How many secondaries, terms, and clusters of the terms that are shown, the status leaves out. */
+/** Numbers of secondaries, terms, and clusters of shown terms that status omits. */
 export interface NotShown {
   secondaries: number
   terms: number
   clusters: number
 }
 
-/** What a primary shows of its secondaries and terms, both in the order in which they were made. */
+/** The secondaries and terms that status of a primary shows, oldest first. */
 interface ShownHolders {
   secondaries: readonly Secondary[]
   terms: ShownTerm[]
   notShown: NotShown
 }
 
-/** Returns the newest terms of a primary and the secondaries heard last. @param all those of this epoch, not revoked */
+/**
+ * Returns the newest terms of a primary, and the secondaries with the latest heartbeats. @param all secondaries of this
+ * epoch that are not revoked
+ */
 export function showHolders(
   given: KnownHolders,
   all: readonly Secondary[],
@@ -81,7 +84,7 @@ export function showHolders(
   return { secondaries, terms, notShown }
 }
 
-/** Returns the secondaries heard last, and of those never heard the ones made last. */
+/** Returns the secondaries with the latest heartbeats, then the newest of those without any. */
 function mostRecentlyHeard(all: readonly Secondary[]): Secondary[] {
   const last = all
     .toReversed()
@@ -90,7 +93,7 @@ function mostRecentlyHeard(all: readonly Secondary[]): Secondary[] {
   return all.filter(one => last.includes(one))
 }
 
-/** Returns the clusters revoked last and those admitted last, in the order of their ids. */
+/** Returns the clusters revoked last and those admitted last, ordered by id. */
 function newestOf(all: readonly GivenTo[]): GivenTo[] {
   const byTime = all.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))
   const some = [true, undefined].flatMap(revoked =>
@@ -101,5 +104,8 @@ function newestOf(all: readonly GivenTo[]): GivenTo[] {
 
 const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
 
-/** Where the commit stands that wrote it last; what was written before there was a journal every secondary has. */
+/**
+ * Returns the position of the commit that wrote a term last. 0 if it was written before there was a journal, so that every
+ * secondary has it.
+ */
 const seqOf = ({ inTree }: Item<'term'>): number => (inTree?.pos ? parsePosition(inTree.pos).seq : 0)

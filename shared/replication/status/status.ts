@@ -8,28 +8,28 @@ import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
 import type { NotShown, ShownTerm } from './shown-terms.ts'
 
-/** What the status of replication is made of. Positions are numbers of commits in the order of the set. */
+/** The facts that status shows. Positions count the commits of the set. */
 export interface StatusFacts {
   /** absent: not initialised */
   record?: ClusterRecord | undefined
   journal?: JournalFacts | undefined
-  /** of a primary, in the order in which their tokens were made, without revoked ones */
+  /** of a primary: its secondaries that are not revoked, in the order in which their tokens were made */
   secondaries?: readonly SecondaryFacts[]
   /** of a primary */
   terms?: readonly ShownTerm[]
-  /** how many entries a bound on the length leaves out */
+  /** how many entries status omits to stay short */
   notShown?: NotShown
-  /** of a primary: what others of the set have said to its epoch, by address */
+  /** of a primary: the answers of other clusters to its fences, by address */
   fences?: readonly ShownFence[]
-  /** what a secondary last heard of its primary */
+  /** of a secondary: the last heartbeat to its primary */
   contact?: ShownContact | undefined
-  /** whether a secondary could have taken over, as it was tried last */
+  /** of a secondary: the last readiness trial */
   readiness?: ReadinessTried
-  /** why a secondary that has nothing was given up by its activation */
+  /** why the activation of a secondary without items failed */
   activationError?: string
-  /** that holds the cluster record, or was given up last */
+  /** the running operation, or the one that failed last */
   operation?: OperationFacts
-  /** what has failed lately while this cluster served */
+  /** recent failures while this cluster served clients */
   faults?: readonly (RecentFault & { part: FaultyPart })[]
   /** epoch milliseconds */
   now: number
@@ -39,47 +39,47 @@ export interface StatusFacts {
 export interface OperationFacts {
   id: string
   name: string
-  /** that comes next, or where it was given up */
+  /** the next step, or the one that failed */
   step: string
   startedAt: number
   changedAt: number
   isRunning: boolean
   waitsUntil?: number
-  /** why it was given up, or what went wrong where it goes on */
+  /** why it failed, or the fault of a step that is repeated */
   error?: string
 }
 
 export interface JournalFacts {
-  /** what the journal is doing: only one that writes is a running primary's */
+  /** mode of the head; only a serving primary has `writing` */
   doing: 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
-  /** the greatest position given away, or received */
+  /** highest allocated position, or highest received one */
   position: number
-  /** up to where there is no gap: all of it is there for secondaries */
+  /** position up to which there is no gap, so that secondaries can fetch everything */
   frontier: number
   /** root of the tree of all items, hex; empty: not built yet */
   root: string
-  /** the position that the root describes; absent: there is no root */
+  /** position of the root; absent: there is no root */
   rootPosition?: number
-  /** epoch milliseconds at which the root was computed; absent: there is none, or an earlier version computed it */
+  /** epoch milliseconds at which the root was computed; absent: no root, or an earlier version computed it */
   rootComputedAt?: number
-  /** of the last position; empty: there is none */
+  /** epoch of the last position; empty: there is none */
   epoch: string
-  /** items of a sync that have come, of how many */
+  /** number of items that a sync has fetched, and the total */
   sync?: { done: number; total: number }
-  /** how far the tree has been built: items that were there when it began, or pages that are made anew */
+  /** progress of building the tree: items that existed at the beginning, or pages in a reindex */
   building?: { stage: 'scanning' | 'building' | 'commit'; done: number; total: number }
-  /** epoch milliseconds of the last check of the tree, and of the last time that it was made anew; absent: never */
+  /** epoch milliseconds of the last check of the tree, and of the last reindex; absent: never */
   checkedAt?: number
   reindexedAt?: number
-  /** something keeps a secondary from applying what it has */
+  /** whether a secondary cannot apply what it has received */
   isStuck?: boolean
-  /** a check, or a sync that ended nowhere, found the tree wrong */
+  /** whether a check found the tree corrupted, or items keep differing from the primary's */
   corrupted?: boolean
-  /** tags of items that do not stay as the primary has them; absent: none */
+  /** tags of items that keep differing from the primary's; absent: none */
   diverging?: readonly string[]
 }
 
-/** What a cluster of the set has said to this one's claim to be primary. */
+/** The answer of a cluster of the set to this primary's fence. */
 export interface ShownFence extends Pick<FenceOutcome, 'result' | 'text' | 'at'> {
   address: string
 }
@@ -87,47 +87,47 @@ export interface ShownFence extends Pick<FenceOutcome, 'result' | 'text' | 'at'>
 /** A secondary as its primary knows it. */
 export interface SecondaryFacts {
   id: string
-  /** epoch milliseconds: its token may be used until then */
+  /** epoch milliseconds until which its token may be used */
   expires: number
-  /** where it is reached by the link; empty: it has never connected */
+  /** its address for the link; empty: it has never connected */
   address: string
-  /** where clients reach it */
+  /** its address for clients */
   apiAddress: string
   contact?: ShownContact | undefined
 }
 
-/** The last heartbeat that was answered. Times are epoch milliseconds by the own clock, but for the canary's. */
+/** The last answered heartbeat. Times are epoch milliseconds by this cluster's clock, except `canaryAt`. */
 export interface ShownContact {
   at: number
-  /** milliseconds from question to answer */
+  /** milliseconds from request to answer */
   roundTripMs: number
-  /** milliseconds by which the other clock is ahead; uncertain by `roundTripMs` */
+  /** milliseconds by which the other clock is ahead, with an error of up to `roundTripMs` */
   skewMs: number
-  /** of the newest canary that has arrived, by the primary's clock; absent: none yet */
+  /** time of the newest canary that has arrived, by the primary's clock; absent: none yet */
   canaryAt?: number
   /** when this connection began */
   connectedSince?: number
-  /** where the primary may be reached, as it told */
+  /** addresses of the primary, as it reported them */
   addresses?: readonly string[]
-  /** of a primary: the last position that it had given away, and where clients reach it */
+  /** of a primary: its highest allocated position, and its address for clients */
   seq?: number
   apiAddress?: string
-  /** the last question came to nothing: when, and what was said */
+  /** time and text of the last call if it failed */
   refused?: { at: number; text: string }
 }
 
-/** Unix seconds of the time that means "never" for a check of the tree. */
+/** Unix seconds that mean "never" for a check of the tree. */
 const NEVER_CHECKED = '-62135596800'
 const NEVER_REINDEXED = '0'
 
-/** Digits of the root that are shown, as many as clients know. */
+/** Digits of the root that are shown; Vault's clients expect this many. */
 const ROOT_DIGITS = 40
 
 const isHeard = (contact: ShownContact | undefined, now: number): boolean =>
   contact !== undefined && !contact.refused && now - contact.at < bounds.PEER_LOST_MS
 
 /**
- * The `data` of GET sys/replication/dr/status. It is public: nothing in it is a secret.
+ * Returns the `data` of GET sys/replication/dr/status. It is public, so it contains no secret.
  * @see docs/spec/status.md#status
  */
 export function statusOf(facts: StatusFacts): DrStatus {
@@ -138,12 +138,12 @@ export function statusOf(facts: StatusFacts): DrStatus {
   return { ...shown, ...underWay(facts), ...recentFaults(facts) }
 }
 
-/** Milliseconds after which a failure that did not come again counts as over: nobody has asked since, or others than who met it. */
+/** Milliseconds after which a failure without a repetition counts as over. */
 const FAULT_LASTS_MS = 10 * 60_000
-/** Milliseconds after which it is not shown any more. */
+/** Milliseconds after which a failure is no longer shown. */
 const FAULT_SHOWN_MS = 24 * 3600_000
 
-/** What has failed lately: noted by the functions that met it, so that nobody is asked now. */
+/** Returns the recent failures. The functions that met them have stored them, so status makes no calls. */
 function recentFaults({ faults = [], now }: StatusFacts): UnderWay {
   const shown = faults.filter(({ at }) => now - at < FAULT_SHOWN_MS)
   if (shown.length === 0) return {}
@@ -159,7 +159,7 @@ function recentFaults({ faults = [], now }: StatusFacts): UnderWay {
   }
 }
 
-/** What changes the role, and what went wrong last: of an operation that was given up, or of asking the primary. */
+/** Returns the running operation, and the last error: of a failed operation, or of a call to the primary. */
 function underWay({ operation, now, record, ...facts }: StatusFacts): UnderWay {
   const contact = record && primaryOf(record) ? facts.contact : undefined
   if (operation?.isRunning) return { operation: shownOperation(operation, now), ...lastError(contact) }
@@ -178,7 +178,7 @@ const shownOperation = (
   error,
 })
 
-/** The later one of both. */
+/** Returns the later one of both errors. */
 function lastError(contact: ShownContact | undefined, failed?: OperationFacts): UnderWay {
   const { at = 0, text = '' } = contact?.refused ?? {}
   if (failed && failed.changedAt >= at) {
@@ -191,18 +191,18 @@ function lastError(contact: ShownContact | undefined, failed?: OperationFacts): 
 const epochOf = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : String(Math.floor(ms / 1000))
 
-/** Promotions that the set has been through: every epoch has a number of its own, in all clusters of it. */
+/** Returns the number of promotions of the set. Every epoch has its own number in all clusters. */
 const generationOf = ({ epoch = '' }: Partial<Pick<JournalFacts, 'epoch'>> = {}): number =>
   Math.max(0, epochNumber(epoch) - 1)
 
-/** How far the tree is. Where it is built, and no root of it is there yet, its hashes are being made. */
+/** Returns the progress of the tree. A tree without a root is in the stage of computing its hashes. */
 function buildingOf(journal: JournalFacts | undefined): JournalFacts['building'] {
   if (!journal || journal.building) return journal?.building
   const isLooked = journal.doing === 'writing' || journal.doing === 'applying'
   return isLooked && journal.root === '' ? { stage: 'commit', done: 0, total: 0 } : undefined
 }
 
-/** The root of the tree, and the position and the time that it is of. */
+/** Returns the root of the tree with its position and time. */
 export const shownRoot = (
   journal: Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> | undefined,
 ) => ({
@@ -269,8 +269,8 @@ const secondaryPeer = (
 })
 
 /**
- * While a secondary is connected it gets what is written, and how old its newest journal entry is shows by its last
- * heartbeat: that it has told nothing since does not make it older.
+ * Returns the contact with the canary as it is now. A connected secondary receives what is written, so the age of its
+ * newest entry is that at its last heartbeat.
  */
 const withCurrentCanary = (contact: ShownContact, now: number): ShownContact =>
   contact.canaryAt === undefined || !isHeard(contact, now)
@@ -298,7 +298,7 @@ const peerOf = (
     : {}),
 })
 
-/** Milliseconds since the newest canary that has arrived; of clocks that disagree never less than none. */
+/** Returns the milliseconds since the newest canary that has arrived; 0 if the clocks disagree. */
 const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - canaryAt)
 
 const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondaryStatus => {
@@ -342,8 +342,8 @@ const shownReadiness = ({ at, refusedBy }: ReadinessTried) => ({
 })
 
 /**
- * How far the primary was when it was heard last: what lies between that and the own position is missing if it never
- * comes back.
+ * Returns the last known position of the primary. Everything between it and this cluster's position is missing if the
+ * primary never returns.
  */
 const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | undefined) =>
   contact?.seq === undefined
@@ -353,7 +353,7 @@ const lastHeard = (contact: ShownContact | undefined, journal: JournalFacts | un
         last_position_time: secondsOf(contact.at),
       }
 
-// the primary dates its canaries, and its clock may be another
+// the primary dates its canaries by its own clock
 const byOwnClock = (contact: ShownContact): ShownContact => ({
   ...contact,
   ...(contact.canaryAt === undefined ? {} : { canaryAt: contact.canaryAt - contact.skewMs }),
@@ -362,8 +362,8 @@ const byOwnClock = (contact: ShownContact): ShownContact => ({
 const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000)
 
 /**
- * What a secondary is doing. It streams only while its primary answers, and is idle only where nothing goes on: a link
- * that has just begun is being compared.
+ * Returns the state of a secondary. It is streaming only while its primary answers, and idle only if nothing happens; a
+ * link that has just begun is being compared.
  */
 function stateOf({ record, journal, contact, operation, now }: StatusFacts): SecondaryStatus['state'] {
   if (record?.mode === 'bootstrapping') return 'merkle-diff'
@@ -375,7 +375,7 @@ function stateOf({ record, journal, contact, operation, now }: StatusFacts): Sec
   return isHeard(contact, now) && !isStuck ? 'stream-wals' : 'idle'
 }
 
-/** The link in the words of a gRPC channel, as the age of the last heartbeat tells it. */
+/** Returns the state of the link in the terms of a gRPC channel, by the age of the last heartbeat. */
 function connectionOf(
   record: ClusterRecord,
   contact: ShownContact | undefined,

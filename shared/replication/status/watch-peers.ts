@@ -8,26 +8,26 @@ import { bounds } from '../../values/bounds.ts'
 import { ageSince } from '../../values/time.ts'
 import type { Measures } from '../../watching/metrics.ts'
 
-/** What one cluster knows of those that it is connected with. */
+/** The facts that a cluster has about the clusters it is connected with. */
 export interface PeerFacts {
   record: Pick<ClusterRecord, 'mode' | 'link'>
   /** of a primary: its secondaries */
   secondaries: readonly Pick<Secondary, 'id' | 'heartbeat'>[]
-  /** of a secondary: what it last heard */
+  /** of a secondary: the last heartbeat to its primary */
   contact?: Pick<PrimaryContact, 'at' | 'frontier' | 'failedCall'> | undefined
-  /** of a secondary: up to where it has everything, where it follows; absent: it fetches everything anew, or nothing */
+  /** of a secondary: its applied position while it streams; absent: a sync runs, or it follows nobody */
   applied?: number | undefined
-  /** of this cluster's own journal: the last position given away or received, and up to where nothing is missing */
+  /** of this cluster's journal: the highest allocated or received position, and the position up to which nothing is missing */
   journal?: { last: number; applied: number } | undefined
-  /** of a secondary: something keeps it from applying what it has */
+  /** of a secondary: why it cannot apply what it has received */
   fault?: string | undefined
   /** epoch milliseconds */
   now: number
 }
 
 /**
- * Which clusters of the set are silent or behind. One that has never connected is not missed, and a secondary that
- * fetches everything is not late.
+ * Finds the clusters of the set that are silent or behind. Ignores a cluster that has never connected, and a secondary
+ * during a sync.
  * @returns a text for each, with its name or address
  */
 export function findPeerFaults({ record, secondaries, contact, applied, fault, now }: PeerFacts): string[] {
@@ -51,7 +51,10 @@ export function findPeerFaults({ record, secondaries, contact, applied, fault, n
     : []
 }
 
-/** What is measured of them: of a primary's secondaries, the one that is worst. Nothing before one was heard. */
+/**
+ * Returns the metrics about the other clusters. On a primary they describe the worst secondary. Returns undefined before
+ * the first heartbeat.
+ */
 export function measurePeers({
   record,
   secondaries,
@@ -80,8 +83,8 @@ const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - 
 const secondsSince = (at: number, now: number): number => Math.floor(ageSince(at, now) / 1000)
 
 /**
- * Measures how far clusters of the set are, and writes a line for operators while one is silent or behind; an alarm counts
- * those.
+ * Logs the metrics of the other clusters every minute, and a warning while one is silent or behind. An alarm counts these
+ * warnings.
  */
 export async function watchPeers({
   store,
@@ -104,7 +107,7 @@ export async function watchPeers({
     now: clock.now(),
   }
   const measures = measurePeers(facts)
-  // told without them, too: by this line a shared name leads to the cluster that strangers cannot ask
+  // logged even without metrics, because this line shows which cluster is behind a shared name
   log.info('replication', { mode: record.mode }, measures)
   const amiss = findPeerFaults(facts)
   if (amiss.length > 0) log.warn(alarming.peer, { amiss })

@@ -11,10 +11,10 @@ import { inParallel } from '../../values/in-parallel.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 
-/** A secondary beside its primary. */
+/** A secondary with a link to its primary. */
 export interface ComparisonPorts {
   journal: Journal
-  /** id of the own tree */
+  /** id of this cluster's tree */
   treeId: string
   /** epoch seconds */
   now: number
@@ -23,19 +23,19 @@ export interface ComparisonPorts {
 
 interface Comparing extends ComparisonPorts {
   clock: Clock
-  /** after every page; may throw to end it */
+  /** is called after each page; may throw to stop */
   progress(): Promise<void>
 }
 
-/** Keys that are fetched for one comparison: the next one finds the others. */
+/** Maximum number of keys in one comparison. The next comparison finds the rest. */
 export const MOST_COMPARED = 10_000
-/** Keys that are looked at at once. */
+/** Number of keys that are compared together. */
 export const COMPARED_AT_ONCE = 100
 
 /**
- * Finds the keys whose items differ from the primary's, although this secondary has applied everything that the primary
- * had written when it was asked.
- * @throws Error when it does not keep up
+ * Finds the keys whose items differ from the primary's, although this secondary has applied everything that the primary had
+ * written when it was asked.
+ * @throws Error if the secondary does not keep up
  */
 export async function findDifferences(ports: Comparing): Promise<Place[]> {
   const found = await inParallel(allPages, async place => {
@@ -53,7 +53,7 @@ export async function findDifferences(ports: Comparing): Promise<Place[]> {
   return real
 }
 
-/** Finds the keys in those buckets of a page whose sums differ. Keys that the primary has just written are among them. */
+/** Finds the keys in those buckets of a page whose sums differ, including keys that the primary has just written. */
 export async function findSuspects(
   { journal, treeId, now, link }: ComparisonPorts,
   place: PagePlace,
@@ -80,7 +80,10 @@ export async function findSuspects(
   return keys
 }
 
-/** @param now epoch seconds: what had ended by then may be missing on either side */
+/**
+ * Returns the keys of the lines that only one side has. @param now epoch seconds: items that expired before may be missing
+ * on either side
+ */
 function compareLines(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
   const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(parseBucketLine)
@@ -109,7 +112,7 @@ export async function readAtSource(
   return { keys, items, seq }
 }
 
-/** Finds those of the keys whose items still differ, after this cluster has applied all that the primary had then. */
+/** Finds the keys whose items still differ after this cluster has applied all entries that the primary had then. */
 export async function findStillDiffering(
   { journal, now, link }: ComparisonPorts,
   { keys, items }: SourceSample,

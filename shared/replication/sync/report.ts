@@ -8,12 +8,12 @@ import { isKind, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { pickPlace } from '../apply/judge.ts'
 
-/** Characters of a part: the engine takes 400,000 bytes, and a character may have three. */
+/** Maximum length of a part in characters. DynamoDB allows 400,000 bytes, and a character may have three. */
 const LONGEST_PART = 100_000
 
 /**
- * The changes that a rewind to the fork point undoes, in parts that fit into items. A part that is too long for one names its
- * changes without their items.
+ * Splits the changes that a rewind undoes into parts that fit into items. A part that is too long contains the keys of its
+ * changes without the items.
  */
 export function splitReport(
   facts: Pick<Report, 'at' | 'epoch' | 'forkPoint'>,
@@ -64,21 +64,18 @@ function splitIntoParts<T>(all: readonly T[]): T[][] {
   return parts
 }
 
-/** The keys that a report names, each once, in a fixed order. */
+/** Returns the keys in a report, each once, in a fixed order. */
 export function keysIn(parts: readonly Report[]): Place[] {
   const named = parts.flatMap(({ entries, keys }) => [...entries.flatMap(entry => entry.changes), ...keys])
   const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
   return [...new Map(places.map(place => [placeText(place), place])).values()]
 }
 
-/**
- * The name of a new report: reports sort by the incarnation of their sync. Parts of a failed attempt keep a name of their
- * own.
- */
+/** Returns the name of a new report. Reports sort by the incarnation of their sync. Each attempt has its own name. */
 export const reportName = (incarnation: number, random: Buffer): string =>
   `${String(incarnation).padStart(9, '0')}.${random.toString('hex')}`
 
-/** Stores a report, part by part, before anything is undone. @throws Error when a part could not be stored */
+/** Stores a report part by part, before the sync undoes anything. @throws Error if a part could not be stored */
 export async function storeReport(
   store: Ports['store'],
   cluster: ClusterRead,
@@ -92,7 +89,7 @@ export async function storeReport(
   }
 }
 
-/** The keys that a stored report names. */
+/** Reads the keys in a stored report. */
 export async function readReportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
   const found = await store.list(partitions('report'), { after: `${name}/` })
   return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))

@@ -11,15 +11,15 @@ import { pickPlace } from '../apply/judge.ts'
 import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
 
 const SEGMENTS = 16
-/** Bytes of items in one transaction: the engine takes 4 MiB. */
+/** Maximum size of the items in one transaction, bytes; DynamoDB allows 4 MiB. */
 const LARGEST = 2 ** 21
 
 const keyOf = (index: number) => key('segment', String(index))
 
-/** A segment as it was read: writes with it expect this revision. */
+/** A segment as it was read. Writes of the sync require this revision. */
 export interface HeldSegment {
   readonly index: number
-  /** absent: none has ever stood there */
+  /** absent: the segment was never written */
   readonly rev: string | undefined
   readonly data: SyncSegment | undefined
 }
@@ -33,7 +33,10 @@ export async function readSegments({ journal }: OwnPorts): Promise<HeldSegment[]
   }))
 }
 
-/** The element that every write of a sync carries: a segment that is still as it was read becomes the next one. */
+/**
+ * Returns the transaction element that every write of a sync contains: it replaces a segment that is unchanged since it was
+ * read.
+ */
 function nextElement(
   own: OwnPorts,
   { index, rev }: HeldSegment,
@@ -47,7 +50,7 @@ function nextElement(
   }
 }
 
-/** Gives all segments to a sync. Writes of an earlier sync are refused from then on. */
+/** Opens all segments for a sync. From then on, writes of an earlier sync are rejected. */
 export async function openSegments(own: OwnPorts, segment: SyncSegment): Promise<HeldSegment[] | 'lost'> {
   const before = await readSegments(own)
   const later = before.some(
@@ -59,7 +62,7 @@ export async function openSegments(own: OwnPorts, segment: SyncSegment): Promise
   return result === 'done' ? next.map(({ held }) => held) : 'lost'
 }
 
-/** Closes segments as they were read: later writes with them are refused. */
+/** Closes segments as they were read. Later writes with them are rejected. */
 export async function closeSegments(own: OwnPorts, segments: readonly HeldSegment[]): Promise<void> {
   const elements = segments.flatMap(held =>
     held.data ? [nextElement(own, held, { ...held.data, phase: 'closed' }).element] : [],
@@ -67,7 +70,7 @@ export async function closeSegments(own: OwnPorts, segments: readonly HeldSegmen
   await transactWithRetry(own, () => own.journal.transact(elements))
 }
 
-/** The closed segments say no more that what they have fetched is to be compared. */
+/** Notes in the closed segments that their items have been compared. */
 export async function noteCompared(own: OwnPorts): Promise<void> {
   const elements = (await readSegments(own)).flatMap(held => {
     if (held.data?.phase !== 'closed') return []
@@ -79,7 +82,7 @@ export async function noteCompared(own: OwnPorts): Promise<void> {
 
 const SEGMENT_WRITE_TRIES = 12
 
-/** Repeats what a conflict has left undecided. */
+/** Repeats a transaction after a conflict. */
 async function transactWithRetry(own: OwnPorts, write: () => ReturnType<OwnPorts['journal']['transact']>) {
   const result = await retrying(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
@@ -94,20 +97,20 @@ async function transactWithRetry(own: OwnPorts, write: () => ReturnType<OwnPorts
 interface SegmentWork {
   own: OwnPorts
   link: SourceLink
-  /** keys of a sync of what was touched */
+  /** the keys of a partial sync */
   keys: readonly Place[]
-  /** whether nothing of the source has ever been fetched into this tree: then only the source has anything */
+  /** whether nothing was ever fetched into this tree, so that this cluster has no items of its own */
   fresh: boolean
   hasTime: () => boolean
-  /** before items are stored: whatever seals them has to be here first */
+  /** is called before items are stored: fetches the terms that encrypt them */
   prepare: (items: readonly StoredItem[]) => Promise<void>
-  /** after every page */
+  /** is called after each page */
   seen: (keys: number) => void
 }
 
 /**
- * Does the work of a segment, page by page, and closes it: from then on no write of this sync is accepted there,
- * however late it comes.
+ * Runs a segment page by page, and closes it. From then on writes of this sync are rejected there, however late they
+ * arrive.
  */
 export async function syncSegment(
   work: SegmentWork,
@@ -130,7 +133,7 @@ export async function syncSegment(
 
 interface FetchedPage {
   wanted: Wanted[]
-  /** the segment behind this page */
+  /** the segment after this page */
   next: SyncSegment
 }
 
@@ -139,7 +142,7 @@ function fetchPage(work: SegmentWork, index: number, segment: SyncSegment): Prom
   return segment.phase === 'source' ? fetchFromSource(work, index, segment) : compareOwn(work, index, segment)
 }
 
-/** An item that the source has not taken into its tree yet comes with a journal entry of its own, later. */
+/** Omits items that are not in the source's tree yet. Their journal entry comes later. */
 const withLeaf = (item: StoredItem | undefined) => (item?.leaf === undefined ? undefined : item)
 
 async function fetchTouched(
@@ -170,7 +173,7 @@ async function fetchFromSource(
   return { wanted, next: { ...rest, seen, phase: fresh ? 'closed' : 'own' } }
 }
 
-/** Items that only this cluster has, and those that the source has changed meanwhile. */
+/** Finds items that only this cluster has, and those that the source has changed meanwhile. */
 async function compareOwn(
   { own, link }: SegmentWork,
   index: number,
@@ -187,7 +190,7 @@ async function compareOwn(
   return { wanted, next: next ? { ...rest, cursor: next } : { ...rest, phase: 'closed' } }
 }
 
-/** Writes a page, some items at a time; the segment moves on with the last of them. */
+/** Writes a page in batches. The last batch also moves the segment on. */
 async function writePage(
   work: SegmentWork,
   first: HeldSegment,
@@ -227,18 +230,18 @@ async function writeSome(
   return written.ok ? written.value : 'lost'
 }
 
-/** An item as the source has it; nothing: it has none. */
+/** An item as the source has it; undefined: the source has none. */
 interface Wanted {
   readonly place: Place
   readonly item: StoredItem | undefined
 }
 
-/** Items of one transaction: each may need its bucket besides, and the segment is one more. */
+/** Items in one transaction. Each may need a bucket too, and the segment is one more element. */
 const PAGE = 48
 
 /**
- * Makes items as the source has them. The transaction expects everything as it was read, unchanged items included, because
- * a read may be outdated. Marks stay, since nothing was applied.
+ * Returns the elements that make items as the source has them. The transaction expects every item as it was read, including
+ * unchanged ones, because the read may be outdated. The buckets' marks stay the same, since nothing was applied.
  * @param own the stored items, in the same order
  * @param now epoch seconds
  */

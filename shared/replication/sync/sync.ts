@@ -14,9 +14,9 @@ import type { OwnPorts } from '../apply/window.ts'
 import { reportName, splitReport, storeReport } from './report.ts'
 import { type HeldSegment, openSegments, readSegments, syncSegment } from './segments.ts'
 
-/** What a sync fetches: everything, or keys that a stored report names, to be replayed from a position on. */
+/** The items that a sync fetches: all, or the keys in a stored report, replayed from position `start`. */
 export type Scope = {
-  /** whether all is compared afterwards; what fetched everything always is */ readonly compare?: boolean
+  /** compare all items afterwards; a full sync always does */ readonly compare?: boolean
 } & (
   | { readonly what: 'all' }
   | {
@@ -30,26 +30,26 @@ export type Scope = {
 export interface SyncContext {
   own: OwnPorts
   link: SourceLink
-  /** a head that names another link is another one's */
+  /** if the head has another link, this one was replaced */
   linkName: string
-  /** id of the own tree */
+  /** id of this cluster's tree */
   treeId: string
   hasTime: () => boolean
-  /** before items are stored */
+  /** is called before items are stored */
   prepare: (items: readonly StoredItem[]) => Promise<void>
-  /** keys that have been seen, for status */
+  /** is called with the number of keys seen, for status */
   seen: (keys: number) => void
 }
 
-/** A sync that is under way. */
+/** A running sync. */
 interface Running {
   readonly incarnation: number
-  /** whether all that stands in the own tree came from this sync */
+  /** whether all items in this cluster's tree come from this sync */
   readonly fresh: boolean
   readonly segments: readonly HeldSegment[]
 }
 
-/** Returns the sync that has not ended, if it was begun for this lineage of the source. */
+/** Returns the running sync if it began with the source's current lineage. */
 export async function findRunningSync(
   { own, treeId }: SyncContext,
   head: Head,
@@ -68,9 +68,9 @@ export async function findRunningSync(
 }
 
 /**
- * Begins a sync: from here on the cluster is `syncing`, and what it may touch is noted.
- * @param source asked just now
- * @returns undefined if another run has changed the head, or works on the segments: decide again
+ * Begins a sync: the head becomes `syncing`, and contains what the sync may change.
+ * @param source a fresh heartbeat answer
+ * @returns undefined if another run has changed the head or works on the segments; then decide again
  */
 export async function beginSync(
   { own, link, linkName, treeId }: SyncContext,
@@ -79,8 +79,8 @@ export async function beginSync(
   source: HeartbeatAnswer,
 ): Promise<Running | undefined> {
   const start = scope.what === 'all' ? await findReplayStart(link, source) : scope.start
-  // a cluster that was emptied, and nothing was ever fetched into this tree: all that will stand here comes from this
-  // source. What was a primary once has a lineage, and items that no sync has brought
+  // An empty cluster whose tree has never been filled: all items will come from this source. A former primary has a
+  // lineage, and items that no sync has brought.
   const isEmpty = head.lineage.length === 0
   const fresh =
     scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
@@ -103,10 +103,10 @@ export async function beginSync(
 }
 
 /**
- * Makes items as the source has them, and ends the sync. The journal is then replayed from a position before the first read
- * to one behind the last, which makes the items consistent.
- * @param keys of a sync of what was touched
- * @returns `time`: the time is over, continue later; `lost`: another run works on the segments
+ * Makes the items as the source has them. Afterwards the journal is replayed from a position before the first read to one
+ * after the last, which makes the items consistent.
+ * @param keys the keys of a partial sync
+ * @returns `time`: time ran out, continue later; `lost`: another run works on the segments
  */
 export async function continueSync(
   place: SyncContext,
@@ -121,7 +121,7 @@ export async function continueSync(
 
 /**
  * Ends a sync whose segments are all closed, unless another run has changed the head or the source has another lineage.
- * @param source asked after the last item was read
+ * @param source a heartbeat answer from after the last read
  */
 export async function endSync(
   { own, linkName }: SyncContext,
@@ -132,7 +132,7 @@ export async function endSync(
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
   if (!head || segment?.incarnation !== incarnation || !isSameLineage(segment.lineage, source.lineage)) return
-  // fetched items have changed sums, which no journal entry tells
+  // fetched items have changed the sums without any journal entry
   await invalidateHashes(own.journal, segment.treeId)
   const { scope, start, lineage } = segment
   const end = { what: scope, start, lineage, hasFetched: keys.length > 0, end: source }
@@ -141,8 +141,8 @@ export async function endSync(
 }
 
 /**
- * Finds where the replay after a full sync begins: behind it are all journal entries of the last minute.
- * @param frontier of the source: below it no journal entry is missing
+ * Finds the position at which the replay after a full sync begins. All journal entries of the last minute come after it.
+ * @param frontier of the source: no journal entry below it is missing
  * @param time of the source, epoch milliseconds
  */
 export async function findReplayStart(
@@ -151,7 +151,8 @@ export async function findReplayStart(
 ): Promise<number> {
   let low = 0
   let high = frontier
-  // the lowest position whose journal entry is younger, by halving; positions below what is kept are as good as older
+  // Binary search for the lowest position with a younger journal entry. Positions below the source's retained ones count as
+  // older.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const answer = await link.entries({ lineage, after: middle, maxBytes: 1 })
@@ -165,17 +166,17 @@ export async function findReplayStart(
 }
 
 /**
- * Ends a sync that cannot be continued: from here on all of its writes are refused, however late. What it may have changed
- * stays noted in the head.
+ * Stops a sync that cannot continue. From then on all of its writes are rejected, however late. The head still contains
+ * what it may have changed.
  * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed it
  */
 export async function stopSync(own: OwnPorts, treeId: string, head: Head): Promise<Head | undefined> {
-  // what it has fetched may be of epochs that no journal entry here is of
+  // fetched items may belong to epochs of which this cluster has no journal entry
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
   const moved = await own.journal.moveHead(moves.stopSync(head, n))
   if (moved === 'refused') return undefined
-  // without a lineage, so that no run goes on with it
+  // without a lineage, so that no run continues it
   const segments = await openSegments(own, {
     incarnation: moved.incarnation,
     treeId,
@@ -189,8 +190,8 @@ export async function stopSync(own: OwnPorts, treeId: string, head: Head): Promi
 }
 
 /**
- * Notes keys whose items differ from the primary's; the next sync fetches them, before anything else is applied.
- * @returns `busy` while a sync is under way
+ * Stores keys whose items differ from the primary's. The next sync fetches them before anything else is applied.
+ * @returns `busy` while a sync is running
  */
 export async function requestSync(
   { journal, store, clock, entropy }: Pick<Ports, 'journal' | 'store' | 'clock' | 'entropy'>,

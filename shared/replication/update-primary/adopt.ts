@@ -23,8 +23,8 @@ import { replaceKeyring } from '../secondary/follower.ts'
 import { isAdopted } from './find.ts'
 
 /**
- * Makes the record name the other primary, or none. A cluster that joins a primary forgets whom it admitted or revoked as
- * a primary, and keeps the statements about its own membership.
+ * Stores the new primary, or none, in the cluster record. A cluster that joins a primary deletes its own admissions and
+ * revocations from when it was a primary. It keeps the statements about its own membership.
  */
 export const adopt: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
@@ -56,7 +56,7 @@ async function changesTo(
   ])
   if (pending?.data.operation !== id || !own) throw primaryAnswerMissing()
   const given = pending.data
-  // terms that this cluster has added alone stay, for reading: the set has lost them
+  // terms that only this cluster has added stay for decryption, because the set has lost them
   const { keyring } = await ports.keyFactory.unite(given.keyring, own.data, ports.clock.now(), true)
   const next = { ...linkRecordFields(given, id, operation.data.activation), homeTable: ports.deployment.home }
   const admission = { ...given, addresses: [...given.primaryAddrs, ...given.memberAddresses] }
@@ -79,13 +79,13 @@ export const finish: OperationStep = async (run, id) => {
       await ports.journal.moveHead(moves.resume({ ...head, link: id }))
   }
   const ended = await endOperation(run, id)
-  // else the puller begins within a minute
+  // if waking fails, the puller starts within a minute
   if (ended === DONE) await wakePuller(ports, snapshot.cluster).catch(() => undefined)
   return ended
 }
 
 /**
- * Gives up an update. Before the record names the new primary, the head names the old link again, and the puller goes on.
+ * Gives up an update. Before the record names the new primary, the head gets its old link back, and the puller continues.
  * After that only leftovers remain.
  */
 export const keepOldPrimary: OperationEnd = async (run, id, fault) => {

@@ -16,8 +16,8 @@ import { stopStaging } from '../secondary/staged.ts'
 import { isAdopted } from './find.ts'
 
 /**
- * Stops the old link for good, and applies everything staged by it. As soon as the head names the new link, everything that
- * arrives by the old one is refused, however late: there is one link at a time.
+ * Stops the old link permanently, and applies everything that was staged by it. As soon as the head names the new link,
+ * writes by the old one are rejected, however late, so there is only one link at a time.
  */
 export const changeLink: OperationStep = async (run, id) => {
   const { ports } = run
@@ -36,15 +36,15 @@ export const changeLink: OperationStep = async (run, id) => {
   return commitStep(run, [moveToStep(snapshot, ports.clock.now(), { step: 'adopt' })], snapshot)
 }
 
-/** The head names the new link, and is not `applying` any more. */
+/** Stores the new link in the head, which is no longer `applying` then. */
 async function stopFollowing({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
   if (head.link === id && head.mode !== 'applying') return true
   return (await ports.journal.moveHead(moves.changeLink(head, id))) !== 'refused'
 }
 
 /**
- * Whether everything that was staged is applied, and the own closed journal has its exact end. What cannot be applied,
- * because it does not fit what stands here, is fetched anew from the next primary, all of it.
+ * Reports whether all staged entries are applied, and the own closed journal has its exact end. If staged entries cannot be
+ * applied, marks the items so that everything is fetched from the next primary.
  */
 async function drainOldLink(
   { ports }: OperationRun,

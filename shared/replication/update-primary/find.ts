@@ -18,13 +18,15 @@ import {
   type StepResult,
 } from '../operation/run.ts'
 
-/** Whether the record names the link of this operation already, or none at all: what leads there has nothing left to do. */
+/**
+ * Reports whether the record already names the link of this operation, or no link. Then the earlier steps have nothing left
+ * to do.
+ */
 export const isAdopted = ({ link, mode }: Pick<ClusterRecord, 'link' | 'mode'>, id: string): boolean =>
   link?.name === id || mode === 'disabled'
 
 /**
- * Finds the other primary: is admitted there by its token, or looks for it at addresses. If it is not found, nothing
- * of this cluster has been touched.
+ * Finds the other primary: redeems its token, or calls addresses. If this fails, nothing on this cluster has changed.
  * @throws OperationFailed
  */
 export const findPrimary: OperationStep = async (run, id) => {
@@ -39,7 +41,7 @@ export const findPrimary: OperationStep = async (run, id) => {
   return findAtAddresses(run, id, addresses)
 }
 
-/** Asks at each address in turn; the first that answers as the primary of this set, with its key, is the one. */
+/** Calls each address in turn. The first one that answers with the key of this set's primary is used. */
 async function findAtAddresses(
   run: OperationRun,
   id: string,
@@ -56,7 +58,7 @@ async function findAtAddresses(
       failures.set(address, answer)
       continue
     }
-    // calls take seconds: the operation is read again
+    // calls take seconds, so the operation is read again
     const snapshot = await readOperation(run, id)
     const { primaryUpdate, status } = snapshot.operation.data
     if (!primaryUpdate || status !== 'running') return DONE
@@ -70,7 +72,7 @@ async function findAtAddresses(
 const FIND_TRIES = 3
 const FIND_PAUSE_MS = 500
 
-/** @returns the answer, or why there is none */
+/** @returns the answer, or the error if there is none */
 async function askAddress(
   { ports, connect }: OperationRun,
   record: ClusterRecord,
@@ -90,7 +92,7 @@ async function askAddress(
   const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
     const answer = await sendAndCatch(link, request)
     if (!(answer instanceof LinkRefused)) return ok(answer)
-    // a heartbeat of the puller may have come in between
+    // the heartbeat of the puller may have come in between
     return ports.clock.now() + FIND_PAUSE_MS >= until ? ok(answer) : failed(answer)
   })
   return found.ok ? found.value : found.fault
