@@ -19,24 +19,24 @@ import type { IamProof } from './login-iam/login.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
 
-/** Verdicts so far; a step that cannot be taken ends the report. */
+/** The verdicts so far. A step that fails as a whole ends the report. */
 interface Report {
   checks: Verdict[]
   token?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A login that is asked about, and what was found out while it was read. */
+/** The login to explain, and the verdicts found while it was read. */
 interface ExplainedLogin {
-  /** with the role that the path names */
+  /** its `role` is the role that the path names */
   call: ExplainCall
   proof: Proof | undefined
   report: Report
 }
 
 /**
- * POST role/:role/explain (an addition of ours): the body of a login in, every check with the value it saw and
- * its verdict out. It asks what the login would ask and goes on where a check fails. It reads once, nothing is written, and
- * no token is made.
+ * The phases of POST role/:role/explain, which Vault does not have. The body is that of a login. The response lists every check
+ * with its value and verdict. Explain makes the same AWS calls as the login and goes on after a failed check. It reads once,
+ * writes nothing and creates no token.
  */
 export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void> = {
   gather: async call => {
@@ -77,7 +77,7 @@ const algorithms = (): readonly Algorithm[] => {
   return tried
 }
 
-/** Takes a step that may refuse as a whole; undefined when it did. */
+/** Runs a step that may fail as a whole, and records its verdict. Returns undefined if the step was refused. */
 async function step<T>(found: Report, check: string, work: () => Promise<T> | T): Promise<T | undefined> {
   try {
     const value = await work()
@@ -140,7 +140,7 @@ const passes = ({ checks }: Report): boolean => checks.every(check => check.verd
 
 const loginPath = (call: ExplainCall): string => `auth/${call.mount.path}/login`
 
-/** The token that the login would give, where nothing stands in its way. */
+/** Adds the token that the login would create, unless the token itself is refused. */
 async function preview(
   call: ExplainCall,
   grant: Grant,

@@ -11,7 +11,7 @@ import { printTime } from '../values/time.ts'
 import { isSignedWith, parseTag } from './role-tags/tag.ts'
 import { defaultTidy, sweepTimes } from './tidy/settings.ts'
 
-/** Returns the texts that a path parameter may stand for, in this order: as sent, from base64, from URL-safe base64. */
+/** Returns the possible meanings of a path parameter, in this order: as sent, decoded from base64, decoded from URL-safe base64. */
 export function decodeVariants(given: string): string[] {
   const decoded = [readBase64(given), decodeBase64Url(removeSpace(given))].map(bytes =>
     bytes?.toString('utf8'),
@@ -25,7 +25,7 @@ const givenTag = (call: MountCall): string => {
   return tag
 }
 
-/** The stored entry under any reading. */
+/** Finds the deny-list entry of a tag, whichever of its spellings it is stored under. */
 async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
   const { accessor } = call.mount
   const found = await call.ports.store.read(
@@ -35,8 +35,8 @@ async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
 }
 
 /**
- * POST roletag-denylist/:role_tag. Only a genuine tag of an existing role can be denied: anything else could not
- * be used anyway. @see docs/spec/role-tags.md#deny-list
+ * Handles POST roletag-denylist/:role_tag. Denies only validly signed tags of existing roles, because no login accepts any
+ * other tag. @see docs/spec/role-tags.md#deny-list
  */
 export async function denyTag(call: MountCall): Promise<Outcome> {
   const { accessor } = call.mount
@@ -62,7 +62,7 @@ export async function denyTag(call: MountCall): Promise<Outcome> {
   return answerAfter([replace(place, stored, entry, sweepTimes(entry.expiresAt, tidy?.data ?? defaultTidy))])
 }
 
-/** GET roletag-denylist/:role_tag: the entry, and in a warning what its times mean for the tag. */
+/** Handles GET roletag-denylist/:role_tag. Returns the entry, with a warning that says until when the tag stays denied. */
 export async function readDenyEntry(call: MountCall): Promise<Outcome> {
   const [item, [tidy]] = await Promise.all([
     findEntry(call),
@@ -77,24 +77,24 @@ export async function readDenyEntry(call: MountCall): Promise<Outcome> {
   )
 }
 
-/** An entry is in force until it is removed, and no tag expires by itself. */
+/** Describes until when a tag stays denied: until tidy removes its entry. Role tags themselves never expire. */
 function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidySettings): string {
   const removal = disablePeriodicTidy
-    ? 'until a tidy by hand removes its entry, because periodic tidying is disabled'
+    ? 'until an operator runs tidy, because periodic tidying is disabled'
     : `until tidy removes its entry, by schedule after ${printTime(expiresAt + safetyBuffer * 1000)}`
   return (
-    `the tag stays denied to ${printTime(expiresAt)} at least, and ${removal}; then it is accepted again. ` +
-    'Deleting a role and making it again makes its tags invalid for good'
+    `the tag is denied until at least ${printTime(expiresAt)}, and ${removal}; after that it is accepted again. ` +
+    'To invalidate all tags of a role permanently, delete the role and create it again'
   )
 }
 
-/** DELETE roletag-denylist/:role_tag. */
+/** Handles DELETE roletag-denylist/:role_tag. */
 export async function allowTag(call: MountCall): Promise<Outcome> {
   const item = await findEntry(call)
   return item ? answerAfter([remove(item)]) : answer({ kind: 'nothing' })
 }
 
-/** GET identity-accesslist/:instance_id. The nonce is shown. @see docs/spec/login-ec2.md#access-list */
+/** Handles GET identity-accesslist/:instance_id. The response includes the nonce. @see docs/spec/login-ec2.md#access-list */
 export async function readAccessEntry(call: Call): Promise<Outcome> {
   const stored = requireSubject(call, 'access')
   const { clientNonce, ...entry } = stored.data

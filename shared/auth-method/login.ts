@@ -30,7 +30,7 @@ type Given = Supplied<typeof loginFields>
 export type Proof = Ec2Proof | IamProof
 
 /**
- * Which type of login the parameters make: one complete set of one type.
+ * Determines the login type from the parameters, which must be one complete set of one type.
  * @throws ApiError `invalid_request`
  * @see docs/spec/login-ec2.md#which-type-of-login
  */
@@ -47,7 +47,7 @@ export function loginType(given: Given): 'ec2' | 'iam' {
 const EC2 = ['identity', 'signature'] as const
 const IAM = ['iam_http_request_method', 'iam_request_url', 'iam_request_headers', 'iam_request_body'] as const
 
-/** Names the fields that would complete the type of which some are there. */
+/** Names the missing fields of the login type that the request has begun. */
 function missingFrom(given: Given, has: (name: keyof Given) => boolean): string {
   const missing = (names: readonly (keyof Given)[]) => names.filter(name => !has(name)).join(', ')
   if (IAM.some(name => has(name)))
@@ -56,7 +56,7 @@ function missingFrom(given: Given, has: (name: keyof Given) => boolean): string 
   return `give pkcs7, or ${EC2.join(' and ')}, or ${IAM.join(', ')} (none with GET)`
 }
 
-/** Reads the proof, and verifies it as far as that costs nothing. */
+/** Reads the proof of a login and verifies it as far as no storage and no AWS call is needed. */
 export async function readLoginProof(given: Given, legacySignatures: boolean): Promise<Proof> {
   if (loginType(given) === 'iam') {
     const request = readSignedRequest({
@@ -79,9 +79,8 @@ export async function readLoginProof(given: Given, legacySignatures: boolean): P
 }
 
 /**
- * Reads and checks the signature as far as that is possible without storage. A document of which only a
- * registered certificate could know is left for later.
- * @throws ApiError `invalid_request`
+ * Reads an identity document and verifies it with the built-in AWS keys. A document that only a registered certificate might
+ * verify is returned unverified. @throws ApiError `invalid_request`
  */
 export async function verifyWithBuiltInKeys(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
   const proof = readProof(input)
@@ -91,13 +90,13 @@ export async function verifyWithBuiltInKeys(input: Ec2Input, legacy: boolean): P
   return needsMoreKeys(document.fault) ? { type: 'ec2', proof: proof.value } : refuse(document.fault)
 }
 
-/** Before anything is read: the proof, and the keys of what the login looks at before the provider is asked. */
+/** Runs before the first read: reads the proof, and returns the keys that the login needs before its first call to AWS. */
 export async function prepareLogin(
   early: Early<typeof loginFields>,
 ): Promise<{ keys: readonly Key[]; prepared: Proof }> {
   const { parameters, ports, pathParameters } = early
   const proof = await readLoginProof(parameters, ports.deployment.legacySignatures)
-  // while the first read is under way; if loading fails, so will the call that needs it
+  // loads the EC2 client during the first read; if loading fails, the later call reports it
   if (proof.type === 'ec2') ports.instances.load().catch(() => undefined)
   const accessor = rememberedMount(ports, pathParameters['mount'])?.accessor
   if (accessor === undefined) return { prepared: proof, keys: [] }
@@ -113,7 +112,7 @@ function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
   return mount && isMethod(mount) ? mount : undefined
 }
 
-/** What is known of an instance's login by name, or guessed. */
+/** Returns the known or guessed keys of an instance's login. */
 function keysOf(
   document: InstanceDocument,
   accessor: string,
@@ -126,7 +125,7 @@ function keysOf(
   ]
 }
 
-/** The phases of POST login, by the type of its proof. */
+/** Returns the phases of POST login for the type of its proof. */
 export const loginPhases = (call: MountCall<typeof loginFields>): Phases<MountCall<typeof loginFields>> =>
   proofOf(call).type === 'ec2' ? ec2LoginPhases : iamLoginPhases
 
@@ -136,8 +135,8 @@ function proofOf({ prepared }: Pick<Call, 'prepared'>): Proof {
 }
 
 /**
- * A login at a mount that does not exist: the answer of one that was never configured, where no role is and
- * nobody's certificate is trusted. AWS is not asked: without a valid proof the answer is the same.
+ * Rejects a login at a mount that does not exist, with the same error as a mount without roles and certificates. Calls no AWS
+ * service, because the error for an invalid proof is the same.
  */
 export function refuseLoginWithoutMount(call: Call<typeof loginFields>): never {
   const { parameters, ports, now } = call

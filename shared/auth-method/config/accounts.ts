@@ -6,21 +6,21 @@ import { defined } from '../../values/defined.ts'
 import type { Secret } from '../../values/secret.ts'
 import { callSettings, defaultSettings } from './client-settings.ts'
 
-/** Items that say how to reach an account. */
+/** The stored settings by which a mount reaches an AWS account: its client configuration and the account's STS role. */
 export interface AccountItems {
   client: Item<'client-config'> | undefined
   sts: Item<'sts-role'> | undefined
 }
 
-/** Where a question to AWS is sent, and how. */
+/** An AWS account and region, with the settings by which the mount reaches it. */
 export interface AccountAccess extends AccountItems {
   account: string
   region: string
 }
 
 /**
- * Returns a question to AWS about what is in an account. Its key holds everything that shapes the answer: the account, the
- * region, the revisions of what reaches the account, and `subject`, which names what is asked for.
+ * Builds a question to AWS about an object in an account. The key of the question consists of the account, the region, the
+ * revisions of the settings by which the account is reached, and `subject`, which names the object.
  */
 export const accountQuestion = <T>(
   access: AccountAccess,
@@ -33,8 +33,8 @@ export const accountQuestion = <T>(
 })
 
 /**
- * How to call AWS for an account: through its STS role, or with the server's own credentials, which the
- * adapter uses only where the server's own account is that account.
+ * Resolves the credentials for an account: the account's STS role if one is configured, else the server's own credentials.
+ * The adapter uses the server's own credentials only for the server's own account.
  * @see docs/spec/configuration.md#reaching-accounts
  */
 const awsTarget = async (
@@ -48,7 +48,7 @@ const awsTarget = async (
     assume: sts ? { role: sts.data.role, externalId: sts.data.externalId } : undefined,
   })
 
-/** The settings of a mount's calls to AWS, with its secrets opened. */
+/** Returns the settings of a mount's calls to AWS, with its secrets decrypted. */
 export async function providerSettings(
   stored: Item<'client-config'> | undefined,
   cipher: FieldCipher,

@@ -13,12 +13,12 @@ export const certificateFields = {
     required: true,
     counts: given => readPem(given) ?? given,
   }),
-  // hvac calls the field `document_type`
+  // hvac sends this field as `document_type`
   type: lowerText('`pkcs7` (default) or `identity`', { formerly: 'document_type' }),
 }
 
 /**
- * POST config/certificate/:cert_name. Validity dates are not looked at: keys are pinned.
+ * Handles POST config/certificate/:cert_name. Validity dates are not checked, because the certificate's key is pinned.
  * @see docs/spec/configuration.md#certificates
  */
 export function writeCertificate(call: Call<typeof certificateFields>): Outcome {
@@ -35,8 +35,8 @@ export function writeCertificate(call: Call<typeof certificateFields>): Outcome 
 const PEM = /^\s*-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/
 
 /**
- * Returns the PEM text of exactly one certificate, from base64 or as it is; undefined for any other text. PEM that
- * OpenSSL reads stays as written. Indented PEM, and PEM whose line ends became blanks, is written in lines again.
+ * Returns the PEM text of exactly one certificate, given as PEM or as base64 of PEM; undefined for any other text. PEM that
+ * OpenSSL can parse is returned unchanged. Indented PEM, and PEM whose line breaks became blanks, is split into lines again.
  */
 export function readPem(given: string): string | undefined {
   const text = readBase64(given, 'optional')?.toString('utf8') ?? given
@@ -60,7 +60,7 @@ const keyFault = (pem: string): string | undefined =>
     ? undefined
     : 'the certificate’s key must be RSA (1024 bits or more), DSA, or ECDSA on P-256 or P-384'
 
-/** GET config/certificate/:cert_name; both names of the field, since clients read either. */
+/** Handles GET config/certificate/:cert_name. Returns both names of the field, because some clients read the old one. */
 export function readCertificate(call: Call): Outcome {
   const { pem, type } = requireSubject(call, 'certificate').data
   return answer(data({ cloud_public_cert: pem, aws_public_cert: pem, type }))

@@ -3,20 +3,20 @@ import { bool, type Field, int, list, text } from '../../api/fields.ts'
 import { headerName } from '../../values/names.ts'
 import type { Widened } from '../../values/widened.ts'
 
-/** One setting of a mount's calls to AWS: its field, what is stored of it, and how it reads back. */
+/** One setting of a mount's calls to AWS: its request field, its stored form and its form in responses. */
 interface Setting {
   name: string
   kind(doc: string, options: object): Field<unknown>
   doc: string
-  /** what holds where nothing was ever configured */
+  /** `neutral` is the value of an unconfigured setting. */
   neutral: unknown
-  /** what rules about parameters compare; absent: the value */
+  /** Returns the form in which policy rules compare the value; default: the value itself. */
   counts?(given: unknown): unknown
-  /** what is stored of a supplied value; absent: the value. @param plain http will do. @throws ApiError */
+  /** Returns the stored form of a value; default: the value itself. @param plain accepts http URLs too. @throws ApiError */
   store?(given: unknown, plain: boolean): unknown
-  /** how it reads back; absent: as it is stored */
+  /** Returns the form in responses; default: the stored form. */
   shown?(stored: unknown): unknown
-  /** the clients of AWS's services are made with it */
+  /** Set if the setting is passed to the AWS service clients. */
   forCalls?: true
 }
 
@@ -37,8 +37,8 @@ const endpoint = (name: string) => (value: string, plain: boolean) => {
 }
 
 /**
- * The settings, by the name under which they are stored. Adding one is one row: field, default, merging, check of the
- * value, read-back and the interface's description follow from it; what it means is for whoever calls AWS.
+ * The settings by stored name. To add a setting, add a row: its field, default, merge, validation, response and OpenAPI text
+ * follow from it. The code that calls AWS interprets the value.
  */
 const settings = {
   maxRetries: {
@@ -88,7 +88,7 @@ const settings = {
   useStsRegionFromClient: {
     name: 'use_sts_region_from_client',
     kind: bool,
-    doc: 'Call STS in the region that the client signed for, whatever the two above say',
+    doc: 'Call STS in the region that the client signed for; overrides sts_endpoint and sts_region',
     neutral: false,
   },
   serverId: {
@@ -97,7 +97,7 @@ const settings = {
     doc: 'Value that iam logins must carry in a signed X-Service-Cloud-IAM-Server-ID header',
     neutral: '',
   },
-  /** in the form `X-Custom-Thing` */
+  /** header names in the form `X-Custom-Thing` */
   allowedHeaders: {
     name: 'allowed_sts_header_values',
     kind: list,
@@ -105,7 +105,7 @@ const settings = {
     neutral: [] as readonly string[],
     counts: headerNames,
     store: headerNames,
-    // typed clients of the original expect null for none
+    // typed clients of Vault expect null for an empty list
     shown: (names: readonly string[]) => (names.length > 0 ? names : null),
   },
 } as const satisfies Record<string, Setting>
@@ -115,12 +115,12 @@ type Name = keyof Settings
 type With<P> = { [K in Name]: Settings[K] extends P ? K : never }[Name]
 type Value<K extends Name> = Widened<Settings[K]['neutral']>
 
-/** What is stored of the settings. */
+/** The stored settings. */
 export type ClientSettings = { [K in Name]: Value<K> }
 
 const rows = Object.entries(settings) as [Name, Setting][]
 
-/** The field of every setting. */
+/** The request field of each setting. */
 export const settingFields = Object.fromEntries(
   rows.map(([_, { name, kind, doc, counts }]) => [name, kind(doc, counts ? { counts } : {})]),
 ) as { readonly [K in Name as Settings[K]['name']]: ReturnType<Settings[K]['kind']> }
@@ -131,7 +131,7 @@ export const defaultSettings = Object.fromEntries(
 
 type Given = { readonly [K in Name as Settings[K]['name']]?: unknown }
 
-/** Supplied settings take the place of stored ones. @param plain http will do for endpoints. @throws ApiError */
+/** Overwrites stored settings with the ones in the request. @param plain accepts http endpoints too. @throws ApiError */
 export function mergeSettings(stored: ClientSettings, given: Given, plain: boolean): ClientSettings {
   const sent = given as Readonly<Record<string, unknown>>
   return Object.fromEntries(
@@ -151,7 +151,7 @@ export const settingsAnswer = (stored: ClientSettings): Record<string, unknown> 
     }),
   )
 
-/** Those that the clients of AWS's services are made with. */
+/** Returns the settings that are passed to the AWS service clients. */
 export const callSettings = (stored: ClientSettings): Pick<ClientSettings, With<{ forCalls: true }>> =>
   Object.fromEntries(
     rows.flatMap(([key, { forCalls, neutral }]) => (forCalls ? [[key, stored[key] ?? neutral]] : [])),

@@ -21,11 +21,11 @@ export const clientFields = {
   rotation_policy: unsupported(rotation),
   rotation_schedule: unsupported(rotation),
   rotation_window: unsupported(rotation),
-  disable_automated_rotation: bool('Accepted: nothing is rotated unless it is asked for'),
+  disable_automated_rotation: bool('Accepted without effect: only config/rotate-root rotates keys'),
 }
 
 /**
- * POST config/client: fields that are not supplied keep their values.
+ * Handles POST config/client. Fields that the request leaves out keep their values.
  * @see docs/spec/configuration.md#client
  */
 export async function writeClient(call: Call<typeof clientFields>): Promise<Outcome> {
@@ -37,7 +37,7 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   const place = subjectKeyOf(call, 'client-config')
   const { secret_key: secret, access_key: accessKey } = call.parameters
   if (secret !== undefined || accessKey !== undefined) {
-    // what an administrator configures is not the successor of an earlier rotation
+    // credentials set by an administrator end an unfinished rotation: its old key is no longer a fallback
     delete next.previousAccessKey
     delete next.previousSecretKey
   }
@@ -46,7 +46,7 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   return answerAfter([replace(place, stored, next)], noContent(warningsOf(next)))
 }
 
-/** @throws ApiError for an endpoint on this machine, in its link-local network or at its metadata service */
+/** @throws ApiError for an endpoint whose host is a loopback, link-local or metadata address */
 function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: ClientConfig): void {
   const endpoints = { endpoint, iam_endpoint: iamEndpoint, sts_endpoint: stsEndpoint }
   for (const [name, url] of Object.entries(endpoints))
@@ -68,6 +68,6 @@ const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string
     : []),
 ]
 
-/** GET config/client: everything but the secret key. */
+/** Handles GET config/client. Returns every setting except the secret key. */
 export const readClient = (call: Call): Outcome =>
   answer(data(settingsAnswer(requireSubject(call, 'client-config').data)))

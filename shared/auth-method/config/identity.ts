@@ -6,13 +6,13 @@ import type { IdentityConfig, Selection } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { sortedSet } from '../../values/names.ts'
 
-/** Names an alias may be made of. @see docs/spec/configuration.md#identity */
+/** The values an alias name may be taken from. @see docs/spec/configuration.md#identity */
 const aliasKinds = {
   iam: ['role_id', 'unique_id', 'canonical_arn', 'full_arn'],
   ec2: ['role_id', 'instance_id', 'image_id'],
 } as const
 
-/** Metadata that may be put on tokens and aliases; the defaults come first. */
+/** Metadata that tokens and aliases may carry. The defaults come first. */
 const selectable = {
   iam: {
     defaults: ['account_id', 'auth_type'],
@@ -44,7 +44,7 @@ export const identityFields = {
   ),
 }
 
-/** What holds where nothing was ever configured. */
+/** The identity configuration of a mount that was never configured. */
 export const defaultIdentity: IdentityConfig = {
   iamAlias: 'role_id',
   ec2Alias: 'role_id',
@@ -52,7 +52,7 @@ export const defaultIdentity: IdentityConfig = {
   ec2Metadata: 'default',
 }
 
-/** POST config/identity: all of it or nothing. */
+/** Handles POST config/identity. An invalid field rejects the whole request. */
 export function writeIdentity(call: Call<typeof identityFields>): Outcome {
   const stored = subjectOf(call, 'identity-config')
   const { parameters } = call
@@ -92,7 +92,7 @@ function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): S
   return names
 }
 
-/** GET config/identity: the defaults before any write. */
+/** Handles GET config/identity. Returns the defaults if nothing is configured. */
 export function readIdentityConfig(call: Call): Outcome {
   const config = subjectOf(call, 'identity-config')?.data ?? defaultIdentity
   return answer(
@@ -105,13 +105,13 @@ export function readIdentityConfig(call: Call): Outcome {
   )
 }
 
-/** The names of the metadata that logins of a type carry. */
+/** Returns the names of the metadata that logins of a type carry. */
 export function metadataNamesOf(type: 'iam' | 'ec2', config: IdentityConfig): readonly string[] {
   const chosen = type === 'iam' ? config.iamMetadata : config.ec2Metadata
   return chosen === 'default' ? selectable[type].defaults : chosen
 }
 
-/** Of all that is known about a login, what is configured to be shown; empty values are left out. */
+/** Selects the configured metadata of a login and omits empty values. */
 export const selectMetadata = (
   names: readonly string[],
   known: Readonly<Record<string, string>>,

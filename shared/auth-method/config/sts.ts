@@ -13,7 +13,7 @@ export const stsFields = {
 }
 
 /**
- * POST config/sts/:account_id: fields that are not supplied keep their values.
+ * Handles POST config/sts/:account_id. Fields that the request leaves out keep their values.
  * @see docs/spec/configuration.md#sts-roles
  */
 export function writeSts(call: Call<typeof stsFields>): Outcome {

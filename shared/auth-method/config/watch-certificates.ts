@@ -5,14 +5,14 @@ import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { logDaysLeft } from '../../watching/notice.ts'
 
-/** A registered certificate, and when it ends, epoch milliseconds. */
+/** A registered certificate and its expiry, epoch milliseconds. */
 interface Ending {
   mount: string
   name: string
   endsAt: number
 }
 
-/** Writes down how many days are left until the first of the registered certificates ends. Nothing, where there is none. */
+/** Logs the days until the first registered certificate expires. Logs nothing if no certificate is registered. */
 export async function watchCertificates({
   store,
   clock,

@@ -24,7 +24,7 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauth
     }),
   )
 
-/** Everything that needs no call to the provider: a login that fails here costs nothing of EC2's quota. */
+/** The checks before any call to AWS. A login that fails one of them uses none of EC2's request quota. */
 export const ec2ChecksBeforeLookUp: readonly Check<Ec2Facts>[] = [
   ...commonChecks,
   ...documentChecks,
@@ -34,13 +34,13 @@ export const ec2ChecksBeforeLookUp: readonly Check<Ec2Facts>[] = [
       entry ? { pending_time: entry.data.pendingTime, role: entry.data.role } : 'first login',
     refuse: facts => {
       const found = reauthenticationOf(facts, facts.role.disallowReauthentication)
-      // a role tag may yet disallow reauthentication, and then no nonce is kept that could be too long
+      // a role tag may still disable reauthentication; then no nonce is stored, so its length does not matter
       return found.ok || found.fault.why === 'nonce-length' ? undefined : found.fault
     },
   },
 ]
 
-/** What EC2, IAM and the role tag say. */
+/** The checks of the results from EC2 and IAM, and of the role tag. */
 export const ec2ChecksAfterLookUp: readonly Check<CompleteEc2Facts>[] = [
   ...instanceChecks,
   {
@@ -61,7 +61,7 @@ export const ec2ChecksAfterLookUp: readonly Check<CompleteEc2Facts>[] = [
 const isDisallowed = ({ role, tag }: CompleteEc2Facts): boolean =>
   role.disallowReauthentication || (tag?.tag?.disallowReauthentication ?? false)
 
-/** @see docs/spec/role-tags.md#at-login */
+/** Checks the role tag. @see docs/spec/role-tags.md#at-login */
 function tagFault({ tag, role, roleName, instanceId }: CompleteEc2Facts): Refusal | undefined {
   const fault =
     tagReason(tag, roleName, instanceId) ??
@@ -95,11 +95,14 @@ function tagReason(
 export interface Ec2Decision {
   grant: Grant
   entry: Omit<AccessEntry, 'clientNonce'>
-  /** to be kept with the entry; empty: none */
+  /** nonce to store with the entry; empty: none */
   nonce: string
 }
 
-/** What a login that passed every check leads to. @see docs/spec/login-ec2.md#token */
+/**
+ * Decides the result of a login that passed every check: its grant and its access-list entry.
+ * @see docs/spec/login-ec2.md#token
+ */
 export function decideEc2Login(
   facts: Passed<Ec2Facts> & Passed<CompleteEc2Facts>,
   path: string,
@@ -146,7 +149,7 @@ const knownOf = ({ document }: Ec2Facts): Record<string, string> => ({
   region: document.region,
 })
 
-/** @see docs/spec/login-ec2.md#access-list */
+/** Returns the new access-list entry of the instance. @see docs/spec/login-ec2.md#access-list */
 function entryOf(
   { entry, roleName, document, now }: Ec2Facts,
   disallow: boolean,

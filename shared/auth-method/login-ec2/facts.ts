@@ -7,30 +7,30 @@ import type { CommonFacts } from '../login/common-checks.ts'
 import type { InstanceLookUp } from '../login/instance.ts'
 import type { RoleTag } from '../role-tags/tag.ts'
 
-/** What is known of an ec2 login before EC2 is asked. */
+/** The facts of an ec2 login before the call to EC2. */
 export interface Ec2Facts extends CommonFacts {
   document: VerifiedProof
-  /** the fields of `document` under the names that rules on instances use */
+  /** `instanceId`, `account` and `region` repeat fields of `document` under the names that the instance checks use. */
   instanceId: string
   account: string
   region: string
   identity: IdentityConfig
   entry: Item<'access'> | undefined
-  /** nonce of the entry, decrypted */
+  /** decrypted nonce of the entry */
   entryNonce?: Secret
-  /** absent: the client sent none */
+  /** absent: the client sent no nonce */
   sentNonce?: string
   freshNonce: string
   tidy: TidySettings
-  /** greatest lifetime of the mount, seconds */
+  /** maximum TTL of the mount, seconds */
   mountMax: number
   /** epoch milliseconds */
   now: number
 }
 
-/** The same with what EC2, IAM and the instance's role tag say. */
+/** The facts of an ec2 login after the calls to EC2 and IAM, with the instance's role tag. */
 export interface CompleteEc2Facts extends Ec2Facts, InstanceLookUp {
-  /** present when the role uses role tags */
+  /** set if the role uses role tags */
   tag?: TagFacts
 }
 
@@ -39,7 +39,7 @@ export interface TagFacts {
   value?: string
   /** absent: the value is not a role tag */
   tag?: RoleTag
-  /** signed with the role's key */
+  /** true if the role's key signed the tag */
   genuine: boolean
   denied: boolean
 }

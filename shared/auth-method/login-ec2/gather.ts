@@ -18,7 +18,7 @@ import type { CompleteEc2Facts, Ec2Facts, TagFacts } from './facts.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
-/** The items of an ec2 login that are known by name as soon as its document is read. */
+/** Returns the keys of the items that an ec2 login reads and that its document already determines. */
 export const ec2Keys = (accessor: string, roleName: string, document: InstanceDocument) =>
   [
     key('client-config', accessor),
@@ -29,11 +29,11 @@ export const ec2Keys = (accessor: string, roleName: string, document: InstanceDo
     key('tidy-settings', accessor, 'identity-accesslist'),
   ] as const
 
-/** The role that is asked for, or the one named after the AMI. */
+/** Returns the requested role, or the role named after the AMI. */
 export const ec2RoleName = (given: string | undefined, { imageId }: InstanceDocument): string =>
   given || lowerAscii(imageId)
 
-/** A guess at the alias's key, from earlier logins, so that it comes with the same read. */
+/** Guesses the alias's key from earlier logins, so that the first batch read can include the alias. */
 export function guessEc2Alias(
   keyHints: Map<string, string>,
   accessor: string,
@@ -49,7 +49,7 @@ export function guessEc2Alias(
 const aliasName = (kind: IdentityConfig['ec2Alias'], roleId: string, document: InstanceDocument): string =>
   ({ role_id: roleId, instance_id: document.instanceId, image_id: document.imageId })[kind]
 
-/** What the checks before the provider is asked look at; the stored items go along for the rest. */
+/** The facts for the checks before the call to EC2, with stored items that later steps need. */
 export interface GatheredEc2<F extends Ec2Facts = Ec2Facts> {
   facts: F
   role: Item<'role'>
@@ -57,7 +57,7 @@ export interface GatheredEc2<F extends Ec2Facts = Ec2Facts> {
   reach: AccountItems
 }
 
-/** Reads all that a login depends on. @throws ApiError when there is no such role */
+/** Reads everything that a login depends on. @throws ApiError if the role does not exist */
 export async function gatherEc2(
   call: LoginCall,
   document: VerifiedProof,
@@ -102,7 +102,7 @@ export async function gatherEc2(
   return { facts, role, alias: aliasItem, reach: { client, sts } }
 }
 
-/** Asks EC2 and IAM about the instance. What they answer leads to the deny-list entry of its role tag. */
+/** Describes the instance with EC2, and its role with IAM. The result tells which deny-list entry to read for the role tag. */
 export function lookUpInstance(
   call: LoginCall,
   { facts, role, reach }: GatheredEc2,
@@ -121,7 +121,7 @@ const denyListKeys = (call: LoginCall, role: Item<'role'>, seen: InstanceLookUp)
   return value ? [key('deny', call.mount.accessor, value)] : []
 }
 
-/** Adds to the facts what EC2 and IAM said, and the role tag. What the facts have passed so far stays with them. */
+/** Adds the results from EC2 and IAM and the role tag to the facts, and keeps the marks of the checks they have passed. */
 export async function addInstanceFacts<F extends Ec2Facts>(
   call: LoginCall,
   { facts, role }: GatheredEc2<F>,

@@ -12,12 +12,12 @@ import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { refuse } from '../login/checks.ts'
 
-/** A proof that has been read; with `document`, the provider's own keys vouch for it. */
+/** A parsed proof. `document` is set if a built-in AWS key has verified it. */
 export interface Ec2Proof {
   type: 'ec2'
   proof: DocumentProof
   document?: VerifiedProof
-  /** what a certificate of the mount may vouch for */
+  /** the content of the document, if a remembered certificate of the mount verifies it */
   guess?: DocumentGuess | undefined
 }
 
@@ -31,13 +31,13 @@ const MOST_CERTIFICATES = 1000
 const nameOf = (accessor: string, { form }: DocumentProof): string => `${accessor} ${form}`
 
 /**
- * What a document says if a certificate vouches for it that has vouched before: it may have been deleted or replaced, on
- * which the batch read decides. No certificate is parsed for it.
+ * A document verified by a remembered certificate, without parsing one. The guess counts only if the batch read finds the
+ * certificate unchanged, because it may have been deleted or replaced.
  */
 export interface DocumentGuess {
   place: Key<'certificate'>
   document: InstanceDocument
-  /** the document, where the certificate stands as it stood when it was parsed */
+  /** Returns the document if the stored certificate still has the revision that was remembered. */
   confirm: (stored: Item<'certificate'> | undefined) => VerifiedProof | undefined
 }
 
@@ -67,8 +67,8 @@ function rememberVouching(
 }
 
 /**
- * The document, for which the provider or a certificate that administrators of the mount registered vouches.
- * A certificate that vouched before is one item; otherwise all of them are looked at.
+ * Returns the document, verified by a built-in AWS key or by a certificate registered at the mount. Reads one item for a
+ * certificate that verified a document before, else all certificates of the mount.
  * @throws ApiError `invalid_request`
  */
 export async function verifyDocument(
@@ -78,7 +78,7 @@ export async function verifyDocument(
   if (document) return document
   const { accessor } = call.mount
   const { store, deployment } = call.ports
-  // where the path names another mount by now, what was guessed was guessed for the other one
+  // the mount at this path may have changed since the guess was made
   const ours = early?.place.pk === key('certificate', accessor, '').pk ? early : undefined
   const guess = ours ?? guessDocument(call.ports, accessor, proof)
   const [stored] = guess ? await call.fetched.read([guess.place]) : []
@@ -95,7 +95,7 @@ export async function verifyDocument(
   const alone = speaking.find(({ trusted }) => by([trusted]).ok)
   if (alone) {
     rememberVouching(call.ports, nameOf(accessor, proof), alone.item, alone.trusted)
-    // it was read in this attempt, and is read again with everything else
+    // later reads of this attempt must not fetch the certificate again
     call.fetched.keep(key('certificate', accessor, alone.item.sk), alone.item)
   }
   return found.value

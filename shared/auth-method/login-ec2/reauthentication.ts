@@ -4,36 +4,36 @@ import { failed, ok, type Result } from '../../values/result.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
 import { compareInstants, type Instant, parseInstant } from '../../values/time.ts'
 
-/** What decides whether an instance may log in again. */
+/** The facts that decide whether an instance may log in again. */
 export interface ReauthenticationFacts {
-  /** the access-list entry, with its nonce decrypted; expired ones count like others */
+  /** access-list entry with its nonce decrypted; expired entries count too */
   entry?: { stored: Omit<AccessEntry, 'clientNonce'>; nonce?: Secret }
-  /** absent: the client sent none */
+  /** absent: the client sent no nonce */
   sentNonce?: string
-  /** a new UUID, for an instance whose client sent none */
+  /** a new UUID, used if the client sent no nonce */
   freshNonce: string
-  /** start of the instance by its document */
+  /** start time of the instance in its document */
   startedAt: Instant
   allowMigration: boolean
-  /** by the role or its tag */
+  /** set by the role or its tag */
   disallow: boolean
 }
 
-/** How the login leaves the entry. */
+/** The changes that a login makes to the access-list entry. */
 export interface Reauthentication {
-  /** empty when there will be no later login */
+  /** empty if reauthentication is disabled */
   nonce: string
   disallow: boolean
-  /** whether the client has to be told the nonce */
+  /** true if the response must contain the nonce */
   disclose: boolean
 }
 
-/** The old way of asking for no reauthentication; it means the same as an empty nonce. */
+/** The legacy nonce that disables reauthentication. It means the same as an empty nonce. */
 const SENTINEL = 'reauthentication-disabled-nonce'
 const LONGEST_NONCE = 128
 
 /**
- * The state machine of nonce and pendingTime.
+ * Decides a login by its nonce and the `pendingTime` of its document.
  * @see docs/spec/login-ec2.md#nonce: one test per row of its table
  */
 export function reauthenticate(facts: ReauthenticationFacts): Result<Reauthentication, Refusal> {

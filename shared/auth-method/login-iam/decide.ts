@@ -23,7 +23,7 @@ const admitted = (facts: IamFacts & Partial<CompleteIamFacts>) =>
 const notBound = ({ roleName }: IamFacts) =>
   refusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
 
-/** Everything that needs neither IAM nor EC2. */
+/** The checks before any call to IAM or EC2. */
 export const iamChecksBeforeLookUp: readonly Check<IamFacts>[] = [
   ...commonChecks,
   {
@@ -53,7 +53,7 @@ const wildcard: Check<CompleteIamFacts> = {
   refuse: facts => (admitted(facts) === 'yes' ? undefined : notBound(facts)),
 }
 
-/** A rule on instances, for the instance that was inferred. */
+/** Applies an instance check to the inferred instance. */
 const ofInferred = (check: Check<InstanceCheckFacts>): Check<CompleteIamFacts> => ({
   name: check.name,
   applies: facts => checksInstances(facts.role) && (check.applies?.(inferredFacts(facts)) ?? true),
@@ -71,13 +71,13 @@ const inferredFacts = ({ roleName, role, inferred }: CompleteIamFacts): Instance
   ...inferred,
 })
 
-/** What IAM and EC2 say. @see docs/spec/login-iam.md#principals */
+/** The checks of the results from IAM and EC2. @see docs/spec/login-iam.md#principals */
 export const iamChecksAfterLookUp: readonly Check<CompleteIamFacts>[] = [
   wildcard,
   ...instanceChecks.map(ofInferred),
 ]
 
-/** What a login that passed every check leads to. @see docs/spec/login-iam.md#token */
+/** Builds the grant of a login that passed every check. @see docs/spec/login-iam.md#token */
 export function decideIamLogin(facts: Passed<IamFacts> & Passed<CompleteIamFacts>, path: string): Grant {
   const { role, roleName, caller, inferred } = facts
   const chosen = selectMetadata(metadataNamesOf('iam', facts.identity), knownOf(facts))

@@ -3,19 +3,19 @@ import type { IdentityConfig } from '../../model/config.ts'
 import type { CommonFacts } from '../login/common-checks.ts'
 import type { InstanceLookUp } from '../login/instance.ts'
 
-/** What is known of an iam login once STS has named the caller. */
+/** The facts of an iam login after STS has identified the caller. */
 export interface IamFacts extends CommonFacts {
   caller: VerifiedIdentity
   identity: IdentityConfig
-  /** greatest lifetime of the mount, seconds */
+  /** maximum TTL of the mount, seconds */
   mountMax: number
 }
 
-/** The same with what IAM and EC2 say, where the role needs it. */
+/** The facts of an iam login after the calls to IAM and EC2, as far as the role needs them. */
 export interface CompleteIamFacts extends IamFacts {
-  /** ARN of the caller's user or role with its path; looked up only for wildcards */
+  /** ARN of the caller's user or role including its path; set only if the role binds a wildcard */
   fullArn: string | undefined
-  /** there when the role infers an instance and the session names one */
+  /** set if the role infers an instance and the session is named after one */
   inferred: InferredInstance | undefined
 }
 

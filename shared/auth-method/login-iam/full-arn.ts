@@ -5,7 +5,7 @@ import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 
 interface Known {
   arn: string
-  /** epoch milliseconds */
+  /** expiry, epoch milliseconds */
   until: number
 }
 
@@ -13,15 +13,15 @@ const FULL_ARN_AGE_MS = 3_600_000
 const MOST_KNOWN = 10_000
 
 /**
- * Full ARNs by the keys of their questions, an hour at most: IAM allows some ten look-ups a second for a whole account. A
- * key holds everything that shapes the answer, so that neither another account nor a changed STS role or client
- * configuration is answered from here (CVE-2025-11621). Failures are not kept.
+ * Full ARNs by question key, kept for at most an hour, because IAM allows about ten requests per second per account. The key
+ * covers the account and the revisions of its settings, so a cached ARN never answers for another account or changed settings
+ * (CVE-2025-11621). Failures are not cached.
  */
 const known = new Map<string, Known>()
 
 /**
- * Finds the ARN of a caller's user or role with its path: asks IAM, unless it is remembered.
- * @throws ApiError when IAM cannot tell, or tells of somebody else
+ * Returns the full ARN of a caller's user or role, from the cache or from IAM.
+ * @throws ApiError if IAM does not find the principal, or returns another one
  * @see docs/spec/login-iam.md#principals
  */
 export async function findFullArn(

@@ -24,11 +24,11 @@ import { admits, inferredInstanceId } from './principal.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
-/** The items of an iam login that are known by name once STS has named the caller. */
+/** Returns the keys of the items that an iam login reads and that the caller's identity determines. */
 const iamKeys = (accessor: string, roleName: string) =>
   [key('client-config', accessor), key('identity-config', accessor), key('role', accessor, roleName)] as const
 
-/** What a login of this caller will look at, as far as it can be known or guessed. */
+/** Returns the keys of the items that this caller's login reads, as far as they are known or can be guessed. */
 function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
   const { accessor } = call.mount
   const { keyHints } = call.ports
@@ -43,8 +43,8 @@ const roleNameOf = ({ parameters }: LoginCall, { entity }: Identity): string =>
   parameters.role || lowerAscii(entity.name)
 
 /**
- * Sends the caller's request to STS, and reads from the answer who it is. The request as it is sent is the whole question.
- * @throws ApiError where the configuration does not allow the request
+ * Builds the question that sends the caller's request to STS and reads the caller's identity from the response. The rebuilt
+ * request is the key of the question. @throws ApiError if the configuration does not allow the request
  */
 export async function buildStsQuestion(
   call: LoginCall,
@@ -64,7 +64,7 @@ export async function buildStsQuestion(
   }
 }
 
-/** The request as it would be sent to STS, or what is wrong with its form. */
+/** Rebuilds the caller's request for STS, or returns why it is malformed. */
 export const buildStsRequest = (
   request: SignedRequest,
   config: ClientConfig,
@@ -87,7 +87,7 @@ export interface GatheredIam<F extends IamFacts = IamFacts> {
   client: Item<'client-config'> | undefined
 }
 
-/** Reads what a login of this caller depends on. @throws ApiError when there is no such role */
+/** Reads everything that this caller's login depends on. @throws ApiError if the role does not exist */
 export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Promise<GatheredIam> {
   const mount = call.mount
   const roleName = roleNameOf(call, caller)
@@ -121,10 +121,10 @@ const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Ident
     full_arn: caller.arn,
   })[kind]
 
-/** What IAM and EC2 said of a caller, each where the role needs it. */
+/** The results from IAM and EC2 for a caller, as far as the role needs them. */
 export type CallerLookUps = Pick<CompleteIamFacts, 'fullArn' | 'inferred'>
 
-/** Asks IAM for the caller's path and EC2 for the inferred instance, each only where the role needs it. */
+/** Asks IAM for the caller's full ARN and EC2 for the inferred instance, each only if the role needs it. */
 export async function lookUpCaller(
   call: LoginCall,
   { facts: { role, caller }, client }: GatheredIam,

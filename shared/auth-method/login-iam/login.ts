@@ -10,15 +10,15 @@ import { buildStsQuestion, type CallerLookUps, type GatheredIam, gatherIam, look
 
 type LoginCall = MountCall<typeof loginFields>
 
-/** A request that has been read; only STS can verify it. */
+/** A parsed caller-identity request. Only STS can verify it. */
 export interface IamProof {
   type: 'iam'
   request: SignedRequest
 }
 
 /**
- * Login by signed caller-identity request. Before STS has answered only the configuration that shapes the call is
- * read. @see docs/spec/login-iam.md#judged-twice
+ * The phases of a login by signed caller-identity request. Until STS has answered, the login reads only the configuration that
+ * shapes the call to STS. @see docs/spec/login-iam.md#judged-twice
  */
 export const iamLoginPhases: Phases<
   LoginCall,

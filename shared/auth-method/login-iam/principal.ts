@@ -2,20 +2,20 @@ import type { Identity } from '../../identity-proof/caller-identity.ts'
 import type { Role } from '../../model/role.ts'
 import { matches } from '../../values/pattern.ts'
 
-/** A principal as far as a role's bindings look at it. */
+/** The parts of a principal that a role's bindings compare. */
 export interface PrincipalFacts {
-  /** absent on tokens that pre-date unique IDs */
+  /** absent on tokens created before unique IDs were stored */
   uniqueId?: string
   canonicalArn: string
-  /** with path; absent until it was looked up */
+  /** full ARN including the path; absent until it is looked up */
   fullArn?: string
 }
 
 type Binding = Pick<Role, 'boundIamPrincipalArns' | 'boundIamPrincipalIds' | 'resolveAwsUniqueIds'>
 
 /**
- * Whether a role admits a principal. `look-up`: only its full ARN, compared with a wildcard, can tell.
- * Wildcards are compared with `arn:…:iam::…:role/path/name`, never with the ARN of a session.
+ * Decides whether a role admits a principal. `look-up` means that the full ARN is needed to compare a wildcard. Wildcards are
+ * compared with `arn:…:iam::…:role/path/name`, never with a session's ARN.
  * @see docs/spec/login-iam.md#principals
  */
 export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' | 'look-up' {
@@ -32,6 +32,6 @@ export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' |
 
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 
-/** EC2 names the sessions of its instances after them. */
+/** Returns the instance ID in a session name, because EC2 names sessions after their instances; undefined for other sessions. */
 export const inferredInstanceId = ({ entity }: Identity): string | undefined =>
   entity.session !== undefined && INSTANCE.test(entity.session) ? entity.session : undefined

@@ -1,24 +1,21 @@
 import { ApiError, type Refusal } from '../../api/errors.ts'
 
-/**
- * One rule of a login. The same lists serve the login, which stops at the first refusal, and `explain`,
- * which reports them all.
- */
+/** One check of a login. The login stops at the first check that fails; `explain` reports all of them. */
 export interface Check<F> {
   name: string
-  /** whether the role asks for it at all; absent: always */
+  /** Reports whether the role requires the check; default: always. */
   applies?: (facts: F) => boolean
-  /** the value that was compared, for administrators */
+  /** Returns the compared value, for administrators. */
   seen?: (facts: F) => unknown
   refuse: (facts: F) => Refusal | undefined
 }
 
-/** What `explain` says about one rule. */
+/** The result of one check in the response of `explain`. */
 export interface Verdict {
   check: string
   verdict: 'pass' | 'fail' | 'not required'
   seen?: unknown
-  /** stable name of the rule that refused, and the text a caller would read */
+  /** `reason` is the stable name of the failed rule; `message` is the text that a client would get. */
   reason?: string
   message?: string
 }
@@ -26,12 +23,12 @@ export interface Verdict {
 declare const passed: unique symbol
 
 /**
- * Facts that the rules over `F` have let through. Only `enforce` makes them: a step that takes nothing else cannot be
- * reached where a check was forgotten. The mark is invariant, so that rules over other facts do not stand in.
+ * Facts that have passed the checks over `F`. Only `enforce` produces this type, so a step that takes it cannot run before its
+ * checks. The mark is invariant, so checks of other facts do not count.
  */
 export type Passed<F> = F & { readonly [passed]: (facts: F) => F }
 
-/** @throws ApiError of the first rule that refuses, with the value it saw for the audit log */
+/** Runs the checks in order. @throws ApiError for the first one that fails, with its value for the audit log */
 export function enforce<F, G extends F>(checks: readonly Check<F>[], facts: G): G & Passed<F> {
   for (const check of checks) {
     const found = refusedBy(check, facts)
@@ -40,7 +37,7 @@ export function enforce<F, G extends F>(checks: readonly Check<F>[], facts: G): 
   return facts as G & Passed<F>
 }
 
-/** All verdicts, in order. */
+/** Runs all checks and returns their verdicts in order. */
 export const reportVerdicts = <F>(checks: readonly Check<F>[], facts: F): Verdict[] =>
   checks.map(check => {
     const seen = check.seen ? { seen: check.seen(facts) ?? null } : {}
@@ -51,7 +48,7 @@ export const reportVerdicts = <F>(checks: readonly Check<F>[], facts: F): Verdic
       : { check: check.name, verdict: 'pass', ...seen }
   })
 
-/** The verdict of a rule that refused outside a list of checks. */
+/** Builds the verdict of a failed check. */
 export const failVerdict = (check: string, found: Refusal): Verdict => ({
   check,
   verdict: 'fail',
@@ -62,11 +59,11 @@ export const failVerdict = (check: string, found: Refusal): Verdict => ({
 const refusedBy = <F>(check: Check<F>, facts: F): Refusal | undefined =>
   check.applies && !check.applies(facts) ? undefined : check.refuse(facts)
 
-/** The refusal of a login for which there is no role. */
+/** Builds the error for a missing role. */
 export const noRoleError = (role: string): ApiError =>
   new ApiError('invalid_request', `no role named "${role}"`, { reason: { why: 'no-role', role } })
 
-/** Turns a refusal into the answer it means. */
+/** Throws the ApiError of a refusal. */
 export function refuse(found: Refusal, reason: Record<string, unknown> = {}): never {
   throw new ApiError(found.code, found.text, { reason: { why: found.why, ...reason } })
 }

@@ -4,18 +4,18 @@ import { sanitisePolicies } from '../../policies/names.ts'
 import { anyContains } from '../../values/cidr.ts'
 import type { Check } from './checks.ts'
 
-/** What the rules common to both types of login look at. */
+/** The facts for the checks that both login types share. */
 export interface CommonFacts {
   type: 'ec2' | 'iam'
   roleName: string
   role: Role
   /** address of the caller */
   source: string
-  /** name of the identity alias that the login leads to */
+  /** name of the login's identity alias */
   aliasName: string
 }
 
-/** In their order. @see docs/spec/login-ec2.md#common-checks */
+/** The checks that both login types share, in order. @see docs/spec/login-ec2.md#common-checks */
 export const commonChecks: readonly Check<CommonFacts>[] = [
   {
     name: 'token_bound_cidrs',

@@ -10,22 +10,20 @@ import type { InstanceLookUp } from './instance.ts'
 
 const TRIES = 3
 const RETRY_MS = 500
-/** A document or session this young may be ahead of what DescribeInstances tells. */
+/** Instances younger than this may be missing from DescribeInstances, because EC2 is eventually consistent. */
 const YOUNG_SECONDS = 300
 
 const bindsRole = (role: Role): boolean => role.bound.bound_iam_role_arn.length > 0
 
-/** An instance that logs in. */
+/** The instance to describe. */
 interface AskedInstance {
   id: string
   role: Role
-  /**
-   * epoch seconds at which it is said to have started; only a young one is asked for again when EC2 does not know it yet
-   */
+  /** start of the instance, epoch seconds; the look-up is retried only for a young instance that EC2 does not return yet */
   startedAt: number
 }
 
-/** The question for an instance: one call to EC2, one more to IAM where the role binds the instance's role. */
+/** Builds the question about an instance: one call to EC2, and one to IAM if the role binds the instance's role. */
 export const instanceQuestion = (
   call: Call,
   access: AccountAccess,
@@ -60,7 +58,7 @@ async function describe(
   return found.ok ? found.value : undefined
 }
 
-/** Faults that the caller cannot mend by waiting name the instance they are about. */
+/** Adds the instance ID to errors that the caller cannot resolve by retrying. */
 async function naming<T>(id: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -73,8 +71,7 @@ async function naming<T>(id: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-// Another account may have a profile of the same name: the profile that IAM returns has to be the instance's
-// own (CVE-2025-11621).
+// Another account may have a profile of the same name, so the ARN that IAM returns must equal the instance's profile ARN (CVE-2025-11621).
 async function roleBehind(call: Call, target: AwsTarget, profileArn: string): Promise<string | undefined> {
   const name = profileArn.slice(profileArn.lastIndexOf('/') + 1)
   const profile = await call.ports.principals.profile(target, name, call.request.deadline)

@@ -1,12 +1,12 @@
 import { anything, lowerText, text } from '../../api/fields.ts'
 
-/** Parameters of a login. @see docs/spec/login-ec2.md#which-type-of-login */
+/** The parameters of a login. @see docs/spec/login-ec2.md#which-type-of-login */
 export const loginFields = {
   role: lowerText('Role to log in against; default: the AMI ID (ec2), or the name of the user or role (iam)'),
   identity: text('ec2: identity document as base64, together with `signature`', { secret: true }),
   signature: text('ec2: base64 SHA-256 RSA signature of the identity document', { secret: true }),
   pkcs7: text('ec2: `rsa2048` or `pkcs7` metadata document', { secret: true }),
-  nonce: text('ec2: what ties later logins of the instance to the first; empty: no later login', {
+  nonce: text('ec2: secret that later logins of the instance must repeat; empty: no later login', {
     secret: true,
   }),
   iam_http_request_method: text('iam: method of the signed request, GET or POST'),

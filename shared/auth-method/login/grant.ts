@@ -1,20 +1,20 @@
 import type { LoginRecord } from '../../model/token.ts'
 import type { TokenParameters } from '../../tokens/terms.ts'
 
-/** What a login method wants minted. @see docs/spec/tokens.md#minting */
+/** The token that a login asks for. @see docs/spec/tokens.md#minting */
 export interface Grant {
   /** path of the login, without leading slash */
   path: string
   login: LoginRecord
-  /** what follows the mount's name in the token's display name */
+  /** suffix of the token's display name, after the mount's name */
   displayName: string
-  /** on the token */
+  /** metadata stored on the token */
   metadata: Readonly<Record<string, string>>
-  /** only in the answer */
+  /** metadata that only the login response contains */
   disclosed: Readonly<Record<string, string>>
   alias: { name: string; metadata: Readonly<Record<string, string>> }
-  /** those of the role, within what its role tag allows */
+  /** the role's token parameters, limited by its role tag */
   terms: TokenParameters
-  /** address that the login came from */
+  /** client address of the login */
   source: string
 }

@@ -11,15 +11,15 @@ import {
 } from '../roles/bindings.ts'
 import type { Check } from './checks.ts'
 
-/** An instance as EC2 and IAM know it now. */
+/** The results of looking up an instance with EC2 and IAM. */
 export interface InstanceLookUp {
-  /** undefined: EC2 knows no such instance */
+  /** undefined: EC2 does not know the instance */
   instance: Instance | undefined
-  /** role behind its profile; looked up only where the role binds it */
+  /** role of the instance profile; looked up only if the role binds it */
   roleArn?: string
 }
 
-/** What constraints look at; before EC2 was asked, `instance` is not there. */
+/** The facts that the bindings of a role compare. `instance` is absent before the call to EC2. */
 export interface BindingCheckFacts extends Partial<InstanceLookUp> {
   roleName: string
   role: Role
@@ -28,7 +28,7 @@ export interface BindingCheckFacts extends Partial<InstanceLookUp> {
   region: string
 }
 
-/** The same once EC2 was asked. */
+/** The facts for the instance checks after the call to EC2. */
 export type InstanceCheckFacts = BindingCheckFacts & InstanceLookUp
 
 const running: Check<InstanceCheckFacts> = {
@@ -37,7 +37,7 @@ const running: Check<InstanceCheckFacts> = {
   refuse: ({ instance, instanceId }) => stateFault(instance, instanceId),
 }
 
-/** Why an instance does not count as running; undefined when it does. */
+/** Returns the refusal for an instance that is not running; undefined if it is running. */
 export function stateFault(instance: Instance | undefined, instanceId: string): Refusal | undefined {
   const why = !instance || instance.id !== instanceId ? 'EC2 knows no such instance' : 'it is not running'
   return instance?.id === instanceId && instance.state === 'running'
@@ -60,10 +60,10 @@ function factsOf({ account, region, instance, instanceId, roleArn }: BindingChec
   return { account, region, instance: roleArn === undefined ? seen : { ...seen, roleArn } }
 }
 
-/** Running, and every constraint of the role. @see docs/spec/login-ec2.md#constraints */
+/** The checks of an instance: it is running and satisfies each binding. @see docs/spec/login-ec2.md#constraints */
 export const instanceChecks: readonly Check<InstanceCheckFacts>[] = [running, ...bindingNames.map(boundCheck)]
 
-/** Constraints that need no look-up: a document of the wrong region or account costs no call. */
+/** The bindings that need no look-up, so a document of the wrong region or account causes no AWS call. */
 export const documentChecks: readonly Check<BindingCheckFacts>[] = (
   ['bound_region', 'bound_account_id'] as const
 ).map(boundCheck)

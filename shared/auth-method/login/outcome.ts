@@ -17,11 +17,10 @@ import type { Secret } from '../../values/secret.ts'
 import type { Grant } from './grant.ts'
 
 /**
- * What a login that passed every check comes to. Token, entity and `more` are committed together. Metadata of an
- * alias that many logins share are written afterwards, and only if nothing is in the way: the next login
- * brings them again.
+ * Builds the outcome of a login that passed every check. Token, entity and `more` are committed together. Changed alias metadata
+ * is written after the commit in a single attempt, because many logins share an alias and the next login writes it again.
  *
- * @param stored the alias that the grant names, if it was there
+ * @param stored the stored alias of the grant, if it exists
  */
 export async function commitLogin(
   call: MountCall,
@@ -35,7 +34,7 @@ export async function commitLogin(
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
   const { alias, created, metadata } = ensureAlias(stored, sighting)
   const text = tokenText(entropy.bytes)
-  // of the judgement behind the provider's answer, by whose time the access-list entry is written too
+  // `call.now` is the time of this attempt; the access-list entry uses the same time
   const facts = { mount, alias, now: call.now, text }
   const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)
   const outcome = answerAfter([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
@@ -44,13 +43,13 @@ export async function commitLogin(
   return { ...outcome, afterwards: write }
 }
 
-/** Everything else that minting a login's token depends on. */
+/** The remaining inputs for minting a login's token. */
 export interface MintFacts {
   mount: Mount
   alias: Alias
   /** epoch milliseconds */
   now: number
-  /** text of the new token; a batch token has another one */
+  /** text of a new service token; unused for a batch token */
   text: Secret
 }
 
@@ -60,7 +59,7 @@ export interface Minted {
   warnings: readonly string[]
 }
 
-/** Mints the token of a login. A service token is one item to write, a batch token none. */
+/** Mints the token of a login. A service token adds one item to the commit, a batch token none. */
 export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCipher): Promise<Minted> {
   const { token, warnings } = buildToken(grant, facts)
   const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
@@ -73,8 +72,8 @@ export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCip
 }
 
 /**
- * The token that a grant comes to, not issued yet.
- * @throws ApiError when there can be none: the entity is disabled, or the mount and the role do not go together
+ * Builds the token of a grant, without issuing it.
+ * @throws ApiError if the entity is disabled, or if the mount and the role conflict
  */
 export function buildToken(
   grant: Grant,
@@ -119,7 +118,7 @@ export function buildToken(
   return { token, warnings: granted.value.warnings }
 }
 
-/** What a role's or mount's token type comes to. */
+/** Resolves the token type from the role's and the mount's settings. */
 export function tokenTypeOf(wanted: TokenParameters['type'], mount: Pick<Mount, 'tokenType'>): Token['type'] {
   if (mount.tokenType === 'service' || mount.tokenType === 'batch') return mount.tokenType
   if (wanted !== 'default') return wanted

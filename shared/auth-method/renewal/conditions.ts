@@ -7,7 +7,7 @@ import type { Item } from '../../storage/kinds.ts'
 import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 import { stateFault } from '../login/instance.ts'
 
-/** What a renewal may give, by the role as it is now. Seconds. */
+/** The limits of a renewal by the role's current settings. Seconds. */
 export interface Renewal {
   ttl: number
   methodMax: number
@@ -15,21 +15,18 @@ export interface Renewal {
   changes: readonly Change[]
 }
 
-/** A renewal that a rule forbids; the token lives on until its end. */
+/** Builds the error of a denied renewal. The token stays valid until it expires. */
 export const renewalDenied = (why: string): ApiError =>
   new ApiError('permission_denied', '', { reason: { why: `renewal-${why}` } })
 
-/** The role of a login, if it still is the same one: a role made again under its name is another. */
+/** Returns the role of a login. @throws ApiError if the role was deleted or recreated */
 export function requireSameRole(item: Item<'role'> | undefined, login: LoginRecord): Role {
   if (!item) throw renewalDenied('role-gone')
   if (item.data.roleId !== login.roleId) throw renewalDenied('role-recreated')
   return item.data
 }
 
-/**
- * Asks EC2 for the instance of a login.
- * @throws ApiError where it does not run
- */
+/** Asks EC2 for the instance of a login. @throws ApiError unless it is running */
 export async function requireRunningInstance(
   call: Call,
   access: AccountAccess,

@@ -7,8 +7,8 @@ import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
 import { type Renewal, renewalDenied, requireRunningInstance, requireSameRole } from './conditions.ts'
 
 /**
- * The instance must run, and the access list must still hold the entry of this login: deleting it stops the
- * renewals of all tokens that stood on it, whatever login makes another.
+ * Checks the renewal of an ec2 login. The instance must be running, and the access list must still hold the entry of this login.
+ * Deleting the entry stops the renewal of all tokens created under it, even if a later login creates a new entry.
  * @see docs/spec/login-ec2.md#renewal
  */
 export async function renewEc2(

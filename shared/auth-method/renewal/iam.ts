@@ -13,8 +13,8 @@ import { admits } from '../login-iam/principal.ts'
 import { type Renewal, renewalDenied, requireRunningInstance, requireSameRole } from './conditions.ts'
 
 /**
- * The principal must still be bound, and an inferred instance must still run. The other constraints on
- * instances are not looked at again. @see docs/spec/login-iam.md#renewal
+ * Checks the renewal of an iam login. The principal must still be bound, and an inferred instance must still run. The other
+ * bindings are not checked again. @see docs/spec/login-iam.md#renewal
  */
 export async function renewIam(
   call: Call,
@@ -73,7 +73,7 @@ async function checkInferred(
   ask: AskProvider,
 ): Promise<void> {
   if (role.inferredEntityType === '') return
-  // tokens from before inferencing was switched on have no instance and cannot be renewed
+  // tokens created before the role inferred instances name no instance and cannot be renewed
   if (!instanceId || !region) throw renewalDenied('no-instance')
   await requireRunningInstance(call, { account, region, ...items }, instanceId, ask)
 }

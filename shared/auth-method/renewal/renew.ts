@@ -28,7 +28,7 @@ import type { Renewal } from './conditions.ts'
 import { renewEc2 } from './ec2.ts'
 import { renewIam } from './iam.ts'
 
-const increment = { increment: duration('Lifetime from now that is wished for') }
+const increment = { increment: duration('Requested lifetime from now') }
 
 export const renewFields = { ...requiredToken, ...increment }
 export const renewSelfFields = { ...increment, token: text('Accepted and ignored', { secret: true }) }
@@ -36,21 +36,21 @@ export const renewAccessorFields = { ...accessorField, ...increment }
 
 type RenewalCall = Call<typeof renewFields & typeof renewAccessorFields>
 
-/** Finds the token to renew, and its text as the answer names it. */
+/** Finds the token to renew, and the token text for the response. */
 type Find = (call: RenewalCall) => Promise<{ item: Item<'token'>; shownText: string }>
 
-/** What a renewal has gathered. */
+/** The items that a renewal has read. */
 interface Gathered {
   item: Item<'token'>
   shownText: string
-  /** that the token was made at */
+  /** mount that created the token */
   mount: Mount | undefined
 }
 
 /**
- * The phases of a renewal. It is not read again once AWS has answered: the commit compares the token, and of an ec2 login
- * the access-list entry, with what was read; a role or a configuration that changes meanwhile counts from the next renewal
- * on. @see docs/spec/tokens.md#renewal
+ * Builds the phases of a renewal, which reads once: after AWS has answered, nothing is read again. The commit fails if the token or
+ * the access-list entry has changed. A changed role or configuration applies from the next renewal on.
+ * @see docs/spec/tokens.md#renewal
  */
 const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal> => ({
   gather: async call => {
@@ -63,7 +63,7 @@ const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal
   decide: extend,
 })
 
-/** POST auth/token/renew. */
+/** Handles POST auth/token/renew. */
 export const renewPhases = renewalOf(async call => {
   const shownText = call.parameters.token ?? ''
   if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
@@ -72,15 +72,15 @@ export const renewPhases = renewalOf(async call => {
   return { item, shownText }
 })
 
-/** POST auth/token/renew-self. */
+/** Handles POST auth/token/renew-self. */
 export const renewSelfPhases = renewalOf(async call => {
   const { item, text: own } = callerOf(call)
-  // without an item: a batch token, or one whose last use this is
+  // the item is missing for a batch token, and for a token whose last use is this request
   if (!item) throw notRenewable()
   return { item, shownText: own.reveal() }
 })
 
-/** POST auth/token/renew-accessor: the answer does not name the token. */
+/** Handles POST auth/token/renew-accessor. The response does not contain the token. */
 export const renewAccessorPhases = renewalOf(async call => {
   const { accessor = '' } = call.parameters
   return { item: await tokenByAccessor(call, accessor), shownText: '' }
@@ -88,14 +88,14 @@ export const renewAccessorPhases = renewalOf(async call => {
 
 const notRenewable = () => invalid('lease is not renewable')
 
-/** Gives the token the lifetime that its limits allow from now on. */
+/** Sets the token's TTL to what its limits allow from now on. */
 async function extend(
   call: RenewalCall,
   { item, shownText, mount }: Gathered,
   limits: Renewal,
 ): Promise<Outcome> {
   const token = item.data
-  // AWS may have been asked for seconds since the request came
+  // the calls to AWS may have taken seconds since the request arrived
   const now = call.ports.clock.now()
   const granted = lifetime(
     {
@@ -130,7 +130,7 @@ const SYSTEM = { defaultLeaseTtl: 0, maxLeaseTtl: 0 }
 const originOf = ({ mounts }: Call, token: Readonly<Token>): Mount | undefined =>
   mounts.mounts.find(mount => mount.accessor === token.mount)
 
-/** Tokens that no login made keep what they were made with. */
+/** Returns the limits of a token that no login created: those it was created with. */
 const limitsOf = (token: Readonly<Token>): Renewal => ({
   ttl: token.creationTtl,
   methodMax: 0,
@@ -147,7 +147,7 @@ async function authAnswer(call: Call, token: Token, shownText: string): Promise<
 }
 
 /**
- * Checks again what a login stands on: the role as it is now, the instance, the principal's binding.
+ * Checks the conditions of a login again: the role's current settings, the instance and the principal's binding.
  * @throws ApiError `permission_denied` with the reason for the audit log; `busy` or `provider_failed`
  * @see docs/spec/tokens.md#renewal
  */

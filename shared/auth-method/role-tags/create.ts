@@ -20,7 +20,7 @@ export const roleTagFields = {
 
 const NONCE_BYTES = 8
 
-/** POST role/:role/tag: a new tag's key and value; nothing is stored. @see docs/spec/role-tags.md#making */
+/** Handles POST role/:role/tag. Returns the key and value of a new tag and stores nothing. @see docs/spec/role-tags.md#making */
 export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<Outcome> {
   const item = subjectOf(call, 'role')
   if (!item) throw invalid('role not found')
@@ -49,7 +49,10 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
   )
 }
 
-/** Not given: the tag says nothing, and logins get the role's. Given but empty: only `default`. */
+/**
+ * Returns the policies of a tag. Without the parameter the tag names none, and logins get the role's policies. An empty list
+ * gives `default` only.
+ */
 function policiesOf(given: readonly string[] | undefined, role: Role): readonly string[] {
   if (given === undefined) return []
   if (given.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)

@@ -5,14 +5,14 @@ import { decodeBase64 } from '../../values/base64.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
 
-/** What a role tag says. @see docs/spec/role-tags.md#format */
+/** The parsed content of a role tag. @see docs/spec/role-tags.md#format */
 export interface RoleTag {
   /** standard base64 of 8 random bytes */
   nonce: string
   role: string
   disallowReauthentication: boolean
   allowInstanceMigration: boolean
-  /** sanitised; empty: the tag says nothing about policies */
+  /** sanitised; empty: the tag does not restrict policies */
   policies: readonly string[]
   /** lower case; empty: any instance */
   instanceId: string
@@ -20,10 +20,10 @@ export interface RoleTag {
   maxTtl: number
 }
 
-/** The provider's limit of a tag's value. */
+/** Maximum length of an EC2 tag value. */
 export const LONGEST_TAG = 255
 
-/** The text that is signed: items in a fixed order, left out when they say nothing. */
+/** Returns the text to sign: the tag's items in a fixed order, without unset items. */
 export const signedText = (tag: RoleTag): string =>
   [
     'v1',
@@ -39,14 +39,14 @@ export const signedText = (tag: RoleTag): string =>
 const macOf = (plain: string, key: Secret): string =>
   createHmac('sha256', key.reveal()).update(plain).digest('base64')
 
-/** The tag's value, signed with the role's key. */
+/** Returns the tag's value, signed with the role's key. */
 export const renderTag = (tag: RoleTag, key: Secret): string =>
   `${signedText(tag)}:${macOf(signedText(tag), key)}`
 
 type Item = keyof typeof readers
 type Draft = Partial<Record<Item, string>>
 
-/** Items by prefix, each with what its text must look like. */
+/** The pattern of each item's text, by the item's prefix. */
 const readers = {
   r: /^[^:]+$/,
   d: /^(?:true|false)$/,
@@ -57,8 +57,8 @@ const readers = {
 } as const
 
 /**
- * Reads a tag, without checking its signature. Only the canonical text is read: one that says the same in
- * another way would slip past a deny list that is keyed by text. @see docs/spec/role-tags.md#canonical-text
+ * Parses a tag without verifying its signature. Rejects any text but the canonical one, because the deny list is keyed by text and
+ * a second spelling would bypass it. @see docs/spec/role-tags.md#canonical-text
  */
 export function parseTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
   if (value.length > LONGEST_TAG) return undefined
@@ -91,11 +91,11 @@ function readItems(items: readonly string[]): Draft | undefined {
   return draft
 }
 
-/** Whether the tag was signed with this key. */
+/** Reports whether this key signed the tag. */
 export const isSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
   sameSecret(macOf(plain, key), mac)
 
-/** Whether a tag's policies are all among the role's; `default` is, unless the role leaves it out. */
+/** Reports whether the role has all of a tag's policies. `default` counts as the role's, unless the role excludes it. */
 export function isWithinRole(
   policies: readonly string[],
   role: Pick<TokenParameters, 'policies' | 'noDefaultPolicy'>,

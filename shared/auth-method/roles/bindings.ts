@@ -2,28 +2,28 @@ import { type Field, list, mapOfLists } from '../../api/fields.ts'
 import type { Instance } from '../../model/instance.ts'
 import { isIn, matchesAny } from '../../values/pattern.ts'
 
-/** What the constraints of a role look at: an instance, and what its document or its principal's ARN says. */
+/** The facts that a role's bindings compare: the instance, and the account and region of its document or principal. */
 export interface InstanceFacts {
   /** 12 digits, from the document or the caller's ARN */
   account: string
-  /** of the document, or the inferred region */
+  /** region of the document, or the inferred region */
   region: string
   instance: Pick<Instance, 'id'> &
     Partial<Omit<Instance, 'state'>> & {
-      /** role behind the instance profile; looked up only where a role binds it */
+      /** role of the instance profile; looked up only if a role binds it */
       roleArn?: string
     }
 }
 
-/** A constraint: the role's field, what it is compared with, and how. `B` is what a role stores of it. */
+/** A binding of a role: its field, the value it is compared with, and the comparison. `B` is its stored form. */
 interface Binding<B> {
   field: Field<unknown>
   neutral: B
-  /** what is stored of a supplied value */
+  /** Returns the stored form of a value. */
   store(given: B): B
-  /** why a value may not be stored, as a message */
+  /** Returns why a value must not be stored; undefined if it may be. */
   fault?(bound: B): string | undefined
-  /** what is compared, for administrators */
+  /** Returns the compared value, for administrators. */
   seen(facts: InstanceFacts, bound: B): unknown
   meets(bound: B, facts: InstanceFacts): boolean
 }
@@ -33,7 +33,7 @@ type Lists = Readonly<Record<string, List>>
 
 const unique = (values: List): List => [...new Set(values)]
 
-/** One of the listed values must be the instance's. */
+/** Builds a binding that holds if the instance's value is in the list. */
 const anyOf = (
   doc: string,
   seen: (facts: InstanceFacts) => string | undefined,
@@ -48,7 +48,7 @@ const anyOf = (
 
 const LONGEST_TAG_KEY = 128
 
-/** Of every key that is listed, one of its values must be the instance's. */
+/** Builds a binding that holds if, for each listed key, the instance has one of the key's values. */
 const everyKey = (
   name: string,
   doc: string,
@@ -69,7 +69,7 @@ const everyKey = (
         ? `${name}: "${key}" has no values and nothing would match it; leave the key out, or give ["*"] for any value, [""] for the empty one`
         : `${name}: a key must not be longer than ${LONGEST_TAG_KEY} characters`
     },
-    // tags that the role does not list are not shown
+    // tags that the role does not list stay private
     seen: (facts, bound) =>
       Object.fromEntries(Object.keys(bound).map(key => [key, valueAt(facts, key) ?? null])),
     meets: (bound, facts) =>
@@ -78,8 +78,8 @@ const everyKey = (
 }
 
 /**
- * The constraints on instances, in the order in which they are checked. Adding one is one line: the role's
- * field, its read-back, its applicability and its check follow from it; the compiler asks for the form of its values (`forms.ts`).
+ * The bindings of instances, in the order of their checks. To add a binding, add a line: its field, response and check follow. The
+ * compiler then requires the form of its values in `forms.ts`.
  * @see docs/spec/login-ec2.md#constraints
  */
 export const bindings = {
@@ -110,10 +110,10 @@ export type BindingName = keyof typeof bindings
 
 export const bindingNames = Object.keys(bindings) as BindingName[]
 
-/** Those that roles stored before them lack. */
+/** Bindings that older stored roles lack. */
 type Later = 'bound_tags'
 
-/** What roles store, by constraint; what is empty binds nothing. */
+/** The stored bindings of a role, by name. An empty value binds nothing. */
 export type Bound = {
   readonly [K in Exclude<BindingName, Later>]: (typeof bindings)[K]['neutral']
 } & { readonly [K in Later]?: (typeof bindings)[K]['neutral'] }
@@ -122,22 +122,22 @@ const rowOf = (name: BindingName) => bindings[name] as unknown as Binding<unknow
 
 const boundBy = (name: BindingName, bound: Bound): unknown => bound[name] ?? rowOf(name).neutral
 
-/** Whether a role asks for a constraint. */
+/** Reports whether a role uses a binding. */
 export const isBound = (name: BindingName, bound: Bound): boolean => Object.keys(bound[name] ?? {}).length > 0
 
-/** Whether a role's constraint holds. */
+/** Reports whether an instance satisfies a binding. */
 export const isMet = (name: BindingName, bound: Bound, facts: InstanceFacts): boolean =>
   rowOf(name).meets(boundBy(name, bound), facts)
 
-/** What a role's constraint is compared with. */
+/** Returns the value that a binding is compared with. */
 export const comparedValue = (name: BindingName, bound: Bound, facts: InstanceFacts): unknown =>
   rowOf(name).seen(facts, boundBy(name, bound))
 
-/** Why what a role stores of a constraint makes no sense. */
+/** Returns why the stored value of a binding is invalid; undefined if it is valid. */
 export const boundFault = (name: BindingName, bound: Bound): string | undefined =>
   rowOf(name).fault?.(boundBy(name, bound))
 
-/** Supplied constraints take the place of stored ones, each as a whole. */
+/** Replaces stored bindings by the ones in the request, each as a whole. */
 export const mergeBound = (stored: Bound, given: { readonly [K in BindingName]?: unknown }): Bound =>
   Object.fromEntries(
     bindingNames.map(name => [

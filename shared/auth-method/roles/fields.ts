@@ -7,7 +7,7 @@ const boundFields = Object.fromEntries(bindingNames.map(name => [name, bindings[
   Field<unknown>
 >
 
-/** Fields of a role as requests carry them. @see docs/spec/roles.md#write */
+/** The request fields of a role. @see docs/spec/roles.md#write */
 export const roleFields = {
   auth_type: lowerText('`iam` (default) or `ec2`; fixed once the role exists'),
   ...boundFields,

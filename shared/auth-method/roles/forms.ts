@@ -3,12 +3,12 @@ import { partitionOf } from '../../values/region.ts'
 import type { BindingName, Bound } from './bindings.ts'
 
 /**
- * The form of the values of a constraint. A value of another form can match nobody. Forms are the grammar of AWS, never a list of
- * what exists today.
+ * The syntax of a binding's values. A value with another syntax matches nothing. The syntax is AWS's grammar, not a list of
+ * existing regions or types.
  */
 export interface BindingForm {
   fits(value: string): boolean
-  /** a value of this form, for administrators */
+  /** an example value, for administrators */
   example: string
 }
 
@@ -21,13 +21,13 @@ const regionForm: BindingForm = {
   example: 'us-east-1',
 }
 
-/** The ID of something in EC2: its prefix, and hexadecimal digits. */
+/** Returns the form of EC2 resource IDs: a prefix and hexadecimal digits. */
 function idForm(prefix: string): BindingForm {
   const id = new RegExp(`^${prefix}-[0-9a-f]+$`)
   return { fits: value => id.test(value), example: `${prefix}-0123456789abcdef0` }
 }
 
-/** The ARN of an entity of one of these types, or the beginning of one before a trailing wildcard. */
+/** Returns the form of ARNs of these entity types, and of ARN prefixes before a trailing wildcard. */
 export const arnForm = (...types: [Entity['type'], ...Entity['type'][]]): BindingForm => ({
   fits: value => {
     if (!value.endsWith('*'))
@@ -39,7 +39,7 @@ export const arnForm = (...types: [Entity['type'], ...Entity['type'][]]): Bindin
 })
 
 const LONGEST_TAG_VALUE = 256
-/** A list, or a part of one, that was written as JSON inside a text. */
+/** Matches a list, or part of one, that was sent as JSON inside a string. */
 const JSON_TEXT = /^[[{]|[\]}]$/
 
 const tagForm: BindingForm = {
@@ -50,7 +50,7 @@ const tagForm: BindingForm = {
   example: 'prod, or prod* for every value that begins so',
 }
 
-/** The form of the values of each constraint. Role writes alone need it, so no login loads it. */
+/** The form of each binding's values. Only role writes load it, so logins stay fast. */
 const forms: Readonly<Record<BindingName, BindingForm>> = {
   bound_region: regionForm,
   bound_ec2_instance_id: idForm('i'),
@@ -63,7 +63,7 @@ const forms: Readonly<Record<BindingName, BindingForm>> = {
   bound_tags: tagForm,
 }
 
-/** Returns warnings of what a role stores of a constraint and can match nobody, by the form of the values alone. */
+/** Returns warnings for the values of a binding that match nothing because of their form. */
 export function boundWarnings(name: BindingName, bound: Bound): string[] {
   const values: readonly string[] | Readonly<Record<string, readonly string[]>> = bound[name] ?? []
   return Array.isArray(values)
@@ -76,7 +76,7 @@ export function boundWarnings(name: BindingName, bound: Bound): string[] {
 const MOST_VALUES = 5
 const LONGEST_SHOWN = 80
 
-/** A warning of values that have another form; empty: all fit. */
+/** Returns a warning that names the values of another form; empty if all values fit. */
 export function formWarnings(
   name: string,
   values: readonly string[],

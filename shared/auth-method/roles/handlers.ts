@@ -23,15 +23,15 @@ import { type Resolution, resolvePrincipals } from './resolve.ts'
 
 type RoleCall = MountCall<typeof roleFields>
 
-/** A write that has passed every check that needs no look-up. */
+/** A role write that has passed all checks before the look-ups. */
 interface Planned extends RolePlan {
   place: Key<'role'>
   stored: Item<'role'> | undefined
 }
 
 /**
- * POST role/:role. It is not read again once IAM has answered: the commit compares the role with what was read, and a
- * configuration that changes meanwhile counts from the next write on. @see docs/spec/roles.md#write
+ * The phases of POST role/:role. The write reads once: after IAM has answered, nothing is read again. The commit fails if the role
+ * has changed. A changed configuration applies from the next write on. @see docs/spec/roles.md#write
  */
 export const writeRolePhases: Phases<RoleCall, undefined, Planned, Resolution> = {
   gather: async call => {
@@ -63,10 +63,10 @@ export const writeRolePhases: Phases<RoleCall, undefined, Planned, Resolution> =
 const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<Encrypted> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
-/** GET role/:role. @see docs/spec/roles.md#reading */
+/** Handles GET role/:role. @see docs/spec/roles.md#reading */
 export const readRole = (call: Call): Outcome => answer(data(roleAnswer(requireSubject(call, 'role').data)))
 
-/** How a role reads back: all lists are arrays, the key of its tags never appears. */
+/** Returns the response form of a role. All lists are arrays. The key that signs role tags is never included. */
 export const roleAnswer = (role: Role): Record<string, unknown> => ({
   auth_type: role.authType,
   ...noBindings,

@@ -12,20 +12,20 @@ import { arnForm, boundWarnings, formWarnings } from './forms.ts'
 type Given = Supplied<typeof roleFields>
 
 export interface RoleFacts {
-  /** absent: the role is created */
+  /** absent: the request creates the role */
   stored?: Role
   parameters: Given
-  /** what the mount's type gives roles that do not say */
+  /** `auth_type` of new roles that do not set it, by the mount's type */
   defaultAuthType: Role['authType']
   /** seconds */
   mountMax: number
-  /** used only on creation */
+  /** used only for a new role */
   fresh: { roleId: string; hmacKey: Encrypted }
 }
 
 export interface RolePlan {
   role: Role
-  /** principals whose unique IDs have to be found before the role may be stored */
+  /** principals whose unique IDs must be resolved before the role is stored */
   resolve: readonly string[]
   warnings: readonly string[]
 }
@@ -33,8 +33,7 @@ export interface RolePlan {
 const LONGEST_TAG_KEY = 127
 
 /**
- * The role that a write leads to. All checks that need no look-up come first, so that a refused request
- * calls nobody.
+ * Builds the role that a write stores. All checks that need no look-up come first, so an invalid request calls no AWS service.
  *
  * @throws ApiError `invalid_request`
  * @see docs/spec/roles.md#write
@@ -56,7 +55,7 @@ export function planRole(facts: RoleFacts): RolePlan {
   }
 }
 
-/** Principals that are bound by name, not by prefix. */
+/** Returns the principals that are bound without a wildcard. */
 const exactArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => !arn.endsWith('*'))
 
 const wildArns = (role: Role): string[] => role.boundIamPrincipalArns.filter(arn => arn.endsWith('*'))
@@ -68,7 +67,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
     authType: (parameters.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
     bound: mergeBound(stored?.bound ?? noBindings, parameters),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
-    // a list that is given again is resolved again: so a recreated principal is let in
+    // sending the list again resolves it again, which admits a recreated principal
     boundIamPrincipalIds: arns ? [] : (stored?.boundIamPrincipalIds ?? []),
     inferredEntityType: (parameters.inferred_entity_type ??
       stored?.inferredEntityType ??
@@ -135,10 +134,10 @@ function bindingFault(role: Role): string | undefined {
   return undefined
 }
 
-// Every AWS account can produce a valid proof: a prefix that ends before the account would admit them all.
+// Every AWS account can produce a valid proof, so a prefix that ends before the account ID would admit all accounts.
 const BEYOND_ACCOUNT = /^arn:[a-z-]+:iam::\d{12}:/
 
-/** What names sessions, with the role behind them. */
+/** Matches the ARN of sessions, and captures the role behind them. */
 const SESSIONS = /^(arn:[a-z-]+):sts::(\d{12}):(?:assumed-role\/([\w+=,.@-]+\*?))?/
 
 function principalFault(role: Role): string | undefined {
@@ -177,7 +176,7 @@ function bindingWarnings(role: Role): string[] {
   return warnings
 }
 
-// Without unique IDs the canonical ARN is compared, which has no path. @see docs/spec/login-iam.md#principals
+// Without unique IDs a login compares the canonical ARN, which has no path. @see docs/spec/login-iam.md#principals
 function unresolvedWarning(arn: string): string[] {
   const entity = parseEntity(arn)
   if (!entity) return [`bound_iam_principal_arn: ${arn} is not the ARN of a user or role and matches nobody`]

@@ -12,19 +12,19 @@ import type { roleFields } from './fields.ts'
 
 type RoleCall = MountCall<typeof roleFields>
 
-/** Seconds for which an unfinished write's unique IDs are kept for its repetition. */
+/** Seconds for which the unique IDs of an unfinished write are cached for its retry. */
 const KEPT_SECONDS = 600
 
-/** Unique IDs of all principals of a write, in their order. */
+/** The unique IDs of all principals of a write, in order. */
 export interface Resolution {
   ids: readonly string[]
-  /** to commit with the role: what was kept for this write ends with it, so that a later write asks IAM again */
+  /** changes to commit with the role: they delete the cached IDs of this write, so that a later write asks IAM again */
   changes: readonly Change[]
 }
 
 /**
- * Resolves principals to their unique IDs. When AWS is busy or fails, the IDs found so far are stored for the repetition of
- * the same request, because IAM may allow fewer look-ups than a role has principals.
+ * Resolves principals to their unique IDs. If AWS is busy or fails, the IDs resolved so far are stored for a retry of the same
+ * request, because IAM may allow fewer look-ups at a time than a role has principals.
  *
  * @throws ApiError `invalid_request` for a principal that cannot be resolved; `busy` or `provider_failed` with the
  * number of principals resolved so far
@@ -60,7 +60,7 @@ export async function resolvePrincipals(
 
 const hashOf = (text: string): string => sha256(text).toString('base64url')
 
-/** Where the unique IDs of an unfinished write are kept: only the same body for the same role leads there. */
+/** Returns the key of an unfinished write's unique IDs. Only the same body for the same role has the same key. */
 const placeOfKept = ({ mount, pathParameters, parameters }: RoleCall): Key<'resolved-principals'> =>
   key('resolved-principals', mount.accessor, hashOf(JSON.stringify([pathParameters['role'], parameters])))
 
@@ -68,11 +68,11 @@ interface Unfinished {
   place: Key<'resolved-principals'>
   cached: Item<'resolved-principals'> | undefined
   resolved: ReadonlyMap<string, string>
-  /** how many principals there are */
+  /** number of principals of the write */
   total: number
 }
 
-/** The error of a write that could not resolve all principals. What it resolved is stored where a repetition may help. */
+/** Builds the error of a write that could not resolve all principals. Stores the IDs resolved so far if a retry may succeed. */
 async function unfinished(
   { ports, cluster, now }: RoleCall,
   error: unknown,
@@ -82,7 +82,7 @@ async function unfinished(
   if (!mayPass || resolved.size === 0) return error
   const expires = Math.ceil(now / 1000) + KEPT_SECONDS
   const change = replace(place, kept, { ids: Object.fromEntries(resolved) }, { expires })
-  // a write of the same body at the same time may have kept more, or be done
+  // a concurrent write with the same body may have stored more IDs or finished
   const stored = await ports.store.commit([change], cluster).catch(() => undefined)
   if (!stored) return error
   const { code, message, retryAfter, reason } = error

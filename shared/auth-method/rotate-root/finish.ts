@@ -8,19 +8,19 @@ import { ok, PENDING } from '../../values/result.ts'
 import { polling } from '../../values/retrying.ts'
 import { providerSettings } from '../config/accounts.ts'
 
-/** What became of the key before the last rotation. */
+/** The state of a rotation's old key. */
 export type RotationResult =
   | { state: 'finished'; change: Change }
-  /** the new key is not accepted yet: the old one stays as a fallback */
+  /** AWS does not accept the new key yet, so the old key stays as a fallback */
   | { state: 'unverified' }
-  /** the old key could not be deleted, or a secondary does not have the new one yet */
+  /** the old key could not be deleted, or a secondary does not have the new key yet */
   | { state: 'left'; accessKey: string }
 
 const NEW_KEY_PAUSE_MS = 1000
 
 /**
- * Ends a rotation whose new key is stored: waits until AWS accepts that key and connected secondaries have it, then
- * deletes the old one. There is no moment at which the configuration holds no working key, on whichever cluster.
+ * Ends a rotation whose new key is stored: waits until AWS accepts the new key and all connected secondaries have it, then deletes
+ * the old key. At any time, the configuration of every cluster holds a working key.
  *
  * @param patience milliseconds to wait for the new key
  */
@@ -63,7 +63,7 @@ async function becomesValid(settings: ProviderSettings, ports: Ports, patience: 
 
 const DROP_KEY_TIMEOUT_MS = 15_000
 
-/** Ends a rotation that could not delete its old key: the hourly round starts this for every such mount. */
+/** Ends a rotation that could not delete its old key. The hourly run starts this job for each such mount. */
 export async function dropOldKey(run: JobRun, { mount }: { mount: string }): Promise<JobResult> {
   const { store, cipher, accessKeys, clock } = run.ports
   const [config] = await store.read([key('client-config', mount)])

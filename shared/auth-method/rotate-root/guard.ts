@@ -9,9 +9,9 @@ import { bounds } from '../../values/bounds.ts'
 const keyOf = (call: MountCall) => key('rotation', call.mount.accessor)
 
 /**
- * Takes the guard: one rotation at a time.
- * @returns when an earlier rotation was about to make a key that it then never stored; 0: never
- * @throws ApiError `invalid_request` when one is running
+ * Takes the guard, which allows one rotation at a time.
+ * @returns when an earlier rotation started to create a key that it never stored; 0: none did
+ * @throws ApiError `invalid_request` if a rotation is running
  */
 export async function takeGuard(call: MountCall): Promise<number> {
   const { store, clock } = call.ports
@@ -31,7 +31,7 @@ const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): R
   owner: call.request.id,
 })
 
-/** The guard for some more time, to be committed with whatever makes true what it says of a key being made. */
+/** Returns the change that extends the guard and sets `makingSince`. Commit it with the change that `makingSince` describes. */
 export const guardChange = (call: MountCall, makingSince: number): Change => ({
   kind: 'put',
   key: keyOf(call),
@@ -40,17 +40,14 @@ export const guardChange = (call: MountCall, makingSince: number): Change => ({
   times: {},
 })
 
-/** Notes that a key is about to be made. */
+/** Records that the rotation is about to create a key. */
 export const recordKeyCreation = (call: MountCall): Promise<void> =>
   commitAll(call, [guardChange(call, call.ports.clock.now())])
 
-/** Notes that no key was made. */
+/** Records that the rotation created no key. */
 export const clearKeyCreation = (call: MountCall): Promise<void> => commitAll(call, [guardChange(call, 0)])
 
-/**
- * Gives the guard back, if this request holds it; what it says of a lost key stays. Where that fails, the guard
- * ends by itself.
- */
+/** Releases the guard if this request holds it, and keeps the record of a lost key. If the release fails, the guard's lease expires. */
 export async function releaseGuard(call: MountCall): Promise<void> {
   try {
     const [held] = await call.ports.store.read([keyOf(call)])
@@ -61,7 +58,7 @@ export async function releaseGuard(call: MountCall): Promise<void> {
   }
 }
 
-/** @throws ApiError `busy` when something else changed the same items */
+/** Commits changes. @throws ApiError `busy` if another request has changed the same items */
 export async function commitAll(call: MountCall, changes: readonly Change[]): Promise<void> {
   if ((await call.ports.store.commit(changes, await currentCluster(call.ports))) === 'done') return
   throw new ApiError('busy', 'the client configuration is being changed', { retryAfter: 1 })

@@ -24,15 +24,15 @@ const IAM_CALL_TIMEOUT_MS = 5000
 const ROTATION_TIMEOUT_MS = 10_000
 
 /**
- * POST config/rotate-root: a new access key for the configured user. Whatever fails, and wherever a crash
- * comes, the configuration holds a key that works, and the next call clears up.
+ * Handles POST config/rotate-root: creates a new access key for the configured user. After any failure or crash the configuration
+ * still holds a working key, and the next call cleans up.
  * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
 export async function rotateRoot(call: MountCall): Promise<Outcome> {
   configured(subjectOf(call, 'client-config'))
   try {
     const lostSince = await takeGuard(call)
-    // what was read before may be what another rotation has replaced since
+    // reads the configuration again, because another rotation may have replaced it before the guard was taken
     return answer(await rotate(call, configured(await readConfig(call)), lostSince))
   } finally {
     await releaseGuard(call)
@@ -58,7 +58,7 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
   const made = await makeKey(call, settings, userName)
   const stored = await storeKey(call, config, settings, userName, made)
   const finish = await finishRotation(stored, userName, call.ports, ROTATION_TIMEOUT_MS)
-  // should this fail, the new key stands with a note of an old one that is gone: the hourly run clears it up
+  // if this fails, the configuration still names the deleted old key, and the hourly run removes it
   if (finish.state === 'finished') await commitAll(call, [finish.change]).catch(() => undefined)
   return data({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
 }
@@ -72,7 +72,7 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
   return [`the old access key ${old} ${what}; the next rotation or the hourly run removes it`]
 }
 
-/** An earlier rotation has left its old key: it has to go before the user can have another new one. */
+/** Finishes an earlier rotation that left its old key, because IAM allows a user only two keys. */
 async function clearUp(call: MountCall, config: Config, userName: string): Promise<Config> {
   const finish = await finishRotation(config, userName, call.ports, IAM_CALL_TIMEOUT_MS)
   if (finish.state !== 'finished') {
@@ -84,10 +84,10 @@ async function clearUp(call: MountCall, config: Config, userName: string): Promi
   return readConfig(call)
 }
 
-/** A key that a crashed rotation made came into being within this time of its note, milliseconds. */
+/** A key found within this window around the recorded creation time belongs to the crashed rotation. Milliseconds. */
 const LOST_KEY_WINDOW_MS = { before: 60_000, after: 60_000 }
 
-/** The user may have one key only; one that an earlier rotation made and lost is deleted. */
+/** Ensures that the user has only the current key. Deletes a key that a crashed rotation created but never stored. */
 async function makeRoom(
   call: MountCall,
   settings: ProviderSettings,
@@ -109,7 +109,7 @@ async function makeRoom(
 const isLost = ({ createdAt }: KnownKey, since: number): boolean =>
   since > 0 && createdAt > since - LOST_KEY_WINDOW_MS.before && createdAt < since + LOST_KEY_WINDOW_MS.after
 
-/** IAM answered, and said no: to list keys is a permission that the user need not have. */
+/** Reports whether IAM denied the call. Listing keys is a permission that the user may lack. */
 const isRefused = (error: unknown): boolean =>
   error instanceof ApiError && error.reason?.['why'] === 'provider-refused'
 
@@ -123,7 +123,7 @@ interface NewKey {
   secretKey: Secret
 }
 
-/** Never repeated: when the answer is lost, the key it told of is found and deleted by the next rotation. */
+/** Creates a key, without retries. If the response is lost, the next rotation finds and deletes the key. */
 async function makeKey(call: MountCall, settings: ProviderSettings, userName: string): Promise<NewKey> {
   const { accessKeys, clock } = call.ports
   try {
@@ -135,7 +135,7 @@ async function makeKey(call: MountCall, settings: ProviderSettings, userName: st
   }
 }
 
-/** Stores the new pair, with the old one behind it; if that fails, the new key is deleted again. */
+/** Stores the new key pair and keeps the old one as fallback. If the commit fails, the new key is deleted again. */
 async function storeKey(
   call: MountCall,
   config: Config,
@@ -160,8 +160,8 @@ async function storeKey(
   const written = await store
     .commit([replace(place, config, next), note], await currentCluster(call.ports))
     .catch((error: unknown) => error)
-  // A commit that seemed to fail may have been done: what is stored decides. Should that not be readable
-  // either, both keys stay: the note tells the next rotation.
+  // A commit may succeed although it reported an error, so the stored configuration decides. If it cannot be read, both keys stay and the
+  // guard's record tells the next rotation.
   const [now] = await store.read([place])
   if (now?.data.accessKey === made.accessKey) return now
   await accessKeys.delete(settings, userName, made.accessKey, clock.now() + IAM_CALL_TIMEOUT_MS)

@@ -21,12 +21,12 @@ export const tidySettingsFields = {
   safety_buffer: duration(
     'Time that must pass after an entry’s expiration before it is removed; default 72h',
   ),
-  disable_periodic_tidy: bool('Leave the list alone unless a tidy is asked for'),
+  disable_periodic_tidy: bool('Do not tidy the list every hour; tidy/<list> still works'),
 }
 
 export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }
 
-/** POST config/tidy/<list>: fields that are not supplied keep their values. */
+/** Handles POST config/tidy/<list>. Fields that the request leaves out keep their values. */
 export const writeTidySettings =
   (list: TidyList) =>
   (call: MountCall<typeof tidySettingsFields>): Outcome => {
@@ -44,19 +44,19 @@ export const writeTidySettings =
     return restamped(call, list, answerAfter([replace(subjectKeyOf(call, 'tidy-settings'), stored, next)]))
   }
 
-/** GET config/tidy/<list>. */
+/** Handles GET config/tidy/<list>. */
 export function readTidySettings(call: MountCall): Outcome {
   const { safetyBuffer, disablePeriodicTidy } = requireSubject(call, 'tidy-settings').data
   return answer(data({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
 }
 
-/** DELETE config/tidy/<list>: defaults apply again. */
+/** Handles DELETE config/tidy/<list>, which restores the defaults. */
 export const deleteTidySettings =
   (list: TidyList) =>
   (call: MountCall): Outcome =>
     restamped(call, list, removeSubject(call))
 
-/** Entries carry times that follow from the settings: a job brings them up to date, and the next rounds check. */
+/** Starts a job that updates the entries' deletion times, which follow from the settings. The hourly run checks the result. */
 const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome => ({
   ...outcome,
   afterwards: () =>
@@ -70,9 +70,9 @@ const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome =
 
 const RUNNING = 'a tidy of this list is already running'
 const STARTED =
-  'the tidy was started; what it removed can be read at tidy-status, what went wrong is in the log'
+  'tidy was started; see tidy-status for its progress, and the log for failures'
 
-/** POST tidy/<list>: starts a run, whatever the settings say. @see docs/spec/configuration.md#tidying */
+/** Handles POST tidy/<list>: starts a run, even if periodic tidying is disabled. @see docs/spec/configuration.md#tidying */
 export const startTidy =
   (list: TidyList) =>
   async (call: MountCall<typeof tidyFields>): Promise<Outcome> => {
@@ -84,7 +84,7 @@ export const startTidy =
     return answer(accepted(STARTED))
   }
 
-/** GET tidy-status (an addition of ours): the last run over each list, and the next one. */
+/** Handles GET tidy-status, which Vault does not have: the last and the next run over each list. */
 export async function tidyStatus(call: MountCall): Promise<Outcome> {
   const mount = call.mount.accessor
   const { store } = call.ports

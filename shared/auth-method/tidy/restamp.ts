@@ -10,10 +10,10 @@ import { defaultTidy, kindOfList, sweepTimes, type TidyList } from './settings.t
 export interface RestampJob {
   mount: string
   list: TidyList
-  /** where an earlier run stopped: number of the partition, and the last name in it */
+  /** `partition` and `after` say where the previous run stopped: the index of the partition and the last name in it. */
   partition: number
   after: string
-  /** the settings that the list will be known to follow when this has gone through it; absent: not known */
+  /** the revision of the settings that all entries follow once this job is complete; absent: unknown */
   settling?: string | undefined
 }
 
@@ -24,8 +24,8 @@ const DEFAULTS = 'none'
 const unstamped: TidyStamp = { seenVersion: DEFAULTS, appliedVersion: DEFAULTS }
 
 /**
- * Gives the entries of a list new times for the engine's own deletion, after its settings changed. Tidy itself honours
- * new settings at once; the engine's deletion is only the backstop behind it.
+ * Updates the DynamoDB TTL of a list's entries after its settings changed. Tidy follows new settings at once; DynamoDB's own deletion
+ * is only the backstop.
  */
 export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> {
   const { store } = run.ports
@@ -58,9 +58,8 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
 }
 
 /**
- * Part of the hourly round: settings that are newer than the entries' times are stamped for once more, in the
- * second round that sees them. By then no login is under way that was judged by older ones, and a job that was
- * lost has been made up for.
+ * Starts a restamp job for settings that are newer than the entries' TTLs, in the second hourly run that sees them. By then every
+ * login that used the old settings has ended, and the job replaces one that was lost.
  */
 export async function scheduleRestamp(
   ports: Ports,
@@ -77,7 +76,7 @@ export async function scheduleRestamp(
   await ports.background.start({ job: 'restamp', ...list, ...listStart, settling: version })
 }
 
-/** While a journal is kept, the engine deletes no entries: only tidy does. */
+/** Reports whether the cluster keeps a journal. Then entries have no TTL: DynamoDB deletes none, and only tidy does. */
 const isJournaled = (cluster: ClusterRead | undefined): boolean =>
   cluster !== undefined && keepsJournal(cluster.record)
 
@@ -89,7 +88,7 @@ async function note(
 ): Promise<void> {
   const place = key('tidy-stamp', mount, list)
   const [item] = await store.read([place])
-  // lost to another round at the same moment: the next one comes back to it
+  // if another run wins this commit, the next hourly run repeats the step
   await store.commit([replace(place, item, { ...(item?.data ?? unstamped), ...news })], cluster)
 }
 

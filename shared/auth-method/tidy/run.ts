@@ -17,14 +17,14 @@ export interface TidyJob {
   list: TidyList
   /** seconds */
   buffer: number
-  /** who holds the list's guard */
+  /** ID of the run that holds the list's lease */
   runner: string
 }
 
 /**
- * Takes the guard of a list: one runner at a time, whoever starts it.
- * @param period milliseconds until the schedule comes again; absent: it did not start this run
- * @returns false when somebody else runs
+ * Takes the lease of a list, which allows one run at a time.
+ * @param period milliseconds until the next scheduled run; absent: an operator started this run
+ * @returns false if another run holds the lease
  * @see docs/spec/configuration.md#tidying
  */
 async function acquire(
@@ -52,9 +52,9 @@ async function acquire(
 }
 
 /**
- * Starts a run in the background, unless one is under way.
- * @param period milliseconds until the schedule comes again; absent: it did not start this run
- * @returns whether it was started
+ * Starts a run in the background, unless one is running.
+ * @param period milliseconds until the next scheduled run; absent: an operator started this run
+ * @returns whether the run was started
  */
 export async function startTidyRun(
   ports: Ports,
@@ -67,13 +67,13 @@ export async function startTidyRun(
     await ports.background.start({ job: 'tidy', ...job })
     return true
   } catch (error) {
-    // also after an acquisition that seemed to fail: it may have been done
+    // a commit may succeed although it reported an error, so the lease is released in any case
     await release(ports, cluster, job).catch(() => false)
     throw error
   }
 }
 
-/** Gives the guard back, with what became of the run; nothing happens when somebody else holds it by now. */
+/** Releases the lease and records the end of the run. Does nothing if another run holds the lease. */
 const release = (ports: Ports, cluster: ClusterRead, held: TidyHolder): Promise<boolean> =>
   updateRun(ports, cluster, held, run => ({ ...run, leaseUntil: 0, endedAt: ports.clock.now() }))
 
@@ -81,7 +81,7 @@ type TidyHolder = Pick<TidyJob, 'mount' | 'list' | 'runner'>
 
 const TIDY_COMMIT_TRIES = 5
 
-/** @returns whether the runner holds the list still */
+/** Updates the record of the run. @returns whether the run still holds the lease */
 async function updateRun(
   { store }: Ports,
   cluster: ClusterRead,
@@ -99,13 +99,13 @@ async function updateRun(
   return holds.value
 }
 
-/** Entries removed between two looks at the time. */
+/** Number of entries removed between two checks of the remaining time. */
 const PART = 64
 
 /**
- * Removes the entries of a list whose expiration plus buffer has passed. Each is deleted only as it was seen:
- * one that was renewed meanwhile stays. A fault costs one entry, not the run; a run that fails as a whole gives
- * the list back, and its next try goes on unless somebody else has taken the list.
+ * Removes the entries of a list whose expiration plus buffer has passed. An entry is deleted only if it is unchanged since it was
+ * read, so a renewed entry stays. A failed deletion skips one entry. A run that fails as a whole releases the lease; its retry goes
+ * on unless another run has taken the lease.
  */
 export async function tidyList(run: JobRun, job: TidyJob): Promise<JobResult> {
   try {
@@ -138,7 +138,7 @@ async function removeDue(run: JobRun, job: TidyJob): Promise<JobResult> {
   }
 }
 
-/** What a run came to; nothing, where it had nothing to do. */
+/** Logs the result of a run, unless it removed nothing and nothing failed. */
 function tellTidied(
   { log }: Pick<Ports, 'log'>,
   { mount, list }: TidyJob,
@@ -154,7 +154,7 @@ function tellTidied(
 
 type RunCounts = Pick<OutcomeCounts, 'done' | 'failed'>
 
-/** @param sum grows with what is done */
+/** Removes the due entries part by part. @param sum is updated after each part */
 async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<JobResult> {
   const { ports } = run
   if (!(await proceeds(run, job, { done: 0, failed: 0 }))) return 'done'
@@ -173,7 +173,7 @@ async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<J
   return 'done'
 }
 
-/** Writes down how far the run has come. @returns whether it may go on */
+/** Records the progress of the run. @returns whether it may go on */
 async function proceeds(run: JobRun, job: TidyJob, { done, failed }: RunCounts): Promise<boolean> {
   const cluster = await run.cluster()
   if (!cluster) return false

@@ -7,13 +7,13 @@ import { scheduleRestamp } from './restamp.ts'
 import { startTidyRun } from './run.ts'
 import { defaultTidy, type TidyList, tidyLists } from './settings.ts'
 
-/** The schedule's interval, milliseconds. @see docs/spec/configuration.md#tidying */
+/** Interval of the scheduled tidy, milliseconds. @see docs/spec/configuration.md#tidying */
 const TIDY_PERIOD_MS = 3_600_000
 
 /**
- * The hourly round: a tidy of every list of every mount whose settings allow it, and everything that an
- * earlier request left unfinished. What goes wrong with one of them does not keep the others waiting.
- * @throws when something went wrong: the round counts as failed, and is repeated
+ * The hourly run: tidies each list of each mount whose settings allow it, and finishes work that earlier requests left. A failure
+ * for one mount does not stop the others.
+ * @throws if any part failed, so that the run counts as failed and is retried
  */
 export async function runHourly(run: JobRun): Promise<void> {
   const [table] = await run.ports.store.read([key('mounts')])
@@ -32,13 +32,10 @@ export async function runHourly(run: JobRun): Promise<void> {
   await lookForStragglers(run)
 }
 
-/** Passes through the table in the hours after a journal was begun. */
+/** Number of passes through the table in the hours after the journal was enabled. */
 const LATE_PASSES = 3
 
-/**
- * Finds items that were written without the journal later than any writer should have: the rounds after it was begun
- * look for them.
- */
+/** Starts a pass that finds items written without the journal after it was enabled. The hourly runs after that repeat it. */
 async function lookForStragglers(run: JobRun): Promise<void> {
   const { store, background } = run.ports
   const [cluster, reindex] = await store.read([key('cluster'), key('reindex')])
@@ -53,7 +50,7 @@ async function lookForStragglers(run: JobRun): Promise<void> {
   await background.start({ ...backfillJob(treeId, 0) })
 }
 
-/** Does one after the other, whatever goes wrong with an earlier one. @throws when something did */
+/** Runs the parts one after the other, even if one fails. @throws if any part failed */
 async function separately(
   run: JobRun,
   mount: string,

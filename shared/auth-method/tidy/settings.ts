@@ -3,22 +3,22 @@ import type { TidyRun, TidySettings } from '../../model/tidy.ts'
 /** 72 h, in seconds. */
 export const SAFETY_BUFFER_SECONDS = 72 * 3600
 
-/** The two lists that are tidied, by their names in paths. */
+/** The names of the two lists that are tidied, as in paths. */
 export const tidyLists = ['identity-accesslist', 'roletag-denylist'] as const
 
 export type TidyList = (typeof tidyLists)[number]
 
-/** Which kind of item each list holds. */
+/** The kind of item in each list. */
 export const kindOfList = { 'identity-accesslist': 'access', 'roletag-denylist': 'deny' } as const
 
-/** What holds where nothing was ever configured. */
+/** The tidy settings of a list that was never configured. */
 export const defaultTidy: TidySettings = { safetyBuffer: SAFETY_BUFFER_SECONDS, disablePeriodicTidy: false }
 
 const DAY_SECONDS = 86_400
 
 /**
- * Epoch seconds of an entry for the index that tidy reads, and for the engine's own deletion: a day after
- * tidy would have removed it, and never while periodic tidying is off.
+ * Returns an entry's epoch seconds for the index that tidy reads (`due`) and for DynamoDB's own deletion (`ttl`). `ttl` is one day
+ * after tidy would remove the entry, and unset while periodic tidying is disabled.
  *
  * @param expiresAt epoch milliseconds
  */
@@ -27,7 +27,7 @@ export function sweepTimes(expiresAt: number, settings: TidySettings): { due: nu
   return settings.disablePeriodicTidy ? { due } : { due, ttl: due + settings.safetyBuffer + DAY_SECONDS }
 }
 
-/** What is known of a list that never was tidied. */
+/** The run record of a list that was never tidied. */
 export const neverRun: TidyRun = {
   leaseUntil: 0,
   runner: '',

@@ -102,7 +102,7 @@ describe('what is told of a denied tag', () => {
     )
     return answer
   }
-  const FOREVER = 'Deleting a role and making it again makes its tags invalid for good'
+  const FOREVER = 'To invalidate all tags of a role permanently, delete the role and create it again'
 
   test.each<[string, Parameters<typeof told>[0], string]>([
     ['by default', undefined, '2030-01-04T00:00:00Z'],
@@ -111,8 +111,8 @@ describe('what is told of a denied tag', () => {
     expect(await told(tidy)).toMatchObject({
       data: { expiration_time: '2030-01-01T00:00:00Z' },
       warnings: [
-        'the tag stays denied to 2030-01-01T00:00:00Z at least, and until tidy removes its entry, ' +
-          `by schedule after ${removed}; then it is accepted again. ${FOREVER}`,
+        'the tag is denied until at least 2030-01-01T00:00:00Z, and until tidy removes its entry, ' +
+          `by schedule after ${removed}; after that it is accepted again. ${FOREVER}`,
       ],
     })
   })
@@ -120,8 +120,8 @@ describe('what is told of a denied tag', () => {
   test('that only a tidy by hand ends the denial where periodic tidying is disabled', async () => {
     const { warnings } = await told({ safetyBuffer: HOUR, disablePeriodicTidy: true })
     expect(warnings).toEqual([
-      'the tag stays denied to 2030-01-01T00:00:00Z at least, and until a tidy by hand removes its entry, because ' +
-        `periodic tidying is disabled; then it is accepted again. ${FOREVER}`,
+      'the tag is denied until at least 2030-01-01T00:00:00Z, and until an operator runs tidy, because ' +
+        `periodic tidying is disabled; after that it is accepted again. ${FOREVER}`,
     ])
   })
 })
