@@ -2,7 +2,7 @@ import { type AskProvider, answer, data, type MountCall, type Phases } from '../
 import { ApiError } from '../api/errors.ts'
 import { requireSubject } from '../api/subject.ts'
 import { ensureAlias } from '../identity/ensure.ts'
-import { type Algorithm, reportOn, triedAlgorithms } from '../identity-proof/algorithms.ts'
+import { type Algorithm, reportAlgorithms, tryAlgorithms } from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { enforce, failVerdict, reportVerdicts, type Verdict } from './login/checks.ts'
@@ -53,7 +53,7 @@ export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void>
         : explainIam(call, proof, report, ask))
   },
   decide: (_, { call, proof, report: { token, checks } }) => {
-    const { signatures, warnings } = reportOn(algorithms(), call.ports.deployment.legacySignatures)
+    const { signatures, warnings } = reportAlgorithms(algorithms(), call.ports.deployment.legacySignatures)
     const ofDocuments = proof?.type !== 'iam'
     return answer(
       data(
@@ -73,7 +73,7 @@ export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void>
 
 let tried: readonly Algorithm[] | undefined
 const algorithms = (): readonly Algorithm[] => {
-  tried ??= triedAlgorithms()
+  tried ??= tryAlgorithms()
   return tried
 }
 

@@ -1,16 +1,16 @@
 import type { Call, Early, MountCall, Phases } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import type { Supplied } from '../api/fields.ts'
-import { notAccepted } from '../identity-proof/caller-identity.ts'
+import { stsRefusal } from '../identity-proof/caller-identity.ts'
 import {
   type InstanceDocument,
+  mentionMissingCertificate,
   needsMoreKeys,
   proveDocument,
   readProof,
-  withoutCertificate,
 } from '../identity-proof/instance-document.ts'
 import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
-import { builtInKeys } from '../identity-proof/trust.ts'
+import { loadBuiltInKeys } from '../identity-proof/trust.ts'
 import { isMethod, type Mount, mountAt } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
@@ -85,7 +85,7 @@ export async function readLoginProof(given: Given, legacySignatures: boolean): P
 export async function verifyWithBuiltInKeys(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
   const proof = readProof(input)
   if (!proof.ok) return refuse(proof.fault)
-  const document = proveDocument(proof.value, await builtInKeys(legacy), legacy)
+  const document = proveDocument(proof.value, await loadBuiltInKeys(legacy), legacy)
   if (document.ok) return { type: 'ec2', proof: proof.value, document: document.value }
   return needsMoreKeys(document.fault) ? { type: 'ec2', proof: proof.value } : refuse(document.fault)
 }
@@ -144,11 +144,11 @@ export function refuseLoginWithoutMount(call: Call<typeof loginFields>): never {
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
     const outbound = buildStsRequest(proof.request, defaultSettings, call)
-    return refuse(outbound.ok ? notAccepted(ageOf(proof.request, now)) : outbound.fault, seen)
+    return refuse(outbound.ok ? stsRefusal(ageOf(proof.request, now)) : outbound.fault, seen)
   }
   const document = proof.document
     ? ok(proof.document)
     : proveDocument(proof.proof, [], ports.deployment.legacySignatures)
-  if (!document.ok) return refuse(withoutCertificate(document.fault, proof.proof.form), seen)
+  if (!document.ok) return refuse(mentionMissingCertificate(document.fault, proof.proof.form), seen)
   throw noRoleError(ec2RoleName(parameters.role, document.value))
 }

@@ -9,10 +9,10 @@ import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
-import { decideCancel, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
-import { masked, newOtp } from './encode.ts'
-import { otpUnusable } from './refusals.ts'
-import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, isHeld, storeSlot } from './slot.ts'
+import { countTry, decideCancel, decideShare, decideStart, startCounter, triesOf } from './decide.ts'
+import { maskToken, newOtp } from './encode.ts'
+import { invalidOtp } from './refusals.ts'
+import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, isAuthorised, storeSlot } from './slot.ts'
 
 export const startFields = {
   otp: text(
@@ -31,7 +31,7 @@ export const shareFields = {
 }
 
 /** What enough shares make. */
-export interface Making {
+export interface Ceremony {
   purpose: Purpose
   /** a new token, and what is stored of it */
   make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): {
@@ -39,19 +39,19 @@ export interface Making {
     changes: readonly Change[]
   }
   /** tells a workflow what became of an attempt; an attempt does not depend on it */
-  tell?(nonce: string, what: Happening | 'begun', ports: Ports): Promise<void>
+  notify?(nonce: string, what: Happening | 'begun', ports: Ports): Promise<void>
 }
 
 /** What follows a commit, where somebody wants to know. */
 const telling = (
-  { tell }: Making,
+  { notify: tell }: Ceremony,
   { ports }: Pick<Call, 'ports'>,
   nonce: string,
   what: Happening | 'begun',
 ): Pick<Outcome, 'afterwards'> => (tell ? { afterwards: () => tell(nonce, what, ports) } : {})
 
 /** The handlers of a ceremony. They share the one slot; what they answer is what command lines read. */
-export const ceremonyFor = (making: Making) => ({
+export const createCeremony = (making: Ceremony) => ({
   show: (call: Call): Outcome => showAttempt(making, call),
   start: (call: Call<typeof startFields>) => startAttempt(making, call),
   give: (call: Call<typeof shareFields>) => giveShare(making, call),
@@ -67,7 +67,7 @@ interface Shown {
 }
 
 /** The state of an attempt, as every operation answers it. A one-time password stands only in the answer that made it. */
-const shown = ({ purpose }: Making, { attempt, required, progress, otp = '', encoded = '' }: Shown) => ({
+const shown = ({ purpose }: Ceremony, { attempt, required, progress, otp = '', encoded = '' }: Shown) => ({
   nonce: attempt?.nonce ?? '',
   started: attempt !== undefined,
   progress: progress ?? attempt?.progress ?? 0,
@@ -81,23 +81,23 @@ const shown = ({ purpose }: Making, { attempt, required, progress, otp = '', enc
 })
 
 /** A ceremony shows and cancels its own attempt only: the other kind may be open to fewer people. */
-const ownIn = ({ attempt }: Slot, { purpose }: Making): Attempt | undefined =>
+const ownIn = ({ attempt }: Slot, { purpose }: Ceremony): Attempt | undefined =>
   attempt?.purpose === purpose ? attempt : undefined
 
-function showAttempt(making: Making, call: Call): Outcome {
+function showAttempt(making: Ceremony, call: Call): Outcome {
   const { slot, required } = gatherSlot(call)
   return answer(data(shown(making, { attempt: ownIn(slot, making), required })))
 }
 
 /** Takes the slot. Nothing is computed with what was given before the slot and its limit are known to take it. */
-async function startAttempt(making: Making, call: Call<typeof startFields>): Promise<Outcome> {
+async function startAttempt(making: Ceremony, call: Call<typeof startFields>): Promise<Outcome> {
   const { entropy, cipher } = call.ports
   const gathered = gatherSlot(call)
-  const held = isHeld(call)
+  const held = isAuthorised(call)
   const facts = { slot: gathered.slot, now: call.now }
   const verdict = decideStart(facts, held)
   if (!verdict.ok) throw verdict.fault
-  const tries = tried(facts, startsOf(held))
+  const tries = countTry(facts, startCounter(held))
   const key = call.parameters.otp ? '' : (call.parameters.pgp_key ?? '')
   if (key !== '') decodePublicKey(key, 'pgp_key')
   const protection = await protectionOf(call.parameters, entropy.bytes).catch((error: unknown) => {
@@ -138,7 +138,7 @@ async function protectionOf(
   random: (length: number) => Buffer,
 ): Promise<Protection> {
   if (otp !== '') {
-    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH) throw otpUnusable()
+    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH) throw invalidOtp()
     const warnings = pgp_key === '' ? [] : ['pgp_key is not used: an otp was given']
     return { otp, made: false, warnings }
   }
@@ -148,7 +148,7 @@ async function protectionOf(
 }
 
 /** One share. The last one needed makes the token. */
-async function giveShare(making: Making, call: Call<typeof shareFields>): Promise<Outcome> {
+async function giveShare(making: Ceremony, call: Call<typeof shareFields>): Promise<Outcome> {
   const { cipher } = call.ports
   const share = readShare(call.parameters.key ?? '')
   const gathered = gatherSlot(call)
@@ -171,7 +171,7 @@ async function giveShare(making: Making, call: Call<typeof shareFields>): Promis
 
 /** The token and the emptied slot, in one commit. */
 async function complete(
-  making: Making,
+  making: Ceremony,
   call: Call<typeof shareFields>,
   gathered: Gathered,
   { otp, nonce }: Secrets,
@@ -181,7 +181,7 @@ async function complete(
   const { attempt } = slot
   const encoded = attempt?.pgp
     ? (await encryptFor(attempt.pgp.key, token.text, 'pgp_key')).toString('base64')
-    : masked(token.text, otp)
+    : maskToken(token.text, otp)
   const last = { nonce, outcome: 'completed' } as const
   const body = shown(making, { attempt, required, progress: required, encoded })
   return {
@@ -191,11 +191,11 @@ async function complete(
 }
 
 /** With nothing in progress nothing is written, and nobody is refused. */
-function cancelAttempt(making: Making, call: Call): Outcome {
+function cancelAttempt(making: Ceremony, call: Call): Outcome {
   const gathered = gatherSlot(call)
   const attempt = ownIn(gathered.slot, making)
   if (!attempt) return answerAfter([])
-  const verdict = decideCancel(attempt, isHeld(call))
+  const verdict = decideCancel(attempt, isAuthorised(call))
   if (!verdict.ok) throw verdict.fault
   const { nonce } = attempt
   const last = { nonce, outcome: 'cancelled' } as const

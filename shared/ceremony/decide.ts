@@ -6,14 +6,14 @@ import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
 import {
-  attemptKept,
-  attemptRuns,
+  attemptInProgress,
+  duplicateShare,
   noAttempt,
-  otherNonce,
-  otherPurpose,
-  shareForeign,
-  shareRepeated,
+  otherAttemptInProgress,
+  strangerMayNotCancel,
   tooManyAttempts,
+  unknownShare,
+  wrongNonce,
 } from './refusals.ts'
 
 /**
@@ -26,7 +26,7 @@ const TRIES_WINDOW_MS = 60_000
 /** What is permitted, or the refusal by which nothing changes. */
 type Verdict<T = undefined> = Result<T, ApiError>
 
-export interface Facts {
+export interface StartFacts {
   slot: Slot
   /** epoch milliseconds */
   now: number
@@ -34,17 +34,17 @@ export interface Facts {
 
 type Counted = keyof Tries
 
-const recent = ({ slot, now }: Facts, counted: Counted): number[] =>
+const recent = ({ slot, now }: StartFacts, counted: Counted): number[] =>
   (slot[counted] ?? []).filter(at => at > now - TRIES_WINDOW_MS && at <= now)
 
 /** Seconds until another try is taken; 0: at once. */
-function waitFor(facts: Facts, counted: Counted): number {
+function waitFor(facts: StartFacts, counted: Counted): number {
   const oldest = recent(facts, counted).at(-MOST_TRIES)
   return oldest === undefined ? 0 : Math.ceil((oldest + TRIES_WINDOW_MS - facts.now) / 1000)
 }
 
 /** What the slot remembers of tries, with one more that was taken now. */
-export const tried = (facts: Facts, counted: Counted): Tries => ({
+export const countTry = (facts: StartFacts, counted: Counted): Tries => ({
   ...triesOf(facts.slot),
   [counted]: [...recent(facts, counted), facts.now].slice(-MOST_TRIES),
 })
@@ -54,13 +54,13 @@ export const triesOf = ({ strangerStarts, authorisedStarts }: Slot): Tries =>
   defined({ strangerStarts, authorisedStarts })
 
 /** The count that a start belongs to. @param held whether its caller may */
-export const startsOf = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
+export const startCounter = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
 
 /** Whether an attempt may start: one at a time, whatever it is for. @param held whether its caller may */
-export function decideStart(facts: Facts, held: boolean): Verdict {
+export function decideStart(facts: StartFacts, held: boolean): Verdict {
   const { attempt } = facts.slot
-  if (attempt) return failed(attemptRuns(attempt.purpose))
-  const wait = waitFor(facts, startsOf(held))
+  if (attempt) return failed(attemptInProgress(attempt.purpose))
+  const wait = waitFor(facts, startCounter(held))
   return wait > 0 ? failed(tooManyAttempts(wait)) : ok()
 }
 
@@ -74,11 +74,11 @@ export function decideCancel(
   held: boolean,
 ): Verdict {
   if (held || (!begunByHolder && progress === 0)) return ok()
-  return failed(attemptKept(purpose))
+  return failed(strangerMayNotCancel(purpose))
 }
 
 /** A share as it was given. */
-export interface Given {
+export interface SubmittedShare {
   purpose: Purpose
   nonce: string
   share: Buffer
@@ -92,21 +92,24 @@ export interface ShareFacts {
 }
 
 /** An attempt with one share more, perhaps the last one needed. */
-export interface Advanced {
+export interface AdvancedAttempt {
   attempt: Attempt
   secrets: Secrets
   enough: boolean
 }
 
 /** Decides what a share does. One that is none of the set changes nothing, so the shares that are kept always make the key. */
-export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts): Verdict<Advanced> {
+export function decideShare(
+  { purpose, nonce, share }: SubmittedShare,
+  facts: ShareFacts,
+): Verdict<AdvancedAttempt> {
   const { slot, secrets, recovery } = facts
   if (!slot.attempt || !secrets) return failed(noAttempt(purpose))
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return failed(other)
-  if (!isShareOf(recovery, share)) return failed(shareForeign())
+  if (!isShareOf(recovery, share)) return failed(unknownShare())
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex))) return failed(shareRepeated())
+  if (secrets.shares.some(one => sameSecret(one, hex))) return failed(duplicateShare())
   const shares = [...secrets.shares, hex]
   return ok({
     attempt: slot.attempt,
@@ -116,6 +119,6 @@ export function decideShare({ purpose, nonce, share }: Given, facts: ShareFacts)
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
-  if (attempt.nonce !== nonce) return otherNonce(attempt.purpose, attempt.nonce)
-  return attempt.purpose === purpose ? undefined : otherPurpose(attempt.purpose)
+  if (attempt.nonce !== nonce) return wrongNonce(attempt.purpose, attempt.nonce)
+  return attempt.purpose === purpose ? undefined : otherAttemptInProgress(attempt.purpose)
 }

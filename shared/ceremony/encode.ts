@@ -1,14 +1,14 @@
-import { base62 } from '../values/base62.ts'
+import { encodeBase62 } from '../values/base62.ts'
 import { readBase64 } from '../values/base64.ts'
 
 const OTP_BYTES = 32
 
 /** A one-time password of so many characters of base 62. */
 export const newOtp = (random: (length: number) => Buffer, length: number): string =>
-  base62(random(OTP_BYTES), length).slice(-length)
+  encodeBase62(random(OTP_BYTES), length).slice(-length)
 
 /** A token under a one-time password of the same length: XOR of the bytes, as base64 without padding. */
-export function masked(token: string, otp: string): string {
+export function maskToken(token: string, otp: string): string {
   const pad = Buffer.from(otp)
   const bytes = Buffer.from(token)
   if (bytes.length !== pad.length) throw new Error('the one-time password is not as long as the token')
@@ -17,7 +17,7 @@ export function masked(token: string, otp: string): string {
 }
 
 /** What was masked; undefined where a text and a password cannot belong together. */
-export function unmasked(encoded: string, otp: string): string | undefined {
+export function unmaskToken(encoded: string, otp: string): string | undefined {
   const bytes = readBase64(encoded, 'optional')
   const pad = Buffer.from(otp)
   if (bytes?.length !== pad.length) return undefined

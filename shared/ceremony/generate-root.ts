@@ -1,10 +1,10 @@
 import { tokenText } from '../model/token.ts'
 import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
-import { ceremonyFor } from './attempt.ts'
+import { createCeremony } from './attempt.ts'
 
 /** sys/generate-root: a root token. */
-export const rootCeremony = ceremonyFor({
+export const rootCeremony = createCeremony({
   purpose: 'root',
   make: ({ now, ports: { entropy } }) => issueService(rootToken(now), tokenText(entropy.bytes)),
 })

@@ -12,15 +12,15 @@ export const storeOperationToken = (text: Secret, { set = '', epoch = '' }: Life
   put(key('operation-token'), { hash: hashOf(text.reveal()), set, epoch, madeAt: now })
 
 /** Voids the token that was generated for operations of this DR secondary, if there is one. */
-export const voidOperationToken = (): Change => remove(key('operation-token'))
+export const revokeOperationToken = (): Change => remove(key('operation-token'))
 
 /**
  * Whether a text is the token that was generated. One that was made before a promotion of this cluster, or in another
  * set, is void whether it was deleted or not: a share may have been given while the role changed.
  */
-export const isGenerated = (text: string, stored: OperationToken, life: Life): boolean =>
-  isGeneratedIn(stored, life) && sameSecret(stored.hash, hashOf(text))
+export const matchesGenerated = (text: string, stored: OperationToken, life: Life): boolean =>
+  isCurrentToken(stored, life) && sameSecret(stored.hash, hashOf(text))
 
 /** Whether a token that was generated still counts. */
-export const isGeneratedIn = (stored: OperationToken, { set = '', epoch = '' }: Life): boolean =>
+export const isCurrentToken = (stored: OperationToken, { set = '', epoch = '' }: Life): boolean =>
   stored.set === set && stored.epoch === epoch

@@ -1,11 +1,11 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { text } from '../api/fields.ts'
 import { tokenText } from '../model/token.ts'
-import { ceremonyFor, shareFields } from './attempt.ts'
-import { unmasked } from './encode.ts'
-import { storeOperationToken, voidOperationToken } from './generated-token.ts'
-import { batchTokenStays, maskUnusable } from './refusals.ts'
-import { tellWatcher } from './watch.ts'
+import { createCeremony, shareFields } from './attempt.ts'
+import { unmaskToken } from './encode.ts'
+import { revokeOperationToken, storeOperationToken } from './generated-token.ts'
+import { batchTokenNotRevocable, invalidMaskedToken } from './refusals.ts'
+import { notifyWatcher } from './watch.ts'
 
 export const operationShareFields = {
   ...shareFields,
@@ -13,9 +13,9 @@ export const operationShareFields = {
 }
 
 /** sys/replication/dr/secondary/generate-operation-token: a token for operations of this DR secondary. */
-export const operationCeremony = ceremonyFor({
+export const operationCeremony = createCeremony({
   purpose: 'operation',
-  tell: tellWatcher,
+  notify: notifyWatcher,
   make: call => {
     const token = tokenText(call.ports.entropy.bytes)
     return { text: token.reveal(), changes: [storeOperationToken(token, call.cluster.record, call.now)] }
@@ -24,8 +24,8 @@ export const operationCeremony = ceremonyFor({
 
 /** POST sys/replication/dr/secondary/operation-token/delete: the token in the body is void from now on. */
 export function deleteOperationToken({ operator }: Call): Outcome {
-  if (operator !== 'generated') throw batchTokenStays()
-  return answerAfter([voidOperationToken()])
+  if (operator !== 'generated') throw batchTokenNotRevocable()
+  return answerAfter([revokeOperationToken()])
 }
 
 export const decodeFields = {
@@ -37,7 +37,7 @@ export const decodeFields = {
 export function decodeToken({
   parameters: { encoded_token = '', otp = '' },
 }: Call<typeof decodeFields>): Outcome {
-  const token = unmasked(encoded_token, otp)
-  if (token === undefined) throw maskUnusable()
+  const token = unmaskToken(encoded_token, otp)
+  if (token === undefined) throw invalidMaskedToken()
   return answer(data({ token }))
 }

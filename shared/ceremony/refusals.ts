@@ -18,7 +18,7 @@ export const operationTokenUnreadable = (): ApiError =>
   refused('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
 
 /** No term of the keyring opens a batch token. */
-export const termUnknown = (): ApiError =>
+export const unknownTerm = (): ApiError =>
   refused(
     'unknown_term',
     'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched',
@@ -26,7 +26,7 @@ export const termUnknown = (): ApiError =>
     { reason: { why: 'operation-token-term-unknown' } },
   )
 
-export const batchTokenStays = (): ApiError =>
+export const batchTokenNotRevocable = (): ApiError =>
   refused(
     'invalid_request',
     'a batch token cannot be revoked',
@@ -48,7 +48,7 @@ const paths: Record<Purpose, string> = {
   verification: 'sys/rotate/recovery/init',
 }
 
-export const attemptRuns = (purpose: Purpose): ApiError =>
+export const attemptInProgress = (purpose: Purpose): ApiError =>
   refused(
     'invalid_request',
     `${names[purpose]} already in progress`,
@@ -56,7 +56,7 @@ export const attemptRuns = (purpose: Purpose): ApiError =>
   )
 
 /** An attempt that strangers may not end. */
-export const attemptKept = (purpose: Purpose): ApiError =>
+export const strangerMayNotCancel = (purpose: Purpose): ApiError =>
   refused(
     'permission_denied',
     'a share was given, or somebody with a token began the attempt: strangers do not end it',
@@ -66,7 +66,7 @@ export const attemptKept = (purpose: Purpose): ApiError =>
 export const noAttempt = (purpose: Purpose): ApiError =>
   refused('invalid_request', `no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
 
-export const otherNonce = (purpose: Purpose, nonce: string): ApiError =>
+export const wrongNonce = (purpose: Purpose, nonce: string): ApiError =>
   refused(
     'invalid_request',
     'incorrect nonce supplied',
@@ -74,21 +74,21 @@ export const otherNonce = (purpose: Purpose, nonce: string): ApiError =>
   )
 
 /** @param purpose of the attempt that is in progress */
-export const otherPurpose = (purpose: Purpose): ApiError =>
+export const otherAttemptInProgress = (purpose: Purpose): ApiError =>
   refused(
     'invalid_request',
     'an attempt of another kind is in progress',
     `cancel it by DELETE ${paths[purpose]}`,
   )
 
-export const shareRepeated = (): ApiError =>
+export const duplicateShare = (): ApiError =>
   refused(
     'invalid_request',
     'given key has already been provided during this generation operation',
     'give one that was not given yet',
   )
 
-export const shareForeign = (): ApiError =>
+export const unknownShare = (): ApiError =>
   refused(
     'invalid_request',
     'given key is none of the recovery shares of this cluster',
@@ -100,14 +100,14 @@ export const shareForeign = (): ApiError =>
 export const tooManyAttempts = (wait: number): ApiError =>
   new ApiError('too_many_requests', 'too many attempts; try again later', { retryAfter: wait })
 
-export const otpUnusable = (): ApiError =>
+export const invalidOtp = (): ApiError =>
   refused(
     'invalid_request',
     `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
     'leave it out to be given one',
   )
 
-export const maskUnusable = (): ApiError =>
+export const invalidMaskedToken = (): ApiError =>
   refused(
     'invalid_request',
     'encoded_token and otp do not belong together',

@@ -5,7 +5,7 @@ import { type ApiError, refused } from '../api/errors.ts'
 const AT = 'sys/rotate/recovery'
 
 /** @param nonce of the verification */
-export const alreadyMade = (nonce: string): ApiError =>
+export const verificationRequired = (nonce: string): ApiError =>
   refused(
     'invalid_request',
     `rekey operation already finished; verification must be performed; nonce for the verification operation is "${nonce}"`,
@@ -19,14 +19,14 @@ export const nothingToVerify = (): ApiError =>
     `one begins when enough shares of the present key were given by POST ${AT}/update, and only where require_verification was asked for`,
   )
 
-export const pgpKeysMiscounted = (): ApiError =>
+export const wrongPgpKeyCount = (): ApiError =>
   refused(
     'invalid_request',
     'incorrect number of PGP keys for rekey',
     'pgp_keys must name one key for each of secret_shares, or none',
   )
 
-export const onlyRecoveryKeys = (): ApiError =>
+export const noUnsealKeys = (): ApiError =>
   refused(
     'invalid_request',
     'KMS keeps the keys of this cluster: there are no unseal keys, and no root key that shares protect',

@@ -25,15 +25,15 @@ export interface GatheredRekey {
   slot: Slot & { attempt?: Rekeying }
   recovery: Item<'recovery-key'>
   /** the recovery key, and the role of the cluster, as the attempt in the slot has to know them */
-  of: string
-  under: string
+  verifier: string
+  clusterRole: string
 }
 
 /**
  * The role of a cluster, as attempts know it again. A change voids them, even one back: what happened to the set in
  * between is not known here.
  */
-export const roleOf = ({
+export const clusterRoleOf = ({
   mode,
   set = '',
   epoch = '',
@@ -42,11 +42,21 @@ export const roleOf = ({
 export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRekey {
   const [item, recovery] = [call.fetched.get(key('rekey')), call.fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
-  const [of, under] = [recovery.data.verifier, roleOf(call.cluster.record)]
+  const { verifier } = recovery.data
+  const clusterRole = clusterRoleOf(call.cluster.record)
   const { attempt, ...stored } = item?.data ?? { strangerStarts: [] }
   const goesOn =
-    attempt && isRekeying(attempt) && attempt.recoveryKey === of && attempt.rekey.clusterRole === under
-  return { item, slot: { ...triesOf(stored), ...(goesOn ? { attempt } : {}) }, recovery, of, under }
+    attempt &&
+    isRekeying(attempt) &&
+    attempt.recoveryKey === verifier &&
+    attempt.rekey.clusterRole === clusterRole
+  return {
+    item,
+    slot: { ...triesOf(stored), ...(goesOn ? { attempt } : {}) },
+    recovery,
+    verifier,
+    clusterRole,
+  }
 }
 
 const isRekeying = (attempt: Attempt): attempt is Rekeying => attempt.rekey !== undefined

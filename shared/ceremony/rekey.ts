@@ -9,9 +9,9 @@ import type { RecoveryKey } from '../model/cluster.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { decideCancel, decideShare, decideStart, startsOf, tried, triesOf } from './decide.ts'
+import { countTry, decideCancel, decideShare, decideStart, startCounter, triesOf } from './decide.ts'
 import { noAttempt } from './refusals.ts'
-import { alreadyMade, nothingToVerify, pgpKeysMiscounted } from './rekey-refusals.ts'
+import { nothingToVerify, verificationRequired, wrongPgpKeyCount } from './rekey-refusals.ts'
 import {
   decryptRekey,
   encryptRekey,
@@ -20,7 +20,7 @@ import {
   type Rekeying,
   storeRekey,
 } from './rekey-slot.ts'
-import { isHeld } from './slot.ts'
+import { isAuthorised } from './slot.ts'
 
 export const rekeyFields = {
   secret_shares: int('Number of shares of the new recovery key', { required: true }),
@@ -75,21 +75,26 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
   const { parameters, now } = call
   const { entropy, cipher } = call.ports
   const gathered = gatherRekey(call)
-  const { slot, recovery, of, under } = gathered
-  const held = isHeld(call)
+  const { slot, recovery, verifier, clusterRole } = gathered
+  const held = isAuthorised(call)
   const facts = { slot, now }
   const verdict = decideStart(facts, held)
   if (!verdict.ok) throw verdict.fault
   const division = divisionOf(parameters)
   const keys = parameters.pgp_keys ?? []
   checkKeys(keys, division)
-  const tries = tried(facts, startsOf(held))
+  const tries = countTry(facts, startCounter(held))
   const pgp = await readKeys(keys)
   // whoever had us compute with a key has used up a try, whether it is usable or not
   if (pgp instanceof ApiError) return { ...answerAfter([storeRekey(gathered, tries, now)]), fault: pgp }
   const id = entropy.uuid()
-  const rekey = { ...division, pgp, verify: parameters.require_verification ?? false, id, clusterRole: under }
-  const next = defined({ purpose: 'rekey' as const, rekey, recoveryKey: of, authorised: held || undefined })
+  const rekey = { ...division, pgp, verify: parameters.require_verification ?? false, id, clusterRole }
+  const next = defined({
+    purpose: 'rekey' as const,
+    rekey,
+    recoveryKey: verifier,
+    authorised: held || undefined,
+  })
   const attempt = await encryptRekey(next, { nonce: id, shares: [] }, cipher)
   const change = storeRekey(gathered, { ...tries, attempt }, now)
   return answerAfter([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
@@ -105,7 +110,7 @@ const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
 
 /** @throws ApiError `invalid_request` for another number of keys, and for sizes that cost too much to compute with */
 function checkKeys(keys: readonly string[], { shares }: Division): void {
-  if (keys.length > 0 && keys.length !== shares) throw pgpKeysMiscounted()
+  if (keys.length > 0 && keys.length !== shares) throw wrongPgpKeyCount()
   for (const [index, one] of keys.entries()) decodePublicKey(one, nameOf(index))
 }
 
@@ -136,16 +141,16 @@ function checkCancel(attempt: Rekeying, call: Call): void {
   const { progress, rekey } = attempt
   const verdict = decideCancel(
     { ...attempt, progress: rekey.newKey ? rekey.threshold : progress },
-    isHeld(call),
+    isAuthorised(call),
   )
   if (!verdict.ok) throw verdict.fault
 }
 
 /** POST …/update: one share of the present key. The last one needed makes the new key. */
-export async function giveOldShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
+export async function submitShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
-  if (attempt?.rekey.newKey) throw alreadyMade(attempt.nonce)
+  if (attempt?.rekey.newKey) throw verificationRequired(attempt.nonce)
   const present = gathered.recovery.data
   const { change, attempt: advanced } = await giveShare(call, gathered, 'rekey', present)
   return change
@@ -253,7 +258,7 @@ export function showVerification(call: Call): Outcome {
 }
 
 /** POST …/verify: one share of the new key. The last one needed puts it into force. */
-export async function giveNewShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
+export async function submitVerificationShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const made = gathered.slot.attempt?.rekey.newKey
   if (!made) throw nothingToVerify()

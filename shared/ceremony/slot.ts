@@ -13,7 +13,7 @@ import { triesOf } from './decide.ts'
  * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
  * where ceremonies are open is a stranger.
  */
-export const isHeld = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
+export const isAuthorised = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
   request.gatewayId === '' || caller !== undefined
 
 /** What a request of a ceremony looks at, read with its first read. */

@@ -21,7 +21,7 @@ type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'workflows'>
  * @param nonce of the attempt that it watches; empty: it waits for one to begin
  * @param token by which Step Functions lets it go on
  */
-export async function noteWatcher(nonce: string, token: string, ports: Dependencies): Promise<void> {
+export async function recordWatcher(nonce: string, token: string, ports: Dependencies): Promise<void> {
   const { store, cipher, clock } = ports
   const waits: Waits = nonce === '' ? 'begin' : 'watch'
   const place = key('watcher', waits)
@@ -35,7 +35,7 @@ export async function noteWatcher(nonce: string, token: string, ports: Dependenc
     throw new Error('another execution began to wait at the same time')
   // the attempt may have ended before this execution was noted
   const over = nonce === '' ? undefined : await endOf(nonce, ports)
-  if (over) await tellWatcher(nonce, over, ports)
+  if (over) await notifyWatcher(nonce, over, ports)
 }
 
 /** How an attempt has ended; undefined while it goes on. */
@@ -50,7 +50,7 @@ async function endOf(nonce: string, { store }: Dependencies): Promise<Happening 
  * Tells whoever watches an attempt what has become of it. One that begins is given to the execution that waits for
  * one, if there is any, else to a new one.
  */
-export async function tellWatcher(
+export async function notifyWatcher(
   nonce: string,
   what: Happening | 'begun',
   ports: Dependencies,

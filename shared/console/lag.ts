@@ -1,5 +1,5 @@
 import { hasAnswered, type ObservedCluster } from '../set/status.ts'
-import { countOf, lagInWords } from '../values/words.ts'
+import { printCount, printLag } from '../values/words.ts'
 
 /** How far the secondary's stored data lags behind, in milliseconds. Absent: unknown. */
 export interface Lags {
@@ -41,13 +41,13 @@ export function computeLags(both: readonly ObservedCluster[], now: number): Lags
 export function describeLags({ stored, lost, positions }: Lags): string {
   if (stored === undefined)
     return 'The lag is unknown: no secondary of this set has reported the age of its newest entry.'
-  const is = `The newest entry on the secondary is ${lagInWords(stored)} old.`
+  const is = `The newest entry on the secondary is ${printLag(stored)} old.`
   if (lost === 0) return `${is} A promotion now would lose nothing.`
   const much =
     positions === undefined
       ? 'The number of commits is unknown, because the primary does not answer this page.'
-      : `It lacks ${countOf(positions, 'position')}.`
-  return `${is} A promotion now would lose at most the commits of the last ${lagInWords(lost ?? stored)}. ${much}`
+      : `It lacks ${printCount(positions, 'position')}.`
+  return `${is} A promotion now would lose at most the commits of the last ${printLag(lost ?? stored)}. ${much}`
 }
 
 /** The lags at one moment. */

@@ -1,6 +1,6 @@
 import { lossShape } from '../set/loss.ts'
 import { readShape } from '../values/read-shape.ts'
-import { countOf } from '../values/words.ts'
+import { printCount } from '../values/words.ts'
 
 /** What to do about lost changes, by kind. Other kinds need no action. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -46,10 +46,10 @@ export function describeReport({ complete, waitsFor, commits, diverging }: LossR
   const stuck =
     diverging.length === 0
       ? ''
-      : ` ${countOf(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
+      : ` ${printCount(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
   if (!complete)
-    return `The report is not complete yet: it waits for ${waitsFor || 'something'}. So far it lists ${countOf(commits, 'lost commit')}.${stuck}`
+    return `The report is not complete yet: it waits for ${waitsFor || 'something'}. So far it lists ${printCount(commits, 'lost commit')}.${stuck}`
   return commits === 0
     ? `Nothing was lost.${stuck}`
-    : `${countOf(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set. Find configuration changes and revocations among them, and repeat them on the primary.${stuck}`
+    : `${printCount(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set. Find configuration changes and revocations among them, and repeat them on the primary.${stuck}`
 }

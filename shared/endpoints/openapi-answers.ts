@@ -7,15 +7,15 @@ import {
   anyValue,
   aText,
   aTime,
+  enumOf,
   mapOf,
-  none,
+  nullShape,
   object,
   orNull,
-  saying,
   texts,
-  words,
+  withDescription,
 } from '../values/shape.ts'
-import type { Told } from './answers/told.ts'
+import type { AnswerDescription } from './answers/describe.ts'
 import { exampleOf } from './openapi-examples.ts'
 
 type Json = Record<string, unknown>
@@ -26,15 +26,15 @@ const answered = (name: string) => ({ $ref: `#/components/responses/${name}` })
 const Auth = object(
   {
     client_token: aText,
-    accessor: saying(aText, 'empty for a batch token'),
+    accessor: withDescription(aText, 'empty for a batch token'),
     policies: texts,
     metadata: orNull(mapOf(aText)),
-    lease_duration: saying(anInt, 'seconds'),
+    lease_duration: withDescription(anInt, 'seconds'),
     renewable: aFlag,
     entity_id: aText,
-    token_type: words('service', 'batch'),
+    token_type: enumOf('service', 'batch'),
     orphan: aFlag,
-    mfa_requirement: none,
+    mfa_requirement: nullShape,
     num_uses: anInt,
   },
   { token_policies: texts, identity_policies: texts },
@@ -44,7 +44,7 @@ const WrapInfo = object(
   {
     token: aText,
     accessor: aText,
-    ttl: saying(anInt, 'seconds'),
+    ttl: withDescription(anInt, 'seconds'),
     creation_time: aTime,
     creation_path: aText,
   },
@@ -66,7 +66,7 @@ const enveloped = (fields: Readonly<Record<string, Schema>>): Schema => ({
   allOf: [refTo('Envelope'), object(fields)],
 })
 
-const Errors = saying(
+const Errors = withDescription(
   object({ errors: texts }),
   `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as Code[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
 )
@@ -77,9 +77,9 @@ export const commonSchemas: Readonly<Record<string, Schema>> = {
   Auth,
   WrapInfo,
   Errors,
-  DoneWithWarnings: enveloped({ data: none, warnings: texts }),
-  WrappedAnswer: enveloped({ data: none, wrap_info: refTo('WrapInfo') }),
-  AuthAnswer: enveloped({ data: none, auth: refTo('Auth') }),
+  DoneWithWarnings: enveloped({ data: nullShape, warnings: texts }),
+  WrappedAnswer: enveloped({ data: nullShape, wrap_info: refTo('WrapInfo') }),
+  AuthAnswer: enveloped({ data: nullShape, auth: refTo('Auth') }),
   Names: enveloped({ data: object({ keys: texts }) }),
 }
 
@@ -151,7 +151,10 @@ const refusals = (row: Endpoint): Json => ({
 })
 
 /** The schema of a success that is an operation's own; undefined: one of the common ones will do. */
-function ownBody({ answers: kind, mirrored }: Endpoint, { shape, wrapped, body }: Told): Schema | undefined {
+function ownBody(
+  { answers: kind, mirrored }: Endpoint,
+  { shape, wrapped, body }: AnswerDescription,
+): Schema | undefined {
   if (body) return body
   if (kind === 'plain') return shape
   if (kind === 'keys')
@@ -188,13 +191,13 @@ const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
 const typeName = (id: string): string => `${id.slice(0, 1).toUpperCase()}${id.slice(1)}Answer`
 
 /** What an operation answers, by status; schemas that have names are put among `schemas`. */
-export function responsesOf(row: Endpoint, told: Told, schemas: Record<string, Schema>): Json {
+export function responsesOf(row: Endpoint, told: AnswerDescription, schemas: Record<string, Schema>): Json {
   const own = ownBody(row, told)
   const name = typeName(told.id)
   if (own) schemas[name] = hoisted(own, schemas)
   const schema = own ? refTo(name) : refTo(common[row.answers] ?? 'DoneWithWarnings')
   // where nothing is found, a warning comes without data
-  const answer = told.orNothing ? { anyOf: [schema, refTo('DoneWithWarnings')] } : schema
+  const answer = told.mayBeEmpty ? { anyOf: [schema, refTo('DoneWithWarnings')] } : schema
   const success = { description: descriptions[row.answers], content: contentOf(answer, schemas) }
   const done = { 200: answered('DoneWithWarnings'), 204: answered('Done') }
   if (row.answers === 'nothing') return { ...done, ...refusals(row) }
@@ -202,7 +205,7 @@ export function responsesOf(row: Endpoint, told: Told, schemas: Record<string, S
     return { 202: answered('Started'), 200: answered('DoneWithWarnings'), ...refusals(row) }
   return {
     200: success,
-    ...(told.orNothing ? { 204: answered('Done') } : {}),
+    ...(told.mayBeEmpty ? { 204: answered('Done') } : {}),
     ...(row.head ? byOverride(success, schema, schemas) : {}),
     ...refusals(row),
     ...(row.head ? { '5XX': { ...success, description: 'The cluster serves nobody' } } : {}),

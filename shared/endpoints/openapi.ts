@@ -9,7 +9,7 @@ import type { Field, Fields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 import type { Schema } from '../values/shape.ts'
-import type { Answers, Told } from './answers/told.ts'
+import type { AnswerDescription, Answers } from './answers/describe.ts'
 import { commonResponses, commonSchemas, errorHeaders, responsesOf } from './openapi-answers.ts'
 
 type Json = Record<string, unknown>
@@ -149,7 +149,7 @@ interface Place {
   path: string
   tag: string
   id: string
-  told: Told
+  told: AnswerDescription
   deprecated?: true
 }
 
@@ -297,10 +297,10 @@ const queryOf = (fields: Fields) =>
     schema: field.schema,
   }))
 
-const requestOf = (row: Endpoint, { sent }: Told): Json => ({
+const requestOf = (row: Endpoint, { requestExample }: AnswerDescription): Json => ({
   ...(Object.values(row.fields).some(field => field.required) ? { required: true } : {}),
   content: {
-    'application/json': { schema: bodyOf(row.fields), ...(sent ? { example: sent } : { example: {} }) },
+    'application/json': { schema: bodyOf(row.fields), example: requestExample ?? {} },
   },
 })
 

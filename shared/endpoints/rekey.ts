@@ -11,16 +11,16 @@ import {
 } from '../api/endpoint.ts'
 import {
   cancelRekey,
-  giveNewShare,
-  giveOldShare,
   rekeyFields,
   rekeyShareFields,
   restartVerification,
   showRekey,
   showVerification,
   startRekey,
+  submitShare,
+  submitVerificationShare,
 } from '../ceremony/rekey.ts'
-import { noBackups, onlyRecoveryKeys } from '../ceremony/rekey-refusals.ts'
+import { noBackups, noUnsealKeys } from '../ceremony/rekey-refusals.ts'
 import { prepareRekey } from '../ceremony/rekey-slot.ts'
 
 const rekeying = {
@@ -73,7 +73,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
-      handle: giveOldShare,
+      handle: submitShare,
     }),
     row.get({
       ...verify,
@@ -87,7 +87,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
-      handle: giveNewShare,
+      handle: submitVerificationShare,
     }),
     row.delete({
       ...verify,
@@ -135,7 +135,7 @@ const refusals = refusedPaths.flatMap(({ paths, methods }) =>
 )
 
 function refusing(method: Endpoint['method'], path: string): Endpoint {
-  const refuse = path.endsWith('backup') ? noBackups : onlyRecoveryKeys
+  const refuse = path.endsWith('backup') ? noBackups : noUnsealKeys
   return endpoint({
     method,
     path,

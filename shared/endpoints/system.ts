@@ -1,6 +1,6 @@
 import { answer } from '../api/call.ts'
 import { anyone, type Group, row } from '../api/endpoint.ts'
-import { health, healthFields, initStatus, leader, prepareHealth, sealStatus } from '../system/health.ts'
+import { health, healthFields, initStatus, prepareHealth, readLeader, sealStatus } from '../system/health.ts'
 import { haStatus, versionHistory } from '../system/inventory.ts'
 import { resultantAcl } from '../system/resultant-acl.ts'
 
@@ -20,7 +20,7 @@ export const systemGroup: Group = {
       handle: health,
     }),
     row.get({ ...probe, path: '/sys/seal-status', summary: 'Seal and initialisation', handle: sealStatus }),
-    row.get({ ...probe, path: '/sys/leader', summary: 'The address of this cluster', handle: leader }),
+    row.get({ ...probe, path: '/sys/leader', summary: 'The address of this cluster', handle: readLeader }),
     row.get({
       ...probe,
       path: '/sys/init',

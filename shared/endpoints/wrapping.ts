@@ -1,5 +1,5 @@
 import { anyone, type Group, row } from '../api/endpoint.ts'
-import { lookupWrapping, rewrap, unwrap, wrapGiven, wrappingField } from '../tokens/unwrap.ts'
+import { lookupWrapping, rewrap, unwrap, wrapBody, wrappingField } from '../tokens/unwrap.ts'
 
 /** For anyone: the wrapping token itself is the authority. */
 const byToken = { fields: wrappingField, access: anyone } as const
@@ -13,7 +13,7 @@ export const wrappingGroup: Group = {
       uses: ['write'],
       answers: 'data',
       freeForm: true,
-      handle: wrapGiven,
+      handle: wrapBody,
     }),
     row.post({
       ...byToken,

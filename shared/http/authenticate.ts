@@ -9,7 +9,7 @@ import { openBatch, readBatch } from '../tokens/batch.ts'
 import { anyContains } from '../values/cidr.ts'
 import { defined } from '../values/defined.ts'
 import { CONFLICT, ok, type Result } from '../values/result.ts'
-import { retrying } from '../values/retrying.ts'
+import { retry } from '../values/retrying.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 
 /** A token as presented. */
@@ -116,7 +116,7 @@ export async function takeUse(
     if (item) [item] = await store.read([item])
     if (!item) throw denial('token-spent')
   }
-  const taken = await retrying(
+  const taken = await retry(
     { tries: USE_COUNT_TRIES, pause },
     async (): Promise<Result<LiveToken, 'conflict'>> => {
       if (!item || item.data.numUses <= 0) return ok(alive)

@@ -9,7 +9,7 @@ import type { AccessRequest } from '../policies/access.ts'
 import type { Parameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
-import { standingOf } from '../tokens/rights.ts'
+import { loadRights } from '../tokens/rights.ts'
 import { defined } from '../values/defined.ts'
 import type { LiveToken } from './authenticate.ts'
 import type { Intake } from './intake.ts'
@@ -57,7 +57,7 @@ export async function loadCaller(
   mounts: MountTable,
   ports: Ports,
 ): Promise<Known> {
-  const standing = await standingOf(token, { ports, mounts }, subjectKey)
+  const standing = await loadRights(token, { ports, mounts }, subjectKey)
   if (!standing.ok) throw denial(standing.fault)
   const { rights, identityPolicies, along } = standing.value
   const caller: Caller = defined({

@@ -1,13 +1,13 @@
 import { byPolicy, type Endpoint } from '../api/endpoint.ts'
 import { ApiError, denial } from '../api/errors.ts'
-import { isGenerated } from '../ceremony/generated-token.ts'
-import { operationTokenMissing, operationTokenUnreadable, termUnknown } from '../ceremony/refusals.ts'
+import { matchesGenerated } from '../ceremony/generated-token.ts'
+import { operationTokenMissing, operationTokenUnreadable, unknownTerm } from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import { notASecondary } from '../replication/operation/refusals.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { successorSigners } from '../tokens/successor-signers.ts'
+import { listSuccessorSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
 import { authenticate, type LiveToken, readSealingTerm, readToken } from './authenticate.ts'
 import { type Admitted, authorise, loadCaller } from './authorise.ts'
@@ -60,12 +60,12 @@ async function operatorOf(
   if (text === '') throw operationTokenMissing()
   if (typeof text !== 'string') throw operationTokenUnreadable()
   if (text.length > LONGEST_TOKEN) throw denial('operation-token-unknown')
-  if (generated && isGenerated(text, generated.data, record)) return 'generated'
+  if (generated && matchesGenerated(text, generated.data, record)) return 'generated'
   // service tokens are not accepted in the body, so they are not even looked up
   if (!text.startsWith(BATCH_PREFIX)) throw denial('operation-token-unknown')
   const presented = await readToken(new Secret(text), cipher)
   const opened = await presented?.open()
-  if (!opened?.batch) throw termUnknown()
+  if (!opened?.batch) throw unknownTerm()
   const term = await readSealingTerm(opened, undefined, { store })
   const alive = authenticate(opened, undefined, {
     ...facts,
@@ -81,6 +81,6 @@ async function withSuccessors(
   record: ClusterRecord,
   ports: Pick<Ports, 'store'>,
 ): Promise<Item<'term'>> {
-  const more = await successorSigners(term.sk, record, ports)
+  const more = await listSuccessorSigners(term.sk, record, ports)
   return { ...term, data: { ...term.data, signers: [...term.data.signers, ...more] } }
 }

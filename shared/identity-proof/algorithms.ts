@@ -18,7 +18,7 @@ export interface Algorithm {
  * were made once by keys that were thrown away; nothing trusts them.
  * @param check the runtime's own verification
  */
-export const triedAlgorithms = (check: typeof verify = verify): Algorithm[] =>
+export const tryAlgorithms = (check: typeof verify = verify): Algorithm[] =>
   known.algorithms.map(({ name, documents, legacy, digest, key, signature }) => {
     const judge = (message: string): boolean => {
       const trusted = createPublicKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' })
@@ -36,7 +36,7 @@ function worksFor(judge: (message: string) => boolean): boolean {
 }
 
 /** What an administrator is shown: which algorithms count here, and whether they work. */
-export function reportOn(algorithms: readonly Algorithm[], legacySignatures: boolean) {
+export function reportAlgorithms(algorithms: readonly Algorithm[], legacySignatures: boolean) {
   const signatures = algorithms.map(({ name, documents, legacy, works }) => ({
     algorithm: name,
     documents,

@@ -1,5 +1,5 @@
 /** One element of a BER encoding. */
-export interface Node {
+export interface BerNode {
   /** identifier octet */
   tag: number
   /** the whole element as it stands in the input */
@@ -7,14 +7,14 @@ export interface Node {
   /** the content octets; of an indefinite-length element without its end mark */
   content: Buffer
   /** of a constructed element */
-  children: readonly Node[]
+  children: readonly BerNode[]
 }
 
 export const TAG = {
   integer: 0x02,
   octetString: 0x04,
   null: 0x05,
-  oid: 0x06,
+  readOid: 0x06,
   sequence: 0x30,
   set: 0x31,
   /** [0] and [1], constructed */
@@ -34,12 +34,12 @@ const DEEPEST = 16
  * @returns undefined for anything else; never throws
  * @see docs/spec/login-ec2.md#pkcs7
  */
-export function readBer(input: Buffer): Node | undefined {
+export function readBer(input: Buffer): BerNode | undefined {
   const node = readNode(input, 0, input.length, 0)
   return node?.raw.length === input.length ? node : undefined
 }
 
-function readNode(input: Buffer, start: number, end: number, depth: number): Node | undefined {
+function readNode(input: Buffer, start: number, end: number, depth: number): BerNode | undefined {
   const tag = input[start]
   if (tag === undefined || start + 2 > end || depth > DEEPEST || (tag & MULTI_BYTE_TAG) === MULTI_BYTE_TAG)
     return undefined
@@ -65,8 +65,8 @@ function readLength(input: Buffer, at: number, end: number): { at: number; lengt
   return { at: at + 1 + count, length }
 }
 
-function readChildren(input: Buffer, start: number, end: number, depth: number): Node[] | undefined {
-  const children: Node[] = []
+function readChildren(input: Buffer, start: number, end: number, depth: number): BerNode[] | undefined {
+  const children: BerNode[] = []
   for (let at = start; at < end; ) {
     const child = readNode(input, at, end, depth + 1)
     if (!child) return undefined
@@ -82,8 +82,8 @@ function readIndefinite(
   end: number,
   depth: number,
   tag: number,
-): Node | undefined {
-  const children: Node[] = []
+): BerNode | undefined {
+  const children: BerNode[] = []
   let at = start + 2
   while (at + 2 <= end && (input[at] !== 0 || input[at + 1] !== 0)) {
     const child = readNode(input, at, end, depth + 1)
@@ -96,10 +96,10 @@ function readIndefinite(
 }
 
 /** The bytes of an OCTET STRING, whose pieces may be nested; undefined for other elements. */
-export function octets(node: Node | undefined): Buffer | undefined {
+export function readOctets(node: BerNode | undefined): Buffer | undefined {
   if (node?.tag === TAG.octetString) return node.content
   if (node?.tag !== (TAG.octetString | CONSTRUCTED)) return undefined
-  const pieces = node.children.map(octets)
+  const pieces = node.children.map(readOctets)
   return pieces.includes(undefined) ? undefined : Buffer.concat(pieces as Buffer[])
 }
 
@@ -109,8 +109,8 @@ const LONGEST_OID = 20
  * The dotted text of an OBJECT IDENTIFIER; undefined for other elements, and for one that is cut off or
  * whose arcs are longer than needed: every identifier has one encoding.
  */
-export function oid(node: Node | undefined): string | undefined {
-  if (node?.tag !== TAG.oid || node.content.length > LONGEST_OID) return undefined
+export function oid(node: BerNode | undefined): string | undefined {
+  if (node?.tag !== TAG.readOid || node.content.length > LONGEST_OID) return undefined
   const arcs: number[] = []
   let value = 0
   let begun = false
@@ -129,15 +129,15 @@ export function oid(node: Node | undefined): string | undefined {
 }
 
 /** The element in DER as far as lengths go: all definite and shortest, octet strings in one piece. */
-export function toDer(node: Node): Buffer {
-  const string = octets(node)
-  if (string) return withTag(TAG.octetString, string)
+export function toDer(node: BerNode): Buffer {
+  const string = readOctets(node)
+  if (string) return encodeElement(TAG.octetString, string)
   const constructed = (node.tag & CONSTRUCTED) !== 0
-  return withTag(node.tag, constructed ? Buffer.concat(node.children.map(toDer)) : node.content)
+  return encodeElement(node.tag, constructed ? Buffer.concat(node.children.map(toDer)) : node.content)
 }
 
 /** The content under another tag, with the shortest definite length: DER, when the content is. */
-export function withTag(tag: number, content: Buffer): Buffer {
+export function encodeElement(tag: number, content: Buffer): Buffer {
   if (content.length < LONG_FORM) return Buffer.concat([Buffer.from([tag, content.length]), content])
   const hex = content.length.toString(16)
   const length = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')

@@ -4,7 +4,7 @@ import { type Entity, parseEntity } from '../values/arn.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { isThrottling } from '../values/throttling.ts'
-import { only, readXml, type XmlElement } from '../values/xml.ts'
+import { onlyChild, readXml, type XmlElement } from '../values/xml.ts'
 
 /** Who signed a caller-identity request, by the word of STS. */
 export interface Identity {
@@ -62,7 +62,7 @@ export function readCallerIdentity(
   if (contentType !== 'text/xml') return unexpected
   if (status >= 400)
     return failed({
-      ...notAccepted(age),
+      ...stsRefusal(age),
       seen: defined({
         status,
         code: code && CODES.includes(code) ? code : undefined,
@@ -85,7 +85,7 @@ const DAY_SECONDS = 24 * 60 * 60
  * what follows from the request.
  * @param age seconds since the request was signed, by the clock here
  */
-export function notAccepted(age = 0): Refusal {
+export function stsRefusal(age = 0): Refusal {
   const off = Math.abs(age)
   const time = off > DAY_SECONDS ? 'more than a day' : `${Math.round(off / 60)} minutes`
   const when = age > 0 ? `${time} ago, and STS takes 15 minutes` : `${time} ahead of time`
@@ -99,14 +99,16 @@ export function notAccepted(age = 0): Refusal {
 const unexpected = failed(refusal('sts-answer', 'unexpected answer from STS'))
 
 const errorCode = (document: XmlElement): string | undefined => {
-  const error = document.name === 'ErrorResponse' ? only(document, 'Error') : undefined
-  return error && only(error, 'Code')?.text
+  const error = document.name === 'ErrorResponse' ? onlyChild(document, 'Error') : undefined
+  return error && onlyChild(error, 'Code')?.text
 }
 
 function identityOf(document: XmlElement): Result<VerifiedIdentity, Refusal> {
   const result =
-    document.name === 'GetCallerIdentityResponse' ? only(document, 'GetCallerIdentityResult') : undefined
-  const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(name => result && only(result, name)?.text)
+    document.name === 'GetCallerIdentityResponse' ? onlyChild(document, 'GetCallerIdentityResult') : undefined
+  const [arn, userId, account] = ['Arn', 'UserId', 'Account'].map(
+    name => result && onlyChild(result, name)?.text,
+  )
   if (document.namespace !== NAMESPACE || !arn || !userId || !account) return unexpected
   const entity = parseEntity(arn)
   if (!entity || (entity.type !== 'user' && entity.type !== 'assumed-role')) {

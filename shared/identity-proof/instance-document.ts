@@ -149,7 +149,7 @@ export const needsMoreKeys = (found: Refusal): boolean =>
   ['unknown-signer', 'signature', 'weak-key'].includes(found.why)
 
 /** The same refusal for a mount at which no certificate is registered that could have vouched for the document. */
-export const withoutCertificate = (found: Refusal, form: DocumentProof['form']): Refusal =>
+export const mentionMissingCertificate = (found: Refusal, form: DocumentProof['form']): Refusal =>
   needsMoreKeys(found)
     ? {
         ...found,

@@ -1,4 +1,4 @@
-import { type Node, octets, oid, readBer, TAG, toDer, withTag } from './ber.ts'
+import { type BerNode, encodeElement, oid, readBer, readOctets, TAG, toDer } from './ber.ts'
 import { digestOf, type SignatureAlgorithm, signatureAlgorithm } from './signature-algorithms.ts'
 
 /**
@@ -65,30 +65,30 @@ export function readSignedData(der: Buffer): SignedData | undefined {
 }
 
 /** The children of an element with this tag and this number of children; none otherwise. */
-const fields = (node: Node | undefined, tag: number, count: number): readonly Node[] =>
+const fields = (node: BerNode | undefined, tag: number, count: number): readonly BerNode[] =>
   node?.tag === tag && node.children.length === count ? node.children : []
 
-const isVersion = (node: Node | undefined): boolean =>
+const isVersion = (node: BerNode | undefined): boolean =>
   node?.tag === TAG.integer && node.content.toString('hex') === VERSION
 
 const isSubsequence = (tags: readonly number[], of: readonly number[]): boolean =>
   tags.join() === of.filter(tag => tags.includes(tag)).join()
 
-function readContent(info: Node | undefined): Buffer | undefined {
+function readContent(info: BerNode | undefined): Buffer | undefined {
   const [type, wrapper] = fields(info, TAG.sequence, 2)
   const [string] = fields(wrapper, TAG.context0, 1)
-  const content = oid(type) === OID.data ? octets(string) : undefined
+  const content = oid(type) === OID.data ? readOctets(string) : undefined
   return content && content.length > 0 ? content : undefined
 }
 
-function readSigner(node: Node): Signer | undefined {
+function readSigner(node: BerNode): Signer | undefined {
   const [version, name, digestNode, ...rest] = node.tag === TAG.sequence ? node.children : []
   const [issuer, serial] = fields(name, TAG.sequence, 2)
   const attributesNode = rest[0]?.tag === TAG.context0 ? rest.shift() : undefined
   if (rest[2]?.tag === TAG.context1) rest.pop()
   const [algorithmNode, signatureNode] = rest
   const algorithm = signatureAlgorithm(algorithmId(digestNode), algorithmId(algorithmNode))
-  const signature = octets(signatureNode)
+  const signature = readOctets(signatureNode)
   const named = issuer?.tag === TAG.sequence && serial?.tag === TAG.integer
   if (!isVersion(version) || !named || !algorithm || !signature || rest.length !== 2) return undefined
   const base = { issuer: toDer(issuer), serial: serial.content, algorithm, signature }
@@ -98,7 +98,7 @@ function readSigner(node: Node): Signer | undefined {
 }
 
 /** The identifier of an AlgorithmIdentifier whose parameters are absent or NULL. */
-function algorithmId(node: Node | undefined): string | undefined {
+function algorithmId(node: BerNode | undefined): string | undefined {
   if (node?.tag !== TAG.sequence) return undefined
   const [id, parameters, ...more] = node.children
   const plain = !parameters || (parameters.tag === TAG.null && parameters.content.length === 0)
@@ -106,15 +106,15 @@ function algorithmId(node: Node | undefined): string | undefined {
 }
 
 // The signature covers the attributes as a SET OF, not under the tag [0] that they travel with.
-function readAttributes(node: Node): SignedAttributes | undefined {
+function readAttributes(node: BerNode): SignedAttributes | undefined {
   const pairs = node.children.map(child => fields(child, TAG.sequence, 2))
   const values = (wanted: string) =>
     pairs.filter(([type]) => oid(type) === wanted).map(([, set]) => fields(set, TAG.set, 1)[0])
   const contentTypes = values(OID.contentType)
   const [digest, second] = values(OID.messageDigest)
-  const messageDigest = octets(digest)
+  const messageDigest = readOctets(digest)
   const plain = contentTypes.length < 2 && contentTypes.every(value => oid(value) === OID.data)
   const typed = pairs.every(([type]) => oid(type) !== undefined)
   if (!messageDigest || second || !plain || !typed) return undefined
-  return { signed: withTag(TAG.set, Buffer.concat(node.children.map(toDer))), messageDigest }
+  return { signed: encodeElement(TAG.set, Buffer.concat(node.children.map(toDer))), messageDigest }
 }

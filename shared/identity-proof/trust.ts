@@ -42,7 +42,7 @@ let legacy: Promise<TrustedKey[]> | undefined
  * The provider's own keys: `rsa2048` always, `dsa` and `rsa` (1024 bits) only where the deployment still
  * accepts them. The older ones are not even loaded otherwise. @see docs/spec/login-ec2.md#certificates
  */
-export async function builtInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
+export async function loadBuiltInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
   // a login by anything but a document needs none of them
   modern ??= import('./certificates/rsa2048.json', { with: { type: 'json' } }).then(file =>
     trustedKeysOf(file.default),
@@ -55,7 +55,7 @@ export async function builtInKeys(legacySignatures: boolean): Promise<readonly T
 }
 
 /** The key of a certificate that an administrator registered. */
-export function registeredKey(pem: string): TrustedKey {
+export function readRegisteredKey(pem: string): TrustedKey {
   const certificate = new X509Certificate(pem)
   const { issuer, serial } = certificateName(certificate.raw)
   return { origin: 'registered', issuer, serial, key: once(() => certificate.publicKey) }

@@ -3,7 +3,7 @@ import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
 /** What a login says about who logged in. */
-export interface Sighting {
+export interface LoginIdentity {
   mount: string
   name: string
   metadata: Readonly<Record<string, string>>
@@ -23,7 +23,7 @@ export interface AliasWrites {
 /** The entity behind a login, and what has to be written. @see docs/spec/tokens.md#entities */
 export function ensureAlias(
   stored: Item<'alias'> | undefined,
-  seen: Sighting,
+  seen: LoginIdentity,
 ): { alias: Alias } & AliasWrites {
   const place = key('alias', seen.mount, seen.name)
   if (!stored) {
@@ -43,7 +43,7 @@ export function ensureAlias(
   return { alias, created: [], metadata: replace(place, stored, alias) }
 }
 
-const newAlias = ({ mount, name, metadata, now, fresh }: Sighting): Alias => ({
+const newAlias = ({ mount, name, metadata, now, fresh }: LoginIdentity): Alias => ({
   entityId: fresh.entityId,
   aliasId: fresh.aliasId,
   mount,

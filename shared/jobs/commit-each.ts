@@ -6,7 +6,7 @@ import type { Change } from '../storage/changes.ts'
 export type IndependentChanges = readonly Change[]
 
 /** Where groups are committed. */
-export interface CommittingWork {
+export interface CommitContext {
   ports: Pick<Ports, 'store' | 'clock'>
   /** the cluster record, fresh enough to commit with; undefined once this cluster no longer serves requests */
   cluster: () => Promise<ClusterRead | undefined>
@@ -38,7 +38,7 @@ const LEFT: ChangesOutcome = { status: 'fulfilled', value: 'left' }
  * @returns what became of each group, in their order
  */
 export async function commitEach(
-  committing: CommittingWork,
+  committing: CommitContext,
   groups: readonly IndependentChanges[],
 ): Promise<ChangesOutcome[]> {
   const { ports, cluster, deadline } = committing
@@ -48,14 +48,14 @@ export async function commitEach(
     if (!read) return [...outcomes, ...groups.slice(outcomes.length).map(() => LEFT)]
     const rest = groups.slice(outcomes.length)
     const step = keepsJournal(read.record)
-      ? batched(committing, rest.slice(0, batchOf(rest, JOURNALED.changes)), read)
+      ? batched(committing, rest.slice(0, batchLength(rest, JOURNALED.changes)), read)
       : Promise.allSettled(rest.slice(0, AT_ONCE).map(group => committed(committing, group, read)))
     outcomes.push(...(await step))
   }
   return outcomes
 }
 
-export const countsOf = (outcomes: readonly ChangesOutcome[]): OutcomeCounts => ({
+export const countOutcomes = (outcomes: readonly ChangesOutcome[]): OutcomeCounts => ({
   done: outcomes.filter(one => one.status === 'fulfilled' && one.value === 'done').length,
   left: outcomes.filter(one => one.status === 'fulfilled' && one.value === 'left').length,
   failed: outcomes.filter(one => one.status === 'rejected').length,
@@ -65,7 +65,7 @@ export const countsOf = (outcomes: readonly ChangesOutcome[]): OutcomeCounts => 
  * How many groups from the first on go into one commit: one at least, no item twice.
  * @param most changes
  */
-export function batchOf(groups: readonly IndependentChanges[], most: number): number {
+export function batchLength(groups: readonly IndependentChanges[], most: number): number {
   const taken = new Set<string>()
   for (const [index, group] of groups.entries()) {
     const places = group.map(change => `${change.key.pk}\n${change.key.sk}`)
@@ -77,7 +77,7 @@ export function batchOf(groups: readonly IndependentChanges[], most: number): nu
 }
 
 async function batched(
-  committing: CommittingWork,
+  committing: CommitContext,
   groups: readonly IndependentChanges[],
   read: ClusterRead,
 ): Promise<ChangesOutcome[]> {
@@ -95,7 +95,7 @@ async function batched(
 
 /** A commit, and the time that passes until the next one may begin. */
 async function paced(
-  committing: CommittingWork,
+  committing: CommitContext,
   changes: IndependentChanges,
   read: ClusterRead,
 ): Promise<'done' | 'left'> {
@@ -109,7 +109,7 @@ async function paced(
 }
 
 async function committed(
-  { ports }: CommittingWork,
+  { ports }: CommitContext,
   changes: IndependentChanges,
   read: ClusterRead,
 ): Promise<'done' | 'left'> {

@@ -17,7 +17,7 @@ export interface JobRun {
 export type JobResult = 'done' | { again: Readonly<Record<string, unknown>> }
 
 /** The surroundings of a run. */
-export function jobRun(ports: Ports, deadline: number): JobRun {
+export function createRun(ports: Ports, deadline: number): JobRun {
   let read: ClusterRead | undefined
   return {
     ports,
@@ -36,7 +36,7 @@ export const hasTime = ({ ports, deadline }: JobRun): boolean => ports.clock.now
 const AT_ONCE = 16
 
 /** Does something with each element, sixteen at a time. Faults are counted, not thrown. */
-export async function eachOf<T>(
+export async function processEach<T>(
   elements: readonly T[],
   work: (element: T) => Promise<boolean>,
 ): Promise<{ done: number; failed: number }> {

@@ -11,7 +11,7 @@ export interface ScanPlace {
   from?: Cursor | undefined
 }
 
-export const fromTheBeginning: ScanPlace = { segment: 0 }
+export const scanStart: ScanPlace = { segment: 0 }
 
 /**
  * Does something with all items of some kinds, page by page, while there is time.

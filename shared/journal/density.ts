@@ -1,7 +1,7 @@
 import type { Ports } from '../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
-import { retrying } from '../values/retrying.ts'
+import { retry } from '../values/retrying.ts'
 import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
 import { noopEntry } from './journal-entry.ts'
@@ -92,7 +92,7 @@ async function fillAllHoles({ journal, clock }: Dependencies, head: Head): Promi
   const { open } = await findHoles({ journal, clock }, head)
   const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
-    const result = await retrying(
+    const result = await retry(
       { tries: SETTLINGS, pause: tried => clock.sleep(25 * Math.min(tried, 8)) },
       async () => {
         const put = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))

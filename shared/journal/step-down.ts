@@ -3,7 +3,7 @@ import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
-import { retrying } from '../values/retrying.ts'
+import { retry } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
 import { writeAuditEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
@@ -40,7 +40,7 @@ export async function stepDown(
 ): Promise<Position | undefined> {
   const end = await endEpoch(ports, why, why.successor)
   if (!end) return undefined
-  const ended = await retrying({ tries: RECORD_TRIES }, async () => {
+  const ended = await retry({ tries: RECORD_TRIES }, async () => {
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     if (record?.data.mode === 'secondary' && record.data.epoch === end.epoch) return ok(end)

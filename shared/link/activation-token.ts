@@ -8,7 +8,7 @@ import {
 } from 'node:crypto'
 import { openBox, sealTo } from '../storage/box.ts'
 import { decodeBase64Url } from '../values/base64.ts'
-import { parsedObject } from '../values/json.ts'
+import { parseObject } from '../values/json.ts'
 import { RAW_KEY } from '../values/raw-keys.ts'
 
 /** What an activation token says. Times are epoch seconds. */
@@ -83,7 +83,7 @@ export function readActivation(token: string): Activation | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)
   if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
-  const claims = parsedObject(json.toString('utf8'))
+  const claims = parseObject(json.toString('utf8'))
   if (claims?.['type'] !== 'wrapping') return undefined
   const { jti, addr, id, cluster_id: set, primary_key: primaryKey, iat, exp, nbf } = claims
   const { exchange_key: exchangeKey } = claims

@@ -1,6 +1,6 @@
 import { diffieHellman, type KeyObject } from 'node:crypto'
 import { decodeBase64 } from '../values/base64.ts'
-import { privateKey, publicKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
+import { privateKey, publicKey, RAW_KEY, rawPublicKey } from '../values/raw-keys.ts'
 
 /** The two private keys by which a cluster takes part in a set. */
 export interface LinkPair {
@@ -33,8 +33,8 @@ export function linkPair(text: string): LinkPair {
 }
 
 export const keysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
-  signing: rawPublic(signing),
-  exchange: rawPublic(exchange),
+  signing: rawPublicKey(signing),
+  exchange: rawPublicKey(exchange),
 })
 
 /** Public halves as a secondary hands them out: base64 of version, X25519 key, Ed25519 key. */

@@ -1,5 +1,5 @@
-import type { KeptTerms } from '../tokens/terms.ts'
-import { base62 } from '../values/base62.ts'
+import type { TokenTerms } from '../tokens/terms.ts'
+import { encodeBase62 } from '../values/base62.ts'
 import { Secret, sha256 } from '../values/secret.ts'
 
 /**
@@ -24,7 +24,7 @@ export interface LoginRecord {
 }
 
 /** A service token as stored, or a batch token as encrypted; of limited uses, those that remain. */
-export interface Token extends KeptTerms {
+export interface Token extends TokenTerms {
   type: 'service' | 'batch'
   /** SHA-256 of the token's text, base64url; empty for a batch token */
   hash: string
@@ -72,7 +72,7 @@ export const LONGEST_TOKEN = 8192
 
 /** A new token's text from random bytes: 168 bits, so its plain SHA-256 is a safe key. */
 export const tokenText = (random: (length: number) => Buffer): Secret =>
-  new Secret(SERVICE_PREFIX + base62(random(TOKEN_BYTES), TOKEN_LENGTH))
+  new Secret(SERVICE_PREFIX + encodeBase62(random(TOKEN_BYTES), TOKEN_LENGTH))
 
 /** Makes HMACs under a key that lives as long as the cluster. */
 interface Keyed {
@@ -94,7 +94,7 @@ export const storedHashOf = async (text: string, keyed: Keyed): Promise<string> 
  * back is closed by SHA-256. 24 characters of base 62: 142 bits.
  */
 export const accessorOf = (hash: string): string =>
-  base62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
+  encodeBase62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
 
 /** The accessor by which a token is known; empty for a batch token. */
 export const accessorIn = ({ hash }: Pick<Token, 'hash'>): string => (hash === '' ? '' : accessorOf(hash))

@@ -1,7 +1,7 @@
 import { ApiError } from '../api/errors.ts'
-import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
-import { eachOf, hasTime, type JobResult, type JobRun } from '../jobs/job.ts'
-import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
+import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/commit-each.ts'
+import { hasTime, type JobResult, type JobRun, processEach } from '../jobs/job.ts'
+import { type ScanPlace, scanAll, scanStart } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
 import { accessorIn } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
@@ -44,12 +44,12 @@ export async function removeMount(
   { mount, at, found = 0, began = run.ports.clock.now() }: Removal,
 ): Promise<JobResult> {
   for (const kind of kindsGoingWith('mount'))
-    if (!(await emptied(run, kind, mount))) return { again: { mount } }
+    if (!(await emptyPartition(run, kind, mount))) return { again: { mount } }
   let logins = found
-  const left = await scanAll(run, kindsGoingWith('login'), at ?? fromTheBeginning, async items => {
+  const left = await scanAll(run, kindsGoingWith('login'), at ?? scanStart, async items => {
     const own = items.filter(item => item.data.mount === mount)
     logins += own.length
-    return loginsGone(run, own)
+    return removeLogins(run, own)
   })
   if (left) return { again: { mount, at: left, found: logins, began } }
   return logins > 0 ? { again: { mount } } : forget(run, mount, began)
@@ -67,13 +67,13 @@ interface Removal {
 }
 
 /** @returns false when time is out */
-async function loginsGone(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<boolean> {
+async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<boolean> {
   for (let at = 0; at < logins.length; at += PART) {
     const part = logins.slice(at, at + PART)
-    await childless(run, part)
+    await removeChildren(run, part)
     const removed =
       hasTime(run) &&
-      (await gone(
+      (await commitRemovals(
         run,
         part.map(item => [remove(item)]),
       ))
@@ -83,10 +83,10 @@ async function loginsGone(run: JobRun, logins: readonly Item<KindGoingWith<'logi
 }
 
 /** What stands beside a token goes before it: once the token is gone, nothing leads there. */
-async function childless(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<void> {
+async function removeChildren(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<void> {
   const cluster = () => serving(run)
   const tokens = logins.filter(item => item.kind === 'token')
-  const { failed } = await eachOf(tokens, async ({ data }) => {
+  const { failed } = await processEach(tokens, async ({ data }) => {
     await sweepDescendants(accessorIn(data), run.ports, cluster, run.deadline, 'dead')
     return true
   })
@@ -98,8 +98,8 @@ async function childless(run: JobRun, logins: readonly Item<KindGoingWith<'login
  * @returns false when time is out
  * @throws ApiError `busy` when some could not be removed
  */
-async function gone(run: JobRun, groups: readonly IndependentChanges[]): Promise<boolean> {
-  const { left, failed } = countsOf(await commitEach({ ...run, cluster: () => serving(run) }, groups))
+async function commitRemovals(run: JobRun, groups: readonly IndependentChanges[]): Promise<boolean> {
+  const { left, failed } = countOutcomes(await commitEach({ ...run, cluster: () => serving(run) }, groups))
   // the deletions expect nothing: if some are left although there is time, the cluster has changed its role
   if (failed > 0 || (left > 0 && hasTime(run))) throw notRemoved(left + failed)
   return left === 0
@@ -115,11 +115,11 @@ async function serving(run: JobRun): Promise<ClusterRead> {
 }
 
 /** @returns false when time is out */
-async function emptied(run: JobRun, kind: KindGoingWith<'mount'>, mount: string): Promise<boolean> {
+async function emptyPartition(run: JobRun, kind: KindGoingWith<'mount'>, mount: string): Promise<boolean> {
   for (const pk of partitions(kind, mount).pks) {
     for (let more = true; more; ) {
       const page = await run.ports.store.list<Kind>({ kind, pks: [pk] }, { limit: PAGE })
-      const removed = await gone(
+      const removed = await commitRemovals(
         run,
         page.map(item => withPointers(item).map(remove)),
       )

@@ -1,4 +1,4 @@
-import { countOf, spanOf } from '../values/words.ts'
+import { printCount, printSpan } from '../values/words.ts'
 import type { ClusterAnswer, ClusterStatus, ObservedCluster } from './status.ts'
 
 export type Severity = 'good' | 'busy' | 'bad' | 'unknown'
@@ -94,7 +94,7 @@ const ofPrimary = {
   alone: bad(
     'Primary without a secondary',
     ({ secondaries }) =>
-      `It serves clients, and no secondary is connected (${countOf(secondaries.length, 'is', 'are')} known). Connect one: until then, losing this cluster loses its latest writes.`,
+      `It serves clients, and no secondary is connected (${printCount(secondaries.length, 'is', 'are')} known). Connect one: until then, losing this cluster loses its latest writes.`,
     status => connected(status).length === 0,
   ),
   'one-missing': bad(
@@ -108,7 +108,7 @@ const ofPrimary = {
   serving: good(
     'Primary',
     status =>
-      `It serves clients, and replicates their writes to ${countOf(connected(status).length, 'secondary', 'secondaries')}. All is well.`,
+      `It serves clients, and replicates their writes to ${printCount(connected(status).length, 'secondary', 'secondaries')}. All is well.`,
     () => true,
   ),
 }
@@ -148,7 +148,7 @@ const ofSecondary = {
   behind: busy(
     'Secondary that is behind',
     status =>
-      `Its newest entry is ${spanOf(ageOf(status))} old. A planned switch is refused until it is at most ${LARGEST_LAG_S} s behind.`,
+      `Its newest entry is ${printSpan(ageOf(status))} old. A planned switch is refused until it is at most ${LARGEST_LAG_S} s behind.`,
     status => ageOf(status) > OLD_CANARY_MS,
   ),
   'not-ready': bad(

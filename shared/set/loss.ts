@@ -1,16 +1,16 @@
 import {
   aFlag,
-  always,
   anInt,
   anyValue,
   aText,
   aTime,
+  constOf,
   manyOf,
   mapOf,
   object,
-  saying,
   texts,
-  titled,
+  withDescription,
+  withTitle,
 } from '../values/shape.ts'
 
 const place = { kind: aText, key: texts, what: aText }
@@ -22,26 +22,28 @@ const commit = object(
     time: aTime,
     cut: anInt,
     epoch: aText,
-    changes: manyOf(object(place, { item: saying(anyValue, 'as it was stored'), deleted: always(true) })),
+    changes: manyOf(
+      object(place, { item: withDescription(anyValue, 'as it was stored'), deleted: constOf(true) }),
+    ),
   },
-  { too_large: always(true) },
+  { too_large: constOf(true) },
 )
 
 /** Schema of the `data` in the report of commits that a former primary has and its set lacks. */
-export const lossShape = titled(
+export const lossShape = withTitle(
   'DivergenceReport',
   object(
     {
       complete: aFlag,
       waits_for: aText,
-      lost: manyOf(titled('LostCommit', commit)),
-      next: saying(aText, 'what `after` takes; empty: there is no more'),
+      lost: manyOf(withTitle('LostCommit', commit)),
+      next: withDescription(aText, 'what `after` takes; empty: there is no more'),
       diverging: manyOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
     },
     {
       counts: object(
         { commits: anInt, kinds: mapOf(object({ written: anInt, deleted: anInt })) },
-        { more: always(true) },
+        { more: constOf(true) },
       ),
     },
   ),

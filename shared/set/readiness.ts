@@ -9,18 +9,18 @@ import {
   orNull,
   texts,
   timeOrEmpty,
-  titled,
   type ValueOf,
+  withTitle,
 } from '../values/shape.ts'
 
 const check = object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag })
-export const checksShape = manyOf(titled('ReadinessCheck', check))
+export const checksShape = manyOf(withTitle('ReadinessCheck', check))
 export const stepsShape = manyOf(object({ step: aText, does: aText }))
-export const planShape = titled(
+export const planShape = withTitle(
   'PromotionPlan',
   object({ goes_through: aFlag, refused: aText, warnings: texts, steps: stepsShape }),
 )
-export const operationTokenShape = titled(
+export const operationTokenShape = withTitle(
   'PreparedOperationToken',
   object({
     generated: orNull(object({ made: aTime, age_seconds: anInt })),

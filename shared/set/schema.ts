@@ -1,51 +1,54 @@
 import { faultyParts } from '../model/fault.ts'
 import {
   aFlag,
-  always,
   anInt,
   aText,
   aTime,
+  constOf,
+  enumOf,
   manyOf,
   object,
   oneOf,
-  saying,
   texts,
   timeOrEmpty,
-  titled,
   type ValueOf,
-  words,
+  withDescription,
+  withTitle,
 } from '../values/shape.ts'
 
-const NUMBER = saying(aText, 'a number as text')
+const NUMBER = withDescription(aText, 'a number as text')
 const ID = { id: aText, name: aText, step: aText }
 
 export const rootShapes = {
   merkle_root: aText,
-  merkle_root_at: saying(anInt, 'the position that the root describes'),
-  merkle_root_time: saying(timeOrEmpty, 'when the root was computed'),
+  merkle_root_at: withDescription(anInt, 'the position that the root describes'),
+  merkle_root_time: withDescription(timeOrEmpty, 'when the root was computed'),
 }
 const tree = {
   cluster_id: aText,
   ...rootShapes,
   corrupted_merkle_tree: aFlag,
-  last_corruption_check_epoch: saying(aText, 'epoch seconds as text'),
-  last_reindex_epoch: saying(aText, 'epoch seconds as text'),
+  last_corruption_check_epoch: withDescription(aText, 'epoch seconds as text'),
+  last_reindex_epoch: withDescription(aText, 'epoch seconds as text'),
   ssct_generation_counter: anInt,
 }
 const building = {
   reindex_in_progress: aFlag,
-  reindex_stage: words('scanning', 'building', 'commit'),
+  reindex_stage: enumOf('scanning', 'building', 'commit'),
   reindex_building_progress: anInt,
   reindex_building_total: anInt,
 }
 const underWay = {
-  operation: titled('RoleOperation', object({ ...ID, since: aTime, waits_until: timeOrEmpty, error: aText })),
-  last_error: titled('LastError', object({ text: aText, time: aTime }, { operation: object(ID) })),
+  operation: withTitle(
+    'RoleOperation',
+    object({ ...ID, since: aTime, waits_until: timeOrEmpty, error: aText }),
+  ),
+  last_error: withTitle('LastError', object({ text: aText, time: aTime }, { operation: object(ID) })),
   recent_faults: manyOf(
-    titled(
+    withTitle(
       'RecentFault',
       object({
-        part: words(...faultyParts),
+        part: enumOf(...faultyParts),
         ongoing: aFlag,
         text: aText,
         since: aTime,
@@ -62,7 +65,7 @@ const heartbeat = {
   clock_skew_ms: NUMBER,
   replication_primary_canary_age_ms: NUMBER,
 }
-const connection = { connection_status: words('connected', 'disconnected') }
+const connection = { connection_status: enumOf('connected', 'disconnected') }
 const addresses = { api_address: aText, cluster_address: aText }
 
 const term = object(
@@ -77,21 +80,21 @@ const term = object(
   { tokens_until: aTime },
 )
 
-const disabledStatus = titled('DisabledStatus', object({ mode: always('disabled') }, underWay))
+const disabledStatus = withTitle('DisabledStatus', object({ mode: constOf('disabled') }, underWay))
 
-const primaryStatus = titled(
+const primaryStatus = withTitle(
   'PrimaryStatus',
   object(
     {
-      mode: always('primary'),
+      mode: constOf('primary'),
       ...tree,
-      state: words('running', 'idle'),
+      state: enumOf('running', 'idle'),
       primary_cluster_addr: aText,
       known_secondaries: texts,
       last_wal: anInt,
       last_dr_wal: anInt,
       secondaries: manyOf(
-        titled(
+        withTitle(
           'KnownSecondary',
           object({ node_id: aText, ...connection }, { ...addresses, ...heartbeat, expired: aFlag }),
         ),
@@ -100,28 +103,28 @@ const primaryStatus = titled(
     {
       ...building,
       ...underWay,
-      terms: manyOf(titled('TermOfPrimary', term)),
+      terms: manyOf(withTitle('TermOfPrimary', term)),
       not_shown: object({ secondaries: anInt, terms: anInt, clusters: anInt }),
       fences: manyOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
     },
   ),
 )
 
-const secondaryStatus = titled(
+const secondaryStatus = withTitle(
   'SecondaryStatus',
   object(
     {
-      mode: words('secondary', 'bootstrapping'),
+      mode: enumOf('secondary', 'bootstrapping'),
       ...tree,
-      state: words('idle', 'stream-wals', 'merkle-diff', 'merkle-sync'),
-      connection_state: words('idle', 'connecting', 'ready', 'transient_failure'),
+      state: enumOf('idle', 'stream-wals', 'merkle-diff', 'merkle-sync'),
+      connection_state: enumOf('idle', 'connecting', 'ready', 'transient_failure'),
       secondary_id: aText,
       primary_cluster_addr: aText,
       known_primary_cluster_addrs: texts,
       last_remote_wal: anInt,
       last_start: timeOrEmpty,
       primaries: manyOf(
-        titled(
+        withTitle(
           'KnownPrimary',
           object(
             { ...addresses, ...connection },

@@ -1,6 +1,6 @@
 import { createSecretKey, diffieHellman, hkdfSync, type KeyObject } from 'node:crypto'
 import { decodeBase64Url } from '../values/base64.ts'
-import { privateKey, publicKey, RAW_KEY, rawPublic } from '../values/raw-keys.ts'
+import { privateKey, publicKey, RAW_KEY, rawPublicKey } from '../values/raw-keys.ts'
 import { decrypt, encrypt, NONCE_LENGTH } from './encryption.ts'
 
 /** What a box is for: it opens for nothing else. */
@@ -22,7 +22,7 @@ export function sealTo(
   random: (length: number) => Buffer,
 ): string {
   const once = privateKey('X25519', random(RAW_KEY))
-  const raw = rawPublic(once)
+  const raw = rawPublicKey(once)
   const key = agreed(once, recipient, [raw, recipient])
   const body = encrypt(key, placeOf(place), text, random(NONCE_LENGTH))
   return Buffer.concat([raw, Buffer.from(body, 'base64url')]).toString('base64url')
@@ -35,7 +35,7 @@ export function openBox(own: KeyObject, place: BoxPlace, box: string): string | 
   const raw = bytes.subarray(0, RAW_KEY)
   const body = bytes.subarray(RAW_KEY).toString('base64url')
   try {
-    return decrypt(agreed(own, raw, [raw, rawPublic(own)]), placeOf(place), body)
+    return decrypt(agreed(own, raw, [raw, rawPublicKey(own)]), placeOf(place), body)
   } catch {
     return undefined
   }

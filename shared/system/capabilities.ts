@@ -4,8 +4,8 @@ import { list, text } from '../api/fields.ts'
 import type { Acl } from '../model/acl.ts'
 import type { Token } from '../model/token.ts'
 import { capabilitiesOn } from '../policies/access.ts'
-import { accessorField, findToken, requiredToken, tokenByAccessor } from '../tokens/lookup.ts'
-import { standingOf } from '../tokens/rights.ts'
+import { accessorField, findByAccessor, findToken, requiredToken } from '../tokens/lookup.ts'
+import { loadRights } from '../tokens/rights.ts'
 import { sameSecret } from '../values/secret.ts'
 
 /** Paths that one request may ask about, and bytes of each. */
@@ -19,24 +19,25 @@ export const capabilityFields = {
 export const tokenCapabilityFields = { ...requiredToken, ...capabilityFields }
 export const accessorCapabilityFields = { ...accessorField, ...capabilityFields }
 
-type Asked = Call<typeof capabilityFields>
+type CapabilityCall = Call<typeof capabilityFields>
 
 /** POST sys/capabilities-self. */
-export const capabilitiesSelf = (call: Asked): Outcome => told(call, callerOf(call).rights)
+export const capabilitiesSelf = (call: CapabilityCall): Outcome =>
+  answerCapabilities(call, callerOf(call).rights)
 
 /** POST sys/capabilities: of the token that is named. */
 export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityFields>): Promise<Outcome> {
   const { text: own, rights } = callerOf(call)
   const asked = call.parameters.token ?? ''
   // the caller's last use may have taken its token away
-  if (sameSecret(asked, own.reveal())) return told(call, rights)
-  return told(call, await rightsOf(call, (await foundToken(call, asked)).token))
+  if (sameSecret(asked, own.reveal())) return answerCapabilities(call, rights)
+  return answerCapabilities(call, await rightsOf(call, (await foundToken(call, asked)).token))
 }
 
 /** POST sys/capabilities-accessor: of the token behind an accessor. */
 export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilityFields>): Promise<Outcome> {
-  const item = await tokenByAccessor(call, call.parameters.accessor ?? '')
-  return told(call, await rightsOf(call, item.data))
+  const item = await findByAccessor(call, call.parameters.accessor ?? '')
+  return answerCapabilities(call, await rightsOf(call, item.data))
 }
 
 const invalidToken = () => invalid('invalid token')
@@ -48,12 +49,12 @@ const foundToken = (call: Call, asked: string) =>
   })
 
 async function rightsOf(call: Call, token: Readonly<Token>): Promise<Acl> {
-  const standing = await standingOf(token, call)
+  const standing = await loadRights(token, call)
   if (!standing.ok) throw invalidToken()
   return standing.value.rights
 }
 
-function told({ parameters }: Asked, rights: Acl): Outcome {
+function answerCapabilities({ parameters }: CapabilityCall, rights: Acl): Outcome {
   const paths = [...(parameters.paths ?? []), ...(parameters.path ? [parameters.path] : [])]
   if (paths.length === 0) throw invalid('paths is required')
   if (paths.length > MOST_PATHS || paths.some(path => Buffer.byteLength(path) > LONGEST_PATH))

@@ -13,7 +13,7 @@ import { newestEntryAt } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
-import { licenceOfHealth } from './license-status.ts'
+import { licenceForHealth } from './license-status.ts'
 
 /** Overrides of the status by situation; each takes a number. @see docs/spec/cluster.md#health */
 export const healthFields = {
@@ -107,7 +107,7 @@ function healthOf(
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
   const canaryAt = contact ? newestEntryAt(contact, head) : 0
-  const license = licenceOfHealth(ports.deployment)
+  const license = licenceForHealth(ports.deployment)
   return {
     initialized: record !== undefined,
     standby: false,
@@ -160,7 +160,7 @@ export async function sealStatus(call: AlwaysCall): Promise<Outcome> {
 }
 
 /** GET sys/leader: there are no nodes, so the cluster leads itself. Other clusters know it by the address of its link. */
-export const leader = ({ request, cluster, ports: { deployment } }: AlwaysCall): Outcome => {
+export const readLeader = ({ request, cluster, ports: { deployment } }: AlwaysCall): Outcome => {
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
   const address = deployment.apiAddress || asked

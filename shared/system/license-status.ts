@@ -34,7 +34,7 @@ const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
 })
 
 /** What health says of the licence; undefined when there is none. */
-export function licenceOfHealth({ license }: Deployment) {
+export function licenceForHealth({ license }: Deployment) {
   const licensing = readLicence(license)
   return !licensing.ok
     ? undefined

@@ -2,7 +2,7 @@ import { BATCH_PREFIX, isRoot, type Token } from '../model/token.ts'
 import type { FieldCipher, SealedToken } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
 import { isSignedByOne } from '../storage/signed-batch.ts'
-import { isObject, parsedJson } from '../values/json.ts'
+import { isObject, parseJson } from '../values/json.ts'
 
 /** Decrypts a batch token. @returns undefined for a text that the keyring did not seal @param text as presented */
 export const openBatch = (
@@ -34,7 +34,7 @@ export function readBatch(
 }
 
 function tokenIn(content: string): Token | undefined {
-  const read = parsedJson(content)
+  const read = parseJson(content)
   return isBatchToken(read) ? read : undefined
 }
 

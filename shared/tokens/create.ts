@@ -30,9 +30,9 @@ import { Secret } from '../values/secret.ts'
 import { DEEPEST_HIERARCHY } from './descendants.ts'
 import { authOf, displayName, issueBatch, issueService } from './mint.ts'
 import { networksOf } from './networks.ts'
-import { defaultParameters, keptTerms } from './parameters.ts'
+import { defaultParameters, pickTokenTerms } from './parameters.ts'
 import type { TokenParameters } from './terms.ts'
-import { lifetime } from './ttl.ts'
+import { computeLifetime } from './ttl.ts'
 
 export const createFields = {
   id: text('Text of the token, instead of a random one; needs sudo', { secret: true }),
@@ -50,11 +50,11 @@ export const createFields = {
   entity_alias: text('Not supported: an entity comes from a login'),
 }
 
-export type CreateGiven = Supplied<typeof createFields>
+export type CreateParameters = Supplied<typeof createFields>
 
 /** What decides about a new token. Seconds, where nothing else is said. */
 export interface CreateFacts {
-  given: CreateGiven
+  parameters: CreateParameters
   parent: Pick<Caller, 'token' | 'accessor'>
   /** the caller may do this path with sudo, or is root */
   privileged: boolean
@@ -95,7 +95,7 @@ export interface RoleRules {
  * @see docs/spec/tokens.md#creation
  */
 export function decideToken(facts: CreateFacts): { token: Token; warnings: string[] } {
-  const { given, parent, role, now } = facts
+  const { parameters: given, parent, role, now } = facts
   const terms = role?.terms ?? defaultParameters
   checkParent(facts)
   const type = typeOf(given, role)
@@ -131,7 +131,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
     createdAt: now,
     ttl: granted.ttl,
     creationTtl: granted.ttl,
-    ...keptTerms({
+    ...pickTokenTerms({
       ...terms,
       numUses,
       explicitMaxTtl: explicitMax,
@@ -159,7 +159,7 @@ const smallest = (...limits: number[]): number =>
   Math.min(...limits.filter(limit => limit > 0), Number.MAX_SAFE_INTEGER) % Number.MAX_SAFE_INTEGER
 
 function checkBatch(
-  given: CreateGiven,
+  given: CreateParameters,
   { numUses, period, policies }: { numUses: number; period: number; policies: readonly string[] },
 ): void {
   if (numUses > 0 || period > 0 || (given.explicit_max_ttl ?? 0) > 0)
@@ -168,7 +168,7 @@ function checkBatch(
   if (policies.includes(ROOT)) throw invalid('batch tokens cannot be root tokens')
 }
 
-function checkParent({ given, parent, privileged, role, orphan }: CreateFacts): void {
+function checkParent({ parameters: given, parent, privileged, role, orphan }: CreateFacts): void {
   const { token } = parent
   if (token.type === 'batch') throw invalid('batch tokens cannot create more tokens')
   if (token.numUses > 0) throw invalid('restricted use token cannot generate child tokens')
@@ -182,7 +182,7 @@ function checkParent({ given, parent, privileged, role, orphan }: CreateFacts): 
   if (sudo) throw invalid(`${sudo} needs a root token or the sudo capability`)
 }
 
-function typeOf({ type }: CreateGiven, role: RoleRules | undefined): Token['type'] {
+function typeOf({ type }: CreateParameters, role: RoleRules | undefined): Token['type'] {
   if (type !== undefined && !['', 'service', 'batch'].includes(type))
     throw invalid('type must be service or batch')
   if (role && role.terms.type !== 'default') return role.terms.type
@@ -190,7 +190,7 @@ function typeOf({ type }: CreateGiven, role: RoleRules | undefined): Token['type
   return role?.otherwise ?? 'service'
 }
 
-function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] {
+function policiesOf({ parameters: given, parent, privileged, role }: CreateFacts): string[] {
   const wanted = sanitisePolicies(given.policies ?? [])
   if (wanted.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
   const suppressed = (given.no_default_policy ?? false) || (role?.terms.noDefaultPolicy ?? false)
@@ -213,7 +213,7 @@ function policiesOf({ given, parent, privileged, role }: CreateFacts): string[] 
 }
 
 function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, now: number) {
-  const granted = lifetime(
+  const granted = computeLifetime(
     { increment: 0, ttl: wish.ttl, period: wish.period, methodMax: 0, explicitMax: wish.explicitMax },
     { default: SYSTEM_LEASE_TTL_SECONDS, max: SYSTEM_LEASE_TTL_SECONDS },
     now,
@@ -225,14 +225,14 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
 
 /** POST auth/token/create. */
 export const createToken = (call: Call<typeof createFields>): Promise<Outcome> =>
-  creating(call, { orphan: false })
+  createAndStore(call, { orphan: false })
 
 /** POST auth/token/create-orphan. */
 export const createOrphan = (call: Call<typeof createFields>): Promise<Outcome> =>
-  creating(call, { orphan: true })
+  createAndStore(call, { orphan: true })
 
 /** Makes and stores a token, under the rules of a token role if there is one. */
-export async function creating(
+export async function createAndStore(
   call: Call<typeof createFields>,
   how: { orphan: boolean; role?: RoleRules },
 ): Promise<Outcome> {
@@ -243,7 +243,7 @@ export async function creating(
     permits(caller.rights, { path, capability, sudo: true }),
   )
   const { token, warnings } = decideToken({
-    given: call.parameters,
+    parameters: call.parameters,
     parent: caller,
     privileged,
     path,

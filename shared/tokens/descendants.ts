@@ -1,4 +1,4 @@
-import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
+import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/commit-each.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { isExpired, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
@@ -27,7 +27,7 @@ const isParentOf = (child: Child, there: Readonly<Token> | undefined): boolean =
   there !== undefined && (child.parentCreatedAt === undefined || child.parentCreatedAt === there.createdAt)
 
 /** Whether every ancestor of a token still lives: a token dies with its parent, at once. */
-export async function ancestorsLive(token: Child, dependencies: TokenDependencies): Promise<boolean> {
+export async function areAncestorsAlive(token: Child, dependencies: TokenDependencies): Promise<boolean> {
   let child = token
   for (let depth = 0; child.parent !== undefined; depth++) {
     const [item] = await dependencies.ports.store.read([key('token', child.parent)])
@@ -44,12 +44,12 @@ export async function ancestorsLive(token: Child, dependencies: TokenDependencie
 }
 
 /** A token that lives together with its ancestors; undefined otherwise. */
-export async function livingToken(
+export async function readLiveToken(
   accessor: string,
   dependencies: TokenDependencies,
 ): Promise<Item<'token'> | undefined> {
   const [item] = await dependencies.ports.store.read([key('token', accessor)])
-  return item && isAlive(item.data, dependencies) && (await ancestorsLive(item.data, dependencies))
+  return item && isAlive(item.data, dependencies) && (await areAncestorsAlive(item.data, dependencies))
     ? item
     : undefined
 }
@@ -98,7 +98,7 @@ export async function sweepDescendants(
       if (outcome.status === 'rejected') throw outcome.reason
       if (outcome.value === 'done') waiting.push(dead[index]?.pointer.sk ?? '')
     }
-    removed += countsOf(outcomes).done
+    removed += countOutcomes(outcomes).done
   }
   return removed
 }

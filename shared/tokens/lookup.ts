@@ -15,8 +15,8 @@ import { defined } from '../values/defined.ts'
 import { sameSecret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 import { openBatch, readBatch } from './batch.ts'
-import { ancestorsLive, isAlive, livingToken } from './descendants.ts'
-import { keptAnswer } from './parameters.ts'
+import { areAncestorsAlive, isAlive, readLiveToken } from './descendants.ts'
+import { showTokenTerms } from './parameters.ts'
 
 export const tokenField = { token: text('The token', { secret: true }) }
 export const requiredToken = { token: text('The token', { secret: true, required: true }) }
@@ -51,13 +51,13 @@ export async function lookupSelf(call: Call): Promise<Outcome> {
 
 /** POST auth/token/lookup-accessor: everything but the token itself. */
 export async function lookupAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
-  const item = await tokenByAccessor(call, call.parameters.accessor ?? '')
+  const item = await findByAccessor(call, call.parameters.accessor ?? '')
   return answer(data(await shown(call, { token: item.data, id: '', accessor: item.sk })))
 }
 
 /** The stored token of an accessor. @throws ApiError `invalid_request` */
-export async function tokenByAccessor(call: Call, accessor: string) {
-  const item = await livingToken(accessor, call)
+export async function findByAccessor(call: Call, accessor: string) {
+  const item = await readLiveToken(accessor, call)
   if (!item) throw invalid('invalid accessor')
   return { ...item, sk: accessor }
 }
@@ -76,12 +76,12 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
     if (!sealed) throw new ApiError('bad_token')
     const [term] = await call.ports.store.read([key('term', sealed.term)])
     const { token } = readBatch(sealed, term)
-    if (!token || !isAlive(token, call) || !(await ancestorsLive(token, call)))
+    if (!token || !isAlive(token, call) || !(await areAncestorsAlive(token, call)))
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
   const accessor = await accessorFor(asked, call.ports.cipher)
-  const item = await livingToken(accessor, call)
+  const item = await readLiveToken(accessor, call)
   if (!item) throw new ApiError('bad_token', await wrappingHint(call, accessor))
   return { token: item.data, id: asked, accessor }
 }
@@ -106,7 +106,7 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     creation_ttl: token.creationTtl,
     ttl: secondsLeftOf(token, call.now),
     expire_time: end === undefined ? null : printTime(end),
-    ...keptAnswer(token),
+    ...showTokenTerms(token),
     role: token.role || undefined,
     ...(token.renewedAt === undefined
       ? {}

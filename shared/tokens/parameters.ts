@@ -1,7 +1,13 @@
 import { invalid } from '../api/errors.ts'
 import type { Field } from '../api/fields.ts'
 import { defined } from '../values/defined.ts'
-import { type KeptTerms, type Taker, type TermFieldName, type TokenParameters, termRows } from './terms.ts'
+import {
+  type TermFieldName,
+  type TermOwner,
+  type TokenParameters,
+  type TokenTerms,
+  termRows,
+} from './terms.ts'
 
 type TermFields = Readonly<Record<TermFieldName, Field<unknown>>>
 
@@ -9,7 +15,7 @@ type TermFields = Readonly<Record<TermFieldName, Field<unknown>>>
 type Given = { readonly [name in TermFieldName]?: unknown }
 
 /** The fields by which roles, or token roles, take their terms. */
-export function tokenFields(taker: Taker): TermFields {
+export function tokenFields(taker: TermOwner): TermFields {
   const current = termRows.flatMap(([_, { name, of, kind, doc, counts }]) =>
     of.includes(taker) ? [[name, kind(doc, counts ? { counts } : {})] as const] : [],
   )
@@ -81,7 +87,7 @@ export const parameterWarnings = (parameters: TokenParameters, mountMax: number)
     : []
 
 /** How the terms of a role read back. Deprecated spellings appear where they were used; some of token roles always. */
-export function parametersAnswer(parameters: TokenParameters, taker: Taker): Record<string, unknown> {
+export function showParameters(parameters: TokenParameters, taker: TermOwner): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const [key, { name, of, neutral, old }] of termRows) {
     if (of.includes(taker)) shown[name] = parameters[key]
@@ -97,11 +103,11 @@ const saysSomething = (value: unknown): boolean => (Array.isArray(value) ? value
 const keptRows = termRows.filter(([_, { kept }]) => kept)
 
 /** What a token keeps of terms. */
-export const keptTerms = (parameters: TokenParameters): KeptTerms =>
-  Object.fromEntries(keptRows.map(([key]) => [key, parameters[key]])) as KeptTerms
+export const pickTokenTerms = (parameters: TokenParameters): TokenTerms =>
+  Object.fromEntries(keptRows.map(([key]) => [key, parameters[key]])) as TokenTerms
 
 /** How a lookup shows what a token keeps. */
-export const keptAnswer = (token: KeptTerms): Record<string, unknown> =>
+export const showTokenTerms = (token: TokenTerms): Record<string, unknown> =>
   Object.fromEntries(
     keptRows.flatMap(([key, { name, kept }]) => {
       const value = (token as Readonly<Record<string, unknown>>)[key]

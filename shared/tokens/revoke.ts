@@ -6,7 +6,7 @@ import type { ClusterRead } from '../ports.ts'
 import { type Change, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
-import { retrying } from '../values/retrying.ts'
+import { retry } from '../values/retrying.ts'
 import { orphanChildren, sweepDescendants } from './descendants.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
 
@@ -47,7 +47,7 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {
-    const released = await retrying({ tries: REVOKE_TOKEN_TRIES }, async () =>
+    const released = await retry({ tries: REVOKE_TOKEN_TRIES }, async () =>
       (await orphanChildren(item, accessor, call.ports, cluster)) ? ok() : CONFLICT,
     )
     if (!released.ok) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })

@@ -3,13 +3,13 @@ import { isRoot, type Token } from '../model/token.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { ancestorsLive, type TokenDependencies } from './descendants.ts'
+import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
 /** The language of policies, which logins do without: they are asked by nobody who has a token. */
 let policies: Promise<typeof import('../policies/load.ts')> | undefined
 
 /** What a token may do, and the item that was read along. */
-export interface Standing {
+export interface TokenRights {
   rights: Acl
   /** policies of the entity, not stored on the token */
   identityPolicies: readonly string[]
@@ -17,18 +17,18 @@ export interface Standing {
 }
 
 /** Why a token that lives may do nothing. */
-export type Fallen = 'entity-gone' | 'entity-disabled' | 'parent-gone'
+export type RightsFault = 'entity-gone' | 'entity-disabled' | 'parent-gone'
 
 /**
  * The rights of a living token, from its own and its entity's policies. One that has lost its entity or an ancestor
  * has none.
  * @param along key of one more item to read with the policies
  */
-export async function standingOf(
+export async function loadRights(
   token: Readonly<Token>,
   dependencies: TokenDependencies,
   along?: Key | undefined,
-): Promise<Result<Standing, Fallen>> {
+): Promise<Result<TokenRights, RightsFault>> {
   const { store } = dependencies.ports
   const policyKeys = isRoot(token) ? [] : token.policies.map(name => key('policy', name))
   const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
@@ -38,7 +38,7 @@ export async function standingOf(
   const entity = aliasKeys.length > 0 ? alias?.data : undefined
   if (token.entity && entity?.entityId !== token.entity.id) return failed('entity-gone')
   if (entity?.disabled) return failed('entity-disabled')
-  if (!(await ancestorsLive(token, dependencies))) return failed('parent-gone')
+  if (!(await areAncestorsAlive(token, dependencies))) return failed('parent-gone')
   const identityPolicies = sanitisePolicies(entity?.policies ?? []).filter(name => name !== ROOT)
   const more = identityPolicies.filter(name => !token.policies.includes(name))
   const stored = [

@@ -1,5 +1,5 @@
 import type { Token } from '../model/token.ts'
-import { defaultParameters, keptTerms } from './parameters.ts'
+import { defaultParameters, pickTokenTerms } from './parameters.ts'
 
 /** A root token without end. @param now epoch milliseconds */
 export const rootToken = (now: number): Token => ({
@@ -14,5 +14,5 @@ export const rootToken = (now: number): Token => ({
   createdAt: now,
   ttl: 0,
   creationTtl: 0,
-  ...keptTerms(defaultParameters),
+  ...pickTokenTerms(defaultParameters),
 })

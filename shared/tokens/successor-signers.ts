@@ -8,7 +8,7 @@ import { partitions } from '../storage/kinds.ts'
  * follows no cluster yet: from then on it learns signers by the journal. Those of a revoked cluster count nowhere.
  * @param term identity of the term
  */
-export async function successorSigners(
+export async function listSuccessorSigners(
   term: string,
   record: Pick<ClusterRecord, 'mode' | 'link'>,
   { store }: Pick<Ports, 'store'>,

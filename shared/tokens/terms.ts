@@ -5,13 +5,13 @@ import { isCidr } from '../values/cidr.ts'
 import type { Widened } from '../values/widened.ts'
 
 /** Who says terms: roles of logins, and token roles. */
-export type Taker = 'role' | 'token-role'
+export type TermOwner = 'role' | 'token-role'
 
 /** One term of tokens: its field in requests, what is stored of it, and how it reads back. */
 interface Term {
   /** the field of those who take it */
   name: `token_${string}`
-  of: readonly Taker[]
+  of: readonly TermOwner[]
   kind(doc: string, options: object): Field<unknown>
   doc: string
   /** what holds where nothing was ever said */
@@ -25,7 +25,7 @@ interface Term {
   /** the deprecated name, which counts where the current one is not given; `store` as above */
   old?: {
     name: string
-    of: readonly Taker[]
+    of: readonly TermOwner[]
     store?(given: unknown): unknown
     /** token roles answer it also where it was not used */
     always?: true
@@ -158,7 +158,7 @@ export type TokenParameters = { [K in TermName]: Value<K> } & {
 }
 
 /** What a token keeps of the terms that it was minted on. */
-export type KeptTerms = { [K in With<{ kept: string }>]: Value<K> }
+export type TokenTerms = { [K in With<{ kept: string }>]: Value<K> }
 
 /** The fields, current and deprecated, of those who take terms. */
 export type TermFieldName = Terms[TermName]['name'] | Terms[With<{ old: object }>]['old']['name']

@@ -1,14 +1,14 @@
 import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
-import { commitEach, countsOf, type IndependentChanges } from '../jobs/commit-each.ts'
-import { eachOf, type JobResult, type JobRun } from '../jobs/job.ts'
-import { fromTheBeginning, type ScanPlace, scanAll } from '../jobs/scan.ts'
+import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/commit-each.ts'
+import { type JobResult, type JobRun, processEach } from '../jobs/job.ts'
+import { type ScanPlace, scanAll, scanStart } from '../jobs/scan.ts'
 import { remove, removeIfUnchanged, removeUnlessChanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { ancestorsLive, type TokenDependencies } from './descendants.ts'
+import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
 /** POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<Outcome> {
-  await call.ports.background.start({ job: 'token-tidy', at: fromTheBeginning, of: 'token' })
+  await call.ports.background.start({ job: 'token-tidy', at: scanStart, of: 'token' })
   return answer(accepted('the tidy was started; what it removed is in the log'))
 }
 
@@ -36,12 +36,12 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
     <T>(removal: (item: T) => Promise<IndependentChanges | undefined>) =>
     async (page: T[]) => {
       const groups: IndependentChanges[] = []
-      const looked = await eachOf(page, async item => {
+      const looked = await processEach(page, async item => {
         const group = await removal(item)
         if (group) groups.push(group)
         return true
       })
-      const { done, failed } = countsOf(
+      const { done, failed } = countOutcomes(
         await commitEach({ ...run, deadline: Number.POSITIVE_INFINITY }, groups),
       )
       counts.removed += done
@@ -51,7 +51,7 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   const tokens = removing<Item<'token'>>(item => removalOfDead(item, dependencies))
   const pointers = removing<Item<'child'>>(item => removalOfLoose(item, dependencies))
   const left = job.of === 'token' ? await scanAll(run, 'token', job.at, tokens) : undefined
-  const start = job.of === 'token' ? fromTheBeginning : job.at
+  const start = job.of === 'token' ? scanStart : job.at
   const rest = left ? undefined : await scanAll(run, 'child', start, pointers)
   run.ports.log[counts.failed > 0 ? 'error' : 'info']('tokens tidied', counts)
   if (left) return { again: { of: 'token', at: left } }
@@ -65,7 +65,7 @@ async function removalOfDead(
   dependencies: TokenDependencies,
 ): Promise<IndependentChanges | undefined> {
   const { parent } = item.data
-  if (parent === undefined || (await ancestorsLive(item.data, dependencies))) return undefined
+  if (parent === undefined || (await areAncestorsAlive(item.data, dependencies))) return undefined
   return [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))]
 }
 

@@ -6,13 +6,13 @@ import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import type { TokenRole } from '../model/token-role.ts'
 import { DEFAULT, policySet } from '../policies/names.ts'
 import { replace } from '../storage/changes.ts'
-import { covers } from '../values/pattern.ts'
-import { type createFields, creating, type RoleRules } from './create.ts'
+import { matchesGlob } from '../values/pattern.ts'
+import { createAndStore, type createFields, type RoleRules } from './create.ts'
 import {
   defaultParameters,
   mergeParameters,
-  parametersAnswer,
   parameterWarnings,
+  showParameters,
   tokenFields,
 } from './parameters.ts'
 import { termRows } from './terms.ts'
@@ -126,7 +126,7 @@ export function readTokenRole(call: Call): Outcome {
       orphan: role.orphan,
       renewable: role.renewable,
       path_suffix: role.pathSuffix,
-      ...parametersAnswer(token, 'token-role'),
+      ...showParameters(token, 'token-role'),
       token_type: token.type === 'default' ? `default-${role.otherwise ?? 'service'}` : token.type,
       allowed_entity_aliases: [],
     }),
@@ -137,7 +137,7 @@ export function readTokenRole(call: Call): Outcome {
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
   const role = subjectOf(call, 'token-role')
   if (!role) throw invalid(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)
-  return creating(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
+  return createAndStore(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
 }
 
 const rulesOf = (name: string, role: TokenRole): RoleRules => ({
@@ -159,7 +159,8 @@ const rulesOf = (name: string, role: TokenRole): RoleRules => ({
   pathSuffix: role.pathSuffix,
 })
 
-const globbed = (globs: readonly string[], name: string): boolean => globs.some(glob => covers(glob, name))
+const globbed = (globs: readonly string[], name: string): boolean =>
+  globs.some(glob => matchesGlob(glob, name))
 
 const isDisallowed = (role: TokenRole, name: string): boolean =>
   role.disallowedPolicies.includes(name) || globbed(role.disallowedGlobs, name)

@@ -2,7 +2,7 @@ import { type Refusal, refusal } from '../api/errors.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
 /** What bounds a token's lifetime. All in seconds; 0 means "says nothing". */
-export interface Lifetime {
+export interface LifetimeRequest {
   /** asked for by a renewal */
   increment: number
   ttl: number
@@ -17,7 +17,7 @@ export interface MountTtl {
   max: number
 }
 
-export interface Granted {
+export interface GrantedLifetime {
   /** seconds from now */
   ttl: number
   warnings: string[]
@@ -31,12 +31,12 @@ export interface Granted {
  * @param now epoch milliseconds
  * @see docs/spec/tokens.md#lifetime
  */
-export function lifetime(
-  wish: Lifetime,
+export function computeLifetime(
+  wish: LifetimeRequest,
   mount: MountTtl,
   issuedAt: number,
   now: number,
-): Result<Granted, Refusal> {
+): Result<GrantedLifetime, Refusal> {
   const max = smallest(mount.max, wish.methodMax, wish.explicitMax)
   const warnings: string[] = []
   const capped = (wanted: number, limit: number, what: string): number => {

@@ -61,7 +61,7 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
 }
 
 /** POST sys/wrapping/wrap: wraps what the caller sends; needs the header X-Vault-Wrap-TTL. */
-export function wrapGiven(call: Call): Outcome {
+export function wrapBody(call: Call): Outcome {
   callerOf(call)
   if (call.request.wrapTtl === undefined) throw invalid('the header X-Vault-Wrap-TTL is required')
   return answer(data({ ...call.raw }))

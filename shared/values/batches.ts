@@ -5,7 +5,7 @@ interface LargestBatch {
 }
 
 /** Takes a list apart into batches, in its order. */
-export function inBatches<T>(all: readonly T[], most: LargestBatch): T[][] {
+export function splitIntoBatches<T>(all: readonly T[], most: LargestBatch): T[][] {
   const batches: T[][] = []
   let bytes = 0
   for (const one of all) {

@@ -1,7 +1,7 @@
 const AT_ONCE = 16
 
 /** Does something with each element, `atOnce` at a time. @returns the results, in the elements' order */
-export async function inParallel<T, R>(
+export async function mapInParallel<T, R>(
   elements: readonly T[],
   work: (element: T) => Promise<R>,
   atOnce = AT_ONCE,

@@ -36,7 +36,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Parses JSON of our own. @returns undefined when it is none */
-export function parsedJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -45,8 +45,8 @@ export function parsedJson(text: string): unknown {
 }
 
 /** Parses a JSON object. @returns undefined for anything else */
-export function parsedObject(text: string): Record<string, unknown> | undefined {
-  const value = parsedJson(text)
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  const value = parseJson(text)
   return isObject(value) ? value : undefined
 }
 
@@ -114,4 +114,4 @@ const isKey = (text: string, end: number): boolean => {
   return text[at] === ':'
 }
 
-const unescaped = (quoted: string): string | undefined => parsedJson(quoted) as string | undefined
+const unescaped = (quoted: string): string | undefined => parseJson(quoted) as string | undefined

@@ -34,7 +34,7 @@ for (const [net, prefix] of [
   near.addSubnet(net, prefix, 'ipv6')
 
 /** Reports whether a host, as a URL names it, is this machine, its link-local network or its metadata service. */
-export function isNear(hostname: string): boolean {
+export function isLocalAddress(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   return isIP(host) ? near.check(host, isIPv4(host) ? 'ipv4' : 'ipv6') : NEAR_NAMES.test(host)
 }
@@ -56,7 +56,7 @@ export function memberAddress(text: string, { plainEndpoints }: AddressRules): s
   const { protocol, hostname, origin } = new URL(text)
   const isPlain = protocol === 'http:'
   if (isPlain && !(plainEndpoints && LOOPBACK.includes(hostname))) return undefined
-  return !plainEndpoints && isNear(hostname) ? undefined : origin
+  return !plainEndpoints && isLocalAddress(hostname) ? undefined : origin
 }
 
 /** Those of some addresses that may be used. */

@@ -3,11 +3,11 @@
  * A `*` anywhere else is an ordinary character: it is legal in IAM paths.
  * @see docs/spec/login-ec2.md#constraints
  */
-export const matches = (configured: string, value: string): boolean =>
+export const matchesPattern = (configured: string, value: string): boolean =>
   configured.endsWith('*') ? value.startsWith(configured.slice(0, -1)) : configured === value
 
 /** Whether a glob covers a value: each `*`, wherever it stands, is any text, also none. Looks at the value once. */
-export function covers(glob: string, value: string): boolean {
+export function matchesGlob(glob: string, value: string): boolean {
   const [first = '', ...rest] = glob.split('*')
   const last = rest.pop()
   if (last === undefined) return glob === value
@@ -29,4 +29,4 @@ export const isIn = (configured: readonly string[], value: string | undefined): 
 
 /** The same with trailing wildcards. */
 export const matchesAny = (configured: readonly string[], value: string | undefined): boolean =>
-  configured.length === 0 || (value !== undefined && configured.some(one => matches(one, value)))
+  configured.length === 0 || (value !== undefined && configured.some(one => matchesPattern(one, value)))

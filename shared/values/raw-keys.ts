@@ -32,7 +32,7 @@ export function publicKey(curve: Curve, raw: Uint8Array): KeyObject {
 }
 
 /** The public half of a private key, 32 bytes. */
-export function rawPublic(key: KeyObject): Buffer {
+export function rawPublicKey(key: KeyObject): Buffer {
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
   return Buffer.from(x, 'base64url')
 }

@@ -16,7 +16,7 @@ type Objects<R extends Shapes, O extends Shapes> = Flat<Values<R> & Partial<Valu
 export const aText: Shape<string> = { type: 'string' }
 export const anInt: Shape<number> = { type: 'integer' }
 export const aFlag: Shape<boolean> = { type: 'boolean' }
-export const none: Shape<null> = { type: 'null' }
+export const nullShape: Shape<null> = { type: 'null' }
 export const anyValue: Shape = {}
 /** RFC 3339. */
 export const aTime: Shape<string> = { type: 'string', format: 'date-time' }
@@ -24,13 +24,16 @@ export const aTime: Shape<string> = { type: 'string', format: 'date-time' }
 export const timeOrEmpty: Shape<string> = { type: 'string', description: 'a time, or empty' }
 
 /** The same with what it means. */
-export const saying = <T>(schema: Shape<T>, description: string): Shape<T> => ({ ...schema, description })
+export const withDescription = <T>(schema: Shape<T>, description: string): Shape<T> => ({
+  ...schema,
+  description,
+})
 
-export const words = <const W extends readonly string[]>(...allowed: W): Shape<W[number]> => ({
+export const enumOf = <const W extends readonly string[]>(...allowed: W): Shape<W[number]> => ({
   type: 'string',
   enum: allowed,
 })
-export const always = <const T>(value: T): Shape<T> => ({ const: value })
+export const constOf = <const T>(value: T): Shape<T> => ({ const: value })
 export const manyOf = <T>(items: Shape<T>): Shape<readonly T[]> => ({ type: 'array', items })
 export const texts: Shape<readonly string[]> = manyOf(aText)
 export const mapOf = <T>(values: Shape<T>): Shape<Readonly<Record<string, T>>> => ({
@@ -40,7 +43,7 @@ export const mapOf = <T>(values: Shape<T>): Shape<Readonly<Record<string, T>>> =
 export const orNull = <T>(schema: Shape<T>): Shape<T | null> =>
   typeof schema['type'] === 'string' && schema['enum'] === undefined && schema['title'] === undefined
     ? { ...schema, type: [schema['type'], 'null'] }
-    : { anyOf: [schema, none] }
+    : { anyOf: [schema, nullShape] }
 export const oneOf = <S extends readonly Shape[]>(...shapes: S): Shape<ValueOf<S[number]>> => ({
   anyOf: shapes,
 })
@@ -56,4 +59,4 @@ export const object = <R extends Shapes, O extends Shapes = Readonly<Record<neve
 })
 
 /** A shape that has a name of its own in the document. */
-export const titled = <T>(title: string, schema: Shape<T>): Shape<T> => ({ title, ...schema })
+export const withTitle = <T>(title: string, schema: Shape<T>): Shape<T> => ({ title, ...schema })

@@ -47,7 +47,7 @@ export function readXml(text: string): XmlElement | undefined {
 }
 
 /** The one child of a name, in its parent's namespace; undefined when there is none or more than one. */
-export function only(parent: XmlElement, name: string): XmlElement | undefined {
+export function onlyChild(parent: XmlElement, name: string): XmlElement | undefined {
   const [found, second] = parent.children.filter(child => child.name === name)
   return second || found?.namespace !== parent.namespace ? undefined : found
 }

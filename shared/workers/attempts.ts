@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { noteWatcher } from '../ceremony/watch.ts'
+import { recordWatcher } from '../ceremony/watch.ts'
 import type { Ports } from '../ports.ts'
 
 const token = v.pipe(v.string(), v.nonEmpty())
@@ -15,5 +15,5 @@ export const attemptHandler =
   (ports: Ports) =>
   async (event: unknown): Promise<void> => {
     const given = v.parse(order, event)
-    await noteWatcher(given.step === 'watch' ? given.operation : '', given.token, ports)
+    await recordWatcher(given.step === 'watch' ? given.operation : '', given.token, ports)
   }

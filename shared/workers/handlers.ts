@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
 import { runHourly } from '../auth-method/tidy/schedule.ts'
-import { jobRun } from '../jobs/job.ts'
+import { createRun } from '../jobs/job.ts'
 import { handleRestoredCopy } from '../journal/close-copy.ts'
 import { sendRoleEvents } from '../journal/send-role-events.ts'
 import { finishStepDown } from '../journal/step-down.ts'
@@ -99,7 +99,7 @@ export const roundHandler =
     await watchCertificates(ports).catch((error: unknown) =>
       ports.log.warn('certificates were not looked at', { error: String(error) }),
     )
-    return runHourly(jobRun(ports, lambdaDeadline(ports, context)))
+    return runHourly(createRun(ports, lambdaDeadline(ports, context)))
   }
 
 /** Milliseconds reserved for a pull run to finish its current work. */

@@ -3,7 +3,7 @@ import { dropOldKey } from '../auth-method/rotate-root/finish.ts'
 import { restamp } from '../auth-method/tidy/restamp.ts'
 import { tidyList } from '../auth-method/tidy/run.ts'
 import { tidyLists } from '../auth-method/tidy/settings.ts'
-import { type JobResult, type JobRun, jobRun } from '../jobs/job.ts'
+import { createRun, type JobResult, type JobRun } from '../jobs/job.ts'
 import { removeMount } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
 import { backfillAll } from '../replication/primary/backfill.ts'
@@ -69,7 +69,7 @@ export async function runJob(payload: unknown, ports: Ports, deadline: number): 
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
   const { value: result, calls } = await ports.meter.measured(() =>
-    work(jobRun(ports, deadline), v.parse(schema, payload)),
+    work(createRun(ports, deadline), v.parse(schema, payload)),
   )
   ports.log.info('job', {
     job: name,

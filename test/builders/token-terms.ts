@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { bool, duration, int, list } from '../../shared/api/fields.ts'
-import { type Taker, termRows } from '../../shared/tokens/terms.ts'
+import { type TermOwner, termRows } from '../../shared/tokens/terms.ts'
 
 type Row = (typeof termRows)[number][1]
 
@@ -17,7 +17,7 @@ function valuesOf({ kind, fault, store }: Row): fc.Arbitrary<unknown> {
 }
 
 /** Requests that say any terms, by current and deprecated names. */
-export const requestsOf = (taker: Taker): fc.Arbitrary<Record<string, unknown>> =>
+export const requestsOf = (taker: TermOwner): fc.Arbitrary<Record<string, unknown>> =>
   fc.record(
     Object.fromEntries(
       termRows.flatMap(([_, row]) => [

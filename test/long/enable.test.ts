@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { expect, inject, test } from 'vitest'
 import { clientOf } from '../../infra/local/engine/engine.ts'
-import { jobRun } from '../../shared/jobs/job.ts'
+import { createRun } from '../../shared/jobs/job.ts'
 import { storedLeafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
@@ -57,7 +57,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
       job = result.again
     }
   }
-  const run = () => jobRun(ports, Date.now() + 600_000)
+  const run = () => createRun(ports, Date.now() + 600_000)
   const placeOf = (index: number) => key('sts-role', `owner${index % 97}`, `n${index}`)
 
   await seed(at, placeOf)

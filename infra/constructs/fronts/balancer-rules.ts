@@ -1,4 +1,4 @@
-import { inBatches } from '../../../shared/values/batches.ts'
+import { splitIntoBatches } from '../../../shared/values/batches.ts'
 
 /** Longest expression in characters that a load balancer accepts. */
 const LONGEST = 128
@@ -38,7 +38,7 @@ export function buildBalancerRules<T>(
     .values()
     .flatMap(level => Map.groupBy(level, one => one.to))
     .flatMap(([to, own]) =>
-      inBatches(own, MOST).map(some => ({ expressions: some.map(one => one.expression), to })),
+      splitIntoBatches(own, MOST).map(some => ({ expressions: some.map(one => one.expression), to })),
     )
     .toArray()
 }

@@ -1,4 +1,4 @@
-import { parsedJson } from '../../../shared/values/json.ts'
+import { parseJson } from '../../../shared/values/json.ts'
 import { type Listening, startServer } from '../os/loopback.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../provider/wire/http.ts'
 import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server.ts'
@@ -25,7 +25,7 @@ async function serve(
   const name = functionName(INVOKE.exec(request.path)?.[1] ?? '')
   if (request.method !== 'POST' || !lambdas.has(name))
     return refusal(404, 'ResourceNotFoundException', 'Function not found')
-  const event = parsedJson(request.body.toString('utf8') || '{}')
+  const event = parseJson(request.body.toString('utf8') || '{}')
   if (event === undefined)
     return refusal(400, 'InvalidRequestContentException', 'Could not parse request body into json')
   if (headerOf(request, 'x-amz-invocation-type') === 'Event') {

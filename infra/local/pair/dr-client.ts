@@ -1,7 +1,7 @@
 import type { SetCluster } from '../../../shared/set/run.ts'
 import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
-import { polling } from '../../../shared/values/retrying.ts'
+import { poll } from '../../../shared/values/retrying.ts'
 import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
 import { clock, createSetCluster, observeNamed, PATIENCE_MS } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
@@ -15,7 +15,7 @@ export const connection = { timeoutMs: 90_000 }
 /** Looks again and again. @throws Error that says what did not come about */
 export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
   const when = { everyMs: PAUSE_MS, until: Date.now() + PATIENCE_MS }
-  const seen = await polling(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
+  const seen = await poll(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
   if (!seen.ok) throw new Error(`${otherwise}, even after ${PATIENCE_MS / 1000} s`)
 }
 

@@ -1,6 +1,6 @@
 import type { ClusterStatus } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
-import { polling } from '../../../shared/values/retrying.ts'
+import { poll } from '../../../shared/values/retrying.ts'
 import { clock } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 import { drStatusOf } from './dr-client.ts'
@@ -18,7 +18,7 @@ export async function heardOf(
 ): Promise<ClusterStatus> {
   let isSaid = false
   const when = { everyMs: PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
-  const heard = await polling(clock, when, async () => {
+  const heard = await poll(clock, when, async () => {
     const status = await drStatusOf(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)
     if (!isSaid) say(`Waiting for a word of its primary, ${HEARD_WITHIN_SECONDS} s at most …`)

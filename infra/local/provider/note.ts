@@ -1,4 +1,4 @@
-import { parsedJson } from '../../../shared/values/json.ts'
+import { parseJson } from '../../../shared/values/json.ts'
 import { textOf } from '../os/cluster-file.ts'
 
 /** How a provider in another process is reached. */
@@ -17,4 +17,4 @@ export const TAKEN = 75
 
 /** What the present provider of a directory has noted, or an earlier one; undefined: there was none. */
 export const providerNote = (directory: string): ProviderNote | undefined =>
-  parsedJson(textOf(`${directory}/aws.json`) ?? '') as ProviderNote | undefined
+  parseJson(textOf(`${directory}/aws.json`) ?? '') as ProviderNote | undefined

@@ -1,4 +1,4 @@
-import { parsedJson } from '../../../shared/values/json.ts'
+import { parseJson } from '../../../shared/values/json.ts'
 import { awsError } from '../provider/wire/errors.ts'
 import { type Machine, readDefinition } from './definition.ts'
 import { record, type StatesDependencies, type Time } from './dependencies.ts'
@@ -124,7 +124,7 @@ export function startMachines(options: MachinesOptions): Machines {
 }
 
 const isToken = (token: string): boolean =>
-  Array.isArray(parsedJson(Buffer.from(token, 'base64').toString('utf8')))
+  Array.isArray(parseJson(Buffer.from(token, 'base64').toString('utf8')))
 
 /** Runs an execution from where it stands to its end, which is written down. */
 async function runToEnd(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as v from 'valibot'
 import { defined } from '../../../shared/values/defined.ts'
-import { parsedJson } from '../../../shared/values/json.ts'
+import { parseJson } from '../../../shared/values/json.ts'
 import { type Listening, startServer } from '../os/loopback.ts'
 import { jsonAction, jsonProtocol } from '../provider/services/json-protocol.ts'
 import { service } from '../provider/services/service.ts'
@@ -17,7 +17,7 @@ const MOST_BYTES = 262_144
 const json = (code: string) =>
   v.pipe(
     v.string(),
-    v.check(text => parsedJson(text) !== undefined, code),
+    v.check(text => parseJson(text) !== undefined, code),
     v.check(text => Buffer.byteLength(text) <= MOST_BYTES, code),
   )
 const arn = v.pipe(v.string(), v.startsWith('arn:', 'InvalidArn'))

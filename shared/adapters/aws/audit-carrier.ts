@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import * as v from 'valibot'
-import { isObject, parsedObject } from '../../values/json.ts'
+import { isObject, parseObject } from '../../values/json.ts'
 import { type LogEvent, putEvents } from './log-group.ts'
 
 const delivered = v.object({ awslogs: v.object({ data: v.string() }) })
@@ -40,6 +40,6 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
 
 /** The entry without the runtime's frame around it; what has another shape is carried as it is. */
 function entryIn({ timestamp, message }: LogEvent): LogEvent {
-  const entry = parsedObject(message)?.['message']
+  const entry = parseObject(message)?.['message']
   return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }
 }

@@ -2,7 +2,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { Clock, Meter } from '../../ports.ts'
 import { serviceHost } from '../../values/region.ts'
 import { failed, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import type { BusEvent, EventBus } from '../../work-ports.ts'
 import { type Environment, ownCredentials } from './environment.ts'
 import { ATTEMPT_MS } from './wire/limits.ts'
@@ -43,7 +43,7 @@ export function eventBridge({ environment, clock, meter }: Dependencies): EventB
   }
 
   async function insist(body: string): Promise<void> {
-    const put = await retrying({ tries: PUT_EVENTS_TRIES, pause: tried => clock.sleep(200 * tried) }, () =>
+    const put = await retry({ tries: PUT_EVENTS_TRIES, pause: tried => clock.sleep(200 * tried) }, () =>
       once(body).then(
         () => ok(),
         (error: unknown) => failed(error),

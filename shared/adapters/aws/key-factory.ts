@@ -19,7 +19,7 @@ import {
 } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { rawPublic } from '../../values/raw-keys.ts'
+import { rawPublicKey } from '../../values/raw-keys.ts'
 import { boxOf } from './cipher.ts'
 import { heldKeyring } from './held-keyring.ts'
 import type { Kms } from './kms.ts'
@@ -53,7 +53,7 @@ export function kmsKeyFactory({
 
   async function atWork(id: string, keys: Keys, now: number): Promise<NewKeyring> {
     const { active, terms, signer } = heldKeyring({ id, keys, edition: 0 }, now)
-    const own = signer && rawPublic(signer).toString('base64')
+    const own = signer && rawPublicKey(signer).toString('base64')
     const encryptBy = (term: TermKeys, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
       encryptField(term, place, field, text, entropy.bytes(NONCE_LENGTH))
     return {

@@ -4,7 +4,7 @@ import { bool, text, unsupported } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
-import { isNear } from '../../values/member-address.ts'
+import { isLocalAddress } from '../../values/member-address.ts'
 import { defaultSettings, mergeSettings, settingFields, settingsAnswer } from './client-settings.ts'
 
 const federation = 'Not supported: calls to AWS use keys or the credentials of the environment'
@@ -50,7 +50,7 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
 function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: ClientConfig): void {
   const endpoints = { endpoint, iam_endpoint: iamEndpoint, sts_endpoint: stsEndpoint }
   for (const [name, url] of Object.entries(endpoints))
-    if (url !== '' && isNear(new URL(url).hostname))
+    if (url !== '' && isLocalAddress(new URL(url).hostname))
       throw invalid(
         `${name} must not name a loopback, link-local or metadata address: use the address of an AWS endpoint or of a proxy`,
       )

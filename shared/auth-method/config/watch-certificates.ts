@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { eachOf } from '../../jobs/job.ts'
+import { processEach } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -20,7 +20,7 @@ export async function watchCertificates({
 }: Pick<Ports, 'store' | 'clock' | 'log'>): Promise<void> {
   const [table] = await store.read([key('mounts')])
   const found: Ending[] = []
-  await eachOf((table?.data.mounts ?? []).filter(isMethod), async ({ accessor, path: mount }) => {
+  await processEach((table?.data.mounts ?? []).filter(isMethod), async ({ accessor, path: mount }) => {
     for (const { sk: name, data } of await store.list(partitions('certificate', accessor)))
       found.push({ mount, name, endsAt: new X509Certificate(data.pem).validToDate.getTime() })
     return true

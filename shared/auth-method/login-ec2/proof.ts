@@ -2,11 +2,11 @@ import type { MountCall } from '../../api/call.ts'
 import {
   type DocumentProof,
   type InstanceDocument,
+  mentionMissingCertificate,
   proveDocument,
   type VerifiedProof,
-  withoutCertificate,
 } from '../../identity-proof/instance-document.ts'
-import { registeredKey } from '../../identity-proof/trust.ts'
+import { readRegisteredKey } from '../../identity-proof/trust.ts'
 import type { TrustedKey } from '../../model/trusted-key.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
@@ -87,11 +87,11 @@ export async function verifyDocument(
   const registered = await store.list(partitions('certificate', accessor))
   const speaking = registered
     .filter(item => item.data.type === proof.form)
-    .map(item => ({ item, trusted: registeredKey(item.data.pem) }))
+    .map(item => ({ item, trusted: readRegisteredKey(item.data.pem) }))
   const by = (keys: readonly TrustedKey[]) => proveDocument(proof, keys, deployment.legacySignatures)
   const found = by(speaking.map(({ trusted }) => trusted))
   if (!found.ok)
-    return refuse(speaking.length > 0 ? found.fault : withoutCertificate(found.fault, proof.form))
+    return refuse(speaking.length > 0 ? found.fault : mentionMissingCertificate(found.fault, proof.form))
   const alone = speaking.find(({ trusted }) => by([trusted]).ok)
   if (alone) {
     rememberVouching(call.ports, nameOf(accessor, proof), alone.item, alone.trusted)

@@ -1,6 +1,6 @@
 import type { Identity } from '../../identity-proof/caller-identity.ts'
 import type { Role } from '../../model/role.ts'
-import { matches } from '../../values/pattern.ts'
+import { matchesPattern } from '../../values/pattern.ts'
 
 /** The parts of a principal that a role's bindings compare. */
 export interface PrincipalFacts {
@@ -27,7 +27,7 @@ export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' |
   if (wild.length === 0) return 'no'
   const { fullArn } = principal
   if (fullArn === undefined) return 'look-up'
-  return wild.some(pattern => matches(pattern, fullArn)) ? 'yes' : 'no'
+  return wild.some(pattern => matchesPattern(pattern, fullArn)) ? 'yes' : 'no'
 }
 
 const INSTANCE = /^i-[0-9a-f]{8,17}$/

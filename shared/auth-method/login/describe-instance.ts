@@ -4,7 +4,7 @@ import type { Instance } from '../../model/instance.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 import type { InstanceLookUp } from './instance.ts'
 
@@ -51,7 +51,7 @@ async function describe(
   young: boolean,
 ): Promise<Instance | undefined> {
   const { instances, clock } = call.ports
-  const found = await retrying({ tries: young ? TRIES : 1, pause: () => clock.sleep(RETRY_MS) }, async () => {
+  const found = await retry({ tries: young ? TRIES : 1, pause: () => clock.sleep(RETRY_MS) }, async () => {
     const instance = await naming(id, () => instances.describe(target, id, call.request.deadline))
     return instance ? ok(instance) : PENDING
   })

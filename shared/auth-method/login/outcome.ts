@@ -10,9 +10,9 @@ import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { authOf, displayName, issueBatch, issueService } from '../../tokens/mint.ts'
 import { networksOf } from '../../tokens/networks.ts'
-import { keptTerms } from '../../tokens/parameters.ts'
+import { pickTokenTerms } from '../../tokens/parameters.ts'
 import type { TokenParameters } from '../../tokens/terms.ts'
-import { lifetime } from '../../tokens/ttl.ts'
+import { computeLifetime } from '../../tokens/ttl.ts'
 import type { Secret } from '../../values/secret.ts'
 import type { Grant } from './grant.ts'
 
@@ -82,7 +82,7 @@ export function buildToken(
   if (alias.disabled) throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
   const { terms } = grant
   const type = tokenTypeOf(terms.type, mount)
-  const granted = lifetime(
+  const granted = computeLifetime(
     {
       increment: 0,
       ttl: terms.ttl,
@@ -113,7 +113,7 @@ export function buildToken(
     createdAt: now,
     ttl: granted.value.ttl,
     creationTtl: granted.value.ttl,
-    ...keptTerms({ ...terms, boundCidrs: networksOf(terms, grant.source) }),
+    ...pickTokenTerms({ ...terms, boundCidrs: networksOf(terms, grant.source) }),
   }
   return { token, warnings: granted.value.warnings }
 }

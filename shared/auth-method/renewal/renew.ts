@@ -20,10 +20,10 @@ import {
 } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { livingToken } from '../../tokens/descendants.ts'
-import { accessorField, requiredToken, tokenByAccessor } from '../../tokens/lookup.ts'
+import { readLiveToken } from '../../tokens/descendants.ts'
+import { accessorField, findByAccessor, requiredToken } from '../../tokens/lookup.ts'
 import { authOf } from '../../tokens/mint.ts'
-import { lifetime } from '../../tokens/ttl.ts'
+import { computeLifetime } from '../../tokens/ttl.ts'
 import type { Renewal } from './conditions.ts'
 import { renewEc2 } from './ec2.ts'
 import { renewIam } from './iam.ts'
@@ -67,7 +67,7 @@ const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal
 export const renewPhases = renewalOf(async call => {
   const shownText = call.parameters.token ?? ''
   if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
-  const item = await livingToken(await accessorFor(shownText, call.ports.cipher), call)
+  const item = await readLiveToken(await accessorFor(shownText, call.ports.cipher), call)
   if (!item) throw invalid('token not found')
   return { item, shownText }
 })
@@ -83,7 +83,7 @@ export const renewSelfPhases = renewalOf(async call => {
 /** Handles POST auth/token/renew-accessor. The response does not contain the token. */
 export const renewAccessorPhases = renewalOf(async call => {
   const { accessor = '' } = call.parameters
-  return { item: await tokenByAccessor(call, accessor), shownText: '' }
+  return { item: await findByAccessor(call, accessor), shownText: '' }
 })
 
 const notRenewable = () => invalid('lease is not renewable')
@@ -97,7 +97,7 @@ async function extend(
   const token = item.data
   // the calls to AWS may have taken seconds since the request arrived
   const now = call.ports.clock.now()
-  const granted = lifetime(
+  const granted = computeLifetime(
     {
       increment: call.parameters.increment ?? 0,
       ttl: limits.ttl,

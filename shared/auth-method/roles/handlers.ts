@@ -13,7 +13,7 @@ import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item, Key } from '../../storage/kinds.ts'
-import { parametersAnswer } from '../../tokens/parameters.ts'
+import { showParameters } from '../../tokens/parameters.ts'
 import { defined } from '../../values/defined.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { noBindings } from './bindings.ts'
@@ -80,5 +80,5 @@ export const roleAnswer = (role: Role): Record<string, unknown> => ({
   role_tag: role.roleTag,
   allow_instance_migration: role.allowInstanceMigration,
   disallow_reauthentication: role.disallowReauthentication,
-  ...parametersAnswer(role.token, 'role'),
+  ...showParameters(role.token, 'role'),
 })

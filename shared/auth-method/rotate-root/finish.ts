@@ -5,7 +5,7 @@ import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { polling } from '../../values/retrying.ts'
+import { poll } from '../../values/retrying.ts'
 import { providerSettings } from '../config/accounts.ts'
 
 /** The state of a rotation's old key. */
@@ -53,7 +53,7 @@ const deadlineIn = ({ clock }: Ports, ms: number): number => clock.now() + ms
 
 async function becomesValid(settings: ProviderSettings, ports: Ports, patience: number): Promise<boolean> {
   const until = ports.clock.now() + patience
-  const seen = await polling(
+  const seen = await poll(
     ports.clock,
     { everyMs: NEW_KEY_PAUSE_MS, until: until - NEW_KEY_PAUSE_MS },
     async () => ((await ports.accessKeys.works(settings, until)) ? ok() : PENDING),

@@ -69,8 +69,7 @@ const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome =
 })
 
 const RUNNING = 'a tidy of this list is already running'
-const STARTED =
-  'tidy was started; see tidy-status for its progress, and the log for failures'
+const STARTED = 'tidy was started; see tidy-status for its progress, and the log for failures'
 
 /** Handles POST tidy/<list>: starts a run, even if periodic tidying is disabled. @see docs/spec/configuration.md#tidying */
 export const startTidy =

@@ -1,4 +1,4 @@
-import { eachOf, hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import { hasTime, type JobResult, type JobRun, processEach } from '../../jobs/job.ts'
 import { keepsJournal } from '../../model/cluster.ts'
 import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
@@ -41,7 +41,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
     )
     const cluster = await run.cluster()
     if (!cluster) return 'done'
-    const { failed } = await eachOf(
+    const { failed } = await processEach(
       page,
       async item => (await store.commit([stampedFor(item, settings)], cluster)) === 'done',
     )

@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts'
-import { commitEach, countsOf, type OutcomeCounts } from '../../jobs/commit-each.ts'
+import { commitEach, countOutcomes, type OutcomeCounts } from '../../jobs/commit-each.ts'
 import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
@@ -7,7 +7,7 @@ import { removeUnlessChanged, replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { kindOfList, neverRun, type TidyList } from './settings.ts'
 
 /** One run over one list. */
@@ -89,7 +89,7 @@ async function updateRun(
   change: (run: TidyRun) => TidyRun,
 ): Promise<boolean> {
   const place = key('tidy-run', mount, list)
-  const holds = await retrying({ tries: TIDY_COMMIT_TRIES }, async () => {
+  const holds = await retry({ tries: TIDY_COMMIT_TRIES }, async () => {
     const [item] = await store.read([place])
     if (item?.data.runner !== runner) return ok(false)
     const written = await store.commit([replace(place, item, change(item.data))], cluster)
@@ -162,7 +162,7 @@ async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<J
   const due = ports.store.due(partitions(kindOfList[job.list], job.mount), before)
   for await (const part of partsOf(due)) {
     const removals = part.map(entry => [removeUnlessChanged(entry)])
-    const counts = countsOf(await commitEach(run, removals))
+    const counts = countOutcomes(await commitEach(run, removals))
     sum.done += counts.done
     sum.failed += counts.failed
     if (!(await proceeds(run, job, counts))) return 'done'

@@ -1,4 +1,4 @@
-import { eachOf, type JobRun } from '../../jobs/job.ts'
+import { type JobRun, processEach } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { backfillJob } from '../../replication/primary/enable.ts'
@@ -19,11 +19,11 @@ export async function runHourly(run: JobRun): Promise<void> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return
   const { mounts, removing } = table.data
-  const ofMounts = await eachOf(mounts.filter(isMethod), async ({ accessor }) => {
+  const ofMounts = await processEach(mounts.filter(isMethod), async ({ accessor }) => {
     const lists = tidyLists.map(list => (cluster: ClusterRead) => startList(run, cluster, accessor, list))
     return separately(run, accessor, [...lists, () => startDropping(run.ports, accessor)])
   })
-  const ofRemovals = await eachOf(removing, ({ accessor }) =>
+  const ofRemovals = await processEach(removing, ({ accessor }) =>
     separately(run, accessor, [() => run.ports.background.start({ job: 'remove-mount', mount: accessor })]),
   )
   const failed = ofMounts.failed + ofRemovals.failed

@@ -1,4 +1,4 @@
-import { parsedJson } from '../../values/json.ts'
+import { parseJson } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { anyValue, object, texts } from '../../values/shape.ts'
 
@@ -45,7 +45,7 @@ export async function askApi(api: string, path: string, question: Question = {})
     signal: AbortSignal.timeout(timeout),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  const read = parsedJson(await response.text())
+  const read = parseJson(await response.text())
   const retry = Number(response.headers.get('retry-after') ?? Number.NaN)
   const { data, errors = [], warnings = [] } = readShape(bodyShape, read).fields
   return {

@@ -7,7 +7,7 @@ import type {
   ObservedCluster,
   RunningOperation,
 } from '../../set/status.ts'
-import { spanOf } from '../../values/words.ts'
+import { printSpan } from '../../values/words.ts'
 import { type Box, chooseScaleTop, computeLags, describeLags, plotLines } from '../lag.ts'
 import { linkedPageUrl } from '../links.ts'
 import { listProgress, listSteps } from '../progress.ts'
@@ -75,7 +75,7 @@ const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
 const readinessText = ({ readiness, mode }: ClusterStatus): string => {
   if (!readiness) return mode === 'secondary' ? 'not tried since its role or its contact changed' : ''
   const verdict = readiness.ready ? 'yes' : `no: ${readiness.refused_by.join(', ')}`
-  return `${verdict}, checked ${spanOf(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
+  return `${verdict}, checked ${printSpan(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
 }
 
 const BOX: Box = { width: 600, height: 140 }
@@ -101,7 +101,7 @@ function showLag(now: number): void {
       {
         viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
         role: 'img',
-        'aria-label': `Both lags of the last ten minutes, up to ${spanOf(top)}`,
+        'aria-label': `Both lags of the last ten minutes, up to ${printSpan(top)}`,
       },
       ...[0, 0.5, 1].flatMap(part => [
         svg('line', { class: 'axis', x1: 0, x2: BOX.width, y1: BOX.height * part, y2: BOX.height * part }),

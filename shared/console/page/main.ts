@@ -1,4 +1,4 @@
-import { spanOf } from '../../values/words.ts'
+import { printSpan } from '../../values/words.ts'
 import { showClusters } from './clusters.ts'
 import { byId, input, refreshAges, render, showText } from './dom.ts'
 import { bindLooks, showCommands, showEnds } from './looks.ts'
@@ -17,7 +17,7 @@ function showAll(): void {
   showSwitch(now)
   showEnds(now)
   showCommands()
-  refreshAges(spanOf, now)
+  refreshAges(printSpan, now)
 }
 
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
@@ -70,7 +70,7 @@ sayTokens()
 setInterval(() => {
   const now = Date.now()
   showSwitch(now)
-  refreshAges(spanOf, now)
+  refreshAges(printSpan, now)
 }, TICK_MS)
 await readPageSettings()
 await Promise.all([observeForever(observeOwn), observeForever(observePeer)])

@@ -1,9 +1,9 @@
 import { ceremonyAnswers } from './ceremonies.ts'
+import type { Answers } from './describe.ts'
 import { methodAnswers } from './method.ts'
 import { replicationAnswers } from './replication.ts'
 import { mountAnswers, policyAnswers, systemAnswers } from './system.ts'
 import { identityAnswers, tokenAnswers } from './tokens.ts'
-import type { Answers } from './told.ts'
 
 /**
  * What every operation of the endpoint table answers. The document and the tests read it; no function does, so that no

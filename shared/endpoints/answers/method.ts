@@ -1,34 +1,34 @@
 import { defaultSettings, settingsAnswer } from '../../auth-method/config/client-settings.ts'
 import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
-import { type Taker, termRows } from '../../tokens/terms.ts'
+import { type TermOwner, termRows } from '../../tokens/terms.ts'
 import {
   aFlag,
   anInt,
   anyValue,
   aText,
   aTime,
+  enumOf,
   manyOf,
   mapOf,
   object,
   orNull,
-  saying,
   texts,
-  titled,
-  words,
+  withDescription,
+  withTitle,
 } from '../../values/shape.ts'
-import { type Answers, like, told } from './told.ts'
+import { type Answers, describeAnswer, shapeLike } from './describe.ts'
 
 /** How terms of tokens read back, from the table of terms. */
-export function termShapes(taker: Taker) {
+export function termShapes(taker: TermOwner) {
   const own = termRows.filter(([_, { of }]) => of.includes(taker))
   const old = termRows.flatMap(([_, { old, neutral }]) =>
-    old?.of.includes(taker) ? [{ ...old, shape: { ...like(neutral), deprecated: true } }] : [],
+    old?.of.includes(taker) ? [{ ...old, shape: { ...shapeLike(neutral), deprecated: true } }] : [],
   )
   const isThere = ({ always }: (typeof old)[number]) => taker === 'token-role' && always === true
   const byName = (rows: typeof old) => Object.fromEntries(rows.map(({ name, shape }) => [name, shape]))
   return {
     required: {
-      ...Object.fromEntries(own.map(([_, { name, neutral }]) => [name, like(neutral)])),
+      ...Object.fromEntries(own.map(([_, { name, neutral }]) => [name, shapeLike(neutral)])),
       ...byName(old.filter(isThere)),
     },
     optional: byName(old.filter(one => !isThere(one))),
@@ -37,15 +37,15 @@ export function termShapes(taker: Taker) {
 
 const terms = termShapes('role')
 
-const role = titled(
+const role = withTitle(
   'Role',
   object(
     {
-      auth_type: words('ec2', 'iam'),
-      ...Object.fromEntries(bindingNames.map(name => [name, like(noBindings[name])])),
+      auth_type: enumOf('ec2', 'iam'),
+      ...Object.fromEntries(bindingNames.map(name => [name, shapeLike(noBindings[name])])),
       bound_iam_principal_arn: texts,
       bound_iam_principal_id: texts,
-      inferred_entity_type: words('', 'ec2_instance'),
+      inferred_entity_type: enumOf('', 'ec2_instance'),
       inferred_aws_region: aText,
       resolve_aws_unique_ids: aFlag,
       role_id: aText,
@@ -59,20 +59,20 @@ const role = titled(
 )
 
 const settings = settingsAnswer(defaultSettings)
-const client = titled(
+const client = withTitle(
   'ClientConfiguration',
   object({
-    ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, like(value)])),
+    ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, shapeLike(value)])),
     allowed_sts_header_values: orNull(texts),
   }),
 )
 
-const tidySettings = titled(
+const tidySettings = withTitle(
   'TidySettings',
-  object({ safety_buffer: saying(anInt, 'seconds'), disable_periodic_tidy: aFlag }),
+  object({ safety_buffer: withDescription(anInt, 'seconds'), disable_periodic_tidy: aFlag }),
 )
 
-const tidied = titled(
+const tidied = withTitle(
   'TidyRun',
   object({
     running: aFlag,
@@ -84,27 +84,27 @@ const tidied = titled(
   }),
 )
 
-const explanation = titled(
+const explanation = withTitle(
   'Explanation',
   object(
     {
       role: aText,
       login_would_succeed: aFlag,
       checks: manyOf(
-        titled(
+        withTitle(
           'LoginCheck',
           object(
-            { check: aText, verdict: words('pass', 'fail', 'not required') },
-            { seen: saying(anyValue, 'what was compared'), reason: aText, message: aText },
+            { check: aText, verdict: enumOf('pass', 'fail', 'not required') },
+            { seen: withDescription(anyValue, 'what was compared'), reason: aText, message: aText },
           ),
         ),
       ),
       token: orNull(
-        titled(
+        withTitle(
           'TokenPreview',
           object({
             policies: texts,
-            type: words('service', 'batch'),
+            type: enumOf('service', 'batch'),
             ttl: anInt,
             metadata: mapOf(aText),
             alias_name: aText,
@@ -113,7 +113,7 @@ const explanation = titled(
       ),
     },
     {
-      auth_type: words('ec2', 'iam'),
+      auth_type: enumOf('ec2', 'iam'),
       signatures: manyOf(
         object({ algorithm: aText, documents: aText, accepted: aFlag, works_on_this_runtime: aFlag }),
       ),
@@ -122,18 +122,20 @@ const explanation = titled(
 )
 
 const tidyOf = (list: string, name: string): Answers => ({
-  [`POST /auth/:mount/config/tidy/${list}`]: told(`writeTidySettingsOf${name}`, undefined, {
-    sent: { safety_buffer: '72h' },
+  [`POST /auth/:mount/config/tidy/${list}`]: describeAnswer(`writeTidySettingsOf${name}`, undefined, {
+    requestExample: { safety_buffer: '72h' },
   }),
-  [`GET /auth/:mount/config/tidy/${list}`]: told(`readTidySettingsOf${name}`, tidySettings),
-  [`DELETE /auth/:mount/config/tidy/${list}`]: told(`deleteTidySettingsOf${name}`),
-  [`POST /auth/:mount/tidy/${list}`]: told(`tidy${name}`, undefined, { sent: { safety_buffer: '72h' } }),
+  [`GET /auth/:mount/config/tidy/${list}`]: describeAnswer(`readTidySettingsOf${name}`, tidySettings),
+  [`DELETE /auth/:mount/config/tidy/${list}`]: describeAnswer(`deleteTidySettingsOf${name}`),
+  [`POST /auth/:mount/tidy/${list}`]: describeAnswer(`tidy${name}`, undefined, {
+    requestExample: { safety_buffer: '72h' },
+  }),
 })
 
 const certificate = object({
   cloud_public_cert: aText,
   aws_public_cert: aText,
-  type: words('pkcs7', 'identity'),
+  type: enumOf('pkcs7', 'identity'),
 })
 
 /** A login by a signed caller-identity request. */
@@ -147,57 +149,71 @@ const login = {
 
 /** The auth method: logins, and what is configured for them. */
 export const methodAnswers: Answers = {
-  'POST /auth/:mount/login': told('login', undefined, { sent: login }),
-  'POST /auth/:mount/role/:role/explain': told('explainLogin', explanation, { sent: login }),
+  'POST /auth/:mount/login': describeAnswer('login', undefined, { requestExample: login }),
+  'POST /auth/:mount/role/:role/explain': describeAnswer('explainLogin', explanation, {
+    requestExample: login,
+  }),
 
-  'POST /auth/:mount/config/client': told('writeClientConfiguration', undefined, {
-    sent: { max_retries: 2 },
+  'POST /auth/:mount/config/client': describeAnswer('writeClientConfiguration', undefined, {
+    requestExample: { max_retries: 2 },
   }),
-  'GET /auth/:mount/config/client': told('readClientConfiguration', client),
-  'DELETE /auth/:mount/config/client': told('deleteClientConfiguration'),
-  'POST /auth/:mount/config/rotate-root': told('rotateAccessKey', object({ access_key: aText })),
-  'POST /auth/:mount/config/identity': told('writeIdentityConfiguration', undefined, {
-    sent: { iam_alias: 'unique_id', iam_metadata: ['account_id'] },
+  'GET /auth/:mount/config/client': describeAnswer('readClientConfiguration', client),
+  'DELETE /auth/:mount/config/client': describeAnswer('deleteClientConfiguration'),
+  'POST /auth/:mount/config/rotate-root': describeAnswer('rotateAccessKey', object({ access_key: aText })),
+  'POST /auth/:mount/config/identity': describeAnswer('writeIdentityConfiguration', undefined, {
+    requestExample: { iam_alias: 'unique_id', iam_metadata: ['account_id'] },
   }),
-  'GET /auth/:mount/config/identity': told(
+  'GET /auth/:mount/config/identity': describeAnswer(
     'readIdentityConfiguration',
-    titled(
+    withTitle(
       'IdentityConfiguration',
       object({ iam_alias: aText, iam_metadata: texts, ec2_alias: aText, ec2_metadata: texts }),
     ),
   ),
-  'POST /auth/:mount/config/certificate/:cert_name': told('writeCertificate', undefined, {
-    sent: { cloud_public_cert: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----', type: 'pkcs7' },
+  'POST /auth/:mount/config/certificate/:cert_name': describeAnswer('writeCertificate', undefined, {
+    requestExample: {
+      cloud_public_cert: '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----',
+      type: 'pkcs7',
+    },
   }),
-  'GET /auth/:mount/config/certificate/:cert_name': told(
+  'GET /auth/:mount/config/certificate/:cert_name': describeAnswer(
     'readCertificate',
-    titled('Certificate', certificate),
+    withTitle('Certificate', certificate),
   ),
-  'DELETE /auth/:mount/config/certificate/:cert_name': told('deleteCertificate'),
-  'LIST /auth/:mount/config/certificates': told('listCertificates'),
-  'POST /auth/:mount/config/sts/:account_id': told('writeSatelliteAccount', undefined, {
-    sent: { sts_role: 'arn:aws:iam::111122223333:role/cloud-auth-satellite' },
+  'DELETE /auth/:mount/config/certificate/:cert_name': describeAnswer('deleteCertificate'),
+  'LIST /auth/:mount/config/certificates': describeAnswer('listCertificates'),
+  'POST /auth/:mount/config/sts/:account_id': describeAnswer('writeSatelliteAccount', undefined, {
+    requestExample: { sts_role: 'arn:aws:iam::111122223333:role/cloud-auth-satellite' },
   }),
-  'GET /auth/:mount/config/sts/:account_id': told(
+  'GET /auth/:mount/config/sts/:account_id': describeAnswer(
     'readSatelliteAccount',
-    titled('SatelliteAccount', object({ sts_role: aText, external_id: aText })),
+    withTitle('SatelliteAccount', object({ sts_role: aText, external_id: aText })),
   ),
-  'DELETE /auth/:mount/config/sts/:account_id': told('deleteSatelliteAccount'),
-  'LIST /auth/:mount/config/sts': told('listSatelliteAccounts'),
+  'DELETE /auth/:mount/config/sts/:account_id': describeAnswer('deleteSatelliteAccount'),
+  'LIST /auth/:mount/config/sts': describeAnswer('listSatelliteAccounts'),
 
-  'POST /auth/:mount/role/:role': told('writeRole', undefined, {
-    sent: { auth_type: 'ec2', bound_region: ['us-east-1'], token_policies: ['web'], token_ttl: '1h' },
+  'POST /auth/:mount/role/:role': describeAnswer('writeRole', undefined, {
+    requestExample: {
+      auth_type: 'ec2',
+      bound_region: ['us-east-1'],
+      token_policies: ['web'],
+      token_ttl: '1h',
+    },
   }),
-  'GET /auth/:mount/role/:role': told('readRole', role),
-  'DELETE /auth/:mount/role/:role': told('deleteRole'),
-  'POST /auth/:mount/role/:role/tag': told('makeRoleTag', object({ tag_key: aText, tag_value: aText }), {
-    sent: { policies: ['default'], max_ttl: '1h' },
-  }),
-  'LIST /auth/:mount/roles': told('listRoles'),
+  'GET /auth/:mount/role/:role': describeAnswer('readRole', role),
+  'DELETE /auth/:mount/role/:role': describeAnswer('deleteRole'),
+  'POST /auth/:mount/role/:role/tag': describeAnswer(
+    'makeRoleTag',
+    object({ tag_key: aText, tag_value: aText }),
+    {
+      requestExample: { policies: ['default'], max_ttl: '1h' },
+    },
+  ),
+  'LIST /auth/:mount/roles': describeAnswer('listRoles'),
 
-  'GET /auth/:mount/identity-accesslist/:instance_id': told(
+  'GET /auth/:mount/identity-accesslist/:instance_id': describeAnswer(
     'readAccessListEntry',
-    titled(
+    withTitle(
       'AccessListEntry',
       object({
         client_nonce: aText,
@@ -210,19 +226,19 @@ export const methodAnswers: Answers = {
       }),
     ),
   ),
-  'DELETE /auth/:mount/identity-accesslist/:instance_id': told('deleteAccessListEntry'),
-  'LIST /auth/:mount/identity-accesslist': told('listAccessList'),
-  'POST /auth/:mount/roletag-denylist/:role_tag': told('denyRoleTag'),
-  'GET /auth/:mount/roletag-denylist/:role_tag': told(
+  'DELETE /auth/:mount/identity-accesslist/:instance_id': describeAnswer('deleteAccessListEntry'),
+  'LIST /auth/:mount/identity-accesslist': describeAnswer('listAccessList'),
+  'POST /auth/:mount/roletag-denylist/:role_tag': describeAnswer('denyRoleTag'),
+  'GET /auth/:mount/roletag-denylist/:role_tag': describeAnswer(
     'readDeniedRoleTag',
-    titled('DeniedRoleTag', object({ creation_time: aTime, expiration_time: aTime })),
+    withTitle('DeniedRoleTag', object({ creation_time: aTime, expiration_time: aTime })),
   ),
-  'DELETE /auth/:mount/roletag-denylist/:role_tag': told('allowRoleTag'),
-  'LIST /auth/:mount/roletag-denylist': told('listDeniedRoleTags'),
+  'DELETE /auth/:mount/roletag-denylist/:role_tag': describeAnswer('allowRoleTag'),
+  'LIST /auth/:mount/roletag-denylist': describeAnswer('listDeniedRoleTags'),
 
   ...tidyOf('identity-accesslist', 'AccessList'),
   ...tidyOf('roletag-denylist', 'DeniedRoleTags'),
-  'GET /auth/:mount/tidy-status': told(
+  'GET /auth/:mount/tidy-status': describeAnswer(
     'readTidyStatus',
     object({ identity_accesslist: tidied, roletag_denylist: tidied }),
   ),

@@ -9,23 +9,23 @@ import {
 import { rootShapes, statusShape } from '../../set/schema.ts'
 import {
   aFlag,
-  always,
   anInt,
   aText,
   aTime,
+  constOf,
+  enumOf,
   manyOf,
   mapOf,
   object,
   oneOf,
   orNull,
   texts,
-  titled,
-  words,
+  withTitle,
 } from '../../values/shape.ts'
+import { type Answers, describeAnswer } from './describe.ts'
 import { licenseShape } from './system.ts'
-import { type Answers, told } from './told.ts'
 
-const performance = titled('PerformanceStatus', object({ mode: always('disabled') }))
+const performance = withTitle('PerformanceStatus', object({ mode: constOf('disabled') }))
 
 const versions = { version: aText, api_version: aText, format: anInt }
 
@@ -40,7 +40,7 @@ const ofBoth = {
   region: object({
     own: aText,
     settings: manyOf(
-      titled(
+      withTitle(
         'PlacedSetting',
         object({ path: aText, field: aText, value: aText, region: aText, elsewhere: aFlag, text: aText }),
       ),
@@ -49,16 +49,16 @@ const ofBoth = {
   license: readyLicenseShape,
 }
 
-const primaryReadiness = titled(
+const primaryReadiness = withTitle(
   'PrimaryReadiness',
   object({
-    mode: always('primary'),
+    mode: constOf('primary'),
     ...ofBoth,
     versions: object(versions),
     planned_switch: stepsShape,
     position: object({ epoch: aText, last: anInt }),
     secondaries: manyOf(
-      titled(
+      withTitle(
         'Successor',
         object(
           {
@@ -83,22 +83,22 @@ const primaryReadiness = titled(
   }),
 )
 
-const secondaryReadiness = titled(
+const secondaryReadiness = withTitle(
   'SecondaryReadiness',
   object({
-    mode: words('secondary', 'bootstrapping'),
+    mode: enumOf('secondary', 'bootstrapping'),
     ...ofBoth,
     versions: object({ ...versions, primary_format: orNull(anInt) }),
     promotion: planShape,
     promotion_with_force: planShape,
-    lag: titled(
+    lag: withTitle(
       'Lag',
       object(
         {
           epoch: aText,
           received: anInt,
           applied: anInt,
-          primary: words('answers', 'silent', 'refuses', 'none'),
+          primary: enumOf('answers', 'silent', 'refuses', 'none'),
         },
         {
           text: aText,
@@ -115,13 +115,13 @@ const secondaryReadiness = titled(
 )
 
 const subtree = object({
-  tree_type: words('replicated', 'local'),
+  tree_type: enumOf('replicated', 'local'),
   root_hash: aText,
   corrupted_subtree_root: aFlag,
   corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: aFlag, subpages: manyOf(anInt) }))),
 })
 const treeReport = object({
-  merkle_corruption_report: titled(
+  merkle_corruption_report: withTitle(
     'TreeReport',
     object({
       corrupted_root: aFlag,
@@ -132,46 +132,65 @@ const treeReport = object({
 })
 
 const operator = { dr_operation_token: 'hvs.CAESIJ' }
-const byOperator = { sent: operator }
+const byOperator = { requestExample: operator }
 const DR = '/sys/replication/dr'
 
 /** Replication to other clusters, and the licence that it needs. */
 export const replicationAnswers: Answers = {
-  [`GET ${DR}/status`]: told('readDrStatus', statusShape),
-  'GET /sys/replication/status': told('readReplicationStatus', object({ dr: statusShape, performance })),
-  'GET /sys/replication/performance/status': told('readPerformanceStatus', performance),
-  [`POST ${DR}/primary/enable`]: told('enablePrimary', undefined, { sent: {} }),
-  [`POST ${DR}/primary/demote`]: told('demotePrimary', object({ final_wal: anInt, epoch: aText })),
-  [`POST ${DR}/primary/disable`]: told('disablePrimary'),
-  [`POST ${DR}/primary/secondary-token`]: told('makeSecondaryToken', object({ token: aText }), {
-    sent: { id: 'eu', ttl: '30m' },
+  [`GET ${DR}/status`]: describeAnswer('readDrStatus', statusShape),
+  'GET /sys/replication/status': describeAnswer(
+    'readReplicationStatus',
+    object({ dr: statusShape, performance }),
+  ),
+  'GET /sys/replication/performance/status': describeAnswer('readPerformanceStatus', performance),
+  [`POST ${DR}/primary/enable`]: describeAnswer('enablePrimary', undefined, { requestExample: {} }),
+  [`POST ${DR}/primary/demote`]: describeAnswer('demotePrimary', object({ final_wal: anInt, epoch: aText })),
+  [`POST ${DR}/primary/disable`]: describeAnswer('disablePrimary'),
+  [`POST ${DR}/primary/secondary-token`]: describeAnswer('makeSecondaryToken', object({ token: aText }), {
+    requestExample: { id: 'eu', ttl: '30m' },
     wrapped: 'usually',
   }),
-  [`POST ${DR}/primary/revoke-secondary`]: told('revokeSecondary', undefined, { sent: { id: 'eu' } }),
-  [`POST ${DR}/secondary/enable`]: told('becomeSecondary', undefined, { sent: { token: 'eyJhbGciOiJF' } }),
-  [`POST ${DR}/secondary/promote`]: told('promoteSecondary', undefined, byOperator),
-  [`POST ${DR}/secondary/disable`]: told('disableSecondary', undefined, byOperator),
-  [`POST ${DR}/secondary/update-primary`]: told('updatePrimary', undefined, {
-    sent: { ...operator, token: 'eyJhbGciOiJF' },
+  [`POST ${DR}/primary/revoke-secondary`]: describeAnswer('revokeSecondary', undefined, {
+    requestExample: { id: 'eu' },
   }),
-  [`POST ${DR}/secondary/generate-public-key`]: told(
+  [`POST ${DR}/secondary/enable`]: describeAnswer('becomeSecondary', undefined, {
+    requestExample: { token: 'eyJhbGciOiJF' },
+  }),
+  [`POST ${DR}/secondary/promote`]: describeAnswer('promoteSecondary', undefined, byOperator),
+  [`POST ${DR}/secondary/disable`]: describeAnswer('disableSecondary', undefined, byOperator),
+  [`POST ${DR}/secondary/update-primary`]: describeAnswer('updatePrimary', undefined, {
+    requestExample: { ...operator, token: 'eyJhbGciOiJF' },
+  }),
+  [`POST ${DR}/secondary/generate-public-key`]: describeAnswer(
     'generatePublicKey',
     object({ secondary_public_key: aText }),
     byOperator,
   ),
-  [`POST ${DR}/secondary/merkle-check`]: told('checkTreeOfSecondary', treeReport, byOperator),
-  [`POST ${DR}/secondary/merkle-root`]: told('computeRootOfSecondary', object(rootShapes), byOperator),
-  [`POST ${DR}/secondary/reindex`]: told('reindexSecondary', undefined, byOperator),
-  'POST /sys/replication/merkle-check': told('checkTree', treeReport),
-  'POST /sys/replication/merkle-root': told('computeRoot', object(rootShapes)),
-  'POST /sys/replication/reindex': told('reindex', undefined, { sent: { diff: false } }),
-  [`POST ${DR}/secondary/recover`]: told('recoverLinkOfSecondary', undefined, byOperator),
-  'POST /sys/replication/recover': told('recoverLink'),
-  [`GET ${DR}/divergence`]: told('readDivergence', lossShape),
-  [`GET ${DR}/readiness`]: told('readReadiness', oneOf(primaryReadiness, secondaryReadiness)),
-  [`POST ${DR}/secondary/readiness`]: told('readReadinessOfSecondary', secondaryReadiness, byOperator),
-  [`GET ${DR}/secondary/license/status`]: told('readLicenseOfSecondary', licenseShape),
-  [`POST ${DR}/secondary/license/status`]: told('readLicenseOfSecondaryByPost', licenseShape, byOperator),
-  'GET /sys/license/status': told('readLicense', licenseShape),
-  'GET /sys/license/features': told('listLicensedFeatures', object({ features: texts })),
+  [`POST ${DR}/secondary/merkle-check`]: describeAnswer('checkTreeOfSecondary', treeReport, byOperator),
+  [`POST ${DR}/secondary/merkle-root`]: describeAnswer(
+    'computeRootOfSecondary',
+    object(rootShapes),
+    byOperator,
+  ),
+  [`POST ${DR}/secondary/reindex`]: describeAnswer('reindexSecondary', undefined, byOperator),
+  'POST /sys/replication/merkle-check': describeAnswer('checkTree', treeReport),
+  'POST /sys/replication/merkle-root': describeAnswer('computeRoot', object(rootShapes)),
+  'POST /sys/replication/reindex': describeAnswer('reindex', undefined, { requestExample: { diff: false } }),
+  [`POST ${DR}/secondary/recover`]: describeAnswer('recoverLinkOfSecondary', undefined, byOperator),
+  'POST /sys/replication/recover': describeAnswer('recoverLink'),
+  [`GET ${DR}/divergence`]: describeAnswer('readDivergence', lossShape),
+  [`GET ${DR}/readiness`]: describeAnswer('readReadiness', oneOf(primaryReadiness, secondaryReadiness)),
+  [`POST ${DR}/secondary/readiness`]: describeAnswer(
+    'readReadinessOfSecondary',
+    secondaryReadiness,
+    byOperator,
+  ),
+  [`GET ${DR}/secondary/license/status`]: describeAnswer('readLicenseOfSecondary', licenseShape),
+  [`POST ${DR}/secondary/license/status`]: describeAnswer(
+    'readLicenseOfSecondaryByPost',
+    licenseShape,
+    byOperator,
+  ),
+  'GET /sys/license/status': describeAnswer('readLicense', licenseShape),
+  'GET /sys/license/features': describeAnswer('listLicensedFeatures', object({ features: texts })),
 }

@@ -5,18 +5,18 @@ import {
   anyValue,
   aText,
   aTime,
+  enumOf,
   manyOf,
   mapOf,
-  none,
+  nullShape,
   object,
   orNull,
-  saying,
   texts,
   timeOrEmpty,
-  titled,
-  words,
+  withDescription,
+  withTitle,
 } from '../../values/shape.ts'
-import { type Answers, told } from './told.ts'
+import { type Answers, describeAnswer } from './describe.ts'
 
 const kept = {
   listing_visibility: aText,
@@ -26,14 +26,14 @@ const kept = {
   allowed_response_headers: texts,
 }
 const leases = {
-  default_lease_ttl: saying(anInt, 'seconds'),
-  max_lease_ttl: saying(anInt, 'seconds'),
+  default_lease_ttl: withDescription(anInt, 'seconds'),
+  max_lease_ttl: withDescription(anInt, 'seconds'),
   force_no_cache: aFlag,
 }
 
-const tuning = titled(
+const tuning = withTitle(
   'MountTuning',
-  object({ ...leases, token_type: words(...mountTokenTypes), description: aText }, kept),
+  object({ ...leases, token_type: enumOf(...mountTokenTypes), description: aText }, kept),
 )
 
 const mounted = {
@@ -49,57 +49,57 @@ const mounted = {
   running_plugin_version: aText,
   running_sha256: aText,
 }
-const mount = titled(
+const mount = withTitle(
   'Mount',
-  object({ ...mounted, config: object({ ...leases, token_type: words(...mountTokenTypes) }, kept) }),
+  object({ ...mounted, config: object({ ...leases, token_type: enumOf(...mountTokenTypes) }, kept) }),
 )
-const engine = titled('Engine', object({ ...mounted, config: object(leases) }))
+const engine = withTitle('Engine', object({ ...mounted, config: object(leases) }))
 const visible = object({ type: aText, description: aText, options: object({}) })
 
-const tune = { sent: { default_lease_ttl: '1h', max_lease_ttl: '24h' } }
+const tune = { requestExample: { default_lease_ttl: '1h', max_lease_ttl: '24h' } }
 
 /** Paths under which the auth method is enabled. */
 export const mountAnswers: Answers = {
-  'GET /sys/auth/:method_path/tune': told('readTuning', tuning),
-  'POST /sys/auth/:method_path/tune': told('tuneMount', undefined, tune),
-  'GET /sys/mounts/auth/:method_path/tune': told('readTuningAmongMounts', tuning),
-  'POST /sys/mounts/auth/:method_path/tune': told('tuneMountAmongMounts', undefined, tune),
-  'GET /sys/auth': told('listMounts', mapOf(mount)),
-  'GET /sys/mounts': told('listEngines', object({ 'identity/': engine, 'sys/': engine })),
-  'GET /sys/auth/:method_path': told('readMount', mount),
-  'POST /sys/auth/:method_path': told('enableMount', undefined, {
-    sent: { type: 'aws', description: 'second' },
+  'GET /sys/auth/:method_path/tune': describeAnswer('readTuning', tuning),
+  'POST /sys/auth/:method_path/tune': describeAnswer('tuneMount', undefined, tune),
+  'GET /sys/mounts/auth/:method_path/tune': describeAnswer('readTuningAmongMounts', tuning),
+  'POST /sys/mounts/auth/:method_path/tune': describeAnswer('tuneMountAmongMounts', undefined, tune),
+  'GET /sys/auth': describeAnswer('listMounts', mapOf(mount)),
+  'GET /sys/mounts': describeAnswer('listEngines', object({ 'identity/': engine, 'sys/': engine })),
+  'GET /sys/auth/:method_path': describeAnswer('readMount', mount),
+  'POST /sys/auth/:method_path': describeAnswer('enableMount', undefined, {
+    requestExample: { type: 'aws', description: 'second' },
   }),
-  'DELETE /sys/auth/:method_path': told('disableMount'),
-  'GET /sys/internal/ui/mounts': told(
+  'DELETE /sys/auth/:method_path': describeAnswer('disableMount'),
+  'GET /sys/internal/ui/mounts': describeAnswer(
     'listVisibleMounts',
     object({ auth: mapOf(visible), secret: object({}) }),
   ),
 }
 
-const policy = { sent: { policy: 'path "secret/*" { capabilities = ["read"] }' } }
+const policy = { requestExample: { policy: 'path "secret/*" { capabilities = ["read"] }' } }
 const names = object({ keys: texts, policies: texts })
-const capabilities = saying(mapOf(texts), 'by path; `capabilities` too where one path was asked for')
+const capabilities = withDescription(mapOf(texts), 'by path; `capabilities` too where one path was asked for')
 
 /** Policies, and what they come to. */
 export const policyAnswers: Answers = {
-  'POST /sys/policies/acl/:policy_name': told('writePolicy', undefined, policy),
-  'GET /sys/policies/acl/:policy_name': told('readPolicy', object({ name: aText, policy: aText })),
-  'DELETE /sys/policies/acl/:policy_name': told('deletePolicy'),
-  'LIST /sys/policies/acl': told('listPolicies'),
-  'POST /sys/policy/:policy_name': told('writeRules', undefined, policy),
-  'GET /sys/policy/:policy_name': told('readRules', object({ name: aText, rules: aText })),
-  'DELETE /sys/policy/:policy_name': told('deleteRules'),
-  'GET /sys/policy': told('listRules', names),
-  'LIST /sys/policy': told('listRulesByFlag', names),
-  'POST /sys/capabilities-self': told('readOwnCapabilities', capabilities, {
-    sent: { paths: ['sys/health'] },
+  'POST /sys/policies/acl/:policy_name': describeAnswer('writePolicy', undefined, policy),
+  'GET /sys/policies/acl/:policy_name': describeAnswer('readPolicy', object({ name: aText, policy: aText })),
+  'DELETE /sys/policies/acl/:policy_name': describeAnswer('deletePolicy'),
+  'LIST /sys/policies/acl': describeAnswer('listPolicies'),
+  'POST /sys/policy/:policy_name': describeAnswer('writeRules', undefined, policy),
+  'GET /sys/policy/:policy_name': describeAnswer('readRules', object({ name: aText, rules: aText })),
+  'DELETE /sys/policy/:policy_name': describeAnswer('deleteRules'),
+  'GET /sys/policy': describeAnswer('listRules', names),
+  'LIST /sys/policy': describeAnswer('listRulesByFlag', names),
+  'POST /sys/capabilities-self': describeAnswer('readOwnCapabilities', capabilities, {
+    requestExample: { paths: ['sys/health'] },
   }),
-  'POST /sys/capabilities': told('readCapabilitiesOfToken', capabilities, {
-    sent: { token: 'hvs.CAESIJ', paths: ['sys/health'] },
+  'POST /sys/capabilities': describeAnswer('readCapabilitiesOfToken', capabilities, {
+    requestExample: { token: 'hvs.CAESIJ', paths: ['sys/health'] },
   }),
-  'POST /sys/capabilities-accessor': told('readCapabilitiesOfAccessor', capabilities, {
-    sent: { accessor: '8609694a7cdc', paths: ['sys/health'] },
+  'POST /sys/capabilities-accessor': describeAnswer('readCapabilitiesOfAccessor', capabilities, {
+    requestExample: { accessor: '8609694a7cdc', paths: ['sys/health'] },
   }),
 }
 
@@ -109,12 +109,12 @@ const rule = object(
     allowed_parameters: mapOf(manyOf(anyValue)),
     denied_parameters: mapOf(manyOf(anyValue)),
     required_parameters: texts,
-    min_wrapping_ttl: saying(anInt, 'seconds'),
-    max_wrapping_ttl: saying(anInt, 'seconds'),
+    min_wrapping_ttl: withDescription(anInt, 'seconds'),
+    max_wrapping_ttl: withDescription(anInt, 'seconds'),
   },
 )
 
-const health = titled(
+const health = withTitle(
   'Health',
   object(
     {
@@ -122,9 +122,9 @@ const health = titled(
       sealed: aFlag,
       standby: aFlag,
       performance_standby: aFlag,
-      replication_performance_mode: words('disabled'),
-      replication_dr_mode: words('disabled', 'primary', 'secondary', 'bootstrapping'),
-      server_time_utc: saying(anInt, 'epoch seconds'),
+      replication_performance_mode: enumOf('disabled'),
+      replication_dr_mode: enumOf('disabled', 'primary', 'secondary', 'bootstrapping'),
+      server_time_utc: withDescription(anInt, 'epoch seconds'),
       version: aText,
       product_version: aText,
       enterprise: aFlag,
@@ -138,7 +138,7 @@ const health = titled(
   ),
 )
 
-const sealStatus = titled(
+const sealStatus = withTitle(
   'SealStatus',
   object(
     {
@@ -175,7 +175,7 @@ const node = object({
   api_address: aText,
   cluster_address: aText,
   active_node: aFlag,
-  last_echo: none,
+  last_echo: nullShape,
   version: aText,
   echo_duration_ms: anInt,
   clock_skew_ms: anInt,
@@ -193,7 +193,7 @@ const olderTerm = object({
 })
 const reencryption = object({
   term: anInt,
-  state: words('waiting', 'running', 'done'),
+  state: enumOf('waiting', 'running', 'done'),
   own_keys_done: aFlag,
   since: timeOrEmpty,
   done_time: timeOrEmpty,
@@ -207,11 +207,11 @@ const reencryption = object({
 
 /** The cluster itself. */
 export const systemAnswers: Answers = {
-  'GET /sys/health': told('readHealth', health),
-  'GET /sys/seal-status': told('readSealStatus', sealStatus),
-  'GET /sys/leader': told('readLeader', leader),
-  'GET /sys/init': told('readInitialisation', object({ initialized: aFlag })),
-  'POST /sys/init': told(
+  'GET /sys/health': describeAnswer('readHealth', health),
+  'GET /sys/seal-status': describeAnswer('readSealStatus', sealStatus),
+  'GET /sys/leader': describeAnswer('readLeader', leader),
+  'GET /sys/init': describeAnswer('readInitialisation', object({ initialized: aFlag })),
+  'POST /sys/init': describeAnswer(
     'initialise',
     object({
       keys: texts,
@@ -220,27 +220,27 @@ export const systemAnswers: Answers = {
       recovery_keys_base64: texts,
       root_token: aText,
     }),
-    { sent: { recovery_shares: 5, recovery_threshold: 3 } },
+    { requestExample: { recovery_shares: 5, recovery_threshold: 3 } },
   ),
-  'GET /sys/ha-status': told('listNodes', object({ nodes: manyOf(node) })),
-  'LIST /sys/version-history': told(
+  'GET /sys/ha-status': describeAnswer('listNodes', object({ nodes: manyOf(node) })),
+  'LIST /sys/version-history': describeAnswer(
     'listVersions',
-    object({ build_date: aText, previous_version: none, timestamp_installed: aTime }),
+    object({ build_date: aText, previous_version: nullShape, timestamp_installed: aTime }),
   ),
-  'GET /sys/internal/ui/resultant-acl': told(
+  'GET /sys/internal/ui/resultant-acl': describeAnswer(
     'readResultantAcl',
     object({ root: aFlag, chroot_namespace: aText }, { exact_paths: mapOf(rule), glob_paths: mapOf(rule) }),
   ),
-  'GET /sys/internal/specs/openapi': told(
+  'GET /sys/internal/specs/openapi': describeAnswer(
     'readOpenApi',
-    saying({ type: 'object', additionalProperties: anyValue }, 'this document'),
+    withDescription({ type: 'object', additionalProperties: anyValue }, 'this document'),
   ),
-  'GET /sys/audit': told('listAuditDevices', object({})),
-  'POST /sys/audit-hash/:method_path': told('hashAsInAudit', object({ hash: aText }), {
-    sent: { input: 'text' },
+  'GET /sys/audit': describeAnswer('listAuditDevices', object({})),
+  'POST /sys/audit-hash/:method_path': describeAnswer('hashAsInAudit', object({ hash: aText }), {
+    requestExample: { input: 'text' },
   }),
-  'POST /sys/rotate': told('rotate', undefined, { sent: { retire: false } }),
-  'GET /sys/key-status': told(
+  'POST /sys/rotate': describeAnswer('rotate', undefined, { requestExample: { retire: false } }),
+  'GET /sys/key-status': describeAnswer(
     'readKeyStatus',
     object({ term: anInt, install_time: aTime }, { reencryption, older_terms: manyOf(olderTerm) }),
   ),
@@ -255,7 +255,7 @@ const license = object({
 })
 
 /** The licence of the deployment. */
-export const licenseShape = titled(
+export const licenseShape = withTitle(
   'LicenseStatus',
   object({ autoloading_used: aFlag, autoloaded: orNull(license), persisted_autoload: orNull(license) }),
 )

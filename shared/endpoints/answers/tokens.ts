@@ -1,39 +1,39 @@
 import { termRows } from '../../tokens/terms.ts'
 import {
   aFlag,
-  always,
   anInt,
   anyValue,
   aText,
   aTime,
+  constOf,
+  enumOf,
   manyOf,
   mapOf,
-  none,
+  nullShape,
   object,
   orNull,
-  saying,
   texts,
-  titled,
-  words,
+  withDescription,
+  withTitle,
 } from '../../values/shape.ts'
+import { type Answers, describeAnswer, shapeLike } from './describe.ts'
 import { termShapes } from './method.ts'
-import { type Answers, like, told } from './told.ts'
 
 /** What a lookup shows of the terms that a token keeps. */
 const keptTerms = (shown: 'shown' | 'shown where used') =>
   Object.fromEntries(
     termRows
       .filter(([_, { kept }]) => kept === shown)
-      .map(([_, { name, neutral }]) => [name.replace(/^token_/, ''), like(neutral)]),
+      .map(([_, { name, neutral }]) => [name.replace(/^token_/, ''), shapeLike(neutral)]),
   )
 
-const token = titled(
+const token = withTitle(
   'Token',
   object(
     {
-      id: saying(aText, 'empty where the token itself is not to be shown'),
-      accessor: saying(aText, 'empty for a batch token'),
-      type: words('service', 'batch'),
+      id: withDescription(aText, 'empty where the token itself is not to be shown'),
+      accessor: withDescription(aText, 'empty for a batch token'),
+      type: enumOf('service', 'batch'),
       path: aText,
       display_name: aText,
       policies: texts,
@@ -42,10 +42,10 @@ const token = titled(
       entity_id: aText,
       orphan: aFlag,
       renewable: aFlag,
-      creation_time: saying(anInt, 'epoch seconds'),
+      creation_time: withDescription(anInt, 'epoch seconds'),
       issue_time: aTime,
-      creation_ttl: saying(anInt, 'seconds'),
-      ttl: saying(anInt, 'seconds that are left'),
+      creation_ttl: withDescription(anInt, 'seconds'),
+      ttl: withDescription(anInt, 'seconds that are left'),
       expire_time: orNull(aTime),
       ...keptTerms('shown'),
     },
@@ -53,13 +53,13 @@ const token = titled(
       ...keptTerms('shown where used'),
       role: aText,
       last_renewal: aTime,
-      last_renewal_time: saying(anInt, 'epoch seconds'),
+      last_renewal_time: withDescription(anInt, 'epoch seconds'),
     },
   ),
 )
 
 const terms = termShapes('token-role')
-const tokenRole = titled(
+const tokenRole = withTitle(
   'TokenRole',
   object(
     {
@@ -78,38 +78,40 @@ const tokenRole = titled(
   ),
 )
 
-const aToken = { sent: { token: 'hvs.CAESIJ' } }
-const anAccessor = { sent: { accessor: '8609694a7cdc' } }
-const newToken = { sent: { policies: ['web'], ttl: '1h' } }
+const aToken = { requestExample: { token: 'hvs.CAESIJ' } }
+const anAccessor = { requestExample: { accessor: '8609694a7cdc' } }
+const newToken = { requestExample: { policies: ['web'], ttl: '1h' } }
 
 /** Tokens, and answers that wait behind one. */
 export const tokenAnswers: Answers = {
-  'POST /auth/token/lookup': told('lookUpToken', token, aToken),
-  'GET /auth/token/lookup': told('lookUpTokenByQuery', token),
-  'GET /auth/token/lookup-self': told('lookUpOwnToken', token),
-  'POST /auth/token/lookup-self': told('lookUpOwnTokenByPost', token),
-  'POST /auth/token/lookup-accessor': told('lookUpAccessor', token, anAccessor),
-  'POST /auth/token/revoke': told('revokeToken', undefined, aToken),
-  'POST /auth/token/revoke-self': told('revokeOwnToken'),
-  'POST /auth/token/revoke-accessor': told('revokeAccessor', undefined, anAccessor),
-  'POST /auth/token/revoke-orphan': told('revokeTokenButNotChildren', undefined, aToken),
-  'POST /auth/token/create': told('createToken', undefined, newToken),
-  'POST /auth/token/create-orphan': told('createOrphanToken', undefined, newToken),
-  'POST /auth/token/create/:role_name': told('createTokenByRole', undefined, newToken),
-  'LIST /auth/token/accessors': told('listAccessors'),
-  'POST /auth/token/tidy': told('tidyTokens'),
-  'POST /auth/token/roles/:role_name': told('writeTokenRole', undefined, {
-    sent: { allowed_policies: ['web'], orphan: true },
+  'POST /auth/token/lookup': describeAnswer('lookUpToken', token, aToken),
+  'GET /auth/token/lookup': describeAnswer('lookUpTokenByQuery', token),
+  'GET /auth/token/lookup-self': describeAnswer('lookUpOwnToken', token),
+  'POST /auth/token/lookup-self': describeAnswer('lookUpOwnTokenByPost', token),
+  'POST /auth/token/lookup-accessor': describeAnswer('lookUpAccessor', token, anAccessor),
+  'POST /auth/token/revoke': describeAnswer('revokeToken', undefined, aToken),
+  'POST /auth/token/revoke-self': describeAnswer('revokeOwnToken'),
+  'POST /auth/token/revoke-accessor': describeAnswer('revokeAccessor', undefined, anAccessor),
+  'POST /auth/token/revoke-orphan': describeAnswer('revokeTokenButNotChildren', undefined, aToken),
+  'POST /auth/token/create': describeAnswer('createToken', undefined, newToken),
+  'POST /auth/token/create-orphan': describeAnswer('createOrphanToken', undefined, newToken),
+  'POST /auth/token/create/:role_name': describeAnswer('createTokenByRole', undefined, newToken),
+  'LIST /auth/token/accessors': describeAnswer('listAccessors'),
+  'POST /auth/token/tidy': describeAnswer('tidyTokens'),
+  'POST /auth/token/roles/:role_name': describeAnswer('writeTokenRole', undefined, {
+    requestExample: { allowed_policies: ['web'], orphan: true },
   }),
-  'GET /auth/token/roles/:role_name': told('readTokenRole', tokenRole),
-  'DELETE /auth/token/roles/:role_name': told('deleteTokenRole'),
-  'LIST /auth/token/roles': told('listTokenRoles'),
-  'POST /auth/token/renew': told('renewToken', undefined, aToken),
-  'POST /auth/token/renew-self': told('renewOwnToken', undefined, { sent: { increment: '1h' } }),
-  'POST /auth/token/renew-accessor': told('renewAccessor', undefined, anAccessor),
+  'GET /auth/token/roles/:role_name': describeAnswer('readTokenRole', tokenRole),
+  'DELETE /auth/token/roles/:role_name': describeAnswer('deleteTokenRole'),
+  'LIST /auth/token/roles': describeAnswer('listTokenRoles'),
+  'POST /auth/token/renew': describeAnswer('renewToken', undefined, aToken),
+  'POST /auth/token/renew-self': describeAnswer('renewOwnToken', undefined, {
+    requestExample: { increment: '1h' },
+  }),
+  'POST /auth/token/renew-accessor': describeAnswer('renewAccessor', undefined, anAccessor),
 
-  'POST /sys/wrapping/wrap': told('wrap', anyValue, { wrapped: 'always' }),
-  'POST /sys/wrapping/unwrap': told('unwrap', undefined, {
+  'POST /sys/wrapping/wrap': describeAnswer('wrap', anyValue, { wrapped: 'always' }),
+  'POST /sys/wrapping/unwrap': describeAnswer('unwrap', undefined, {
     ...aToken,
     body: {
       type: 'object',
@@ -117,23 +119,23 @@ export const tokenAnswers: Answers = {
       description: 'the answer as it would have been; mostly an envelope',
     },
   }),
-  'POST /sys/wrapping/lookup': told(
+  'POST /sys/wrapping/lookup': describeAnswer(
     'lookUpWrapping',
-    object({ creation_path: aText, creation_time: aTime, creation_ttl: saying(anInt, 'seconds') }),
+    object({ creation_path: aText, creation_time: aTime, creation_ttl: withDescription(anInt, 'seconds') }),
     aToken,
   ),
-  'POST /sys/wrapping/rewrap': told('rewrap', anyValue, { ...aToken, wrapped: 'always' }),
+  'POST /sys/wrapping/rewrap': describeAnswer('rewrap', anyValue, { ...aToken, wrapped: 'always' }),
 }
 
 const alias = {
   id: aText,
-  canonical_id: saying(aText, 'ID of the entity'),
+  canonical_id: withDescription(aText, 'ID of the entity'),
   name: aText,
   mount_accessor: aText,
   mount_path: aText,
   mount_type: aText,
 }
-const wholeAlias = titled(
+const wholeAlias = withTitle(
   'EntityAlias',
   object({
     ...alias,
@@ -141,13 +143,13 @@ const wholeAlias = titled(
     creation_time: aTime,
     last_update_time: aTime,
     local: aFlag,
-    namespace_id: always('root'),
+    namespace_id: constOf('root'),
   }),
 )
 const { id: _id, ...aliasInfo } = alias
 const { canonical_id: _entity, ...aliasOfEntity } = alias
 
-const entity = titled(
+const entity = withTitle(
   'Entity',
   object({
     id: aText,
@@ -161,24 +163,29 @@ const entity = titled(
     group_ids: texts,
     direct_group_ids: texts,
     inherited_group_ids: texts,
-    merged_entity_ids: none,
-    namespace_id: always('root'),
+    merged_entity_ids: nullShape,
+    namespace_id: constOf('root'),
   }),
 )
 
 /** Who somebody is over several logins. */
 export const identityAnswers: Answers = {
-  'GET /identity/entity/id/:id': told('readEntity', entity),
-  'POST /identity/entity/id/:id': told('writeEntity', undefined, { sent: { policies: ['web'] } }),
-  'DELETE /identity/entity/id/:id': told('deleteEntity'),
-  'LIST /identity/entity/id': told(
+  'GET /identity/entity/id/:id': describeAnswer('readEntity', entity),
+  'POST /identity/entity/id/:id': describeAnswer('writeEntity', undefined, {
+    requestExample: { policies: ['web'] },
+  }),
+  'DELETE /identity/entity/id/:id': describeAnswer('deleteEntity'),
+  'LIST /identity/entity/id': describeAnswer(
     'listEntities',
     object({ name: aText, aliases: manyOf(object(aliasOfEntity)) }),
   ),
-  'GET /identity/entity-alias/id/:id': told('readEntityAlias', wholeAlias),
-  'LIST /identity/entity-alias/id': told('listEntityAliases', object({ ...aliasInfo, local: aFlag })),
-  'POST /identity/lookup/entity': told('lookUpEntity', entity, {
-    sent: { alias_name: 'AROAEXAMPLE', alias_mount_accessor: 'auth_cloud_8609694a' },
-    orNothing: true,
+  'GET /identity/entity-alias/id/:id': describeAnswer('readEntityAlias', wholeAlias),
+  'LIST /identity/entity-alias/id': describeAnswer(
+    'listEntityAliases',
+    object({ ...aliasInfo, local: aFlag }),
+  ),
+  'POST /identity/lookup/entity': describeAnswer('lookUpEntity', entity, {
+    requestExample: { alias_name: 'AROAEXAMPLE', alias_mount_accessor: 'auth_cloud_8609694a' },
+    mayBeEmpty: true,
   }),
 }

@@ -8,7 +8,7 @@ const BLOCK =
   /^# (\S+) (\S+)(?: [^\n]*)?\n(-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+-----END CERTIFICATE-----)$/gm
 
 /** Every certificate of aws.pem. */
-export const published = (): { region: string; kind: string; pem: string }[] =>
+export const readPublished = (): { region: string; kind: string; pem: string }[] =>
   [...readFileSync(new URL('aws.pem', here), 'utf8').matchAll(BLOCK)].map(
     ([, region = '', kind = '', pem = '']) => ({
       region,
@@ -18,14 +18,14 @@ export const published = (): { region: string; kind: string; pem: string }[] =>
   )
 
 /** Issuers and keys once each, and one row per certificate with the regions that publish it. */
-export function compile(kinds: readonly string[]): Compiled {
+export function compileCertificates(kinds: readonly string[]): Compiled {
   const issuers: string[] = []
   const keys: string[] = []
   const rows = new Map<
     string,
     { kind: string; serial: string; issuer: number; key: number; regions: string[] }
   >()
-  for (const { region, kind, pem } of published().filter(one => kinds.includes(one.kind))) {
+  for (const { region, kind, pem } of readPublished().filter(one => kinds.includes(one.kind))) {
     const certificate = new X509Certificate(pem)
     const { issuer, serial } = certificateName(certificate.raw)
     const key = index(keys, certificate.publicKey.export({ format: 'der', type: 'spki' }).toString('base64'))
@@ -42,6 +42,12 @@ function index(list: string[], value: string): number {
 }
 
 if (import.meta.main) {
-  writeFileSync(new URL('rsa2048.json', here), `${JSON.stringify(compile(['rsa2048']), null, 1)}\n`)
-  writeFileSync(new URL('legacy.json', here), `${JSON.stringify(compile(['dsa', 'rsa']), null, 1)}\n`)
+  writeFileSync(
+    new URL('rsa2048.json', here),
+    `${JSON.stringify(compileCertificates(['rsa2048']), null, 1)}\n`,
+  )
+  writeFileSync(
+    new URL('legacy.json', here),
+    `${JSON.stringify(compileCertificates(['dsa', 'rsa']), null, 1)}\n`,
+  )
 }

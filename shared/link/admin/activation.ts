@@ -3,7 +3,7 @@ import type { Secondary } from '../../model/link.ts'
 import type { Entropy, FieldCipher } from '../../ports.ts'
 import { type Change, create, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
-import { base62 } from '../../values/base62.ts'
+import { encodeBase62 } from '../../values/base62.ts'
 import { defined } from '../../values/defined.ts'
 import { Secret, sha256 } from '../../values/secret.ts'
 import { activationJwt, newSignerKey, sealToken, signerKey } from '../activation-token.ts'
@@ -53,7 +53,7 @@ export async function activationToken(
   { cipher, entropy }: { cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>; entropy: Entropy },
 ): Promise<{ token: Secret; expires: number; changes: Change[] }> {
   const signer = await signerOf(items.tokenKey, cipher)
-  const jti = base62(entropy.bytes(JTI_BYTES), JTI_LENGTH)
+  const jti = encodeBase62(entropy.bytes(JTI_BYTES), JTI_LENGTH)
   const expires = now + ttl
   const jwt = activationJwt(signerKey(signer.text), {
     jti,

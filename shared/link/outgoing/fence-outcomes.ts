@@ -4,7 +4,7 @@ import { isNewlyPromoted } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { type Known, readKnown } from '../admin/known.ts'
 import { addVouchers } from '../membership.ts'
 import { type FenceCall, type FencingPorts, ownSigners } from './fence-call.ts'
@@ -101,7 +101,7 @@ export async function noteCalls(
   epoch: string,
   ports: StorePorts,
 ): Promise<NotedCalls | undefined> {
-  const noted = await retrying({ tries: NOTES }, async () => {
+  const noted = await retry({ tries: NOTES }, async () => {
     const stand = await readFenceStand(ports, 'due')
     if (!stand || stand.record.epoch !== epoch) return ok()
     return noteOnce(calls, epoch, stand, ports)

@@ -9,7 +9,7 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { readKnown } from '../admin/known.ts'
 import { isCallOf } from '../envelope.ts'
 import { withAddresses } from '../membership.ts'
@@ -137,7 +137,7 @@ async function remember(
   { store, deployment }: LinkPorts,
 ): Promise<void> {
   const place = key('member', cluster)
-  const noted = await retrying({ tries: NOTES }, async () => {
+  const noted = await retry({ tries: NOTES }, async () => {
     const [before] = await store.read([place])
     const known: Member = before?.data ?? { statements: [], addresses: [] }
     const all = withAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))

@@ -7,7 +7,7 @@ import { moves } from '../../journal/transitions.ts'
 import { pageNames, totalText } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
   EntriesAnswer,
@@ -61,7 +61,7 @@ async function noteDense(
   frontier: number,
 ): Promise<void> {
   let head: Head | undefined = seen
-  await retrying({ tries: NOTINGS }, async () => {
+  await retry({ tries: NOTINGS }, async () => {
     if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return ok()
     if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return ok()
     head = await journal.head()

@@ -3,9 +3,9 @@ import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { markText, posText } from '../../journal/position.ts'
 import { bucketOf, bucketText } from '../../journal/tree.ts'
 import type { Clock, Entropy } from '../../ports.ts'
-import { inParallel } from '../../values/in-parallel.ts'
+import { mapInParallel } from '../../values/in-parallel.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import {
   type ApplySettings,
   type DatedChange,
@@ -56,7 +56,7 @@ export async function applyWindow(
   for (let round = 0; components.length > 0; round++) {
     const runs = components.flatMap(component => component.slice(round, round + 1))
     const stuck = new Set<Component>()
-    await inParallel(
+    await mapInParallel(
       packComponents(runs, WORKERS),
       async pack => {
         for (const { run, wrong } of await applyPack(pack, setting, target)) {
@@ -90,7 +90,7 @@ async function applyPack(
     if (written === 'done') return []
   }
   let left: UnappliedRun[] = pack.map(run => ({ run, wrong: [] }))
-  await retrying({ tries: APPLY_TRIES, pause: target.pause }, async () => {
+  await retry({ tries: APPLY_TRIES, pause: target.pause }, async () => {
     left = await tryOnce(left, setting, target)
     return left.length > 0 ? CONFLICT : ok()
   })

@@ -7,7 +7,7 @@ import { SUBTREES, type Subtree } from '../../journal/refresh.ts'
 import { pageNames, rootHash, wholeRoot } from '../../journal/tree.ts'
 import type { Clock } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { inParallel } from '../../values/in-parallel.ts'
+import { mapInParallel } from '../../values/in-parallel.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket } from './bucket.ts'
 import type { TreeFault } from './findings.ts'
 import { addToTally, findMisplaced, findSuspectBuckets } from './tally.ts'
@@ -45,7 +45,7 @@ export async function findTreeSuspects(
 ): Promise<TreeFault[]> {
   await refreshView(view)
   let done = 0
-  const found = await inParallel(allPages, async place => {
+  const found = await mapInParallel(allPages, async place => {
     const buckets = await view.journal.page(pkOfPage(view.treeId, place))
     const subpages = findSuspectBuckets(view.tally, place, buckets)
     const own = (await pageFault(view, place, buckets)) === '' ? [] : [{ level: 'page' as const, ...place }]
@@ -167,7 +167,7 @@ export async function findLasting<T>(
     if (left.length === 0) return []
     if (pause > 0) await clock.sleep(pause)
     await begin()
-    const judged = await inParallel(left, async ({ one, verdict: before }) => {
+    const judged = await mapInParallel(left, async ({ one, verdict: before }) => {
       const verdict = await judge(one)
       return { one, verdict, lasts: verdict !== undefined && verdict === before }
     })

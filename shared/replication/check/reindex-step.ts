@@ -1,7 +1,7 @@
 import { allPages, pkOfPage } from '../../journal/page-places.ts'
 import { invalidateHashes, type Pages, refreshTree, SUBTREES } from '../../journal/refresh.ts'
 import { key } from '../../storage/kinds.ts'
-import { inParallel } from '../../values/in-parallel.ts'
+import { mapInParallel } from '../../values/in-parallel.ts'
 import { bucketsKeepChanging, hashesKeepChanging } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { confirmFaults, countAll, findTreeSuspects } from './examine.ts'
@@ -55,7 +55,7 @@ async function repairBuckets(
     if (!record) throw new Error('this cluster is not initialised')
     return { record: record.data, readAt }
   }
-  const repaired = await inParallel(faults.filter(isOfBucket), fault =>
+  const repaired = await mapInParallel(faults.filter(isOfBucket), fault =>
     repairBucket(view, fault, fault.subpage, cluster),
   )
   if (repaired.includes(false)) throw bucketsKeepChanging()

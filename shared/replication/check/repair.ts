@@ -6,7 +6,7 @@ import type { ClusterRead } from '../../ports.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from './bucket.ts'
 import { readBucket } from './examine.ts'
 import type { TreeView } from './view.ts'
@@ -42,7 +42,7 @@ export async function repairBucket(
   cluster: () => Promise<ClusterRead>,
 ): Promise<boolean> {
   const { journal, clock } = view
-  const fits = await retrying(
+  const fits = await retry(
     { tries: REPAIR_TRIES, pause: tried => clock.sleep(REPAIR_PAUSE_MS * tried) },
     async () => {
       const read = await readBucket(view, place, subpage)

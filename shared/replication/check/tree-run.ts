@@ -3,7 +3,7 @@ import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { noTreeInMode, treeBusy, treeStillBuilding, treeTooLarge } from '../operation/faults.ts'
 import {
   AGAIN,
@@ -77,7 +77,7 @@ export interface TreeEnd {
 
 /** Ends the operation, and stores its result. */
 export async function endTreeWork(run: OperationRun, id: string, end: TreeEnd): Promise<StepResult> {
-  const ends = await retrying({ tries: NOTE_TRIES }, async () => {
+  const ends = await retry({ tries: NOTE_TRIES }, async () => {
     const snapshot = await readOperation(run, id)
     if (snapshot.operation.data.status !== 'running') return ok()
     const [check, reindex] = await run.ports.store.read([key('tree-check'), key('tree-reindex')])

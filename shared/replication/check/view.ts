@@ -8,7 +8,7 @@ import { openTail, type Tail } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { newTally, type Tally } from './tally.ts'
 
 /** A tree during a check. */
@@ -101,7 +101,7 @@ const VIEW_SETTLING_PAUSE_MS = 100
 
 async function settledHashes(view: TreeView): Promise<StoredHashes> {
   let hashes = await readHashes(view)
-  await retrying({ tries: SETTLING }, async () => {
+  await retry({ tries: SETTLING }, async () => {
     if (hashes.isSettled) return ok()
     await view.clock.sleep(VIEW_SETTLING_PAUSE_MS)
     hashes = await readHashes(view)

@@ -1,4 +1,4 @@
-import { voidOperationToken } from '../../ceremony/generated-token.ts'
+import { revokeOperationToken } from '../../ceremony/generated-token.ts'
 import { createTermItems } from '../../cluster/terms.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import { type Head, lastPosition } from '../../journal/head.ts'
@@ -130,7 +130,7 @@ export const forget: OperationStep = async (run, id) => {
   const others = await forgetOthers(ports.store)
   const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
   const closed = await forgetNewTermHolders(run, snapshot)
-  const gone = [...closed, ...others, ...own.map(one => remove(one)), voidOperationToken()]
+  const gone = [...closed, ...others, ...own.map(one => remove(one)), revokeOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), snapshot)) === AGAIN || gone.length > MOST) return AGAIN
   await ports.background.start(detachJob(journalStart, segment?.data?.treeId, ports.clock.now()))
   return DONE

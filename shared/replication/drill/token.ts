@@ -1,7 +1,7 @@
 import type { Token } from '../../model/token.ts'
 import { key } from '../../storage/kinds.ts'
 import { issueBatch } from '../../tokens/mint.ts'
-import { defaultParameters, keptTerms } from '../../tokens/parameters.ts'
+import { defaultParameters, pickTokenTerms } from '../../tokens/parameters.ts'
 import type { DrillRun } from './run.ts'
 
 /** Lifetime of a step's token in seconds; every step gets a new one. */
@@ -18,7 +18,7 @@ export async function issueDrillToken({
   const [record] = await store.read([key('cluster')])
   if (record) cipher.expect(record.data)
   const token: Token = {
-    ...keptTerms(defaultParameters),
+    ...pickTokenTerms(defaultParameters),
     type: 'batch',
     hash: '',
     path: 'drill',

@@ -2,7 +2,7 @@ import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
 import { noteRevocation, revocation } from '../../link/admin/secondaries.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { printTime } from '../../values/time.ts'
 import { secondariesChanging } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
@@ -32,7 +32,7 @@ export async function revokeTarget(call: Call<typeof revokeFields>): Promise<Rev
   checkTransition('primary/revoke-secondary', cluster.record)
   let isNoted = false
   const pause = (tried: number) => ports.clock.sleep(REVOKE_PAUSE_MS * 2 ** tried)
-  const found = await retrying(
+  const found = await retry(
     { tries: REVOKE_TRIES, pause },
     async (): Promise<Result<RevocationTarget, 'conflict'>> => {
       const known = await readKnownClusters(cluster.record, ports.store)

@@ -6,7 +6,7 @@ import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
 import { noteRevocation, replacedAdmission, revocation } from '../../link/admin/secondaries.ts'
 import { isExchangeKey, readPublicKey } from '../../link/pair.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
-import { base62 } from '../../values/base62.ts'
+import { encodeBase62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
 import { idTaken, idUnusable, lifetimeUnusable, publicKeyUnusable } from '../operation/refusals.ts'
@@ -79,7 +79,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   if (publicKey) return answerAfter(all, data({ token: token.reveal() }, warnings))
   const info = {
     token: token.reveal(),
-    accessor: base62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
+    accessor: encodeBase62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
     ttl,
     creation_time: printTime(now),
     creation_path: request.path,

@@ -6,7 +6,7 @@ import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { type Change, create, remove, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { toCorruptionReport } from '../check/findings.ts'
 import { awaitOperation, newOperation } from '../operation/operate.ts'
 import {
@@ -81,7 +81,7 @@ async function joinCheck(
 ): Promise<string> {
   const { ports, now } = call
   let check = before
-  const joins = await retrying({ tries: TREE_CHECK_TRIES }, async () => {
+  const joins = await retry({ tries: TREE_CHECK_TRIES }, async () => {
     if (check?.data.treeId === treeId && (await isRunning(call, check.data))) return ok(check.data.operation)
     const { checkedAt: _, ...old } = check?.data.treeId === treeId ? check.data : {}
     const begun = await begin(call, 'merkle-check', operation => {

@@ -9,7 +9,7 @@ import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { openKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
 import { ok, PENDING, type Result } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import type { Connect } from '../secondary/connect.ts'
@@ -138,7 +138,7 @@ async function askPrimary(
   if (!follower?.link) return { state: 'none' }
   let unsigned: { unsignedAnswer?: string } = {}
   const pause = () => clock.sleep(ASK_PAUSE_MS)
-  const answer = await retrying(
+  const answer = await retry(
     { tries: ASK_TRIES, pause },
     async (tried): Promise<Result<PrimaryFacts, 'pending'>> => {
       const started = clock.now()

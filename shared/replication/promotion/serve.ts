@@ -1,4 +1,4 @@
-import { voidOperationToken } from '../../ceremony/generated-token.ts'
+import { revokeOperationToken } from '../../ceremony/generated-token.ts'
 import { createTermItems, signerEntry } from '../../cluster/terms.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
@@ -98,7 +98,7 @@ async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Pro
       put(key('promoted'), { operation: operation.sk, requestHmac, warnings, at }),
       // the puller's lease is deleted, because its last run does not release it and the next one would wait for its end
       ...[key('contact'), key('puller'), key('pending-key')].map(remove),
-      voidOperationToken(),
+      revokeOperationToken(),
     ],
     snapshot,
   )

@@ -2,7 +2,7 @@ import { lastPosition } from '../../journal/head.ts'
 import { posText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { polling } from '../../values/retrying.ts'
+import { poll } from '../../values/retrying.ts'
 import { promotionRefused } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { decidePromotion, isBehind, type PromotionFacts, shouldRequestHandover } from './decide.ts'
@@ -44,7 +44,7 @@ async function gatherFactsAfterPull(
   const { frontier } = primary.reported
   if (clock.now() >= until) return facts
   await clock.sleep(CATCH_UP_PAUSE_MS)
-  const seen = await polling(clock, { everyMs: CATCH_UP_PAUSE_MS, until }, async () => {
+  const seen = await poll(clock, { everyMs: CATCH_UP_PAUSE_MS, until }, async () => {
     const head = await journal.head()
     if (head?.mode !== 'applying') return ok(false)
     return head.applied >= frontier ? ok(true) : PENDING

@@ -1,5 +1,5 @@
 import type { Call } from '../../api/call.ts'
-import { isGeneratedIn } from '../../ceremony/generated-token.ts'
+import { isCurrentToken } from '../../ceremony/generated-token.ts'
 import { endOf, isRoot, secondsLeftOf, type Token } from '../../model/token.ts'
 import { permits } from '../../policies/access.ts'
 import { compileAccess } from '../../policies/load.ts'
@@ -32,7 +32,7 @@ export async function readPreparation(call: Call, mode: string): Promise<Prepara
     .filter(item => permits(compileAccess([item.sk], [item]), { path: PROMOTE, capability: 'update' }))
     .map(({ sk }) => sk)
   const { record } = call.cluster
-  const generated = stored && isGeneratedIn(stored.data, record) ? stored.data : undefined
+  const generated = stored && isCurrentToken(stored.data, record) ? stored.data : undefined
   return {
     generated: generated
       ? { made: printTime(generated.madeAt), age_seconds: Math.floor((call.now - generated.madeAt) / 1000) }

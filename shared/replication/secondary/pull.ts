@@ -7,7 +7,7 @@ import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { polling } from '../../values/retrying.ts'
+import { poll } from '../../values/retrying.ts'
 import { requestSync } from '../sync/sync.ts'
 import type { Connect } from './connect.ts'
 import { divergingOf, placesOf } from './diverging.ts'
@@ -90,7 +90,7 @@ export async function pull(
 
 /** Waits until no other run holds the lease, and returns it; undefined if one still holds it at `end`. */
 async function awaitLease({ store, clock }: FollowerPorts, end: number) {
-  const free = await polling(clock, { everyMs: STANDBY_MS, until: end }, async () => {
+  const free = await poll(clock, { everyMs: STANDBY_MS, until: end }, async () => {
     const found = await store.read([key('puller'), key('recovery'), key('notice')])
     const [lease] = found
     return !lease || lease.data.until <= clock.now() ? ok(found) : PENDING
@@ -294,9 +294,7 @@ export async function restUntil(
   if (clock.now() >= until) return
   const everyMs = noticePollMs(follower.session.streaming, attention, clock.now())
   await clock.sleep(Math.min(everyMs, until - clock.now()))
-  await polling(clock, { everyMs, until }, async () =>
-    (await takeNotice(ports, attention)) ? ok() : PENDING,
-  )
+  await poll(clock, { everyMs, until }, async () => ((await takeNotice(ports, attention)) ? ok() : PENDING))
 }
 
 /** Restarts a link that has stopped. Given-up items are fetched once more, and afterwards must be as journal entries expect. */

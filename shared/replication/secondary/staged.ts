@@ -3,7 +3,7 @@ import { type Place, placeText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { moves } from '../../journal/transitions.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import type { ApplySettings } from '../apply/judge.ts'
 import { type Applied, applyWindow, type OwnPorts, targetOf } from '../apply/window.ts'
 import { readGivenUpKeys } from './diverging.ts'
@@ -64,7 +64,7 @@ const STOP_TRIES = 8
  */
 export async function stopStaging(own: OwnPorts, treeId: string, link?: string): Promise<StagedOutcome> {
   type Attempt = Result<StagedOutcome, StagedOutcome>
-  const stopped = await retrying({ tries: STOP_TRIES }, async (): Promise<Attempt> => {
+  const stopped = await retry({ tries: STOP_TRIES }, async (): Promise<Attempt> => {
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return ok('moved')
     if (head?.mode === 'applying') {

@@ -6,7 +6,7 @@ import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { polling } from '../../values/retrying.ts'
+import { poll } from '../../values/retrying.ts'
 
 const ACKNOWLEDGED_PAUSE_MS = 500
 
@@ -64,7 +64,7 @@ export async function awaitAcknowledgements(
   const { head } = await journalView.readStatus(undefined)
   if (!head) return none
   let all: Secondary[] = []
-  await polling(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {
+  await poll(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {
     all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
     return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
   })

@@ -7,9 +7,9 @@ import type { SourceLink } from '../../link/source-link.ts'
 import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { inParallel } from '../../values/in-parallel.ts'
+import { mapInParallel } from '../../values/in-parallel.ts'
 import { ok, PENDING } from '../../values/result.ts'
-import { polling } from '../../values/retrying.ts'
+import { poll } from '../../values/retrying.ts'
 
 /** A secondary with a link to its primary. */
 export interface ComparisonPorts {
@@ -38,7 +38,7 @@ export const COMPARED_AT_ONCE = 100
  * @throws Error if the secondary does not keep up
  */
 export async function findDifferences(ports: Comparing): Promise<Place[]> {
-  const found = await inParallel(allPages, async place => {
+  const found = await mapInParallel(allPages, async place => {
     const keys = await findSuspects(ports, place)
     await ports.progress()
     return keys
@@ -140,7 +140,7 @@ async function awaitApplied(
   seq: number,
 ): Promise<void> {
   const when = { everyMs: COMPARE_PAUSE_MS, until: clock.now() + COMPARE_TIMEOUT_MS }
-  const seen = await polling(clock, when, async () => {
+  const seen = await poll(clock, when, async () => {
     const head = await journal.head()
     return head?.mode === 'applying' && head.replayUntil === 0 && head.applied >= seq ? ok() : PENDING
   })

@@ -4,9 +4,9 @@ import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { inBatches } from '../../values/batches.ts'
+import { splitIntoBatches } from '../../values/batches.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { pickPlace } from '../apply/judge.ts'
 import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
 
@@ -84,7 +84,7 @@ const SEGMENT_WRITE_TRIES = 12
 
 /** Repeats a transaction after a conflict. */
 async function transactWithRetry(own: OwnPorts, write: () => ReturnType<OwnPorts['journal']['transact']>) {
-  const result = await retrying(
+  const result = await retry(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
     async () => {
       const written = await write()
@@ -198,7 +198,7 @@ async function writePage(
   next: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
   let held = first
-  const batches = inBatches(wanted, { elements: PAGE, bytes: LARGEST })
+  const batches = splitIntoBatches(wanted, { elements: PAGE, bytes: LARGEST })
   for (const [index, some] of (batches.length > 0 ? batches : [[]]).entries()) {
     const data = index >= batches.length - 1 ? next : held.data
     if (!data) return 'lost'
@@ -215,7 +215,7 @@ async function writeSome(
   wanted: readonly Wanted[],
   data: SyncSegment,
 ): Promise<HeldSegment | 'lost'> {
-  const written = await retrying(
+  const written = await retry(
     { tries: SEGMENT_WRITE_TRIES, pause: tried => pauseBeforeRetry(own, tried) },
     async (): Promise<Result<HeldSegment | 'lost', 'conflict'>> => {
       const mine = wanted.length > 0 ? await own.journal.readRaw(wanted.map(({ place }) => place)) : []

@@ -5,7 +5,7 @@ import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { failed, ok } from '../../values/result.ts'
-import { retrying } from '../../values/retrying.ts'
+import { retry } from '../../values/retrying.ts'
 import { redeemToken } from '../activation/handshake.ts'
 import { noPrimaryFound } from '../operation/faults.ts'
 import {
@@ -89,7 +89,7 @@ async function askAddress(
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }
   const pause = () => ports.clock.sleep(FIND_PAUSE_MS)
-  const found = await retrying({ tries: FIND_TRIES, pause }, async () => {
+  const found = await retry({ tries: FIND_TRIES, pause }, async () => {
     const answer = await sendAndCatch(link, request)
     if (!(answer instanceof LinkRefused)) return ok(answer)
     // the heartbeat of the puller may have come in between

@@ -1,4 +1,4 @@
-import { unmasked } from '../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../shared/ceremony/encode.ts'
 import { primaryOf } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { activationFrom, type Game } from './actions.ts'
@@ -109,7 +109,7 @@ async function madeOperationToken({ set, shares: known }: Game, one: SetMember):
     for (const key of shares.slice(0, threshold)) {
       const { status, body } = await ask('PUT', 'update', { nonce, key })
       if (status !== 200) break
-      if (body.encoded_token) return unmasked(body.encoded_token, otp)
+      if (body.encoded_token) return unmaskToken(body.encoded_token, otp)
     }
   }
   return undefined

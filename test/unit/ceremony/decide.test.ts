@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  countTry,
   decideCancel,
   decideShare,
   decideStart,
   type ShareFacts,
-  tried,
 } from '../../../shared/ceremony/decide.ts'
-import { attemptRuns } from '../../../shared/ceremony/refusals.ts'
+import { attemptInProgress } from '../../../shared/ceremony/refusals.ts'
 import { hashShare } from '../../../shared/cluster/recovery.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
@@ -57,7 +57,7 @@ describe('starting', () => {
   test('is refused while an attempt is in progress', () => {
     expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
       ok: false,
-      fault: attemptRuns('root'),
+      fault: attemptInProgress('root'),
     })
   })
 })
@@ -164,9 +164,9 @@ describe('the pace of an attempt that anybody may start', () => {
 
   test('what is remembered of tries does not grow', () => {
     let slot: Slot = idle
-    for (let ms = 0; ms < 500; ms++) slot = tried({ slot, now: NOW + ms }, 'strangerStarts')
+    for (let ms = 0; ms < 500; ms++) slot = countTry({ slot, now: NOW + ms }, 'strangerStarts')
     expect(slot.strangerStarts).toHaveLength(10)
-    expect(tried({ slot, now: NOW + 3_600_000 }, 'strangerStarts')).toEqual({
+    expect(countTry({ slot, now: NOW + 3_600_000 }, 'strangerStarts')).toEqual({
       strangerStarts: [NOW + 3_600_000],
     })
   })
@@ -184,7 +184,7 @@ describe('the pace of an attempt that anybody may start', () => {
             expect(verdict.fault.retryAfter).toBeGreaterThan(0)
             continue
           }
-          slot = tried({ slot, now }, 'strangerStarts')
+          slot = countTry({ slot, now }, 'strangerStarts')
           taken.push(now)
         }
         for (const end of taken)

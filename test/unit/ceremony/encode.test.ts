@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { masked, newOtp, unmasked } from '../../../shared/ceremony/encode.ts'
+import { maskToken, newOtp, unmaskToken } from '../../../shared/ceremony/encode.ts'
 import { TOKEN_TEXT_LENGTH, tokenText } from '../../../shared/model/token.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 
@@ -21,24 +21,24 @@ describe('a token under a one-time password', () => {
     fc.assert(
       fc.property(ascii, otp => {
         const token = tokenText(randomBytes).reveal()
-        expect(decoded(masked(token, otp), otp)).toBe(token)
+        expect(decoded(maskToken(token, otp), otp)).toBe(token)
       }),
     )
   })
 
   test('is that of a known vector, without padding', () => {
-    expect(masked('hvs.', 'abcd')).toBe('CRQQSg')
+    expect(maskToken('hvs.', 'abcd')).toBe('CRQQSg')
   })
 
   const otp = newOtp(randomBytes, TOKEN_TEXT_LENGTH + 1)
   const token = `${tokenText(randomBytes).reveal()}x`
-  const padded = masked(token, otp).padEnd(48, '=')
+  const padded = maskToken(token, otp).padEnd(48, '=')
   test.each([...inEachForm(padded), ...inEachForm(padded.replace(/=+$/, ''))])(
     'is unmasked in the form: %s',
-    (_, text) => expect(unmasked(text, otp)).toBe(token),
+    (_, text) => expect(unmaskToken(text, otp)).toBe(token),
   )
 
-  test('of another length is a fault', () => expect(() => masked('hvs.x', 'abcd')).toThrow('not as long'))
+  test('of another length is a fault', () => expect(() => maskToken('hvs.x', 'abcd')).toThrow('not as long'))
 })
 
 describe('a one-time password that is made', () => {

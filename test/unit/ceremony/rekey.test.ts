@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as refusals from '../../../shared/ceremony/rekey-refusals.ts'
-import { gatherRekey, roleOf } from '../../../shared/ceremony/rekey-slot.ts'
+import { clusterRoleOf, gatherRekey } from '../../../shared/ceremony/rekey-slot.ts'
 import type { Attempt, Rekey } from '../../../shared/model/ceremony.ts'
 import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -30,7 +30,7 @@ const rekey: Rekey = {
   pgp: [],
   verify: true,
   id: 'n-1',
-  clusterRole: roleOf(record()),
+  clusterRole: clusterRoleOf(record()),
 }
 const attempt: Attempt = {
   purpose: 'rekey',
@@ -81,10 +81,10 @@ describe('an attempt to make another recovery key', () => {
 
 test('what rekeying alone refuses, word for word', () => {
   const told = [
-    refusals.alreadyMade('n-2'),
+    refusals.verificationRequired('n-2'),
     refusals.nothingToVerify(),
-    refusals.pgpKeysMiscounted(),
-    refusals.onlyRecoveryKeys(),
+    refusals.wrongPgpKeyCount(),
+    refusals.noUnsealKeys(),
     refusals.noBackups(),
   ]
   expect(told).toHaveLength(Object.keys(refusals).length)

@@ -3,7 +3,7 @@ import { answer, data, noContent } from '../../../shared/api/call.ts'
 import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { int, text } from '../../../shared/api/fields.ts'
-import { told } from '../../../shared/endpoints/answers/told.ts'
+import { describeAnswer } from '../../../shared/endpoints/answers/describe.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
 import { aFlag, aText, mapOf, object } from '../../../shared/values/shape.ts'
 import { resolveShared } from '../../support/service/resolved-document.ts'
@@ -63,11 +63,13 @@ const group: Group = {
 
 const thing = object({ label: aText }, { is_new: aFlag })
 const answers = {
-  'POST /auth/:mount/thing/:name': told('writeThing', undefined, { sent: { label: 'a' } }),
-  'GET /auth/:mount/thing/:name': told('readThing', { title: 'Thing', ...thing }),
-  'GET /things': told('readThings', mapOf(aText)),
-  'LIST /things': told('listThings'),
-  'POST /go': told('go'),
+  'POST /auth/:mount/thing/:name': describeAnswer('writeThing', undefined, {
+    requestExample: { label: 'a' },
+  }),
+  'GET /auth/:mount/thing/:name': describeAnswer('readThing', { title: 'Thing', ...thing }),
+  'GET /things': describeAnswer('readThings', mapOf(aText)),
+  'LIST /things': describeAnswer('listThings'),
+  'POST /go': describeAnswer('go'),
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document to look into

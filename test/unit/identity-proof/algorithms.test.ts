@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { reportOn, triedAlgorithms } from '../../../shared/identity-proof/algorithms.ts'
+import { reportAlgorithms, tryAlgorithms } from '../../../shared/identity-proof/algorithms.ts'
 
-type Check = NonNullable<Parameters<typeof triedAlgorithms>[0]>
+type Check = NonNullable<Parameters<typeof tryAlgorithms>[0]>
 const working = (check?: unknown) =>
-  triedAlgorithms(check as Check).flatMap(one => (one.works ? [one.name] : []))
+  tryAlgorithms(check as Check).flatMap(one => (one.works ? [one.name] : []))
 
 const all = ['RSA-2048 with SHA-256', 'RSA-1024 with SHA-256', 'DSA-1024 with SHA-1', 'RSA-2048 with SHA-1']
 
 describe('which signatures of identity documents this runtime verifies', () => {
   test('a Node with an OpenSSL of its own verifies all', () => {
     expect(working()).toEqual(all)
-    expect(triedAlgorithms().flatMap(one => (one.legacy ? [] : [one.name]))).toEqual([all[0]])
+    expect(tryAlgorithms().flatMap(one => (one.legacy ? [] : [one.name]))).toEqual([all[0]])
   })
 
   test('a policy that refuses SHA-1 is noticed', () => {
@@ -31,13 +31,13 @@ describe('which signatures of identity documents this runtime verifies', () => {
   })
 
   test('what is accepted and does not work is warned of', () => {
-    const broken = triedAlgorithms(() => false)
+    const broken = tryAlgorithms(() => false)
     const warned = (legacy: boolean) =>
-      reportOn(broken, legacy).warnings.map(text => all.find(name => text.includes(name)))
+      reportAlgorithms(broken, legacy).warnings.map(text => all.find(name => text.includes(name)))
     expect(warned(false)).toEqual([all[0]])
     expect(warned(true)).toEqual(all)
-    expect(reportOn(triedAlgorithms(), true).warnings).toEqual([])
-    expect(reportOn(triedAlgorithms(), false).signatures[2]).toEqual({
+    expect(reportAlgorithms(tryAlgorithms(), true).warnings).toEqual([])
+    expect(reportAlgorithms(tryAlgorithms(), false).signatures[2]).toEqual({
       algorithm: 'DSA-1024 with SHA-1',
       documents: 'pkcs7',
       accepted: false,

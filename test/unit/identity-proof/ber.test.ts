@@ -7,7 +7,7 @@ import {
   sequence,
   tlv,
 } from '../../../infra/local/provider/documents/der.ts'
-import { octets, oid, readBer, TAG, toDer, withTag } from '../../../shared/identity-proof/ber.ts'
+import { encodeElement, oid, readBer, readOctets, TAG, toDer } from '../../../shared/identity-proof/ber.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
@@ -83,7 +83,7 @@ describe('octets: constructed OCTET STRINGs', () => {
     ['in nested pieces', '24 07 2405 0401 61 0400', 'a'],
     ['without any piece', '24 00', ''],
   ])('are read %s', (_, text, content) => {
-    expect(octets(readBer(hex(text)))?.toString()).toBe(content)
+    expect(readOctets(readBer(hex(text)))?.toString()).toBe(content)
   })
 
   test.each([
@@ -91,12 +91,12 @@ describe('octets: constructed OCTET STRINGs', () => {
     ['a piece of another type', '24 03 0201 61'],
     ['a SEQUENCE of pieces', '30 03 0401 61'],
   ])('are not %s', (_, text) => {
-    expect(octets(readBer(hex(text)))).toBeUndefined()
+    expect(readOctets(readBer(hex(text)))).toBeUndefined()
   })
 })
 
 describe('oid', () => {
-  const read = (content: string) => oid(readBer(tlv(TAG.oid, hex(content))))
+  const read = (content: string) => oid(readBer(tlv(TAG.readOid, hex(content))))
   test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
     'reads %s',
     dotted => {
@@ -133,7 +133,7 @@ describe('toDer', () => {
   })
 
   test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536])('writes the shortest length for %i bytes', length => {
-    const written = withTag(TAG.octetString, Buffer.alloc(length))
+    const written = encodeElement(TAG.octetString, Buffer.alloc(length))
     expect(written).toEqual(octetString(Buffer.alloc(length)))
     expect(readBer(written)?.content.length).toBe(length)
   })

@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { compile, published } from '../../../shared/identity-proof/certificates/compile.ts'
+import { compileCertificates, readPublished } from '../../../shared/identity-proof/certificates/compile.ts'
 import legacy from '../../../shared/identity-proof/certificates/legacy.json' with { type: 'json' }
 import rsa2048 from '../../../shared/identity-proof/certificates/rsa2048.json' with { type: 'json' }
-import { builtInKeys, certificateName, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
+import { certificateName, loadBuiltInKeys, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
 
-const all = published()
+const all = readPublished()
 const keySize = (key: X509Certificate['publicKey']) =>
   `${key.asymmetricKeyType?.toUpperCase()}-${key.asymmetricKeyDetails?.modulusLength}`
 
@@ -32,12 +32,12 @@ describe('the provider’s certificates', () => {
   })
 
   test('the files that are loaded are made from them', () => {
-    expect(rsa2048).toEqual(compile(['rsa2048']))
-    expect(legacy).toEqual(compile(['dsa', 'rsa']))
+    expect(rsa2048).toEqual(compileCertificates(['rsa2048']))
+    expect(legacy).toEqual(compileCertificates(['dsa', 'rsa']))
   })
 
   test('every one of them is in the trust list under its name, key and region', async () => {
-    const trusted = await builtInKeys(true)
+    const trusted = await loadBuiltInKeys(true)
     for (const { region, kind, pem } of all) {
       const certificate = new X509Certificate(pem)
       const { issuer, serial } = certificateName(certificate.raw)
@@ -58,7 +58,7 @@ describe('the provider’s certificates', () => {
   })
 
   test('by default only rsa2048 is trusted, one key for each region', async () => {
-    const trusted = await builtInKeys(false)
+    const trusted = await loadBuiltInKeys(false)
     expect(new Set(trusted.map(({ origin }) => origin))).toEqual(new Set(['rsa2048']))
     expect(trusted.map(({ regions }) => regions?.length)).toEqual(trusted.map(() => 1))
     const regions = trusted.flatMap(key => key.regions ?? [])
@@ -70,7 +70,7 @@ describe('the provider’s certificates', () => {
   })
 
   test('legacy signatures add dsa and rsa, and nothing else', async () => {
-    const trusted = await builtInKeys(true)
+    const trusted = await loadBuiltInKeys(true)
     const kinds = Map.groupBy(trusted, ({ origin }) => origin)
     expect([...kinds.keys()].sort()).toEqual(['dsa', 'rsa', 'rsa2048'])
     expect(kinds.get('rsa')?.every(({ key }) => keySizeOf(key()) === 'rsa 1024')).toBe(true)

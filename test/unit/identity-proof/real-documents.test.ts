@@ -4,14 +4,14 @@ import {
   proveDocument,
   readProof,
 } from '../../../shared/identity-proof/instance-document.ts'
-import { builtInKeys } from '../../../shared/identity-proof/trust.ts'
+import { loadBuiltInKeys } from '../../../shared/identity-proof/trust.ts'
 import y2017 from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
 /** The document, or the refusal. */
 async function prove(input: ProofInput, legacy: boolean) {
   const proof = readProof(input)
-  return proof.ok ? proveDocument(proof.value, await builtInKeys(legacy), legacy) : proof
+  return proof.ok ? proveDocument(proof.value, await loadBuiltInKeys(legacy), legacy) : proof
 }
 
 /** `verified`, or the rule that refused. */
@@ -95,7 +95,7 @@ describe.each([
   })
 
   test('no bit at all can be changed, but for one that names the algorithm in another way', async () => {
-    const trusted = await builtInKeys(legacy)
+    const trusted = await loadBuiltInKeys(legacy)
     const verified = (bytes: Buffer) => {
       const proof = readProof({ pkcs7: base64(bytes) })
       return proof.ok && proveDocument(proof.value, trusted, legacy).ok

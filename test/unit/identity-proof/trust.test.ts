@@ -7,8 +7,8 @@ import {
   selfSign,
 } from '../../../infra/local/provider/documents/certificate.ts'
 import { sequence } from '../../../infra/local/provider/documents/der.ts'
-import { published } from '../../../shared/identity-proof/certificates/compile.ts'
-import { certificateName, registeredKey, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
+import { readPublished } from '../../../shared/identity-proof/certificates/compile.ts'
+import { certificateName, readRegisteredKey, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
 import { keys } from '../../builders/keys.ts'
 
 describe('registeredKey', () => {
@@ -17,20 +17,24 @@ describe('registeredKey', () => {
     ['DSA', keys.dsa(), dsaSha1],
   ])('a registered %s certificate speaks for every region', (_, { publicKey, privateKey }, scheme) => {
     const der = selfSign(publicKey, privateKey, scheme)
-    const trusted = registeredKey(certificatePem(der))
+    const trusted = readRegisteredKey(certificatePem(der))
     expect(trusted).toMatchObject({ origin: 'registered', ...certificateName(der) })
     expect(trusted.regions).toBeUndefined()
     expect(trusted.key().equals(publicKey)).toBe(true)
   })
 
   test('validity is not looked at: the classic certificate of 2014 has ended', () => {
-    const ended = published().find(({ pem }) => new X509Certificate(pem).validToDate < new Date('2025-01-01'))
-    expect(registeredKey(ended?.pem ?? '').key().asymmetricKeyDetails).toMatchObject({ modulusLength: 1024 })
+    const ended = readPublished().find(
+      ({ pem }) => new X509Certificate(pem).validToDate < new Date('2025-01-01'),
+    )
+    expect(readRegisteredKey(ended?.pem ?? '').key().asymmetricKeyDetails).toMatchObject({
+      modulusLength: 1024,
+    })
   })
 })
 
 describe('certificateName', () => {
-  test.each(published().slice(0, 6))('agrees with OpenSSL on $region $kind', ({ pem }) => {
+  test.each(readPublished().slice(0, 6))('agrees with OpenSSL on $region $kind', ({ pem }) => {
     const certificate = new X509Certificate(pem)
     expect(BigInt(`0x${certificateName(certificate.raw).serial}`)).toBe(
       BigInt(`0x${certificate.serialNumber}`),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ensureAlias, type Sighting, sameTexts } from '../../../shared/identity/ensure.ts'
+import { ensureAlias, type LoginIdentity, sameTexts } from '../../../shared/identity/ensure.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 
-const seen = (parts: Partial<Sighting> = {}): Sighting => ({
+const seen = (parts: Partial<LoginIdentity> = {}): LoginIdentity => ({
   mount: 'auth_1',
   name: 'r-1',
   metadata: { account_id: '1' },

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { batchOf, commitEach, countsOf, type IndependentChanges } from '../../../shared/jobs/commit-each.ts'
+import {
+  batchLength,
+  commitEach,
+  countOutcomes,
+  type IndependentChanges,
+} from '../../../shared/jobs/commit-each.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { remove } from '../../../shared/storage/changes.ts'
@@ -51,14 +56,14 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
 describe('changes that do not depend on each other', () => {
   test('each have a commit of their own while no journal is kept, sixteen at a time', async () => {
     const { it, commits, state } = committing({ record: plain })
-    expect(countsOf(await commitEach(it, numbered(40)))).toEqual({ done: 40, left: 0, failed: 0 })
+    expect(countOutcomes(await commitEach(it, numbered(40)))).toEqual({ done: 40, left: 0, failed: 0 })
     expect(commits.map(({ names }) => names)).toEqual(numbered(40).map((_, index) => `${index}`))
     expect([state.most, state.now]).toEqual([16, 0])
   })
 
   test('share commits of twenty while one is kept, of which fifteen begin in a second', async () => {
     const { it, commits, state } = committing({ record: journaled })
-    expect(countsOf(await commitEach(it, numbered(620)))).toEqual({ done: 620, left: 0, failed: 0 })
+    expect(countOutcomes(await commitEach(it, numbered(620)))).toEqual({ done: 620, left: 0, failed: 0 })
     expect(commits.map(({ names }) => names.split(',').length)).toEqual(Array.from({ length: 31 }, () => 20))
     expect(state.most).toBe(1)
     const beginnings = commits.map(({ at }) => at)
@@ -93,13 +98,13 @@ describe('changes that do not depend on each other', () => {
   test.each([plain, journaled])(
     'stay what they are when there is nobody to commit for, or no time: $0',
     async record => {
-      expect(countsOf(await commitEach(committing({}).it, numbered(3)))).toEqual({
+      expect(countOutcomes(await commitEach(committing({}).it, numbered(3)))).toEqual({
         done: 0,
         left: 3,
         failed: 0,
       })
       const { it, commits } = committing({ record, deadline: 0 })
-      expect(countsOf(await commitEach(it, numbered(3)))).toEqual({ done: 0, left: 3, failed: 0 })
+      expect(countOutcomes(await commitEach(it, numbered(3)))).toEqual({ done: 0, left: 3, failed: 0 })
       expect(commits).toEqual([])
     },
   )
@@ -111,5 +116,5 @@ describe('one commit', () => {
     ['takes all where all fit', [of('a', 'b'), of('c')], 4, 2],
     ['takes one at least', [of('a', 'b', 'c')], 2, 1],
     ['holds no item twice', [of('a', 'b'), of('b')], 20, 1],
-  ])('%s', (_, groups, most, expected) => expect(batchOf(groups, most)).toBe(expected))
+  ])('%s', (_, groups, most, expected) => expect(batchLength(groups, most)).toBe(expected))
 })

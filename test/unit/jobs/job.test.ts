@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { eachOf, hasTime, jobRun } from '../../../shared/jobs/job.ts'
-import { fromTheBeginning, type ScanPlace, scanAll } from '../../../shared/jobs/scan.ts'
+import { createRun, hasTime, processEach } from '../../../shared/jobs/job.ts'
+import { type ScanPlace, scanAll, scanStart } from '../../../shared/jobs/scan.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { runJob } from '../../../shared/workers/jobs.ts'
 import { workers } from '../../../shared/workers/workers.ts'
@@ -35,7 +35,7 @@ function around(parts: object = {}) {
 describe('the surroundings of a job', () => {
   test('the cluster record is read again before a commit would refuse its age', async () => {
     const { state, ports, reads } = around()
-    const run = jobRun(ports, 100_000)
+    const run = createRun(ports, 100_000)
     expect(await run.cluster()).toEqual({ record, readAt: 0 })
     state.now = 5000
     await run.cluster()
@@ -50,18 +50,18 @@ describe('the surroundings of a job', () => {
     ['is not there', []],
   ])('a cluster that %s does not serve any more', async (_, items) => {
     const { ports } = around({ store: memoryStore(items).store })
-    expect(await jobRun(ports, 1).cluster()).toBeUndefined()
+    expect(await createRun(ports, 1).cluster()).toBeUndefined()
   })
 
   test('a fault of the storage is no retirement', async () => {
     const fault = new Error('down')
     const { ports } = around({ store: { read: async () => Promise.reject(fault) } })
-    await expect(jobRun(ports, 1).cluster()).rejects.toBe(fault)
+    await expect(createRun(ports, 1).cluster()).rejects.toBe(fault)
   })
 
   test('time is over at the deadline', () => {
     const { state, ports } = around()
-    const run = jobRun(ports, 10)
+    const run = createRun(ports, 10)
     state.now = 9
     expect(hasTime(run)).toBe(true)
     state.now = 10
@@ -73,7 +73,7 @@ describe('something with each element', () => {
   test('is done sixteen at a time; faults are counted', async () => {
     let running = 0
     let most = 0
-    const counts = await eachOf(
+    const counts = await processEach(
       Array.from({ length: 40 }, (_, index) => index),
       async index => {
         running += 1
@@ -89,7 +89,7 @@ describe('something with each element', () => {
   })
 
   test('of none is nothing', async () => {
-    expect(await eachOf([], async () => true)).toEqual({ done: 0, failed: 0 })
+    expect(await processEach([], async () => true)).toEqual({ done: 0, failed: 0 })
   })
 })
 
@@ -118,7 +118,7 @@ describe('a scan of a table', () => {
         },
       },
     })
-    return { run: jobRun(ports, deadline), asked }
+    return { run: createRun(ports, deadline), asked }
   }
 
   const seen: string[] = []
@@ -131,16 +131,16 @@ describe('a scan of a table', () => {
     [4000, '0a 0b 1a 1b', { segment: 2 }],
   ])('goes on for %i ms', async (deadline, expected, left) => {
     seen.length = 0
-    expect(await scanAll(table(deadline).run, 'token', fromTheBeginning, work)).toEqual(left)
+    expect(await scanAll(table(deadline).run, 'token', scanStart, work)).toEqual(left)
     expect(seen.join(' ')).toBe(expected)
   })
 
   test('a page that was not ended is begun again', async () => {
     const [first, second] = [table(100_000), table(100_000)]
-    expect(await scanAll(first.run, 'token', fromTheBeginning, async () => false)).toEqual({ segment: 0 })
+    expect(await scanAll(first.run, 'token', scanStart, async () => false)).toEqual({ segment: 0 })
     const from = { pk: 'p', sk: '0a' }
     const untilB = async (items: Item<'token'>[]) => items[0]?.pk !== 'token#0b'
-    expect(await scanAll(second.run, 'token', fromTheBeginning, untilB)).toEqual({ segment: 0, from })
+    expect(await scanAll(second.run, 'token', scanStart, untilB)).toEqual({ segment: 0, from })
   })
 
   test('goes on where it stopped, and begins the next segments at their beginning', async () => {

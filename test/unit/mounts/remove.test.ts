@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jobRun } from '../../../shared/jobs/job.ts'
+import { createRun } from '../../../shared/jobs/job.ts'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import { removeMount } from '../../../shared/mounts/remove.ts'
 import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
@@ -54,12 +54,12 @@ function around(items: Item[]) {
   })
   const tokens = () => memory.stored.of('token').map(item => item.pk)
   const removing = () => memory.stored.of('mounts').flatMap(item => item.data.removing)
-  return { run: jobRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
+  return { run: createRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
 }
 
 /** Runs the job as often as it wants to go on. */
 async function removed(
-  run: ReturnType<typeof jobRun>,
+  run: ReturnType<typeof createRun>,
   meanwhile: () => void = () => undefined,
 ): Promise<void> {
   let job: Parameters<typeof removeMount>[1] = { mount: GONE }

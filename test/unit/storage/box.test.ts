@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { openBox, sealTo } from '../../../shared/storage/box.ts'
-import { privateKey, rawPublic } from '../../../shared/values/raw-keys.ts'
+import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
 
 const own = privateKey('X25519', randomBytes(32))
 const place = { purpose: 'keyring', set: 'a set' } as const
-const box = () => sealTo(rawPublic(own), place, 'what is inside', randomBytes)
+const box = () => sealTo(rawPublicKey(own), place, 'what is inside', randomBytes)
 
 describe('a box', () => {
   test('opens by the private half of the key that it was sealed to', () => {

@@ -3,7 +3,7 @@ import { ApiError } from '../../../shared/api/errors.ts'
 import { readFields } from '../../../shared/api/fields.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { health, healthFields, initStatus, leader, sealStatus } from '../../../shared/system/health.ts'
+import { health, healthFields, initStatus, readLeader, sealStatus } from '../../../shared/system/health.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -267,7 +267,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
   })
 
   test('the cluster leads itself', () => {
-    expect(leader(callIn('primary')).answer).toMatchObject({
+    expect(readLeader(callIn('primary')).answer).toMatchObject({
       body: { is_self: true, leader_address: 'https://a' },
     })
   })
@@ -281,7 +281,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
       request: { domain },
       ports: { deployment: { apiAddress: '', plainEndpoints: plain } },
     })
-    expect(leader(call).answer).toMatchObject({
+    expect(readLeader(call).answer).toMatchObject({
       body: { leader_address: address, leader_cluster_address: address },
     })
   })
@@ -296,7 +296,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
   ])('other clusters know it by the address of its link: %s', (_, parts, address) => {
     const call = callIn('primary')
     Object.assign(call.cluster?.record ?? {}, parts)
-    expect(leader(call).answer).toMatchObject({
+    expect(readLeader(call).answer).toMatchObject({
       body: { leader_address: 'https://a', leader_cluster_address: address },
     })
   })

@@ -4,12 +4,15 @@ import type { Term } from '../../../shared/model/term.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
 import { readBatch } from '../../../shared/tokens/batch.ts'
-import { privateKey, rawPublic } from '../../../shared/values/raw-keys.ts'
+import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { NOW, token } from './support.ts'
 
 const [primary, former, thief] = [0, 1, 2].map(() => privateKey('Ed25519', randomBytes(32)))
-const signerOf = (one: typeof primary) => ({ cluster: 'c', key: rawPublic(one as never).toString('base64') })
+const signerOf = (one: typeof primary) => ({
+  cluster: 'c',
+  key: rawPublicKey(one as never).toString('base64'),
+})
 const batch = token({ type: 'batch', hash: '' })
 const content = JSON.stringify(batch)
 

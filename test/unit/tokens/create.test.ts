@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Token } from '../../../shared/model/token.ts'
 import {
   type CreateFacts,
-  type CreateGiven,
+  type CreateParameters,
   decideToken,
   type RoleRules,
 } from '../../../shared/tokens/create.ts'
@@ -13,9 +13,9 @@ const MONTH = 2_764_800
 const batch = token({ type: 'batch', hash: '', renewable: false })
 
 /** What comes of a request by a caller with policies default and dev, without sudo, unless told otherwise. */
-const decide = (given: CreateGiven, facts: Partial<CreateFacts> = {}) =>
+const decide = (given: CreateParameters, facts: Partial<CreateFacts> = {}) =>
   decideToken({
-    given,
+    parameters: given,
     parent: parentOf(token()),
     privileged: false,
     path: 'auth/token/create',
@@ -56,7 +56,7 @@ describe('the token that a request makes', () => {
     })
   })
 
-  test.each<[name: string, given: CreateGiven, facts: Partial<CreateFacts>, expected: Partial<Token>]>([
+  test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>, expected: Partial<Token>]>([
     ['policies of the parent', { policies: ['dev'] }, {}, { policies: ['default', 'dev'] }],
     ['policies in capitals', { policies: [' DEV'] }, {}, { policies: ['default', 'dev'] }],
     ['without default', { policies: ['dev'], no_default_policy: true }, {}, { policies: ['dev'] }],
@@ -100,7 +100,7 @@ describe('the token that a request makes', () => {
     expect(decide(given, facts).token).toMatchObject(expected)
   })
 
-  test.each<[name: string, given: CreateGiven, facts: Partial<CreateFacts>]>([
+  test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>]>([
     ['the endpoint', {}, { orphan: true }],
     ['no_parent', { no_parent: true }, bySudo],
   ])('an orphan by %s has neither parent nor entity', (_, given, facts) => {
@@ -141,7 +141,9 @@ describe('the networks that a token is tied to', () => {
   const strict = (parts = {}) => role({ terms: { ...defaultParameters, strictlyBindIp: true, ...parts } })
   const bound = role({ terms: { ...defaultParameters, boundCidrs: ROLES } })
 
-  test.each<[name: string, given: CreateGiven, facts: Partial<CreateFacts>, expected: readonly string[]]>([
+  test.each<
+    [name: string, given: CreateParameters, facts: Partial<CreateFacts>, expected: readonly string[]]
+  >([
     ['its maker’s', {}, {}, MAKERS],
     ['its maker’s, though an orphan by the endpoint', {}, { orphan: true }, MAKERS],
     ['its maker’s, though an orphan by the role', {}, { role: role({ orphan: true }) }, MAKERS],
@@ -179,7 +181,7 @@ describe('the networks that a token is tied to', () => {
 })
 
 describe('what no request can make', () => {
-  test.each<[name: string, given: CreateGiven, facts: Partial<CreateFacts>, message: string]>([
+  test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>, message: string]>([
     ['by a batch token', {}, { parent: parentOf(batch) }, 'batch tokens cannot create'],
     [
       'by a batch token with sudo',

@@ -4,11 +4,11 @@ import type { Token } from '../../../shared/model/token.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
-  ancestorsLive,
+  areAncestorsAlive,
   DEEPEST_HIERARCHY,
   isAlive,
-  livingToken,
   orphanChildren,
+  readLiveToken,
   sweepDescendants,
 } from '../../../shared/tokens/descendants.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -55,7 +55,7 @@ function around(items: Item[], verdicts: ('done' | 'conflict')[] = []) {
 
 describe('a token dies with its ancestors', () => {
   const lives = (items: Item[], parent: string) =>
-    ancestorsLive({ parent }, { ports: around(items).ports, mounts })
+    areAncestorsAlive({ parent }, { ports: around(items).ports, mounts })
 
   test.each<[name: string, items: Item[], alive: boolean]>([
     ['all of them live', tokens, true],
@@ -67,7 +67,7 @@ describe('a token dies with its ancestors', () => {
   ])('%s: lives $2', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
 
   test('who has no parent needs none', async () => {
-    expect(await ancestorsLive({}, { ports: around([]).ports, mounts })).toBe(true)
+    expect(await areAncestorsAlive({}, { ports: around([]).ports, mounts })).toBe(true)
   })
 
   test('a hierarchy is as deep as it may be, and a circle has no end', async () => {
@@ -81,9 +81,9 @@ describe('a token dies with its ancestors', () => {
 
   test('a token that has lost one is not found', async () => {
     const { ports } = around(tokens)
-    expect(await livingToken('c', { ports, mounts })).toMatchObject({ rev: 'rev-c' })
-    expect(await livingToken('c', { ports: around(tokens.slice(1)).ports, mounts })).toBeUndefined()
-    expect(await livingToken('zzz', { ports, mounts })).toBeUndefined()
+    expect(await readLiveToken('c', { ports, mounts })).toMatchObject({ rev: 'rev-c' })
+    expect(await readLiveToken('c', { ports: around(tokens.slice(1)).ports, mounts })).toBeUndefined()
+    expect(await readLiveToken('zzz', { ports, mounts })).toBeUndefined()
   })
 
   test.each<[name: string, parts: Partial<Token>, alive: boolean]>([
@@ -137,7 +137,7 @@ describe('an id that was chosen again', () => {
 
   test('a child of its first holder is not a child of the second', async () => {
     const child = { parent: 'mine', parentCreatedAt: NOW - 10_000 }
-    const lives = (holder: Item) => ancestorsLive(child, { ports: around([holder]).ports, mounts })
+    const lives = (holder: Item) => areAncestorsAlive(child, { ports: around([holder]).ports, mounts })
     expect(await lives(tokenItem('mine'))).toBe(true)
     expect(await lives(mine())).toBe(false)
   })
@@ -224,7 +224,7 @@ describe('an id that was chosen again', () => {
           if (what === 'revoke') await sweepDescendants(id, ports, async () => cluster, NOW + 1)
           for (const one of holders.filter(other => !other.gone)) {
             const its = at(one.id)
-            const alive = its !== undefined && (await ancestorsLive(its.data, { ports, mounts }))
+            const alive = its !== undefined && (await areAncestorsAlive(its.data, { ports, mounts }))
             expect(alive, `${one.id} of ${one.born}`).toBe(isUp(one))
             if (!its) one.gone = true
           }

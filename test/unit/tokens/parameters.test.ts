@@ -3,8 +3,8 @@ import { readFields } from '../../../shared/api/fields.ts'
 import {
   defaultParameters,
   mergeParameters,
-  parametersAnswer,
   parameterWarnings,
+  showParameters,
   tokenFields,
 } from '../../../shared/tokens/parameters.ts'
 import type { TokenParameters } from '../../../shared/tokens/terms.ts'
@@ -18,7 +18,7 @@ function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown>
     (before, body) => mergeParameters(before, readFields(tokenFields('role'), body).parameters, DAY),
     defaultParameters,
   )
-  return parametersAnswer(stored, 'role')
+  return showParameters(stored, 'role')
 }
 
 describe('token parameters of roles', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type ClusterRecord, emptyLink } from '../../../shared/model/cluster.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
-import { successorSigners } from '../../../shared/tokens/successor-signers.ts'
+import { listSuccessorSigners } from '../../../shared/tokens/successor-signers.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
@@ -24,8 +24,8 @@ async function fencedByWest() {
 
 test('signers of a term count on a cluster that was closed and follows no cluster', async () => {
   const store = await fencedByWest()
-  expect(await successorSigners('a', CLOSED, { store })).toEqual([{ cluster: 'west', key: 'of a' }])
-  expect(await successorSigners('c', CLOSED, { store })).toEqual([])
+  expect(await listSuccessorSigners('a', CLOSED, { store })).toEqual([{ cluster: 'west', key: 'of a' }])
+  expect(await listSuccessorSigners('c', CLOSED, { store })).toEqual([])
 })
 
 test.each<[string, Pick<ClusterRecord, 'mode' | 'link'>]>([
@@ -33,12 +33,12 @@ test.each<[string, Pick<ClusterRecord, 'mode' | 'link'>]>([
   ['is a primary', { mode: 'primary', link }],
   ['is in no set', { mode: 'disabled' }],
 ])('they count nowhere on a cluster that %s', async (_, record) => {
-  expect(await successorSigners('a', record, { store: await fencedByWest() })).toEqual([])
+  expect(await listSuccessorSigners('a', record, { store: await fencedByWest() })).toEqual([])
 })
 
 test('they count nowhere once their cluster was revoked', async () => {
   const store = await fencedByWest()
   const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
   await store.commit([put(key('holder', 'west'), { name: 'west', at: 1, revoked })])
-  expect(await successorSigners('a', CLOSED, { store })).toEqual([])
+  expect(await listSuccessorSigners('a', CLOSED, { store })).toEqual([])
 })

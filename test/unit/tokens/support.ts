@@ -4,7 +4,7 @@ import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
 import type { SealedToken } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
-import { privateKey, rawPublic } from '../../../shared/values/raw-keys.ts'
+import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 
@@ -69,7 +69,7 @@ export const sealingTerm: Item<'term'> = {
     number: 1,
     since: 0,
     probe: '1.x' as Encrypted,
-    signers: [{ cluster: 'c', name: 'c', key: rawPublic(batchSigner).toString('base64') }],
+    signers: [{ cluster: 'c', name: 'c', key: rawPublicKey(batchSigner).toString('base64') }],
   },
 }
 

@@ -1,21 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Granted, type Lifetime, lifetime } from '../../../shared/tokens/ttl.ts'
+import { computeLifetime, type GrantedLifetime, type LifetimeRequest } from '../../../shared/tokens/ttl.ts'
 
 /** Epoch milliseconds. */
 const NOW = 1_800_000_000_250
 const MONTH = 2_764_800
-const none: Lifetime = { increment: 0, ttl: 0, period: 0, methodMax: 0, explicitMax: 0 }
+const none: LifetimeRequest = { increment: 0, ttl: 0, period: 0, methodMax: 0, explicitMax: 0 }
 const system = { default: MONTH, max: MONTH }
 
-const granted = (wish: Partial<Lifetime>, mount = system, age = 0): Granted => {
-  const result = lifetime({ ...none, ...wish }, mount, NOW - age * 1000, NOW)
+const granted = (wish: Partial<LifetimeRequest>, mount = system, age = 0): GrantedLifetime => {
+  const result = computeLifetime({ ...none, ...wish }, mount, NOW - age * 1000, NOW)
   if (!result.ok) throw new Error(result.fault.why)
   return result.value
 }
 
 describe('a login', () => {
-  test.each<[name: string, wish: Partial<Lifetime>, mount: typeof system, ttl: number, warnings: number]>([
+  test.each<
+    [name: string, wish: Partial<LifetimeRequest>, mount: typeof system, ttl: number, warnings: number]
+  >([
     ['nothing said: the mount’s default', {}, system, MONTH, 0],
     ['the mount’s own default', {}, { default: 60, max: 3600 }, 60, 0],
     ['a default above the maximum', {}, { default: 7200, max: 3600 }, 3600, 0],
@@ -69,7 +71,7 @@ describe('a login', () => {
 describe('a renewal', () => {
   const hour = { default: 60, max: 3600 }
 
-  test.each<[name: string, wish: Partial<Lifetime>, age: number, ttl: number, warnings: number]>([
+  test.each<[name: string, wish: Partial<LifetimeRequest>, age: number, ttl: number, warnings: number]>([
     ['the increment is the result', { increment: 30, ttl: 600 }, 100, 30, 0],
     ['also when it is the greater one', { increment: 900, ttl: 600 }, 100, 900, 0],
     ['without increment the role’s ttl', { ttl: 600 }, 100, 600, 0],
@@ -97,14 +99,14 @@ describe('a renewal', () => {
     expect(result.warnings).toHaveLength(warnings)
   })
 
-  test.each<[name: string, wish: Partial<Lifetime>, age: number]>([
+  test.each<[name: string, wish: Partial<LifetimeRequest>, age: number]>([
     ['at the mount’s maximum', { increment: 1 }, 3600],
     ['beyond it', { increment: 1 }, 5000],
     ['at a role’s maximum that was lowered', { ttl: 10, methodMax: 120 }, 120],
     ['at the explicit maximum', { ttl: 10, explicitMax: 300 }, 300],
     ['at the explicit maximum of a periodic token', { period: 90, explicitMax: 300 }, 300],
   ])('refused %s', (_, wish, age) => {
-    expect(lifetime({ ...none, ...wish }, hour, NOW - age * 1000, NOW)).toMatchObject({
+    expect(computeLifetime({ ...none, ...wish }, hour, NOW - age * 1000, NOW)).toMatchObject({
       fault: { code: 'invalid_request', why: 'maximum-lifetime' },
     })
   })
@@ -125,7 +127,7 @@ test('whatever is asked for: at least a second, and never beyond a maximum (CVE-
   })
   fc.assert(
     fc.property(wish, mount, fc.integer({ min: 0, max: 10_000_000 }), (wanted, limits, ageMs) => {
-      const granted = lifetime(wanted, limits, NOW - ageMs, NOW)
+      const granted = computeLifetime(wanted, limits, NOW - ageMs, NOW)
       if (!granted.ok) return
       const result = granted.value
       expect(result.ttl).toBeGreaterThanOrEqual(1)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { accessorOf, hashOf } from '../../../shared/model/token.ts'
 import type { Wrapped } from '../../../shared/model/wrapped.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
-import { lookupWrapping, rewrap, unwrap, wrapGiven } from '../../../shared/tokens/unwrap.ts'
+import { lookupWrapping, rewrap, unwrap, wrapBody } from '../../../shared/tokens/unwrap.ts'
 import { wrap } from '../../../shared/tokens/wrapping.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
@@ -177,6 +177,6 @@ test('sys/wrapping/wrap answers what it was sent, and only with a time', () => {
   const caller = { token: token(), accessor: 'a', text: new Secret('t') }
   const request = { path: 'sys/wrapping/wrap', wrapTtl: 60 }
   const raw = JSON.parse('{"a": [1], "__proto__": 2}')
-  expect(wrapGiven(callWith({ caller, request, raw })).answer).toEqual({ kind: 'data', data: raw })
-  expect(() => wrapGiven(callWith({ caller, raw }))).toThrow('X-Vault-Wrap-TTL')
+  expect(wrapBody(callWith({ caller, request, raw })).answer).toEqual({ kind: 'data', data: raw })
+  expect(() => wrapBody(callWith({ caller, raw }))).toThrow('X-Vault-Wrap-TTL')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inBatches } from '../../../shared/values/batches.ts'
+import { splitIntoBatches } from '../../../shared/values/batches.ts'
 
 const bytesOf = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0)
@@ -8,7 +8,7 @@ const bytesOf = (texts: readonly string[]): number =>
 test('batches hold everything in its order, and no more than they may but for a single element', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 60 })), fc.integer({ min: 1, max: 5 }), (texts, elements) => {
-      const batches = inBatches(texts, { elements, bytes: 50 })
+      const batches = splitIntoBatches(texts, { elements, bytes: 50 })
       expect(batches.flat()).toEqual(texts)
       for (const batch of batches) {
         expect(batch.length).toBeLessThanOrEqual(elements)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { failed, ok } from '../../../shared/values/result.ts'
-import { polling, retrying } from '../../../shared/values/retrying.ts'
+import { poll, retry } from '../../../shared/values/retrying.ts'
 
 /** A clock on which time passes only while somebody sleeps. */
 function sleeper() {
@@ -20,7 +20,7 @@ describe('retrying', () => {
   test('repeats until an attempt succeeds, with a pause before each attempt but the first', async () => {
     const pauses: number[] = []
     const tried: number[] = []
-    const result = await retrying({ tries: 5, pause: async before => pauses.push(before) }, async before => {
+    const result = await retry({ tries: 5, pause: async before => pauses.push(before) }, async before => {
       tried.push(before)
       return before === 2 ? ok('done') : failed(before)
     })
@@ -30,7 +30,7 @@ describe('retrying', () => {
   test('returns the last fault when no attempt succeeds, and does not pause after the last attempt', async () => {
     const pauses: number[] = []
     let tried = 0
-    const result = await retrying({ tries: 3, pause: async before => pauses.push(before) }, async () => {
+    const result = await retry({ tries: 3, pause: async before => pauses.push(before) }, async () => {
       tried += 1
       return failed(`fault ${tried}`)
     })
@@ -39,7 +39,7 @@ describe('retrying', () => {
 
   test('throws what the first attempt throws', async () => {
     let tried = 0
-    const failing = retrying({ tries: 3 }, async () => {
+    const failing = retry({ tries: 3 }, async () => {
       tried += 1
       throw new Error('no')
     })
@@ -52,7 +52,7 @@ describe('polling', () => {
   test('tries at once, and then at intervals until an attempt succeeds', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
-    const result = await polling(clock, { everyMs: 100, until: 1000 }, async () => {
+    const result = await poll(clock, { everyMs: 100, until: 1000 }, async () => {
       tries += 1
       return tries === 3 ? ok('there') : failed('pending')
     })
@@ -62,7 +62,7 @@ describe('polling', () => {
   test('makes the last attempt when the time is up, and returns its fault', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
-    const result = await polling(clock, { everyMs: 100, until: 250 }, async () => {
+    const result = await poll(clock, { everyMs: 100, until: 250 }, async () => {
       tries += 1
       return failed(`fault ${tries}`)
     })
@@ -72,7 +72,7 @@ describe('polling', () => {
   test('tries once when no time is left', async () => {
     const { clock, slept } = sleeper()
     let tries = 0
-    await polling(clock, { everyMs: 100, until: 0 }, async () => {
+    await poll(clock, { everyMs: 100, until: 0 }, async () => {
       tries += 1
       return failed('pending')
     })

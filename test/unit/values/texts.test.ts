@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { base62 } from '../../../shared/values/base62.ts'
+import { encodeBase62 } from '../../../shared/values/base62.ts'
 import { headerName, lowerAscii, NAME, sortedSet } from '../../../shared/values/names.ts'
 
 describe('NAME', () => {
@@ -73,15 +73,15 @@ describe('base62', () => {
     [[255], 2, '47'],
     [[1, 0], 4, '0048'],
   ])('%j in %i characters is %s', (bytes, length, text) => {
-    expect(base62(Uint8Array.from(bytes), length)).toBe(text)
+    expect(encodeBase62(Uint8Array.from(bytes), length)).toBe(text)
   })
 
   test('21 bytes fill 29 characters, and different bytes give different texts', () => {
     const bytes = fc.uint8Array({ minLength: 21, maxLength: 21 })
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
-        expect(base62(a, 29)).toMatch(/^[0-9A-Za-z]{29}$/)
-        expect(base62(a, 29) === base62(b, 29)).toBe(Buffer.from(a).equals(b))
+        expect(encodeBase62(a, 29)).toMatch(/^[0-9A-Za-z]{29}$/)
+        expect(encodeBase62(a, 29) === encodeBase62(b, 29)).toBe(Buffer.from(a).equals(b))
       }),
     )
   })

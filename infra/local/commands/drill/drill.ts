@@ -11,7 +11,7 @@ import { type Program, repointSecondary, run } from '../../../../shared/set/run.
 import type { ObservedCluster } from '../../../../shared/set/status.ts'
 import { isObject } from '../../../../shared/values/json.ts'
 import { readShape } from '../../../../shared/values/read-shape.ts'
-import { polling } from '../../../../shared/values/retrying.ts'
+import { poll } from '../../../../shared/values/retrying.ts'
 import { describeRefusal, sendRequest } from '../../../command/ask.ts'
 import { clock } from '../../../command/set/look.ts'
 import type { LinkTap } from '../../faults/link-tap.ts'
@@ -158,7 +158,7 @@ export async function playDrill(
       say(`Step ${name}.`)
       drill = { ...drill, step: name, stepAt: Date.now() }
       const when = { everyMs: SOME_MS, until: Number.POSITIVE_INFINITY }
-      const done = await polling(clock, when, () => work(drilling, drill))
+      const done = await poll(clock, when, () => work(drilling, drill))
       if (done.ok) drill = { ...drill, ...done.value }
     }
   }

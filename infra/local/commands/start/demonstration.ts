@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { parsedObject } from '../../../../shared/values/json.ts'
+import { parseObject } from '../../../../shared/values/json.ts'
 import { signLogin } from '../../../command/login/signed-login.ts'
 import type { Host } from '../../host/host.ts'
 import { askHost } from '../../pair/dr-client.ts'
@@ -100,7 +100,7 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
 
 /** Calls that a line of the login function's log reports; undefined when it is no such line. */
 export const callsIn = (line: string): Record<string, number> | undefined =>
-  parsedObject(line)?.['calls'] as Record<string, number> | undefined
+  parseObject(line)?.['calls'] as Record<string, number> | undefined
 
 async function login(
   { base_url }: Shown,

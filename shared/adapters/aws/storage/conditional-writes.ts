@@ -1,6 +1,6 @@
 import { defined } from '../../../values/defined.ts'
 import { type Failed, failed, ok, PENDING, type Result } from '../../../values/result.ts'
-import { retrying } from '../../../values/retrying.ts'
+import { retry } from '../../../values/retrying.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, failureOf, type WriteFault } from './faults.ts'
 
@@ -60,7 +60,7 @@ export async function retryWrite<T>(
   engine: Pick<Engine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<Result<T, 'refused'>> {
-  const ended = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+  const ended = await retry({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
     const result = await attemptWrite(engine, request)
     return !result.ok && result.fault.kind === 'busy' ? PENDING : ok(result)
   })

@@ -3,7 +3,7 @@ import { batchRead, type Query, type ScanCall, type TableKey } from '../../../st
 import type { StoredItem, Tables } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import { ok, PENDING } from '../../../values/result.ts'
-import { retrying } from '../../../values/retrying.ts'
+import { retry } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers, PlainItem } from '../wire/values.ts'
 import { busy, sent } from './faults.ts'
@@ -56,7 +56,7 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   async function batchGet(keys: readonly TableKey[], numbers: Numbers): Promise<[string, PlainItem][]> {
     let wanted = keys
     const all: [string, PlainItem][] = []
-    const read = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
+    const read = await retry({ tries: STORAGE_TRIES, pause }, async () => {
       if (wanted.length === 0) return ok()
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)

@@ -5,7 +5,7 @@ import type { Tables } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
 import { defined } from '../../../values/defined.ts'
 import { CONFLICT, ok, PENDING, type Result } from '../../../values/result.ts'
-import { retrying } from '../../../values/retrying.ts'
+import { retry } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
@@ -185,7 +185,7 @@ export async function writeEntries(
 }
 
 async function writeLargeEntry(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
-  const stored = await retrying({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+  const stored = await retry({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
     const written = await writeEntry(engine, entry)
     return written === 'conflict' ? CONFLICT : ok(written)
   })
@@ -205,7 +205,7 @@ async function putAll(engine: Engine, items: readonly PlainItem[]): Promise<void
 
 async function putBatch({ tables, meter, send, pause }: Engine, items: readonly PlainItem[]): Promise<void> {
   let left = items
-  const put = await retrying({ tries: STORAGE_TRIES, pause }, async () => {
+  const put = await retry({ tries: STORAGE_TRIES, pause }, async () => {
     if (left.length === 0) return ok()
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }

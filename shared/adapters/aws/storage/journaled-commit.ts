@@ -23,7 +23,7 @@ import {
   toWrite,
 } from '../../../storage/requests.ts'
 import { CONFLICT, failed, ok, PENDING, type Result } from '../../../values/result.ts'
-import { retrying } from '../../../values/retrying.ts'
+import { retry } from '../../../values/retrying.ts'
 import { type Commit, timeLeft } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, handingOver } from './faults.ts'
@@ -111,7 +111,7 @@ async function backfillItems(
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
-  const stamped = await retrying({ tries: POSITIONS, pause: engine.pause }, async () => {
+  const stamped = await retry({ tries: POSITIONS, pause: engine.pause }, async () => {
     timeLeft(engine, cluster)
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     return attempt(writing, { planned, own: [], rev, epoch, treeId })
@@ -154,7 +154,7 @@ async function settlePosition(
   position: Position,
   rev: string,
 ): Promise<'ours' | 'closed'> {
-  const became = await retrying({ tries: SETTLINGS, pause: engine.pause }, async () => {
+  const became = await retry({ tries: SETTLINGS, pause: engine.pause }, async () => {
     const result = await journal.putEntry(noopEntry(position, engine.clock.now()))
     if (result === 'conflict') return CONFLICT
     return ok(result !== 'done' && result.id === rev ? 'ours' : 'closed')

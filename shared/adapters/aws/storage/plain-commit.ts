@@ -3,7 +3,7 @@ import type { Change } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { belowJournal, type ItemWrite, newRevision, tableOf, toWrite } from '../../../storage/requests.ts'
 import { CONFLICT, ok, type Result } from '../../../values/result.ts'
-import { retrying } from '../../../values/retrying.ts'
+import { retry } from '../../../values/retrying.ts'
 import { type Commit, lastMoment } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, failureOf } from './faults.ts'
@@ -85,7 +85,7 @@ export function plainWriter(engine: Engine): Commit {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.journalStart))
     const token = changes.every(isEvident) ? undefined : entropy.uuid()
-    const result = await retrying({ tries: most, pause }, async () => {
+    const result = await retry({ tries: most, pause }, async () => {
       const ms = lastMoment(engine, cluster)
       meter.count('dynamodb')
       return write(changes, writes, { rev, token, ms })

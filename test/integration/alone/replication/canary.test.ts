@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../../shared/storage/requests.ts'
@@ -87,7 +87,7 @@ async function generated(name: string): Promise<string> {
     encoded = (await set.at(name).ok('PUT', `${attempt}/update`, { nonce, key: share })).body.encoded_token
   canary('otp', otp)
   canary('encoded operation token', encoded)
-  return canary('operation token', unmasked(encoded, otp) ?? '')
+  return canary('operation token', unmaskToken(encoded, otp) ?? '')
 }
 
 /** Bytes of what the keyrings hold: KMS alone has them in the clear. */

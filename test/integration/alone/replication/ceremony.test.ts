@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { alarms } from '../../../../infra/watching/alarms.ts'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { groups } from '../../../../shared/endpoints/all.ts'
 import { ceremonyGroup } from '../../../../shared/endpoints/ceremony.ts'
 import { serve } from '../../../../shared/http/dispatch.ts'
@@ -40,7 +40,7 @@ async function generated(): Promise<string> {
     encoded = body.encoded_token
     canaries.push(share, Buffer.from(share, 'hex').toString('base64'))
   }
-  const text = unmasked(encoded, otp) ?? ''
+  const text = unmaskToken(encoded, otp) ?? ''
   canaries.push(otp, encoded, text)
   return text
 }

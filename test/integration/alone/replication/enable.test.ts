@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { jobRun } from '../../../../shared/jobs/job.ts'
+import { createRun } from '../../../../shared/jobs/job.ts'
 import { endEpoch, fillHoles, findFrontier } from '../../../../shared/journal/density.ts'
 import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { rootsPk } from '../../../../shared/journal/refresh.ts'
@@ -40,7 +40,7 @@ const ports = portsWith({
   entropy: { bytes: (length: number) => Buffer.from(fresh().repeat(4)).subarray(0, length) },
   cipher: { expect: () => undefined },
 })
-const run = () => jobRun(ports, clock.ms + 3_600_000)
+const run = () => createRun(ports, clock.ms + 3_600_000)
 
 async function recordNow(): Promise<ClusterRecord> {
   const [item] = await store.read([key('cluster')])
@@ -154,7 +154,7 @@ describe('a journal is begun', () => {
       job => {
         passes += 1
         return backfillAll(
-          jobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
+          createRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
           job,
         )
       },
@@ -209,7 +209,7 @@ describe('a journal is begun', () => {
   test('in runs that end in the middle, too', async () => {
     await seeded(60)
     const treeId = await enabled()
-    await finished(job => backfillAll(jobRun(ports, clock.ms + 1), job), {
+    await finished(job => backfillAll(createRun(ports, clock.ms + 1), job), {
       ...backfillJob(treeId, clock.ms),
       notBefore: 0,
     })

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import type { AccessKeys } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
@@ -71,7 +71,7 @@ async function operationToken(): Promise<string> {
   let encoded = ''
   for (const key of set.at('east').shares.slice(0, 3))
     encoded = (await west('update', { nonce, key })).body.encoded_token
-  return unmasked(encoded, otp) ?? ''
+  return unmaskToken(encoded, otp) ?? ''
 }
 
 const health = (name: string) => set.at(name).request('GET', '/sys/health')

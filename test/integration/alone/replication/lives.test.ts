@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../../shared/api/endpoint.ts'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { groups } from '../../../../shared/endpoints/all.ts'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import { filledPath, sensibleBody, sensibleToken } from '../../../support/requests/sensible-calls.ts'
@@ -36,7 +36,7 @@ async function operationToken(sharesOf: string): Promise<string> {
   let encoded = ''
   for (const key of set.at(sharesOf).shares.slice(0, 3))
     encoded = (await call('update', { nonce, key })).body.encoded_token
-  return unmasked(encoded, otp) ?? ''
+  return unmaskToken(encoded, otp) ?? ''
 }
 
 const joining = (primary: string) => async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { combineShares } from '../../../../shared/cluster/shares.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { decryptField, type TermKeys, termOf } from '../../../../shared/storage/encryption.ts'
@@ -118,7 +118,7 @@ async function tokenOf(set: ClusterSet, name: string, shares: readonly string[])
   for (const share of shares.slice(0, 3))
     encoded = (await set.at(name).ok('PUT', `${path}/update`, { nonce, key: share }, anonymous)).body
       .encoded_token
-  return unmasked(encoded, otp) ?? ''
+  return unmaskToken(encoded, otp) ?? ''
 }
 
 describe('a stolen copy of a member', () => {

@@ -102,8 +102,14 @@ describe('clients are told the rows of the table by the endpoints themselves', (
       { nonce: 'n', key: 'ab'.repeat(33) },
       ceremony.noAttempt('operation'),
     ],
-    ['otpUnusable', 'west', `${GENERATE}/attempt`, { otp: 'x' }, ceremony.otpUnusable()],
-    ['maskUnusable', 'alone', '/sys/decode-token', { encoded_token: '!', otp: 'x' }, ceremony.maskUnusable()],
+    ['otpUnusable', 'west', `${GENERATE}/attempt`, { otp: 'x' }, ceremony.invalidOtp()],
+    [
+      'maskUnusable',
+      'alone',
+      '/sys/decode-token',
+      { encoded_token: '!', otp: 'x' },
+      ceremony.invalidMaskedToken(),
+    ],
   ])('%s: %s, %s', async (_, cluster, path, body, refusal) => {
     expect(said(await post(cluster, path, body))).toEqual(of(refusal))
   })
@@ -124,13 +130,13 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     const begin = () => post('west', `${GENERATE}/attempt`, {})
     const give = (nonce: string, share = '') => post('west', `${GENERATE}/update`, { nonce, key: share })
     const { nonce } = (await begin()).body
-    expect(said(await begin())).toEqual(of(ceremony.attemptRuns('operation')))
+    expect(said(await begin())).toEqual(of(ceremony.attemptInProgress('operation')))
     const { shares } = set.at('east')
-    expect(said(await give('n', shares[0]))).toEqual(of(ceremony.otherNonce('operation', nonce)))
+    expect(said(await give('n', shares[0]))).toEqual(of(ceremony.wrongNonce('operation', nonce)))
     await give(nonce, shares[0])
-    expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.shareRepeated()))
+    expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.duplicateShare()))
     // the secondary's own, which is none any more
-    expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.shareForeign()))
+    expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.unknownShare()))
     // strangers do not end what has a share
     await set.at('west').ok('DELETE', `${GENERATE}/attempt`)
     const again = async () => {
@@ -152,7 +158,7 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     const revoked = await post('west', `${R}/secondary/operation-token/delete`, {
       dr_operation_token: body.auth.client_token,
     })
-    expect(said(revoked)).toEqual(of(ceremony.batchTokenStays()))
+    expect(said(revoked)).toEqual(of(ceremony.batchTokenNotRevocable()))
   })
 
   test('while another operation holds the record, none begins', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 // A recovery key that is made anew on the primary is that of the whole set, on whoever serves.
@@ -34,7 +34,7 @@ async function made(on: string, at: string, shares: readonly string[]): Promise<
     const { status, body } = await ask('PUT', 'update', { nonce, key: share })
     if (status === 200) encoded = body.encoded_token
   }
-  return encoded === '' ? undefined : unmasked(encoded, otp)
+  return encoded === '' ? undefined : unmaskToken(encoded, otp)
 }
 
 const operationToken = (on: string, shares: readonly string[]) => made(on, GENERATE, shares)

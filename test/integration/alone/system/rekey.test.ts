@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { unmasked } from '../../../../shared/ceremony/encode.ts'
+import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { put, remove } from '../../../../shared/storage/changes.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
@@ -112,7 +112,7 @@ async function makeRoot(some: readonly string[]): Promise<boolean> {
   }
   await host.api('DELETE', `${at}/attempt`, undefined, anonymous)
   if (encoded === '') return false
-  const token = unmasked(encoded, otp) ?? ''
+  const token = unmaskToken(encoded, otp) ?? ''
   expect((await host.api('GET', '/auth/token/lookup-self', undefined, { token })).status).toBe(200)
   return true
 }

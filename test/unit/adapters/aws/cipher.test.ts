@@ -6,7 +6,7 @@ import type { Keyring, MadeKeyring } from '../../../../shared/model/cluster.ts'
 import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
 import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
-import { privateKey, rawPublic } from '../../../../shared/values/raw-keys.ts'
+import { privateKey, rawPublicKey } from '../../../../shared/values/raw-keys.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 
 const place = key('role', 'auth_1', 'dev')
@@ -294,7 +294,7 @@ describe('a keyring that goes to another cluster', () => {
   test('opens there whatever any term encrypted here, and encrypts what is read here, under that cluster’s own KMS key', async () => {
     const old = await w.environment().encrypt(place, 'hmacKey', 'of term 1')
     await w.rotate()
-    const exported = await w.environment().exportTo(rawPublic(own), set)
+    const exported = await w.environment().exportTo(rawPublicKey(own), set)
     expect(exported.term).toBe(2)
     const there = plainKms()
     const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: there.kms })
@@ -316,11 +316,11 @@ describe('a keyring that goes to another cluster', () => {
     const environment = w.environment()
     await environment.encrypt(place, 'hmacKey', 'x')
     await w.rotate()
-    expect((await environment.exportTo(rawPublic(own), set)).term).toBe(2)
+    expect((await environment.exportTo(rawPublicKey(own), set)).term).toBe(2)
   })
 
   test('opens for no other key and no other set', async () => {
-    const { keyring } = await w.environment().exportTo(rawPublic(own), set)
+    const { keyring } = await w.environment().exportTo(rawPublicKey(own), set)
     const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKey('X25519', randomBytes(32))
     await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow('not sealed to this key')

@@ -7,11 +7,11 @@ import {
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { derOid } from '../../../../infra/local/provider/documents/der.ts'
 import { readPem } from '../../../../shared/auth-method/config/certificates.ts'
-import { published } from '../../../../shared/identity-proof/certificates/compile.ts'
+import { readPublished } from '../../../../shared/identity-proof/certificates/compile.ts'
 import { inEachForm } from '../../../builders/base64-forms.ts'
 import { keys } from '../../../builders/keys.ts'
 
-const pem = published()[0]?.pem ?? ''
+const pem = readPublished()[0]?.pem ?? ''
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 describe('readPem', () => {

@@ -8,7 +8,7 @@ import {
   isMet,
   noBindings,
 } from '../../../../shared/auth-method/roles/bindings.ts'
-import { matches } from '../../../../shared/values/pattern.ts'
+import { matchesPattern } from '../../../../shared/values/pattern.ts'
 
 const facts: InstanceFacts = {
   account: '111122223333',
@@ -96,7 +96,7 @@ test.each([
   ['', '', true],
   ['', 'x', false],
 ])('matches(%j, %j) is %s: only one trailing * counts', (configured, value, expected) => {
-  expect(matches(configured, value)).toBe(expected)
+  expect(matchesPattern(configured, value)).toBe(expected)
 })
 
 describe('the constraint bound_tags', () => {

@@ -4,7 +4,7 @@ import type { Limbs } from '../../../../shared/journal/tree.ts'
 import { findLasting, readBucket } from '../../../../shared/replication/check/examine.ts'
 import { newTally } from '../../../../shared/replication/check/tally.ts'
 import type { TreeView } from '../../../../shared/replication/check/view.ts'
-import { inParallel } from '../../../../shared/values/in-parallel.ts'
+import { mapInParallel } from '../../../../shared/values/in-parallel.ts'
 import { TREE_ID } from '../../../builders/journal.ts'
 
 const now = 1_800_000_000
@@ -84,7 +84,7 @@ describe('what lasts', () => {
 
 test('works side by side are sixteen at most, and their results are in order', async () => {
   let [now, most] = [0, 0]
-  const results = await inParallel(
+  const results = await mapInParallel(
     Array.from({ length: 50 }, (_, index) => index),
     async index => {
       now += 1
