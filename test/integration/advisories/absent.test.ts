@@ -3,18 +3,18 @@ import { errorsOf, NO_NAMESPACE } from '../../support/requests/logins.ts'
 import { lives, make } from '../../support/requests/tokens.ts'
 import { api, fresh, freshMount, tokenWith } from '../../support/service/cluster.ts'
 
-// Advisories about what this product leaves out: it must be absent, not half there.
+// Advisories about features that this product does not have: their paths and fields must not exist.
 
 const ALL = '["create", "read", "update", "delete", "list", "sudo"]'
 
-describe('no templates, so nothing a client is called can widen a rule: CVE-2021-43998, CVE-2026-5006, HCSEC-2026-32, GHSA-59w7-v8rr-pr4p, CVE-2026-71543, GHSA-hr5j-3j78-4vh2', () => {
+describe("policy templates are rejected, so a client's name cannot widen a rule: CVE-2021-43998, CVE-2026-5006, HCSEC-2026-32, GHSA-59w7-v8rr-pr4p, CVE-2026-71543, GHSA-hr5j-3j78-4vh2", () => {
   test.each([
     '{{identity.entity.id}}',
     '{{identity.entity.aliases.auth_cloud_1.metadata.client_arn}}',
     '{{ identity.groups.names.x.id }}',
     'x/{{identity.entity.name}}/*',
     '{{',
-  ])('a policy with %s is refused, in HCL and in JSON, and not kept', async template => {
+  ])('a policy with %s is rejected, in HCL and in JSON, and not stored', async template => {
     const path = `auth/cloud/role/${template}`
     const hcl = `path "${path}" { capabilities = ["read"] }`
     for (const policy of [hcl, JSON.stringify({ path: { [path]: { capabilities: ['read'] } } })]) {
@@ -27,7 +27,7 @@ describe('no templates, so nothing a client is called can widen a rule: CVE-2021
   })
 })
 
-describe('no namespaces but root: nothing crosses from one to another', () => {
+describe('requests that name a namespace other than root get 404', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -35,7 +35,7 @@ describe('no namespaces but root: nothing crosses from one to another', () => {
   const elsewhere = ['child', 'child/', 'a/b', mount.slice(1)]
   const headers = ['X-Vault-Namespace', 'X-Service-Namespace']
 
-  test('a rule that covers everything covers no namespace (CVE-2020-10661)', async () => {
+  test('a policy that allows every path grants nothing in another namespace (CVE-2020-10661)', async () => {
     const token = await tokenWith(
       `path "*" { capabilities = ${ALL} }\npath "+/+/+" { capabilities = ${ALL} }`,
     )
@@ -50,7 +50,7 @@ describe('no namespaces but root: nothing crosses from one to another', () => {
     expect((await api('GET', `${mount}/config/identity`, undefined, { token })).status).toBe(200)
   })
 
-  test('a policy is written nowhere else, and counts nowhere else (CVE-2020-35453, CVE-2023-3775)', async () => {
+  test('a policy cannot be written in another namespace, and a token with its name gains nothing (CVE-2020-35453, CVE-2023-3775)', async () => {
     const name = fresh('p')
     const policy = { policy: `path "*" { capabilities = ${ALL} }` }
     const { client_token: token } = await make({ policies: name })
@@ -61,7 +61,7 @@ describe('no namespaces but root: nothing crosses from one to another', () => {
     expect((await api('GET', '/sys/policies/acl/default', undefined, { token })).status).toBe(403)
   })
 
-  test('an accessor is worth nothing in another one (CVE-2026-40264, GHSA-p49j-v9wc-wg57)', async () => {
+  test('an accessor cannot be used in another namespace (CVE-2026-40264, GHSA-p49j-v9wc-wg57)', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1h' })
     for (const header of headers)
       for (const path of ['lookup-accessor', 'renew-accessor', 'revoke-accessor']) {
@@ -72,7 +72,7 @@ describe('no namespaces but root: nothing crosses from one to another', () => {
   })
 
   test.each(['..', '.', '%2e%2e', 'a/../b', 'a//b', '\u0001', '__proto__', 'x'.repeat(4000)])(
-    'an odd name is refused, and nothing fails on it: %j (CVE-2023-3774)',
+    'an odd namespace name gets 400 or 404, never 500: %j (CVE-2023-3774)',
     async name => {
       const target = encodeURIComponent(name)
       for (const path of [`/sys/namespaces/${target}`, `/${target}/sys/auth`]) {
@@ -83,7 +83,7 @@ describe('no namespaces but root: nothing crosses from one to another', () => {
   )
 })
 
-describe('no groups, no second factor, no leases, no peers: paths of theirs do nothing', () => {
+describe('paths of Vault features that do not exist here (groups, MFA, leases, Raft peers) get 404 or 405', () => {
   test.each([
     ['POST', '/identity/group', 'CVE-2020-10660'],
     ['POST', '/identity/group-alias', 'CVE-2020-10660'],
@@ -120,7 +120,7 @@ describe('no groups, no second factor, no leases, no peers: paths of theirs do n
   })
 })
 
-describe('no auth methods but this one, and no secrets engines', () => {
+describe('other auth methods and secrets engines cannot be enabled', () => {
   test.each([
     ['azure', 'CVE-2025-3879'],
     ['ldap', 'CVE-2026-55770, GHSA-6mwx-4547-5vc9, CVE-2025-13357'],
@@ -128,7 +128,7 @@ describe('no auth methods but this one, and no secrets engines', () => {
     ['oidc', 'CVE-2026-33758'],
     ['cert', 'CVE-2026-39388'],
     ['userpass', 'CVE-2025-54999'],
-  ])('a mount of type %s is refused (%s)', async type => {
+  ])('an auth mount of type %s is rejected (%s)', async type => {
     const name = fresh('m')
     expect((await api('POST', `/sys/auth/${name}`, { type })).status).toBe(400)
     expect((await api('POST', `/auth/${name}/login`, {}, { token: '' })).status).toBe(400)
@@ -140,7 +140,7 @@ describe('no auth methods but this one, and no secrets engines', () => {
     ['transit', 'CVE-2026-55776'],
     ['database', 'CVE-2026-39946'],
     ['totp', 'CVE-2025-6014'],
-  ])('an engine of type %s is refused (%s)', async type => {
+  ])('a secrets engine of type %s is rejected (%s)', async type => {
     expect([404, 405]).toContain((await api('POST', `/sys/mounts/${fresh('m')}`, { type })).status)
   })
 })

@@ -14,7 +14,7 @@ import {
   localCertificate,
 } from '../../support/service/cluster.ts'
 
-describe('a bearer token goes to nobody else, whatever is asked of AWS: CVE-2026-4525, HCSEC-2026-07', () => {
+describe("calls to AWS never carry the client's bearer token: CVE-2026-4525, HCSEC-2026-07", () => {
   const account = freshAccount()
   let mount = ''
   let token = ''
@@ -66,12 +66,12 @@ describe('a bearer token goes to nobody else, whatever is asked of AWS: CVE-2026
       },
     ],
     [
-      'a rotation',
+      'rotating the root key',
       ['CreateAccessKey', 'DeleteAccessKey'],
       async () => [`${mount}/config/rotate-root`, undefined],
     ],
   ]
-  test.each(rows)('%s asks %j', async (_name, asks, request) => {
+  test.each(rows)('%s calls %j without the token', async (_name, asks, request) => {
     const [path, body] = await request()
     const watch = callWatch()
     await watch()
@@ -84,7 +84,7 @@ describe('a bearer token goes to nobody else, whatever is asked of AWS: CVE-2026
   })
 })
 
-test('however a caller shows its token, the audit log tells the same of it (CVE-2026-46358, GHSA-q8cj-789h-vg24)', async () => {
+test('the audit log records the same hash of a token for each header that can carry it (CVE-2026-46358, GHSA-q8cj-789h-vg24)', async () => {
   const { client_token: token } = await make({ policies: 'default', meta: { team: 'a' } })
   const path = `/sys/policies/acl/${fresh('p')}`
   for (const headers of [

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { errorsOf, HOME, launch, loginAs, loginWith } from '../../support/requests/logins.ts'
 import { aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-/** What the bounds of the roles below ask for, under the names that a request might claim it by. */
+/** Values that satisfy the bounds of the roles below, under names that a forged request might use. */
 const claims = {
   account_id: '111111111111',
   accountId: '111111111111',
@@ -25,7 +25,7 @@ const claims = {
   resource_id: 'i-1',
 }
 
-describe('what a role binds is read from the proof, never from the request: CVE-2025-3879, HCSEC-2025-07, GHSA-f9ch-h8j7-8jwg', () => {
+describe('role bounds are checked against the proof, never against fields of the request: CVE-2025-3879, HCSEC-2025-07, GHSA-f9ch-h8j7-8jwg', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -40,7 +40,7 @@ describe('what a role binds is read from the proof, never from the request: CVE-
     ['bound_subnet_id', 'subnet-1'],
     ['bound_ec2_instance_id', 'i-1'],
     ['bound_tags', { team: 'a' }],
-  ])('%s of an ec2 role', async (field, value) => {
+  ])('ec2 role: a login that sends %s itself is rejected like one without it', async (field, value) => {
     const role = field.replaceAll('_', '-')
     await done('POST', `${mount}/role/${role}`, { auth_type: 'ec2', [field]: value })
     const instance = await launch()
@@ -52,7 +52,7 @@ describe('what a role binds is read from the proof, never from the request: CVE-
     expect(errorsOf(claiming)).toBe(errorsOf(plain))
   })
 
-  test('bound_iam_principal_arn of an iam role', async () => {
+  test('iam role: a forged bound_iam_principal_arn does not change which role the caller may use', async () => {
     const account = freshAccount()
     const { arn } = await aws.putUser({ account, name: 'bob' })
     const key = await aws.createAccessKey({ account, user: 'bob' })

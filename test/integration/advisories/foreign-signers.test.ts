@@ -7,7 +7,7 @@ import { at, readBer } from '../../provider/ber.ts'
 import { errorsOf, HOME, launch, noMessage, placeOf, UNPROVEN } from '../../support/requests/logins.ts'
 import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-/** What a signature names its signer by. */
+/** The issuer and serial number by which a signature names its signer. */
 function namesOf(pem: string) {
   const { raw } = new X509Certificate(pem)
   const certified = at(readBer(raw), 0)
@@ -18,7 +18,7 @@ function namesOf(pem: string) {
   }
 }
 
-describe('who signed counts, not that somebody did: CVE-2020-16251, CVE-2025-6037, HCSEC-2025-18, GHSA-6c5r-4wfc-3mcx', () => {
+describe('only signatures of registered certificates are accepted: CVE-2020-16251, CVE-2025-6037, HCSEC-2025-18, GHSA-6c5r-4wfc-3mcx', () => {
   let document = Buffer.alloc(0)
   let registered = ''
   let foreign: CertifiedKey
@@ -38,7 +38,10 @@ describe('who signed counts, not that somebody did: CVE-2020-16251, CVE-2025-603
   const login = (mount: string, message: Buffer) =>
     api('POST', `${mount}/login`, { role: 'web', nonce: 'n', pkcs7: message.toString('base64') })
 
-  /** The instance's document, signed by the foreign key, which calls itself as in one certificate and sends another. */
+  /**
+   * The instance's document, signed by the foreign key, naming the signer of `named` and enclosing
+   * the certificate `sent`.
+   */
   const forged = (named: string, sent?: string): Buffer => {
     const { serial, issuer } = namesOf(named)
     const signer = signerInfo(document, { key: createPrivateKey(foreign.privateKey), serial, issuer })
@@ -46,17 +49,29 @@ describe('who signed counts, not that somebody did: CVE-2020-16251, CVE-2025-603
   }
 
   const forgeries: [name: string, message: () => Buffer][] = [
-    ['a signer that nobody knows', () => forged(foreign.certificate)],
-    ['one that sends its own certificate', () => forged(foreign.certificate, foreign.certificate)],
-    ['one under the name of a registered one', () => forged(registered)],
-    ['the same, with its own certificate', () => forged(registered, foreign.certificate)],
-    ['the same, with the registered certificate', () => forged(registered, registered)],
+    ['an unregistered signer', () => forged(foreign.certificate)],
+    [
+      'an unregistered signer that encloses its own certificate',
+      () => forged(foreign.certificate, foreign.certificate),
+    ],
+    [
+      'an unregistered signer that uses the issuer and serial of a registered certificate',
+      () => forged(registered),
+    ],
+    [
+      'a signer with a registered issuer and serial that encloses its own certificate',
+      () => forged(registered, foreign.certificate),
+    ],
+    [
+      'a signer with a registered issuer and serial that encloses the registered certificate',
+      () => forged(registered, registered),
+    ],
     [
       'a certificate and no signer',
       () => frame(document, [], { extras: [tagged(0, namesOf(registered).raw)] }),
     ],
   ]
-  test.each(forgeries)('%s is refused', async (_name, message) => {
+  test.each(forgeries)('a document signed by %s is rejected', async (_name, message) => {
     const mount = await mountWith(await localCertificate())
     const reply = await login(mount, message())
     const text =
@@ -66,7 +81,7 @@ describe('who signed counts, not that somebody did: CVE-2020-16251, CVE-2025-603
     expect([reply.status, errorsOf(reply)]).toEqual([400, text])
   })
 
-  test('another key under the subject of a registered certificate vouches for nothing', async () => {
+  test('a different key whose certificate has the subject of a registered one is rejected', async () => {
     const [mine, theirs] = [foreign.certificate, registered].map(pem => new X509Certificate(pem))
     expect(mine?.subject).toBe(theirs?.subject)
     expect(mine?.publicKey.equals(theirs?.publicKey as KeyObject)).toBe(false)
@@ -74,7 +89,7 @@ describe('who signed counts, not that somebody did: CVE-2020-16251, CVE-2025-603
     expect((await login(mount, forged(foreign.certificate, registered))).status).toBe(400)
   })
 
-  test('the same message is accepted where that signer is registered', async () => {
+  test('the same message is accepted by a mount that has registered the signer', async () => {
     const mount = await mountWith(Buffer.from(foreign.certificate).toString('base64'))
     const reply = await login(mount, forged(foreign.certificate))
     expect(reply.status, reply.text).toBe(200)

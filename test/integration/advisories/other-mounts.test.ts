@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { errorsOf, HOME, launch, loginAs } from '../../support/requests/logins.ts'
 import { api, done, freshMount, localCertificate, tokenWith } from '../../support/service/cluster.ts'
 
-/** A mount with a role whose tags narrow what it gives. */
+/** Returns a new mount with a role that accepts role tags. */
 async function newMount(): Promise<string> {
   const { path } = await freshMount()
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
@@ -15,7 +15,7 @@ async function newMount(): Promise<string> {
   return path
 }
 
-describe('who administers one mount changes nothing of another: CVE-2023-24999, GHSA-wmg5-g953-qqfw', () => {
+describe('a token with rights on one mount changes nothing in another mount: CVE-2023-24999, GHSA-wmg5-g953-qqfw', () => {
   let [mine, other] = ['', '']
   let token = ''
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('who administers one mount changes nothing of another: CVE-2023-24999, 
   })
   const asMine = (method: string, path: string, body?: unknown) => api(method, path, body, { token })
 
-  test('an access-list entry is deleted where it is, by the id of the instance', async () => {
+  test('deleting an access-list entry by instance ID leaves the entry of the same instance in another mount', async () => {
     const CloudRole = (await done('POST', `${other}/role/web/tag`, {})).body.data.tag_value
     const instance = await launch({ tags: { CloudRole } })
     expect((await loginAs(other, instance, { role: 'web', nonce: 'of the other' })).status).toBe(200)
@@ -39,7 +39,7 @@ describe('who administers one mount changes nothing of another: CVE-2023-24999, 
     expect([stranger.status, errorsOf(stranger)]).toEqual([400, 'nonce does not match'])
   })
 
-  test('a role tag is denied where it was made, by its text', async () => {
+  test('denying a role tag in one mount leaves it valid in the mount that created it', async () => {
     const CloudRole = (await done('POST', `${other}/role/web/tag`, {})).body.data.tag_value
     const instance = await launch({ tags: { CloudRole } })
     const place = `roletag-denylist/${encodeURIComponent(CloudRole)}`
@@ -47,11 +47,11 @@ describe('who administers one mount changes nothing of another: CVE-2023-24999, 
     expect((await asMine('POST', `${other}/${place}`)).status).toBe(403)
     expect((await api('GET', `${other}/${place}`)).status).toBe(404)
     expect((await loginAs(other, instance, { role: 'web', nonce: 'n' })).status).toBe(200)
-    // and a tag of mine is none of theirs, though the roles have one name
+    // a tag created by the other mount is not valid here, although both roles have the same name
     expect((await loginAs(mine, instance, { role: 'web', nonce: 'n' })).status).toBe(400)
   })
 
-  test('a role, a certificate and a tidy reach no further than their mount', async () => {
+  test('deleting a role or a certificate, and tidying, leave other mounts unchanged', async () => {
     expect((await asMine('DELETE', `${mine}/role/web`)).status).toBe(204)
     expect((await asMine('DELETE', `${mine}/config/certificate/local`)).status).toBe(204)
     expect((await asMine('POST', `${mine}/tidy/identity-accesslist`, { safety_buffer: 0 })).status).toBe(202)

@@ -22,7 +22,7 @@ const spellings: unknown[] = [
   ['root,'],
 ]
 
-describe('nobody is given root, however it is written: CVE-2024-9180, HCSEC-2024-21, CVE-2025-5999, CVE-2025-54996, CVE-2025-64761', () => {
+describe('the root policy cannot be assigned, however it is spelled: CVE-2024-9180, HCSEC-2024-21, CVE-2025-5999, CVE-2025-54996, CVE-2025-64761', () => {
   let mount = ''
   let maker = ''
   let entity = ''
@@ -53,7 +53,7 @@ describe('nobody is given root, however it is written: CVE-2024-9180, HCSEC-2024
   const rows = places.flatMap(([name, path, field, more]) =>
     spellings.map(value => [name, value, path, field, more] as const),
   )
-  test.each(rows)('%s: %j', async (_name, value, path, field, more = {}) => {
+  test.each(rows)('root is rejected in %s: %j', async (_name, value, path, field, more = {}) => {
     const at = path()
     const options = at.startsWith('/auth/token') ? { token: maker } : {}
     const reply = await api('POST', at, { ...more, [field]: value }, options)
@@ -61,7 +61,7 @@ describe('nobody is given root, however it is written: CVE-2024-9180, HCSEC-2024
     expect(reply.text).not.toMatch(/client_token|tag_value/)
   })
 
-  test('and nothing of it was kept', async () => {
+  test('no rejected write was stored', async () => {
     const { data: stored } = (await done('GET', `${mount}/role/web`)).body
     const { data: owner } = (await done('GET', `/identity/entity/id/${entity}`)).body
     expect([stored.token_policies, owner.policies]).toEqual([['dev'], []])

@@ -9,7 +9,7 @@ const entriesOf = ({ headers }: Reply) =>
   auditEntries().filter(({ request }) => request?.id === headers['x-request-id'])
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-describe('header fields that do not parse neither drop an entry nor stand in one: GHSA-8xxq-mq9m-xmhw', () => {
+describe('malformed header fields are audited, and appear only as HMACs: GHSA-8xxq-mq9m-xmhw', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -22,13 +22,13 @@ describe('header fields that do not parse neither drop an entry nor stand in one
   }
   test.each<[string, unknown]>([
     ['a line of text', `Authorization: ${SECRET}`],
-    ['base64 that breaks off', `${base64(`{"Authorization": ["${SECRET}"]}`).slice(0, -3)}`],
-    ['base64 of no JSON', base64(`{"Authorization": ["${SECRET}"`)],
+    ['truncated base64', `${base64(`{"Authorization": ["${SECRET}"]}`).slice(0, -3)}`],
+    ['base64 of malformed JSON', base64(`{"Authorization": ["${SECRET}"`)],
     ['a list', [`Authorization: ${SECRET}`, { [SECRET]: SECRET }]],
-    ['objects in an object', { Authorization: { [SECRET]: SECRET } }],
+    ['nested objects', { Authorization: { [SECRET]: SECRET } }],
     ['a name with a line feed', { [`${SECRET}\r\n`]: [SECRET] }],
     ['a value with a line feed and a NUL', { Authorization: [`${SECRET}\r\n\u0000X: ${SECRET}`] }],
-  ])('headers of a signed request: %s', async (_title, iam_request_headers) => {
+  ])('iam_request_headers as %s', async (_title, iam_request_headers) => {
     const reply = await api(
       'POST',
       `${mount}/login`,
@@ -43,7 +43,7 @@ describe('header fields that do not parse neither drop an entry nor stand in one
     expect(entries[1]).toMatchObject({ response: { status: 400 }, message: reply.body.errors[0] })
   })
 
-  test('headers of half a pair of UTF-16 make the whole body unreadable: nothing of it is told', async () => {
+  test('iam_request_headers with half a surrogate pair: the entries have no request data', async () => {
     const iam_request_headers = { Authorization: [`${SECRET}\ud800`] }
     const reply = await api(
       'POST',
@@ -61,26 +61,26 @@ describe('header fields that do not parse neither drop an entry nor stand in one
   test.each<[string, Record<string, string>]>([
     ['Authorization without a scheme', { authorization: SECRET }],
     ['Authorization of another scheme', { authorization: `Basic ${base64(SECRET)}` }],
-    ['X-Vault-Token that is none', { 'x-vault-token': `${SECRET}\u00ff` }],
-    ['X-Forwarded-For of no addresses', { 'x-forwarded-for': `${SECRET}, ;;` }],
-    ['X-Vault-Wrap-Format, which nobody knows', { 'x-vault-wrap-format': SECRET }],
-    ['X-Vault-MFA that is none', { 'x-vault-mfa': `${SECRET}:=:` }],
-    ['X-Vault-Policy-Override that is no flag', { 'x-vault-policy-override': SECRET }],
-  ])('a header of the request itself: %s', async (_title, headers) => {
+    ['X-Vault-Token with an invalid character', { 'x-vault-token': `${SECRET}\u00ff` }],
+    ['X-Forwarded-For without addresses', { 'x-forwarded-for': `${SECRET}, ;;` }],
+    ['X-Vault-Wrap-Format with an unknown format', { 'x-vault-wrap-format': SECRET }],
+    ['X-Vault-MFA with an invalid value', { 'x-vault-mfa': `${SECRET}:=:` }],
+    ['X-Vault-Policy-Override without a boolean', { 'x-vault-policy-override': SECRET }],
+  ])('a malformed request header: %s', async (_title, headers) => {
     const reply = await api('GET', '/auth/token/lookup-self', undefined, { token: '', headers })
     expect([reply.status, reply.text.includes(SECRET)]).toEqual([403, false])
     const entries = entriesOf(reply)
     expect(entries.map(({ audit }) => audit)).toEqual(['request', 'response'])
   })
 
-  test('what is refused for its headers alone is told without them', async () => {
+  test('an error about a malformed header does not repeat it', async () => {
     for (const headers of [{ 'x-vault-wrap-ttl': SECRET }, { 'x-vault-namespace': `../${SECRET}` }]) {
       const reply = await api('GET', '/auth/token/lookup-self', undefined, { headers })
       expect([reply.status, reply.text.includes(SECRET)]).toEqual([400, false])
     }
   })
 
-  test('the secret stands in no log', () => {
+  test('no log contains the secret', () => {
     for (const text of [auditText(), readFileSync(`${cluster.directory}/functions.log`, 'utf8')])
       expect(text.includes(SECRET) || text.includes(base64(SECRET).slice(0, -4))).toBe(false)
   })

@@ -24,8 +24,8 @@ beforeAll(async () => {
 const hashOf = async (input: string): Promise<string> =>
   (await done('POST', '/sys/audit-hash/file', { input })).body.data.hash
 
-describe('every request leaves two entries', () => {
-  test('they say who asked for what, from where, and how it ended', async () => {
+describe('every audited request leaves two entries', () => {
+  test('with client, operation, path, address and outcome', async () => {
     const path = `${mount}/role/${fresh('r')}`
     const token = await tokenWith(`path "${path.slice(1)}" { capabilities = ["create"] }`, {
       meta: { team: 'a' },
@@ -56,11 +56,11 @@ describe('every request leaves two entries', () => {
     expect(response?.request.id).toBe(request?.request.id)
   })
 
-  // each calls from an address of its own, since others call the same paths meanwhile
+  // each row has its own source address, because other tests call the same paths
   const audited = ways
     .filter(({ endpoint: { unaudited } }) => !unaudited)
     .map((way, index) => ({ ...way, from: `127.77.0.${index + 1}` }))
-  test.each(audited)('$title', async ({ endpoint, path: template, from }) => {
+  test.each(audited)('for $title', async ({ endpoint, path: template, from }) => {
     const path = filled(template, mount)
     const { status } = await api(endpoint.method, path, undefined, { token: `hvs.${fresh()}`, from })
     const [request, response, ...more] = auditOf(path.replace(/denylist\/.*|blacklist\/.*/, '')).filter(
@@ -72,7 +72,7 @@ describe('every request leaves two entries', () => {
     if (status === 403) expect(response).toMatchObject({ error: 'invalid_token', response: { status: 403 } })
   })
 
-  test('also what misses, and what is refused, with the reason that the caller is not told', async () => {
+  test('for missing paths and denied requests, with the reason that the answer leaves out', async () => {
     const path = `${mount}/no-such-thing`
     await api('GET', path)
     await api('GET', path, undefined, { token: '' })
@@ -84,7 +84,7 @@ describe('every request leaves two entries', () => {
     ])
   })
 
-  test('the tuning of a mount says which parameters and data are shown as they are', async () => {
+  test("with parameters in clear that the mount's tuning names", async () => {
     const one = (await freshMount()).path
     const role = `${one}/role/${fresh('r')}`
     await done('POST', role, { ...ec2Role.body, role_tag: 'tag' })
@@ -108,7 +108,7 @@ describe('every request leaves two entries', () => {
     expect(later?.response?.data.tag_value).toMatch(/^hmac-sha256:/)
   })
 
-  test('so does the token store’s, but for tokens', async () => {
+  test("with parameters in clear that the token store's tuning names, except tokens", async () => {
     const tune = (keys: string[]) =>
       api('POST', '/sys/auth/token/tune', { audit_non_hmac_request_keys: keys })
     expect((await tune(['token'])).status).toBe(400)
@@ -122,7 +122,7 @@ describe('every request leaves two entries', () => {
     expect(entry?.request.data).toEqual({ [shown]: 'x' })
   })
 
-  test('only probes by machines leave none', async () => {
+  test('except probes such as sys/health', async () => {
     const paths = ways.flatMap(({ endpoint, path }) => (endpoint.unaudited ? [path] : []))
     expect([...new Set(paths)].sort()).toEqual([
       '/sys/health',
@@ -140,7 +140,7 @@ describe('every request leaves two entries', () => {
     }
   })
 
-  test('the initialisation that made this cluster, too', () => {
+  test('for the initialisation of this cluster', () => {
     const [request, response] = auditEntries()
     for (const entry of [request, response])
       expect(entry?.request).toMatchObject({ operation: 'write', path: 'sys/init' })
@@ -149,13 +149,13 @@ describe('every request leaves two entries', () => {
   })
 })
 
-describe('no request makes its own entry disappear', () => {
+describe('a very large request still leaves its audit entries', () => {
   const long = (length: number) => 'x'.repeat(length)
-  /** The entries of a request, by the id in its answer. */
+  /** Returns the entries of a request, by the ID in its answer. */
   const entriesOf = ({ headers }: { headers: Record<string, string> }) =>
     auditEntries().filter(entry => entry.request?.id === headers['x-request-id'])
 
-  test('by 70 KB of a policy', async () => {
+  test('with a policy of 70 KB', async () => {
     const policy = `path "a" {}\n# ${long(70_000)}`
     const reply = await done('POST', `/sys/policies/acl/${fresh('p')}`, { policy })
     const [request, response] = entriesOf(reply)
@@ -163,7 +163,7 @@ describe('no request makes its own entry disappear', () => {
     expect(response?.audit).toBe('response')
   })
 
-  test('by a token with a display name of 300 KB', async () => {
+  test('with a token whose display name has 300 KB', async () => {
     const made = await api('POST', '/auth/token/create', { display_name: long(300_000), policies: 'default' })
     expect(entriesOf(made)).toHaveLength(2)
     const token: string = made.body?.auth?.client_token ?? ''
@@ -171,7 +171,7 @@ describe('no request makes its own entry disappear', () => {
     expect(entriesOf(used).map(({ audit }) => audit)).toEqual(['request', 'response'])
   })
 
-  test('by the name of a parameter, 900 KB long, or by nine thousand of them', async () => {
+  test('with a parameter name of 900 KB, or nine thousand parameters', async () => {
     for (const body of [
       { [long(900_000)]: 'x' },
       Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`${long(80)}${index}`, 'x'])),
@@ -186,12 +186,12 @@ describe('no request makes its own entry disappear', () => {
     }
   })
 
-  test('no entry is larger than 32 KiB', () => {
+  test('and no entry is larger than 32 KiB', () => {
     for (const line of auditText().split('\n')) expect(Buffer.byteLength(line)).toBeLessThanOrEqual(32 * 1024)
   })
 })
 
-describe('a token that is sent where it does not belong', () => {
+describe('a token sent in the wrong place', () => {
   test.each([
     ['POST', '/auth/token/lookup/:token'],
     ['GET', '/auth/token/lookup/:token'],
@@ -209,7 +209,7 @@ describe('a token that is sent where it does not belong', () => {
     ['POST', '/auth/token/lookup-accessor', 'accessor'],
     ['POST', '/auth/token/renew-accessor', 'accessor'],
     ['POST', '/auth/token/revoke-accessor', 'accessor'],
-  ])('never stands in clear: %s %s', async (method, template, name?: string) => {
+  ])('never appears in clear in a log: %s %s', async (method, template, name?: string) => {
     for (const prefix of ['chosen-', 'hvs.']) {
       const token = `${prefix}${fresh()}${fresh()}`
       const path = template.replace(':token', token)
@@ -223,8 +223,8 @@ describe('a token that is sent where it does not belong', () => {
   })
 })
 
-describe('no secret is in clear in the audit log or in the functions’ output; HMACs stand in their place: CVE-2024-0831, CVE-2024-8365, CVE-2025-62513, CVE-2025-62705', () => {
-  /** Remembers secrets by name. */
+describe("secrets appear in the audit log only as HMACs, and never in the functions' log: CVE-2024-0831, CVE-2024-8365, CVE-2025-62513, CVE-2025-62705", () => {
+  /** Collects secrets by name. */
   function memory() {
     const secrets: Record<string, string> = { 'the root token': cluster.root_token }
     const remember = (name: string, secret: unknown): string => {
@@ -235,7 +235,7 @@ describe('no secret is in clear in the audit log or in the functions’ output; 
     return { secrets, remember }
   }
 
-  /** None is anywhere in clear; the HMACs of some are in the audit log. */
+  /** Expects that no log contains a secret in clear, and that the audit log has the HMACs of `hashed`. */
   async function expectHidden(secrets: Record<string, string>, hashed: readonly string[]): Promise<void> {
     for (const file of ['audit.log', 'functions.log']) {
       const text = readFileSync(`${cluster.directory}/${file}`, 'utf8')
@@ -246,7 +246,7 @@ describe('no secret is in clear in the audit log or in the functions’ output; 
     for (const secret of hashed) expect(auditText()).toContain(await hashOf(secret))
   }
 
-  test('of logins', async () => {
+  test('from logins', async () => {
     const { secrets, remember } = memory()
     await done('POST', `${mount}/role/web`, {
       ...ec2Role.body,
@@ -289,7 +289,7 @@ describe('no secret is in clear in the audit log or in the functions’ output; 
     await expectHidden(secrets, [token, nonce, tag])
   })
 
-  test('of tokens and wrapped answers', async () => {
+  test('from tokens and wrapped answers', async () => {
     const { secrets, remember } = memory()
     const wrap = { headers: { 'X-Vault-Wrap-TTL': '60' } }
     const id = remember('a chosen token', `chosen-${fresh()}`)
@@ -329,7 +329,7 @@ describe('no secret is in clear in the audit log or in the functions’ output; 
     await expectHidden(secrets, [id])
   })
 
-  test('of configuration', async () => {
+  test('from configuration', async () => {
     const { secrets, remember } = memory()
     const secret_key = remember('a configured key', `key-${fresh()}`)
     await done('POST', `${mount}/config/client`, { access_key: 'A', secret_key })

@@ -3,7 +3,7 @@ import { launch, loginAs } from '../../support/requests/logins.ts'
 import { auditOf } from '../../support/service/audit.ts'
 import { done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-/** Bytes of the entries of all logins at a mount. */
+/** Returns the bytes of all audit entries of logins at a mount. */
 const bytesAt = (mount: string): number =>
   auditOf(`${mount}/login`).reduce((sum, entry) => sum + Buffer.byteLength(JSON.stringify(entry)), 0)
 

@@ -10,7 +10,7 @@ const CEREMONY = GENERATE.flatMap(path => [
   `POST ${path}/update`,
 ])
 
-/** Rekeying; nothing of it takes a token where ceremonies are open. */
+/** Rekeying needs no token when ceremonies are open. */
 const REKEY = [
   ...['init', 'verify'].flatMap(name =>
     ['GET', 'POST', 'DELETE'].map(method => `${method} /sys/rekey-recovery-key/${name}`),
@@ -18,7 +18,7 @@ const REKEY = [
   'POST /sys/rekey-recovery-key/update',
 ]
 
-/** What is refused whoever asks: there are no such keys here. */
+/** Paths that are rejected for every caller, because this product has no such keys. */
 const REFUSED = [
   ...['/sys/rekey', '/sys/rotate/root'].flatMap(path => [
     ...['init', 'verify'].flatMap(name =>
@@ -38,7 +38,7 @@ const REFUSED = [
 
 const OPEN = [
   'POST /auth/:mount/login',
-  // the wrapping token is the authority
+  // the wrapping token authorises the request
   'POST /sys/wrapping/unwrap',
   'POST /sys/wrapping/lookup',
   'POST /sys/wrapping/rewrap',
@@ -51,9 +51,9 @@ const OPEN = [
   'GET /sys/replication/status',
   'GET /sys/replication/performance/status',
   'POST /sys/init',
-  // depends on nothing but what it is given
+  // its answer depends only on the request
   'POST /sys/decode-token',
-  // recovery shares are the authority; its answers depend on the one slot, and are tried in system/generate-root.test.ts
+  // recovery shares authorise these; system/generate-root.test.ts tests them
   ...CEREMONY,
   ...REKEY,
   ...REFUSED,
@@ -64,15 +64,15 @@ beforeAll(async () => {
   ;({ path: mount } = await freshMount())
 })
 
-describe('who may call without a token', () => {
+describe('endpoints that need no token', () => {
   const open = ways.filter(({ endpoint }) => endpoint.access.by === 'anyone')
 
-  test('these, and no others', () => {
+  test('are exactly these', () => {
     expect(open.map(({ title }) => title).sort()).toEqual([...OPEN].sort())
   })
 
   test.each(open.filter(({ title }) => ![...CEREMONY, ...REKEY].includes(title)))(
-    '$title answers, whatever token comes along',
+    '$title gives the same answer with any token',
     async ({ endpoint, path: template }) => {
       const path = filled(template, mount)
       const body = endpoint.method === 'POST' ? {} : undefined
@@ -84,7 +84,7 @@ describe('who may call without a token', () => {
   )
 })
 
-describe('without a valid token nobody learns what exists: CVE-2020-25594', () => {
+describe('requests without a valid token do not reveal which paths exist: CVE-2020-25594', () => {
   const below = ['/role/x', '/roles', '/config/client', '/nothing/here', '', '/', '/login/x']
   const nowhere = [
     '/sys/nothing',
@@ -130,13 +130,13 @@ describe('with a valid token', () => {
       'unsupported operation: this path is a listing; ask with the verb LIST, or with GET and ?list=true',
     ],
     ['GET', '/role/caf%C3%A9', 404, NO_NAME],
-  ])('%s %s is %i, whatever the policies say', async (method, path, status, text) => {
+  ])('%s %s gets %i under any policy', async (method, path, status, text) => {
     const token = await tokenWith('path "x" { capabilities = ["read"] }')
     const reply = await api(method, mount + path, undefined, { token })
     expect([reply.status, reply.body]).toEqual([status, { errors: [text] }])
   })
 
-  test('a mount that is not there: 404 to those whose policies cover it, else 403', async () => {
+  test('a missing mount gets 404 when the policies cover the path, and 403 otherwise', async () => {
     const path = `/auth/${fresh('no')}/role/x`
     const allowed = await tokenWith(`path "${path.slice(1)}" { capabilities = ["read"] }`)
     const reply = await api('GET', path, undefined, { token: allowed })
@@ -145,12 +145,12 @@ describe('with a valid token', () => {
     expect((await api('GET', path, undefined, { token: other })).status).toBe(403)
   })
 
-  test('a token revoked with its parent, or used up, is no token', async () => {
+  test('a token that is used up, or whose parent was revoked, is invalid', async () => {
     const parent = await tokenWith('path "auth/token/create" { capabilities = ["update"] }')
     const child = (await done('POST', '/auth/token/create', {}, { token: parent })).body.auth.client_token
     await done('POST', '/auth/token/revoke', { token: parent })
     expect((await api('GET', `${mount}/nothing`, undefined, { token: child })).status).toBe(403)
-    // a refused request takes a use too
+    // a rejected request counts as a use too
     const twice = await tokenWith('path "sys/auth" { capabilities = ["read"] }', { num_uses: 2 })
     const statuses = []
     for (const path of ['/sys/policy', '/sys/auth', '/sys/auth'])

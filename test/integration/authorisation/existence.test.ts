@@ -22,7 +22,7 @@ const tokenFor = (path: string, capability: string) =>
 const statusOf = async (path: string, body: unknown, token: string) =>
   (await api('POST', path, body, { token })).status
 
-describe('create for what is not there, update for what is', () => {
+describe('writing needs `create` for a missing item and `update` for an existing one', () => {
   test.each(keyed)('$title', async ({ at, body }) => {
     const { path: mount } = await freshMount()
     const path = at(mount)
@@ -42,7 +42,7 @@ describe('create for what is not there, update for what is', () => {
     expect(await statusOf(path, body, updater)).toBeLessThan(300)
   })
 
-  test('the identity configuration always is: update, before and after its first write', async () => {
+  test('config/identity always exists, so its first write needs `update` too', async () => {
     const { path: mount } = await freshMount()
     const path = `${mount}/config/identity`
     const [creator, updater] = [await tokenFor(path, 'create'), await tokenFor(path, 'update')]

@@ -19,7 +19,7 @@ const except = (words: readonly string[]) => everything.filter(one => !words.inc
 const rule = (path: string, words: readonly string[]) =>
   `path "${path.slice(1)}" { capabilities = ${JSON.stringify(words)} }\n`
 
-/** What an endpoint asks of a caller who names a thing that is not there yet: one of each of these. */
+/** Returns the capabilities that an endpoint needs for a missing item: one of each list. */
 const needed = ({ capability, sudo }: ByPolicy): string[][] => [
   capability === 'create-or-update'
     ? ['create', 'update']
@@ -27,26 +27,26 @@ const needed = ({ capability, sudo }: ByPolicy): string[][] => [
   ...(sudo ? [['sudo']] : []),
 ]
 
-/** All sets of capabilities that just do. */
+/** Returns the smallest sets of capabilities that are sufficient. */
 const sufficient = (access: ByPolicy): string[][] => {
   const [first = [], ...others] = needed(access)
   return first.map(word => [word, ...others.flat()])
 }
 
-// Parameters that nobody can read: whoever is refused must not learn that.
+// Malformed parameters. A client without permission must not learn that they are malformed.
 const unreadable = ({ endpoint: { method, fields } }: Way): unknown =>
   method === 'POST'
     ? Object.fromEntries(Object.keys(fields).map(name => [name, { not: { a: 'value' } }]))
     : undefined
 
-// all but what every answer has of its own
+// the answer without its date and request ID
 const whole = ({ status, headers: { date: _, 'x-request-id': __, ...headers }, text }: Reply) => ({
   status,
   headers,
   text,
 })
 
-describe('every refusal is the same', () => {
+describe('every 403 is identical', () => {
   let mount = ''
   let reference: ReturnType<typeof whole>
   let noToken: ReturnType<typeof whole>
@@ -68,18 +68,18 @@ describe('every refusal is the same', () => {
       allBut[words.join(' or ')] ??= await tokenWith(rule('/*', except(words)))
     reference = whole(await api('GET', '/sys/policy', undefined, { token: '' }))
     noToken = whole(await api('GET', '/sys/policy', undefined, { token: 'hvs.none' }))
-    // a lifetime is rounded up to a second
+    // lifetimes are rounded up to a second
     clock.advance(602)
   })
   afterAll(clock.reset)
 
-  test('in the words that clients look for', () => {
+  test('with the error texts that clients match', () => {
     expect(reference).toMatchObject({ status: 403, text: '{"errors":["permission denied"]}' })
     const errors = ['2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n']
     expect(noToken).toMatchObject({ status: 403, text: JSON.stringify({ errors }) })
   })
 
-  // what makes a token worthless is found out before the endpoint is looked at: each meets some of the kinds
+  // the dispatcher checks tokens before endpoints, so each endpoint meets only some of the invalid tokens
   const everywhere = ['no token', 'a token with a rule that denies']
   const callersOf = (index: number): [who: string, token: string][] => {
     const others = Object.entries(powerless).filter(([who]) => !everywhere.includes(who))
@@ -90,7 +90,7 @@ describe('every refusal is the same', () => {
     )
   }
 
-  test.each(guarded.map((way, index) => ({ ...way, index })))('$title', async ({ index, ...way }) => {
+  test.each(guarded.map((way, index) => ({ ...way, index })))('for $title', async ({ index, ...way }) => {
     const path = filled(way.path, mount)
     const callers = [
       ...callersOf(index),
@@ -106,7 +106,7 @@ describe('every refusal is the same', () => {
   })
 })
 
-describe('exactly the capability that is asked for is enough', () => {
+describe('exactly the required capabilities are sufficient', () => {
   let shared = ''
   const batch: Record<string, string> = {}
   beforeAll(async () => {
@@ -136,7 +136,10 @@ async function revoked(token: string): Promise<string> {
   return token
 }
 
-/** A token that would live for an hour, of a parent that ends at once: nothing sweeps what an expired token leaves. */
+/**
+ * Creates a token with a TTL of an hour, whose parent expires after ten minutes. Nothing deletes the
+ * children of expired tokens.
+ */
 async function childOfExpired(policy: string, given: Record<string, unknown>): Promise<string> {
   const token = await tokenWith(policy, { ttl: '10m' })
   const { body } = await done('POST', '/auth/token/create', { ttl: '1h', ...given }, { token })

@@ -12,7 +12,7 @@ beforeAll(async () => {
   ;({ path: mount } = await freshMount())
 })
 
-describe('a policy counts for the path as it is typed', () => {
+describe('a policy applies to the path as the client sent it', () => {
   const renamed = ways.flatMap(({ endpoint, path }) =>
     path === endpoint.formerly ? [{ title: `${endpoint.method} ${path}`, endpoint, former: path }] : [],
   )
@@ -27,7 +27,7 @@ describe('a policy counts for the path as it is typed', () => {
     ).not.toBe(403)
   })
 
-  test('all six deprecated paths are there', () => {
+  test('all six deprecated paths exist', () => {
     const former = renamed.map(one => one.former.replace('/auth/:mount/', '').replace(/\/:\w+$/, ''))
     expect([...new Set(former)].sort()).toEqual([
       'config/tidy/identity-whitelist',
@@ -40,7 +40,7 @@ describe('a policy counts for the path as it is typed', () => {
   })
 })
 
-describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131, CVE-2026-12624, HCSEC-2026-26, CVE-2026-3605, HCSEC-2026-05, CVE-2026-89322, GHSA-fg5x-7whg-6c28', () => {
+describe('another spelling of a path does not bypass a deny rule: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131, CVE-2026-12624, HCSEC-2026-26, CVE-2026-3605, HCSEC-2026-05, CVE-2026-89322, GHSA-fg5x-7whg-6c28', () => {
   beforeAll(async () => {
     await done('POST', `${mount}/role/prod`, iamRole.body)
   })
@@ -55,7 +55,7 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131,
   test.each([
     ['/roles', '/roles/'],
     ['/roles/', '/roles'],
-  ])('of the listing at %s, although %s is allowed', async (denied, allowed) => {
+  ])('for the listing at %s, although a rule allows %s', async (denied, allowed) => {
     const open = await tokenWith(allow(`${mount}/*`))
     const closed = await tokenWith(allow(`${mount}/*`) + allow(mount + allowed) + deny(mount + denied))
     for (const [method, path] of listings) {
@@ -71,26 +71,26 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131,
     (await api('POST', '/sys/capabilities-self', { paths: [mount + path] }, { token })).body.data.capabilities
 
   const names = ['prod', 'PROD', 'Prod', 'pro%64', '%50rod']
-  test.each(names)('of a role, when it is written %s', async name => {
+  test.each(names)('for a role requested as %s', async name => {
     const open = await tokenWith(allow(`${mount}/*`))
     const closed = await tokenWith(allow(`${mount}/*`) + deny(`${mount}/role/prod`))
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: open })).status).toBe(200)
     expect((await api('GET', `${mount}/role/${name}`, undefined, { token: closed })).status).toBe(403)
   })
 
-  // CVE-2026-93335: also where letters are told apart
+  // CVE-2026-93335: also for path segments that are case-sensitive
   test.each([
     ['CONFIG/Client', '/config/client'],
     ['ROLE/*', '/role/prod'],
     ['+/CLIENT', '/config/client'],
-  ])('of any path, when the rule is written %s', async (rule, path) => {
+  ])('for a path whose rule is spelled %s', async (rule, path) => {
     const closed = await tokenWith(allow(`${mount}/*`) + asking + deny(`${mount}/${rule}`))
     for (const method of ['GET', 'DELETE'])
       expect((await api(method, mount + path, undefined, { token: closed })).status, method).toBe(403)
     expect(await told(path, closed)).toEqual(['deny'])
   })
 
-  test.each(['Prod', 'PR*', 'pROD'])('of a role, when the rule is written %s', async rule => {
+  test.each(['Prod', 'PR*', 'pROD'])('for a role whose rule is spelled %s', async rule => {
     const closed = await tokenWith(allow(`${mount}/*`) + asking + deny(`${mount}/role/${rule}`))
     for (const path of ['/role/prod', '/role/PROD']) expect(await told(path, closed), path).toEqual(['deny'])
     for (const name of names)
@@ -101,8 +101,8 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131,
   test.each([
     ['a role', () => `${mount}/role/PROD`, () => `${mount}/role/prod`],
     ['a policy', () => '/sys/policies/acl/Default', () => '/sys/policies/acl/default'],
-    ['a mount with its slash', () => `/sys${mount}/`, () => `/sys${mount}`],
-  ])('an allowance of %s counts for every spelling', async (_, rule, path) => {
+    ['a mount with a trailing slash', () => `/sys${mount}/`, () => `/sys${mount}`],
+  ])('an allow rule for %s applies to every spelling', async (_, rule, path) => {
     const token = await tokenWith(allow(rule()))
     for (const one of [path(), rule()])
       expect((await api('GET', one, undefined, { token })).status, one).toBe(200)
@@ -110,14 +110,14 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131,
 
   test.each([
     ['a policy', () => '/sys/policies/acl/DEFAULT', () => '/sys/policies/acl/default'],
-    ['a mount with its slash', () => `/sys${mount}/`, () => `/sys${mount}`],
-  ])('of %s', async (_, rule, path) => {
+    ['a mount with a trailing slash', () => `/sys${mount}/`, () => `/sys${mount}`],
+  ])('for %s', async (_, rule, path) => {
     const token = await tokenWith(allow('/*') + deny(rule()))
     for (const one of [path(), rule()])
       expect((await api('GET', one, undefined, { token })).status, one).toBe(403)
   })
 
-  test.each(['/role/+', '/role/', '/role'])('of the listing of roles, denied as %s', async rule => {
+  test.each(['/role/+', '/role/', '/role'])('for the listing of roles, denied as %s', async rule => {
     const token = await tokenWith(allow(`${mount}/*`) + asking + deny(mount + rule))
     for (const [method, path] of [
       ['LIST', '/role'],
@@ -140,7 +140,7 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131,
     '/role/%252e%252e/config/client',
     '/role/x%00/../../config/client',
   ]
-  test.each(winding)('a way round: %s', async path => {
+  test.each(winding)('for a path with dot segments: %s', async path => {
     await done('POST', `${mount}/config/client`, { access_key: 'SEEN' })
     const token = await tokenWith(allow(`${mount}/role/*`))
     const reply = await api('GET', `${mount}${path}`, undefined, { token })
@@ -149,7 +149,7 @@ describe('no other spelling escapes a deny: GHSA-xp3c-3jw3-4vcr, CVE-2026-63131,
   })
 })
 
-describe('a rule about a parameter counts for all its names', () => {
+describe('a parameter rule applies to all names of the parameter', () => {
   const ruled = (rule: string, at: string) =>
     tokenWith(`path "${mount.slice(1)}/${at}/*" { capabilities = ${ALL}\n${rule} }`)
   const bound = { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/app*' }
@@ -206,7 +206,7 @@ describe('a rule about a parameter counts for all its names', () => {
     expect(status, text).toBe(allowed ? 204 : 403)
   })
 
-  test('what a policy says is compared, not how it was sent', async () => {
+  test('a rule about `policy` compares the decoded policy, plain or base64', async () => {
     const token = await tokenWith(
       `path "sys/policies/acl/*" { capabilities = ${ALL} denied_parameters = { policy = ["*sudo*"] } }`,
     )
@@ -219,7 +219,7 @@ describe('a rule about a parameter counts for all its names', () => {
       for (const field of ['policy', 'rules']) expect(await writes({ [field]: one }), field).toBe(403)
   })
 
-  test('also in a form', async () => {
+  test('a parameter rule applies to form bodies', async () => {
     const token = await ruled('denied_parameters = { "token_policies" = [] }', 'role')
     const body = new URLSearchParams({ ...bound, policies: 'dev' }).toString()
     expect((await api('POST', `${mount}/role/${fresh('n')}`, body, { token, ...form })).status).toBe(403)

@@ -17,17 +17,17 @@ import {
 } from '../../support/service/cluster.ts'
 import { tableStore } from '../../support/tables/store.ts'
 
-/** A request that writes, on a state of its own. */
+/** A request that writes, with the state that it needs. */
 export interface Writing {
-  /** the endpoint, as the table names it */
+  /** the endpoint's name in the table of endpoints */
   endpoint: string
   title?: string
   arrange: (mount: string) => Promise<Sent>
-  /** status of a repetition of what was done already, where it is no success */
+  /** status of a repetition after success, if it is an error */
   spent?: number
-  /** lets be done what the request may leave undone for a while */
+  /** completes what the request may leave for later */
   settle?: () => Promise<unknown>
-  /** the calls that follow are those of work in the background */
+  /** the calls after the commit belong to background work */
   ends?: 'with its commit'
 }
 
@@ -50,7 +50,7 @@ const ec2Role = { auth_type: 'ec2', bound_account_id: HOME.account, role_tag: 'T
 const plainRole = { auth_type: 'ec2', bound_account_id: HOME.account }
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
-/** A path that something is written to, and deleted from. */
+/** Returns the rows for a path that is written and deleted. */
 const thing = (endpoint: string, at: (mount: string) => string, body: unknown): Writing[] => [
   {
     endpoint: `POST ${endpoint}`,
@@ -73,7 +73,7 @@ async function roleTag(mount: string): Promise<string> {
   return encodeURIComponent((await done('POST', `${mount}/role/${role}/tag`)).body.data.tag_value)
 }
 
-/** A login of an instance that sends its own nonce, as clients are advised to. */
+/** Returns a login of an instance that sends its own nonce, as clients are advised to. */
 async function ec2Login(mount: string): Promise<Sent> {
   const role = fresh('role')
   await done('POST', `${mount}/role/${role}`, plainRole)
@@ -108,7 +108,7 @@ async function wrapping(): Promise<string> {
   return (await done('POST', '/sys/wrapping/wrap', { a: 1 }, { headers })).body.wrap_info.token
 }
 
-/** The next request of an attempt that stands so far, whatever earlier ones have left. */
+/** Brings the root generation into the given state, and returns the next request. */
 async function ceremony(so: 'none' | 'begun' | 'nearly done'): Promise<Sent> {
   const at = '/sys/generate-root/attempt'
   await tableStore(cluster).commit(remove(key('ceremony')))
@@ -132,7 +132,7 @@ async function satelliteMount(): Promise<string> {
   return name
 }
 
-/** Requests whose writing is one commit: afterwards everything has happened, or nothing. */
+/** Requests that write with one commit, so they take effect completely or not at all. */
 export const oneCommit: readonly Writing[] = [
   {
     endpoint: 'POST /auth/:mount/login',
@@ -308,14 +308,14 @@ const revoking = (
   settle: settleTokens,
 })
 
-/** The tidy of tokens, to its end. */
+/** Runs the tidy of tokens to its end. */
 async function settleTokens(): Promise<void> {
   await invoke('on-job', { job: 'token-tidy', of: 'token', at: { segment: 0 } })
 }
 
 const lists = ['identity-accesslist', 'roletag-denylist'] as const
 
-/** Requests with something to do before or after their commit: broken off, they are finished by a repetition. */
+/** Requests with work before or after their commit. A repetition completes them when they were cut. */
 export const manySteps: readonly Writing[] = [
   revoking('revoke', ({ parent }) => ({ token: parent }), family),
   revoking('revoke-accessor', ({ accessor }) => ({ accessor })),
@@ -332,7 +332,7 @@ export const manySteps: readonly Writing[] = [
     }).map(
       (row): Writing => ({
         ...row,
-        // what the mounts before have in their lists is not stamped anew
+        // a fresh mount, so that the entries of earlier mounts are not rewritten
         arrange: async () => row.arrange((await freshMount()).path),
         ends: 'with its commit',
       }),

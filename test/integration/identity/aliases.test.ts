@@ -33,28 +33,31 @@ describe('names of aliases', () => {
     ['unique_id', ({ id }) => id],
     ['canonical_arn', ({ name }) => `arn:aws:iam::${HOME.account}:role/${name}`],
     ['full_arn', ({ name }) => `arn:aws:sts::${HOME.account}:assumed-role/${name}/job-1`],
-  ])('follow iam_alias %s', async (kind, expected) => {
+  ])('are the %s when iam_alias says so', async (kind, expected) => {
     const { path } = await mountWith({ iam_alias: kind })
     const login = await iamLogin(path)
     expect((await aliasOf(login.auth)).name).toBe(expected(login))
   })
 
-  test.each(['role_id', 'instance_id', 'image_id'] as const)('follow ec2_alias %s', async kind => {
-    const { path } = await mountWith({ ec2_alias: kind })
-    const role = fresh('role')
-    await done('POST', `${path}/role/${role}`, { auth_type: 'ec2', bound_region: HOME.region })
-    const { body } = await done('GET', `${path}/role/${role}`)
-    const instance = await launch()
-    const login = await loginAs(path, instance, { role })
-    const names = {
-      role_id: body.data.role_id,
-      instance_id: instance.instanceId,
-      image_id: instance.imageId,
-    }
-    expect((await aliasOf(login.body.auth)).name).toBe(names[kind])
-  })
+  test.each(['role_id', 'instance_id', 'image_id'] as const)(
+    'are the %s when ec2_alias says so',
+    async kind => {
+      const { path } = await mountWith({ ec2_alias: kind })
+      const role = fresh('role')
+      await done('POST', `${path}/role/${role}`, { auth_type: 'ec2', bound_region: HOME.region })
+      const { body } = await done('GET', `${path}/role/${role}`)
+      const instance = await launch()
+      const login = await loginAs(path, instance, { role })
+      const names = {
+        role_id: body.data.role_id,
+        instance_id: instance.instanceId,
+        image_id: instance.imageId,
+      }
+      expect((await aliasOf(login.body.auth)).name).toBe(names[kind])
+    },
+  )
 
-  test('two roles are two entities by role_id and one by unique_id', async () => {
+  test('two roles of a principal are two entities with role_id, and one with unique_id', async () => {
     for (const [kind, count] of [
       ['role_id', 2],
       ['unique_id', 1],
@@ -71,7 +74,7 @@ describe('names of aliases', () => {
     }
   })
 
-  test('by full_arn every session is an entity of its own', async () => {
+  test('with full_arn each session is its own entity', async () => {
     const { path } = await mountWith({ iam_alias: 'full_arn' })
     const name = fresh('app')
     const { arn } = await aws.putRole({ account: HOME.account, name })
@@ -84,7 +87,7 @@ describe('names of aliases', () => {
     expect([ids[0] === ids[2], new Set(ids).size]).toEqual([true, 3])
   })
 
-  test('a role in another spelling is the same entity (CVE-2025-6004, CVE-2025-54998, CVE-2025-6013, CVE-2025-55001)', async () => {
+  test('a role name in other letter case leads to the same entity, and other spellings are rejected (CVE-2025-6004, CVE-2025-54998, CVE-2025-6013, CVE-2025-55001)', async () => {
     const { path } = await mountWith()
     const worker = await workerOn(path)
     const { entity_id: id } = await worker.login()
@@ -93,7 +96,7 @@ describe('names of aliases', () => {
       expect((await worker.tryLogin({ role: odd })).status).toBe(400)
   })
 
-  test('changing what aliases are called makes new entities, and the old tokens keep theirs', async () => {
+  test('changing iam_alias creates new entities, and old tokens keep their entity', async () => {
     const { path } = await mountWith({ iam_alias: 'role_id' })
     const worker = await workerOn(path)
     const before = await worker.login()
@@ -104,7 +107,7 @@ describe('names of aliases', () => {
   })
 })
 
-describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186, HCSEC-2022-18', () => {
+describe('aliases of different mounts are separate: CVE-2021-41802, CVE-2022-40186, HCSEC-2022-18', () => {
   let one = { path: '', accessor: '' }
   let two = { path: '', accessor: '' }
   beforeAll(async () => {
@@ -112,7 +115,7 @@ describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186
     two = await mountWith({ iam_alias: 'canonical_arn', iam_metadata: ['account_id'] })
   })
 
-  test('one name on two mounts is two entities, with their own metadata, policies and state', async () => {
+  test('one alias name on two mounts is two entities, with their own metadata, policies and state', async () => {
     const worker = await workerOn(one.path)
     await done('POST', `${two.path}/role/${worker.role}`, {
       bound_iam_principal_arn: worker.arn,
@@ -134,14 +137,10 @@ describe('aliases of different mounts never meet: CVE-2021-41802, CVE-2022-40186
 
 describe('metadata of aliases', () => {
   test.each<[string, unknown, (arn: string, account: string) => Record<string, unknown>]>([
-    ['the default set', undefined, (_, account) => ({ account_id: account, auth_type: 'iam' })],
+    ['contain the default fields', undefined, (_, account) => ({ account_id: account, auth_type: 'iam' })],
     ['none', [], () => ({})],
-    ['a choice', 'client_arn,Auth_Type', arn => ({ client_arn: arn, auth_type: 'iam' })],
-    [
-      'what has no value is left out',
-      ['inferred_entity_id', 'canonical_arn'],
-      arn => ({ canonical_arn: arn }),
-    ],
+    ['contain the chosen fields', 'client_arn,Auth_Type', arn => ({ client_arn: arn, auth_type: 'iam' })],
+    ['omit fields without a value', ['inferred_entity_id', 'canonical_arn'], arn => ({ canonical_arn: arn })],
   ])('%s', async (_, chosen, expected) => {
     const { path } = await mountWith(chosen === undefined ? {} : { iam_metadata: chosen })
     const worker = await workerOn(path)
@@ -151,7 +150,7 @@ describe('metadata of aliases', () => {
     expect(auth.metadata).toEqual({ ...metadata, role_id: expect.any(String) })
   })
 
-  test('follow the last login, and nothing of a nonce is in them', async () => {
+  test('are those of the last login, and never contain a nonce', async () => {
     const { path } = await mountWith({ ec2_metadata: ['instance_id'] })
     await done('POST', `${path}/role/fleet`, { auth_type: 'ec2', bound_region: HOME.region })
     const logins = []

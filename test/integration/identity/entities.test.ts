@@ -15,7 +15,7 @@ describe('entities and their aliases', () => {
     worker = await workerOn(mount.path)
   })
 
-  test('a lookup that finds nothing warns of an unknown field', async () => {
+  test('a lookup without a match warns about an unknown field', async () => {
     const { status, body } = await find({ name: 'nobody', nmae: 'x' })
     expect([status, body]).toEqual([
       200,
@@ -23,7 +23,7 @@ describe('entities and their aliases', () => {
     ])
   })
 
-  test('listings tell what clients show beside the IDs', async () => {
+  test('listings return names, mounts and aliases in key_info', async () => {
     const { entity_id: id } = await worker.login()
     const { name, aliases } = await entityOf(id)
     const { id: aliasId, name: aliasName } = aliases[0]
@@ -41,14 +41,14 @@ describe('entities and their aliases', () => {
     expect(Object.keys(one.key_info)).toEqual(one.keys)
   })
 
-  test('an entity is found by its name, and 204 tells that there is none of a name', async () => {
+  test('a lookup by name returns the entity, and 204 for an unknown name', async () => {
     const { entity_id: id } = await worker.login()
     const { name } = await entityOf(id)
     expect((await find({ name })).body.data.id).toBe(id)
     expect((await find({ name: fresh('nobody') })).status).toBe(204)
   })
 
-  test('a login makes an entity with one alias; the next finds it', async () => {
+  test('the first login creates an entity with one alias, and the next login uses it', async () => {
     const { entity_id: id, metadata } = await worker.login()
     const moment = expect.stringMatching(/^\d{4}-.*Z$/)
     const alias = {
@@ -90,7 +90,7 @@ describe('entities and their aliases', () => {
     expect(await entityOf(id)).toEqual(entity)
   })
 
-  test('an entity is found by each of its names', async () => {
+  test('a lookup by ID, alias ID or alias name returns the entity', async () => {
     const { entity_id: id } = await worker.login()
     const { aliases } = await entityOf(id)
     const [alias] = aliases
@@ -104,18 +104,22 @@ describe('entities and their aliases', () => {
 
   test.each<[string, Record<string, unknown>, number]>([
     ['nothing', {}, 400],
-    ['half a name', { alias_name: 'x' }, 400],
-    ['an id that is none', { id: 'x' }, 204],
+    ['an alias name without its mount', { alias_name: 'x' }, 400],
+    ['an unknown id', { id: 'x' }, 204],
     ['an alias of another mount', { alias_name: 'x', alias_mount_accessor: 'auth_cloud_000000000000' }, 204],
-    ['names of what every object has', { alias_name: '__proto__', alias_mount_accessor: 'constructor' }, 204],
+    [
+      'names of built-in object properties',
+      { alias_name: '__proto__', alias_mount_accessor: 'constructor' },
+      204,
+    ],
     ['a very long name', { alias_name: 'x'.repeat(5000), alias_mount_accessor: 'x' }, 204],
     ['an object', { id: { a: 1 } }, 400],
-  ])('a search for %s is answered with $2', async (_, given, status) => {
+  ])('a lookup of %s answers $2', async (_, given, status) => {
     expect((await find(given)).status).toBe(status)
   })
 
   test.each(['GET', 'POST', 'DELETE'])(
-    '%s of an entity that is not there is 404, or 204 where it is DELETE',
+    '%s of a missing entity answers 404, or 204 for DELETE',
     async method => {
       const place = `/identity/entity/id/${crypto.randomUUID()}`
       const body = method === 'POST' ? {} : undefined
@@ -123,7 +127,7 @@ describe('entities and their aliases', () => {
     },
   )
 
-  test('a disabled entity neither logs in nor uses what it has; enabled again, it does', async () => {
+  test('a disabled entity cannot log in or use its tokens until it is enabled again', async () => {
     const own = await workerOn(mount.path)
     const maker = fresh('maker')
     await done('POST', `/sys/policies/acl/${maker}`, {
@@ -149,7 +153,7 @@ describe('entities and their aliases', () => {
     expect((await own.login()).entity_id).toBe(id)
   })
 
-  test('the tokens of a deleted entity are dead for good, and its next login makes another entity', async () => {
+  test('deleting an entity invalidates its tokens permanently, and its next login creates another entity', async () => {
     const own = await workerOn(mount.path)
     const { client_token: token, entity_id: id } = await own.login()
     const { aliases } = await entityOf(id)
@@ -164,7 +168,7 @@ describe('entities and their aliases', () => {
     expect([await lives(token), await lives(next.client_token)]).toEqual([false, true])
   })
 
-  test('the policies of an entity count for all of its tokens, at once, and are not stored on them (CVE-2020-10660)', async () => {
+  test('policies of an entity apply to all its tokens at once, and are not stored on them (CVE-2020-10660)', async () => {
     const own = await workerOn(mount.path)
     const name = fresh('p')
     await done('POST', `/sys/policies/acl/${name}`, {
@@ -200,19 +204,19 @@ describe('entities and their aliases', () => {
     ['root', { policies: ['root'] }],
     ['ROOT', { policies: 'dev,ROOT' }],
     [' root', { policies: [' root'] }],
-    ['a name that no policy can have', { policies: ['a:b'] }],
-    ['policies of the wrong kind', { policies: { a: 1 } }],
-    ['a disabled that is none', { disabled: 'perhaps' }],
-    ['metadata of the wrong kind', { metadata: [1] }],
-    ['a name beyond measure', { name: 'x'.repeat(500_000) }],
-  ])('%s is refused and changes nothing (CVE-2024-9180)', async (_, given) => {
+    ['an invalid policy name', { policies: ['a:b'] }],
+    ['policies of the wrong type', { policies: { a: 1 } }],
+    ['a disabled value that is not boolean', { disabled: 'perhaps' }],
+    ['metadata of the wrong type', { metadata: [1] }],
+    ['an oversized name', { name: 'x'.repeat(500_000) }],
+  ])('writing %s is rejected and changes nothing (CVE-2024-9180)', async (_, given) => {
     const { entity_id: id } = await worker.login()
     const before = await entityOf(id)
     expect([400, 413]).toContain((await write(id, given)).status)
     expect(await entityOf(id)).toEqual(before)
   })
 
-  test('what is not given stays', async () => {
+  test('a write keeps the fields that it does not contain', async () => {
     const own = await workerOn(mount.path)
     const { entity_id: id } = await own.login()
     await write(id, { name: 'builder', metadata: { team: 'a' }, policies: 'dev' })

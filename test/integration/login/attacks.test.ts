@@ -13,7 +13,7 @@ import {
 } from '../../support/requests/logins.ts'
 import { api, aws, done, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-describe('published attacks on logins, tried', () => {
+describe('published attacks on logins fail', () => {
   let mount = ''
   let account = ''
   let bob: TestKey
@@ -33,7 +33,7 @@ describe('published attacks on logins, tried', () => {
     await done('POST', `${mount}/role/app`, { bound_iam_principal_arn: arn })
   })
 
-  test('who proves nothing cannot tell a role that exists from one that does not (CVE-2020-35177, CVE-2025-6010, CVE-2025-6011)', async () => {
+  test('without a valid proof, existing and missing roles get the same answer (CVE-2020-35177, CVE-2025-6010, CVE-2025-6011)', async () => {
     const forged = (await aws.documents(await launch())).pkcs7
     const proofs = [
       { pkcs7: 'x' },
@@ -54,13 +54,13 @@ describe('published attacks on logins, tried', () => {
     }
   })
 
-  test('an instance gets no role of type iam, nor a principal one of type ec2', async () => {
+  test('an ec2 proof cannot use an iam role, nor an iam proof an ec2 role', async () => {
     const instance = await launch({ account })
     expect(errorsOf(await loginAs(mount, instance, { role: 'app' }))).toMatch(/^ec2 login is not allowed/)
     expect(errorsOf(await loginWith(mount, bob, { role: 'web' }))).toMatch(/^iam login is not allowed/)
   })
 
-  test('a role’s name counts in any case, and in no other spelling (CVE-2025-6004)', async () => {
+  test('a role name matches in any letter case, and in no other spelling (CVE-2025-6004)', async () => {
     const instance = await launch()
     const login = (role: string) => loginAs(mount, instance, { role, nonce: 'n' })
     const entities = await Promise.all(
@@ -72,7 +72,7 @@ describe('published attacks on logins, tried', () => {
     }
   })
 
-  test('only the connection tells the caller’s address, no header', async () => {
+  test("the client's address comes only from the connection, never from a header", async () => {
     await done('POST', `${mount}/role/inside`, {
       auth_type: 'ec2',
       bound_account_id: HOME.account,
@@ -87,7 +87,7 @@ describe('published attacks on logins, tried', () => {
   })
 
   test.each(['root', 'ROOT', ' root ', 'dev,Root'])(
-    'no role gives the policy %j (CVE-2025-5999)',
+    'no role grants the policy %j (CVE-2025-5999)',
     async policies => {
       for (const field of ['token_policies', 'policies']) {
         const role = { auth_type: 'ec2', bound_account_id: HOME.account, [field]: policies }
@@ -99,14 +99,14 @@ describe('published attacks on logins, tried', () => {
     },
   )
 
-  test('the nonce of one instance does not let in another', async () => {
+  test('an instance cannot log in with the nonce of another', async () => {
     const [one, two] = [await launch(), await launch()]
     await loginAs(mount, one, { role: 'web', nonce: 'of one' })
     await loginAs(mount, two, { role: 'web', nonce: 'of two' })
     expect(errorsOf(await loginAs(mount, one, { role: 'web', nonce: 'of two' }))).toBe('nonce does not match')
   })
 
-  test('one principal on two mounts is two entities, whose metadata stay apart (CVE-2022-40186)', async () => {
+  test('one principal on two mounts is two entities with separate metadata (CVE-2022-40186)', async () => {
     const mounts = [await prepared(), await prepared()]
     const seen = []
     for (const [index, path] of mounts.entries()) {
@@ -124,7 +124,7 @@ describe('published attacks on logins, tried', () => {
     expect(data.aliases).toEqual([expect.objectContaining({ name: arn, metadata: { client_arn: arn } })])
   })
 
-  test('the caller’s own token never travels to EC2 or IAM (CVE-2026-4525)', async () => {
+  test("the client's own token is never sent to EC2 or IAM (CVE-2026-4525)", async () => {
     const { instanceProfileArn } = await launch({
       instanceProfileArn: (
         await aws.putInstanceProfile({ account: HOME.account, name: 'attacks', roles: [] })
@@ -144,7 +144,7 @@ describe('published attacks on logins, tried', () => {
     expect(JSON.stringify(calls)).not.toContain('callers-own')
   })
 
-  test('a login may be wrapped: then nothing of it is told', async () => {
+  test('a wrapped login returns only the wrapping token', async () => {
     const headers = { 'x-vault-wrap-ttl': '60s' }
     const pkcs7 = await pkcs7Of(await launch())
     const { body } = await api('POST', `${mount}/login`, { role: 'web', pkcs7 }, { token: '', headers })

@@ -15,7 +15,10 @@ import { closedPort, rawServer, type WhenDone } from '../../support/service/serv
 
 type Fault = Omit<Parameters<typeof aws.fault>[0], 'account' | 'service'>
 
-/** A mount whose own account is new, so that faults strike it alone, and an instance there with a role. */
+/**
+ * Creates a mount with a new AWS account, so that faults affect this mount only, and an instance with
+ * a role there.
+ */
 async function ownWorld(client: object = {}) {
   const account = freshAccount()
   await aws.putUser({ account, name: 'server' })
@@ -39,7 +42,7 @@ type World = Awaited<ReturnType<typeof ownWorld>>
 const ec2 = ({ mount, instance }: World) => loginAs(mount, instance, { role: 'web', nonce: 'n' })
 const iam = ({ mount, session }: World) => loginWith(mount, session, { role: 'app' })
 
-/** The answer says which service failed and nothing of ours; nothing was written. */
+/** Expects an error that names the failed service without internal details, and no stored entry. */
 async function expectFault(world: World, reply: Reply, status: number, text: string): Promise<void> {
   const told = auditOf(`${world.mount}/login`).at(-1)
   expect(told, 'the audit log has the cause').toMatchObject({
@@ -74,8 +77,8 @@ const rows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', server, 502, 'STS could not answer'],
 ]
 
-describe.concurrent('faults of AWS during an ec2 login: CVE-2021-3024', () => {
-  test.each(rows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
+describe.concurrent('an ec2 login while AWS fails: CVE-2021-3024', () => {
+  test.each(rows)('%s:%s %j: the answer is %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'ec2', action, account: world.account, ...fault })
     await expectFault(world, await ec2(world), status, text)
@@ -88,7 +91,7 @@ describe.concurrent('faults of AWS during an ec2 login: CVE-2021-3024', () => {
     [1, 1, 200],
     [1, 2, 503],
     [3, 3, 200],
-  ])('max_retries %i, %i throttled calls: %i', async (max_retries, times, status) => {
+  ])('max_retries %i and %i throttled calls: the answer is %i', async (max_retries, times, status) => {
     const world = await ownWorld({ max_retries })
     await aws.fault({ service: 'ec2', account: world.account, kind: 'throttle', times })
     expect((await ec2(world)).status).toBe(status)
@@ -114,13 +117,13 @@ describe.concurrent('faults of AWS during an ec2 login: CVE-2021-3024', () => {
       'EC2 did not answer in time',
     ],
   ]
-  test.for(unreachable)('an EC2 that %s', async ([, start, status, text], { onTestFinished }) => {
+  test.for(unreachable)('gets an error when EC2 %s', async ([, start, status, text], { onTestFinished }) => {
     const { url } = await start(onTestFinished)
     const world = await ownWorld({ endpoint: url, max_retries: 0 })
     await expectFault(world, await ec2(world), status, text)
   })
 
-  test('an AssumeRole that fails is tried again as often as max_retries says, and named', async () => {
+  test('retries AssumeRole as often as max_retries allows, then gets an error that names STS', async () => {
     const world = await ownWorld({ max_retries: 1 })
     const account = await satellite(world.mount)
     const instance = await launch({ account })
@@ -135,14 +138,14 @@ describe.concurrent('faults of AWS during an ec2 login: CVE-2021-3024', () => {
     expect((await login()).status).toBe(200)
   })
 
-  test('after a fault the same login succeeds', async () => {
+  test('succeeds after the fault', async () => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: 'ec2', account: world.account, kind: 'error' })
     expect((await ec2(world)).status).toBe(502)
     expect((await ec2(world)).status).toBe(200)
   })
 
-  test('an instance that is not there is the caller’s fault, not EC2’s', async () => {
+  test('gets 400 when the instance does not exist', async () => {
     const world = await ownWorld()
     const { rsa2048 } = await aws.documents(placeOf(world.instance))
     await aws.deleteInstance(world.instance)
@@ -177,8 +180,8 @@ const iamRows: [string, string, Fault, number, string][] = [
   ['sts', 'GetCallerIdentity', { ...refusal, status: 501 }, 502, 'STS could not answer'],
 ]
 
-describe.concurrent('faults of AWS during an iam login: CVE-2021-3024', () => {
-  test.each(iamRows)('%s:%s %j: %i %s', async (service, action, fault, status, text) => {
+describe.concurrent('an iam login while AWS fails: CVE-2021-3024', () => {
+  test.each(iamRows)('%s:%s %j: the answer is %i %s', async (service, action, fault, status, text) => {
     const world = await ownWorld({ max_retries: 0 })
     await aws.fault({ service: service as 'iam', action, account: world.account, ...fault })
     await expectFault(world, await iam(world), status, text)
@@ -188,16 +191,19 @@ describe.concurrent('faults of AWS during an iam login: CVE-2021-3024', () => {
     [-1, 'error', 2, 200],
     [-1, 'error', 3, 502],
     [0, 'error', 1, 502],
-    [0, 'reset', 2, 502], // the first may strike a kept connection, which is replaced at once
+    [0, 'reset', 2, 502], // the first reset may hit a kept connection, which is replaced without a retry
     [1, 'reset', 1, 200],
     [2, 'throttle', 2, 200],
-  ] as const)('max_retries %i, %s %i times: %i', async (max_retries, kind, times, status) => {
-    const world = await ownWorld({ max_retries })
-    await aws.fault({ service: 'sts', account: world.account, kind, times })
-    expect((await iam(world)).status).toBe(status)
-  })
+  ] as const)(
+    'max_retries %i and %s %i times: the answer is %i',
+    async (max_retries, kind, times, status) => {
+      const world = await ownWorld({ max_retries })
+      await aws.fault({ service: 'sts', account: world.account, kind, times })
+      expect((await iam(world)).status).toBe(status)
+    },
+  )
 
-  test('a refusal is not tried again', async () => {
+  test('does not repeat a request that STS rejected', async () => {
     const world = await ownWorld()
     await aws.fault({ service: 'sts', account: world.account, ...refusal })
     expect((await iam(world)).status).toBe(400)
@@ -216,10 +222,15 @@ describe.concurrent('faults of AWS during an iam login: CVE-2021-3024', () => {
       503,
       'STS did not answer in time',
     ],
-    ['hangs up', end => rawServer(end, socket => socket.destroy()), 502, 'STS could not be reached'],
-    ['is not there', async () => ({ url: await closedPort() }), 502, 'STS could not be reached'],
+    [
+      'closes the connection',
+      end => rawServer(end, socket => socket.destroy()),
+      502,
+      'STS could not be reached',
+    ],
+    ['is not reachable', async () => ({ url: await closedPort() }), 502, 'STS could not be reached'],
   ]
-  test.for(unreachable)('an STS that %s', async ([, start, status, text], { onTestFinished }) => {
+  test.for(unreachable)('gets an error when STS %s', async ([, start, status, text], { onTestFinished }) => {
     const { url } = await start(onTestFinished)
     const world = await ownWorld({ sts_endpoint: url, max_retries: 0 })
     await expectFault(world, await iam(world), status, text)

@@ -5,21 +5,21 @@ import { explained, fails, of } from './explained.ts'
 
 const bound_tags = { Env: ['prod', 'stage*'], Team: '*' }
 
-describe('roles that bind tags of instances', () => {
+describe('roles that bind instance tags', () => {
   let w: Awaited<ReturnType<typeof explained>>
   beforeAll(async () => {
     w = await explained()
   })
 
   const cases: [name: string, tags: Record<string, string>, admitted: boolean][] = [
-    ['each key has one of its values', { Env: 'prod', Team: 'web', Other: 'x' }, true],
-    ['a value matches up to the wildcard', { Env: 'stage-2', Team: '' }, true],
-    ['a value is another', { Env: 'dev', Team: 'web' }, false],
+    ['each key has an allowed value', { Env: 'prod', Team: 'web', Other: 'x' }, true],
+    ['a value matches a wildcard', { Env: 'stage-2', Team: '' }, true],
+    ['a value is not allowed', { Env: 'dev', Team: 'web' }, false],
     ['a key is missing', { Env: 'prod' }, false],
     ['there are no tags', {}, false],
   ]
 
-  test.each(cases)('ec2 login, %s: admitted $2', async (_, tags, admitted) => {
+  test.each(cases)('ec2 login when %s: admitted $2', async (_, tags, admitted) => {
     const instance = await launch({ tags })
     const role = await w.ec2Role({ bound_tags })
     const body = await of(instance)
@@ -36,7 +36,7 @@ describe('roles that bind tags of instances', () => {
     if (!admitted) expect(errorsOf(login)).toBe(`instance does not satisfy role "${role}": bound_tags`)
   })
 
-  test.each(cases)('iam login that infers the instance, %s: admitted $2', async (_, tags, admitted) => {
+  test.each(cases)('iam login that infers the instance, when %s: admitted $2', async (_, tags, admitted) => {
     await aws.putRole({ account: w.account, name: 'app' })
     const instance = await launch({ account: w.account, tags })
     const role = await w.roleWith({
@@ -49,7 +49,7 @@ describe('roles that bind tags of instances', () => {
     expect(login.status, login.text).toBe(admitted ? 200 : 400)
   })
 
-  test('an empty value is matched by a tag that is there and empty', async () => {
+  test('an empty bound value matches only an empty tag', async () => {
     const role = await w.ec2Role({ bound_tags: { Env: [''] } })
     const answers = await Promise.all(
       [{ Env: '' }, { Env: 'prod' }, {}].map(async tags => {
@@ -60,7 +60,7 @@ describe('roles that bind tags of instances', () => {
     expect(answers).toEqual([200, 400, 400])
   })
 
-  test('the tags count as they are now, and an empty object removes the constraint', async () => {
+  test('a login checks the current tags, and an empty bound_tags removes the constraint', async () => {
     const instance = await launch({ tags: { Env: 'dev', Team: 'web' } })
     const role = await w.ec2Role({ bound_tags })
     const login = async () => (await w.login(role, { ...(await of(instance)), nonce: 'n' })).status

@@ -23,14 +23,14 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     await done('POST', `${mount}/role/any`, { auth_type: 'ec2', bound_region: 'us-east-1,eu-west-1' })
   })
 
-  test('an account without an association is not looked at', async () => {
+  test('an instance of an account without an STS role is rejected', async () => {
     const account = freshAccount()
     const refused = await login(await launch({ account }))
     expect([refused.status, errorsOf(refused)]).toEqual([400, expect.stringContaining(noRole(account))])
     expect((await login(await launch())).status).toBe(200)
   })
 
-  test('the role of the association is assumed, with its external ID and for its account alone', async () => {
+  test('a login assumes the STS role of the account, with its external ID', async () => {
     const account = await satellite(mount, 'a shared secret')
     expect((await login(await launch({ account }))).status).toBe(200)
     const { calls } = await aws.calls()
@@ -50,10 +50,10 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
   })
 
   test.each([
-    ['another external ID', { external_id: 'wrong' }],
+    ['a wrong external ID', { external_id: 'wrong' }],
     ['no external ID', { external_id: '' }],
-    ['a role that is not there', { sts_role: 'arn:aws:iam::123456789012:role/cloud-auth-none' }],
-  ])('with %s nobody gets in, and the answer names STS, not our own principal', async (_name, change) => {
+    ['a missing role', { sts_role: 'arn:aws:iam::123456789012:role/cloud-auth-none' }],
+  ])("with %s logins get 502 that names STS, and not the server's principal", async (_name, change) => {
     const account = await satellite(mount, 'right')
     await done('POST', `${mount}/config/sts/${account}`, change)
     const refused = await login(await launch({ account }))
@@ -64,7 +64,7 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     expect(refused.text).not.toMatch(/arn:|AKIA|ASIA|127\.0\.0\.1/)
   })
 
-  test('an association that is changed or deleted counts from the next login on', async () => {
+  test('a changed or deleted STS role applies from the next login on', async () => {
     const account = await satellite(mount)
     const instance = await launch({ account })
     expect((await login(instance)).status).toBe(200)
@@ -82,7 +82,7 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
       sts_role: `arn:aws:iam::${account}:role/cloud-auth-reader`,
     })
 
-  test('a role that was made again is assumed again at once', async () => {
+  test('a recreated role is assumed again at once', async () => {
     const account = await satellite(mount)
     const instance = await launch({ account })
     expect((await login(instance)).status).toBe(200)
@@ -92,11 +92,11 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     expect((await login(instance)).status).toBe(200)
   })
 
-  test('an instance of one account is not found with the credentials of another', async () => {
+  test('an instance is not found with the credentials of another account', async () => {
     const [one, two] = [await satellite(mount), await satellite(mount)]
     const foreign = freshAccount()
     const instanceId = freshInstanceId()
-    // they share an entry of the access list, where an earlier pending time than the last one is refused
+    // they share an access-list entry, which rejects pending times before the last one
     const pendingTime = '2026-01-01T00:00:00Z'
     for (const account of [HOME.account, one, two, foreign])
       await launch({ account, instanceId, pendingTime })
@@ -133,14 +133,14 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
       .status
   }
 
-  test('an instance is looked for in the region of its document', async () => {
+  test('an instance is looked up in the region of its document', async () => {
     const elsewhere = await launch({ region: 'eu-west-1' })
     expect((await login(elsewhere)).status).toBe(200)
     const { instanceId } = await launch({ region: 'eu-west-1' })
     expect(await loginGone({ ...HOME, instanceId })).toBe(400)
   })
 
-  test('the account of config/client is the server’s own', async () => {
+  test("the account of config/client is the server's own", async () => {
     const account = freshAccount()
     await aws.putUser({ account, name: 'server' })
     const key = await aws.createAccessKey({ account, user: 'server' })
@@ -157,7 +157,7 @@ describe('ec2 logins from other accounts and regions: CVE-2025-11621', () => {
     expect((await login(outside)).status).toBe(200)
   })
 
-  test('a wrong secret key is the server’s fault, and no key is named', async () => {
+  test('a wrong secret key gets 502, and the answer does not contain the key', async () => {
     const account = freshAccount()
     await aws.putUser({ account, name: 'server' })
     const { accessKeyId } = await aws.createAccessKey({ account, user: 'server' })

@@ -15,7 +15,7 @@ const ROLE = fresh('app-')
 const profileArn = `arn:aws:iam::${HOME.account}:instance-profile/web/${PROFILE}`
 const roleArn = `arn:aws:iam::${HOME.account}:role/web/${ROLE}`
 
-describe('ec2 login, constraints on the instance', () => {
+describe('ec2 login with bounds on the instance', () => {
   let mount = ''
   const instanceId = freshInstanceId()
   const values = {
@@ -53,14 +53,14 @@ describe('ec2 login, constraints on the instance', () => {
   const names = Object.keys(right)
   const rightOf = (name: string): string => right[name] ?? ''
 
-  test.each(names)('%s admits its value, alone or among others', async name => {
+  test.each(names)('%s admits its value, alone or in a list', async name => {
     for (const bound of [rightOf(name), `other, ${rightOf(name)}`, ['other', rightOf(name)]]) {
       const answer = await loginAs(mount, instance, { role: await roleWith({ [name]: bound }), nonce: 'n' })
       expect(answer.status, answer.text).toBe(200)
     }
   })
 
-  test.each(names)('%s refuses everything else, part of its value too', async name => {
+  test.each(names)('%s rejects other values, also parts of its value', async name => {
     const value = rightOf(name)
     for (const bound of ['other', value.slice(0, -1), `${value}x`, value.toUpperCase() + value]) {
       const role = await roleWith({ [name]: bound })
@@ -87,12 +87,12 @@ describe('ec2 login, constraints on the instance', () => {
         [name, `${value.slice(0, -1)}?`, 400],
       ] as const
     }),
-  )('%s of %s: %i (only a trailing * of an ARN is a wildcard)', async (name, pattern, status) => {
+  )('%s with the bound %s: %i (only a trailing * of an ARN is a wildcard)', async (name, pattern, status) => {
     const answer = await loginAs(mount, instance, { role: await roleWith({ [name]: pattern }), nonce: 'n' })
     expect(answer.status, answer.text).toBe(status)
   })
 
-  test('every list has to be met', async () => {
+  test('every bound must match', async () => {
     const all = await roleWith(right)
     expect((await loginAs(mount, instance, { role: all, nonce: 'n' })).status).toBe(200)
     for (const name of names) {
@@ -101,7 +101,7 @@ describe('ec2 login, constraints on the instance', () => {
     }
   })
 
-  test('the AMI is the one that EC2 tells, not the one that the document names', async () => {
+  test('the AMI is checked against EC2, not against the document', async () => {
     const role = await roleWith({ bound_ami_id: values.imageId })
     const changed = await launch({ ...values, instanceId: freshInstanceId() })
     const { rsa2048 } = await aws.documents(placeOf(changed))
@@ -115,13 +115,13 @@ describe('ec2 login, constraints on the instance', () => {
     ['bound_subnet_id', { subnetId: null }],
     ['bound_iam_instance_profile_arn', { instanceProfileArn: null }],
     ['bound_iam_role_arn', { instanceProfileArn: null }],
-  ])('%s refuses an instance that has none, even for the pattern "*"', async (name, none) => {
+  ])('%s rejects an instance without one, even with the bound "*"', async (name, none) => {
     const bare = await launch({ ...values, instanceId: freshInstanceId(), ...none })
     const role = await roleWith({ [name]: name.includes('iam') ? '*' : rightOf(name) })
     expect(errorsOf(await loginAs(mount, bare, { role }))).toMatch(new RegExp(`${name}$`))
   })
 
-  test('a profile of the same name in another path leads to no role (CVE-2025-11621)', async () => {
+  test('an instance profile of the same name in another path has no role (CVE-2025-11621)', async () => {
     const instanceProfileArn = profileArn.replace('/web/', '/elsewhere/')
     const other = await launch({ ...values, instanceId: freshInstanceId(), instanceProfileArn })
     const role = await roleWith({ bound_iam_role_arn: `arn:aws:iam::${HOME.account}:role/*` })
@@ -131,7 +131,7 @@ describe('ec2 login, constraints on the instance', () => {
   test.each([
     ['no roles', []],
     ['two roles', [ROLE, 'cloud-auth-other']],
-  ])('a profile with %s leads to no role', async (_name, roles) => {
+  ])('an instance profile with %s matches no bound role', async (_name, roles) => {
     await aws.putRole({ account: HOME.account, name: 'cloud-auth-other' })
     const profile = await aws.putInstanceProfile({ account: HOME.account, name: fresh('p'), roles })
     const instanceProfileArn = profile.arn
@@ -141,7 +141,7 @@ describe('ec2 login, constraints on the instance', () => {
   })
 
   test.each(['pending', 'shutting-down', 'terminated', 'stopping', 'stopped'] as const)(
-    'an instance that is %s cannot log in, and can only while it runs',
+    'a %s instance cannot log in, and can only while it runs',
     async state => {
       const stopped = await launch({ state })
       const role = await roleWith({ bound_account_id: HOME.account })
@@ -157,7 +157,7 @@ describe('ec2 login, constraints on the instance', () => {
     },
   )
 
-  test('a role of the other type is refused', async () => {
+  test('a role of type iam is rejected', async () => {
     const role = fresh('r')
     const arn = `arn:aws:iam::${HOME.account}:role/${ROLE}`
     await done('POST', `${mount}/role/${role}`, {

@@ -17,7 +17,7 @@ const roles = {
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-describe('ec2 login, nonce and pendingTime', () => {
+describe('ec2 login checks nonce and pendingTime', () => {
   let mount = ''
   const entryOf = async ({ instanceId }: Launched) =>
     (await api('GET', `${mount}/identity-accesslist/${instanceId}`)).body.data
@@ -49,7 +49,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     ['migrating', undefined, { kept: UUID, disallowed: false, told: true }],
     ['plain', 'x'.repeat(128), { kept: /^x{128}$/, disallowed: false, told: false }],
     ['plain', '\u0000\u{1f600} \\"', { kept: /^\0\u{1f600} \\"$/u, disallowed: false, told: false }],
-  ])('first login, role %s, nonce %j', async (role, nonce, { kept, disallowed, told }) => {
+  ])('first login with role %s and nonce %j', async (role, nonce, { kept, disallowed, told }) => {
     const instance = await launch()
     const answer = await login(instance, role, nonce)
     expect(answer.status, answer.text).toBe(200)
@@ -59,7 +59,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect(answer.body.auth.metadata.nonce).toBe(told ? entry.client_nonce : undefined)
   })
 
-  test('a nonce of more than 128 characters is refused, and nothing is kept', async () => {
+  test('a nonce over 128 characters is rejected, and nothing is stored', async () => {
     const instance = await launch()
     const answer = await login(instance, 'plain', 'x'.repeat(129))
     expect([answer.status, errorsOf(answer)]).toEqual([400, 'nonce longer than 128 characters'])
@@ -99,17 +99,20 @@ describe('ec2 login, nonce and pendingTime', () => {
     ['', 'migrating', undefined, 10, DISABLED],
     [SENTINEL, 'plain', SENTINEL, 0, DISABLED],
   ]
-  test.each(again)('after %j: role %s, nonce %j, %i minutes later: "%s"', async (...row) => {
-    const [first, role, nonce, minutes, text] = row
-    const instance = await launch()
-    await login(instance, 'plain', first)
-    const before = await entryOf(instance)
-    const answer = await login(await restart(instance, minutes), role, nonce)
-    expect([answer.status, errorsOf(answer)]).toEqual([text === '' ? 200 : 400, text])
-    if (text !== '') expect(await entryOf(instance)).toEqual(before)
-  })
+  test.each(again)(
+    'after nonce %j, a login with role %s and nonce %j, %i minutes later: "%s"',
+    async (...row) => {
+      const [first, role, nonce, minutes, text] = row
+      const instance = await launch()
+      await login(instance, 'plain', first)
+      const before = await entryOf(instance)
+      const answer = await login(await restart(instance, minutes), role, nonce)
+      expect([answer.status, errorsOf(answer)]).toEqual([text === '' ? 200 : 400, text])
+      if (text !== '') expect(await entryOf(instance)).toEqual(before)
+    },
+  )
 
-  test('a generated nonce lets its holder in again, and is not told twice', async () => {
+  test('a generated nonce is returned once, and allows further logins', async () => {
     const instance = await launch()
     const { nonce } = (await login(instance, 'plain', undefined)).body.auth.metadata
     const { metadata } = (await login(instance, 'plain', nonce)).body.auth
@@ -117,7 +120,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect((await login(instance, 'plain', `${nonce} `)).status).toBe(400)
   })
 
-  test('a migration keeps the new nonce, which alone counts from then on', async () => {
+  test('a migration replaces the nonce, and the old one is rejected', async () => {
     const instance = await launch()
     await login(instance, 'migrating', 'old')
     const moved = await restart(instance)
@@ -129,7 +132,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect((await entryOf(instance)).client_nonce).toBe('third')
   })
 
-  test('where reauthentication is disallowed later, the right nonce is good for one more login', async () => {
+  test('when the role disallows reauthentication later, the right nonce allows one more login', async () => {
     const instance = await launch()
     await login(instance, 'plain', 'mine')
     expect((await login(instance, 'once', 'mine')).status).toBe(200)
@@ -137,7 +140,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect(errorsOf(await login(instance, 'plain', 'mine'))).toBe(DISABLED)
   })
 
-  test('deleting the entry makes the next login a first one', async () => {
+  test('after its entry is deleted, an instance logs in as for the first time', async () => {
     const instance = await launch()
     await login(instance, 'once', undefined)
     expect(errorsOf(await login(instance, 'once', undefined))).toBe(DISABLED)
@@ -145,7 +148,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect((await login(instance, 'once', undefined)).status).toBe(200)
   })
 
-  test('fractions of a second count in pendingTime', async () => {
+  test('pendingTime is compared with fractions of a second', async () => {
     const instance = await launch({ pendingTime: '2026-01-01T00:00:00.0000002Z' })
     await login(instance, 'plain', 'mine')
     const earlier = { ...instance, pendingTime: '2026-01-01T01:00:00.0000001+01:00' }
@@ -153,7 +156,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect(errorsOf(await login(earlier, 'plain', 'mine'))).toBe(OLDER)
   })
 
-  test('the entry says who logged in first, and moves with each login', async () => {
+  test('the entry keeps the role of the first login, and its times change with each login', async () => {
     const instance = await launch()
     await login(instance, 'plain', 'mine')
     const first = await entryOf(instance)
@@ -182,7 +185,7 @@ describe('ec2 login, nonce and pendingTime', () => {
     expect(life(second)).toBe(2_764_800_000)
   })
 
-  test('entries of one mount mean nothing to another', async () => {
+  test('an entry of one mount has no effect on another mount', async () => {
     const instance = await launch()
     await login(instance, 'plain', 'mine')
     const { path } = await freshMount()

@@ -37,29 +37,33 @@ describe('ec2 login with role tags', () => {
   })
 
   test.each([
-    ['nothing: the role’s', {}, ['default', 'one', 'three', 'two']],
+    ['no policies: those of the role', {}, ['default', 'one', 'three', 'two']],
     ['some', { policies: 'two' }, ['default', 'two']],
-    ['all, in another case', { policies: ['ONE', 'three', 'Two'] }, ['default', 'one', 'three', 'two']],
+    [
+      'all policies, in other letter case',
+      { policies: ['ONE', 'three', 'Two'] },
+      ['default', 'one', 'three', 'two'],
+    ],
     ['default', { policies: 'default' }, ['default']],
     ['none', { policies: [] }, ['default']],
-  ])('policies of a tag that says %s', async (_name, values, policies) => {
+  ])('a tag with %s gives the login these policies', async (_name, values, policies) => {
     const role = await roleWith()
     const login = await loginAs(mount, await tagged(await tagOf(role, values)), { role })
     expect(login.body.auth.policies).toEqual(policies)
   })
 
   test.each([
-    ['its maximum shortens the lifetime', { max_ttl: 600 }, {}, 600, '10m0s'],
-    ['a longer one does not lengthen it', { max_ttl: '1000h' }, {}, 7200, '1000h0m0s'],
+    ['it shortens the lifetime', { max_ttl: 600 }, {}, 600, '10m0s'],
+    ['a longer one does not extend the lifetime', { max_ttl: '1000h' }, {}, 7200, '1000h0m0s'],
     [
-      'the role’s maximum counts beside it',
+      'the shorter token_max_ttl of the role applies too',
       { max_ttl: 6000 },
       { token_max_ttl: 3000, token_ttl: 3000 },
       3000,
       '1h40m0s',
     ],
-    ['it cuts a period', { max_ttl: 600 }, { token_period: 3600 }, 600, '10m0s'],
-    ['none says nothing', {}, {}, 7200, '0s'],
+    ['it shortens a period', { max_ttl: 600 }, { token_period: 3600 }, 600, '10m0s'],
+    ['without it the role decides', {}, {}, 7200, '0s'],
   ])('max_ttl of a tag: %s', async (_name, tag, values, seconds, text) => {
     const role = await roleWith(values)
     const { body } = await loginAs(mount, await tagged(await tagOf(role, tag)), { role })
@@ -67,7 +71,7 @@ describe('ec2 login with role tags', () => {
     expect(body.auth.metadata.role_tag_max_ttl).toBe(text)
   })
 
-  test('the entry lasts as long as the longest of tag, role and mount', async () => {
+  test('the access-list entry lasts as long as the longest maximum of tag, role and mount', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role, { max_ttl: '1000h' }))
     await loginAs(mount, instance, { role })
@@ -75,7 +79,7 @@ describe('ec2 login with role tags', () => {
     expect(Date.parse(data.expiration_time) - Date.parse(data.last_updated_time)).toBe(3_600_000_000)
   })
 
-  test('a tag for one instance serves that one only', async () => {
+  test('a tag for one instance is rejected for another instance', async () => {
     const role = await roleWith()
     const instanceId = freshInstanceId()
     const value = await tagOf(role, { instance_id: instanceId.toUpperCase() })
@@ -84,7 +88,7 @@ describe('ec2 login with role tags', () => {
     expect(errorsOf(other)).toBe(failed('the tag is for another instance'))
   })
 
-  test('a tag may disallow reauthentication, and then no nonce is told or kept', async () => {
+  test('a tag that disallows reauthentication returns and stores no nonce', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role, { disallow_reauthentication: true }))
     const { body } = await loginAs(mount, instance, { role, nonce: 'x'.repeat(200) })
@@ -96,7 +100,7 @@ describe('ec2 login with role tags', () => {
     )
   })
 
-  test('a tag that allows migration does not make a role allow it', async () => {
+  test('a tag with allow_instance_migration does not override the role', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role, { allow_instance_migration: true }))
     await loginAs(mount, instance, { role, nonce: 'old' })
@@ -104,7 +108,7 @@ describe('ec2 login with role tags', () => {
     expect(errorsOf(moved)).toBe('nonce does not match')
   })
 
-  test('the nonce is judged before the tag', async () => {
+  test('a login checks the nonce before the tag', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role))
     await loginAs(mount, instance, { role, nonce: 'right' })
@@ -115,7 +119,7 @@ describe('ec2 login with role tags', () => {
     )
   })
 
-  test('a changed tag counts from the next login on', async () => {
+  test('a changed tag applies from the next login on', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role, { policies: 'one' }))
     await loginAs(mount, instance, { role, nonce: 'n' })
@@ -127,10 +131,10 @@ describe('ec2 login with role tags', () => {
 
   test.each([
     ['no tag', {}],
-    ['an empty one', { CloudRole: '' }],
-    ['the tag in another case', { cloudrole: 'v1' }],
+    ['an empty tag', { CloudRole: '' }],
+    ['a tag key in other letter case', { cloudrole: 'v1' }],
     ['a tag named __proto__', { ['__proto__']: 'v1' }],
-  ])('an instance with %s is refused', async (_name, tags) => {
+  ])('an instance with %s is rejected', async (_name, tags) => {
     const role = await roleWith()
     const login = await loginAs(mount, await launch({ tags }), { role })
     expect([login.status, errorsOf(login)]).toEqual([
@@ -146,14 +150,14 @@ describe('ec2 login with role tags', () => {
     ['its lifetime', tag => tag.replace('t=300', 't=301'), failed('the tag was not made for this role')],
     ['d=F for d=false', tag => tag.replace('d=false', 'd=F'), NO_TAG],
     ['t=0300 for t=300', tag => tag.replace('t=300', 't=0300'), NO_TAG],
-    ['its items in another order', tag => tag.replace(/(d=\w+):(m=\w+)/, '$2:$1'), NO_TAG],
-    ['an item twice', tag => tag.replace('m=false', 'm=false:m=false'), NO_TAG],
-    ['a further item', tag => tag.replace('m=false', 'm=false:x=1'), NO_TAG],
+    ['the order of its fields', tag => tag.replace(/(d=\w+):(m=\w+)/, '$2:$1'), NO_TAG],
+    ['a repeated field', tag => tag.replace('m=false', 'm=false:m=false'), NO_TAG],
+    ['an additional field', tag => tag.replace('m=false', 'm=false:x=1'), NO_TAG],
     ['its version', tag => tag.replace('v1', 'v2'), NO_TAG],
-    ['white space around it', tag => ` ${tag}`, NO_TAG],
+    ['a leading space', tag => ` ${tag}`, NO_TAG],
     ['words', () => 'admin', NO_TAG],
   ]
-  test.each(changes)('a tag that was changed is refused: %s', async (_name, change, text) => {
+  test.each(changes)('a tag with a change is rejected: %s', async (_name, change, text) => {
     const role = await roleWith()
     const tag = await tagOf(role, { policies: 'one', max_ttl: 300 })
     expect(change(tag)).not.toBe(tag)
@@ -163,7 +167,7 @@ describe('ec2 login with role tags', () => {
     if (text !== '') expect(errorsOf(login)).toBe(text)
   })
 
-  test('a tag of another role is refused, and one of the role before it was made again', async () => {
+  test('a tag of another role is rejected, also of a deleted role with the same name', async () => {
     const [role, other] = [await roleWith(), await roleWith()]
     const instance = await tagged(await tagOf(other))
     expect(errorsOf(await loginAs(mount, instance, { role }))).toBe(failed('the tag is for another role'))
@@ -178,7 +182,7 @@ describe('ec2 login with role tags', () => {
     expect(errorsOf(again)).toBe(failed('the tag was not made for this role'))
   })
 
-  test('policies that the role has lost since are refused', async () => {
+  test('a tag with policies that the role no longer has is rejected', async () => {
     const role = await roleWith()
     const instance = await tagged(await tagOf(role, { policies: 'two' }))
     await done('POST', `${mount}/role/${role}`, { token_policies: 'one' })
@@ -187,7 +191,7 @@ describe('ec2 login with role tags', () => {
     )
   })
 
-  test('a tag cannot give `default` where the role leaves it out', async () => {
+  test('a tag cannot grant `default` when the role excludes it', async () => {
     const role = await roleWith({ token_no_default_policy: true })
     for (const policies of [[], ['default']]) {
       await expect(tagOf(role, { policies })).rejects.toThrow(/400 .*must be a subset/)
@@ -196,7 +200,7 @@ describe('ec2 login with role tags', () => {
     expect(body.auth.policies).toEqual(['one'])
   })
 
-  test('a denied tag lets nobody in, until the denial is deleted; tokens live on', async () => {
+  test('a denied tag is rejected until its denial is deleted, and existing tokens stay valid', async () => {
     const role = await roleWith()
     const tag = await tagOf(role)
     const instance = await tagged(tag)
@@ -212,7 +216,7 @@ describe('ec2 login with role tags', () => {
     expect((await loginAs(mount, instance, { role, nonce: 'n' })).status).toBe(200)
   })
 
-  test('a role without role_tag does not look at tags', async () => {
+  test('a role without role_tag ignores tags', async () => {
     const role = await roleWith({ role_tag: '' })
     expect((await loginAs(mount, await tagged('words'), { role })).status).toBe(200)
   })

@@ -9,7 +9,7 @@ import {
   localCertificate,
 } from '../../support/service/cluster.ts'
 
-test('logins that wait at the same time share calls to EC2, and none fails for another', async () => {
+test('concurrent logins share DescribeInstances calls, and each gets its own result', async () => {
   const { path: mount } = await freshMount()
   const account = await satellite(mount)
   await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })

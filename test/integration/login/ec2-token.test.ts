@@ -4,7 +4,7 @@ import { done, fresh, freshMount, localCertificate } from '../../support/service
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-describe('the token of an ec2 login', () => {
+describe('an ec2 login', () => {
   let mount = ''
   let accessor = ''
   let instance: Launched
@@ -37,7 +37,7 @@ describe('the token of an ec2 login', () => {
     instance = await launch({ imageId: 'ami-1234567890' })
   })
 
-  test('is told with all of its terms, in an answer that nobody may store', async () => {
+  test('returns the token with all its terms and the header no-store', async () => {
     const role = await roleWith({ token_policies: 'Dev, ops,dev' })
     const { headers, body } = await loginAs(mount, instance, { role: role.toUpperCase(), nonce: 'n' })
     expect(headers['cache-control']).toBe('no-store')
@@ -64,7 +64,7 @@ describe('the token of an ec2 login', () => {
     })
   })
 
-  test('is stored with its terms, without the nonce', async () => {
+  test('stores the terms of the token, without the nonce', async () => {
     const role = await roleWith({ token_ttl: '30m', token_num_uses: 7, token_explicit_max_ttl: '2h' })
     const other = await launch()
     const { auth } = (await loginAs(mount, other, { role })).body
@@ -93,50 +93,50 @@ describe('the token of an ec2 login', () => {
     ['token_period above token_max_ttl', { token_period: 900, token_max_ttl: 300 }, { lease_duration: 300 }],
     ['token_num_uses', { token_num_uses: 3 }, { num_uses: 3 }],
     ['token_no_default_policy', { token_no_default_policy: true, token_policies: 'x' }, { policies: ['x'] }],
-    ['nothing at all', { token_no_default_policy: true }, { policies: [] }],
+    ['no policies', { token_no_default_policy: true }, { policies: [] }],
     [
       'a batch token',
       { token_type: 'batch', token_ttl: 60 },
       { token_type: 'batch', accessor: '', renewable: false, lease_duration: 60 },
     ],
     ['a service token', { token_type: 'service' }, { token_type: 'service' }],
-  ])('has the terms of its role: %s', async (_name, values, wanted) => {
+  ])('gives the token the terms of its role: %s', async (_name, values, wanted) => {
     expect((await authOf(values)).auth).toMatchObject(wanted)
   })
 
-  test('a lifetime that was cut is told of', async () => {
+  test('warns when it reduces a lifetime', async () => {
     const body = await authOf({ token_ttl: 900, token_explicit_max_ttl: 400 })
     expect(body.warnings).toEqual(['the lifetime (900 s) exceeds the maximum; it was reduced to 400 s'])
   })
 
   test.each([
-    ['its default lifetime', { default_lease_ttl: '1h' }, {}, { lease_duration: 3600 }],
+    ['default_lease_ttl', { default_lease_ttl: '1h' }, {}, { lease_duration: 3600 }],
     [
-      'its maximum',
+      'max_lease_ttl above token_ttl',
       { max_lease_ttl: '2h' },
       { token_ttl: '1h', token_max_ttl: '9h' },
       { lease_duration: 3600 },
     ],
     [
-      'its maximum below its default',
+      'max_lease_ttl below token_ttl',
       { max_lease_ttl: '2h', default_lease_ttl: '1h' },
       { token_ttl: '3h' },
       { lease_duration: 7200 },
     ],
-    ['its token type', { token_type: 'batch' }, { token_type: 'service' }, { token_type: 'batch' }],
-    ['its default token type', { token_type: 'default-batch' }, {}, { token_type: 'batch' }],
+    ['token_type over the role', { token_type: 'batch' }, { token_type: 'service' }, { token_type: 'batch' }],
+    ['default token_type', { token_type: 'default-batch' }, {}, { token_type: 'batch' }],
     [
-      'its default token type, which a role may overrule',
+      'default token_type, overridden by the role',
       { token_type: 'default-batch' },
       { token_type: 'service' },
       { token_type: 'service' },
     ],
-  ])('the mount decides: %s', async (_name, config, values, wanted) => {
+  ])('gives the token the terms of its mount: %s', async (_name, config, values, wanted) => {
     const { path } = await mountWith('cloud', config)
     expect((await authOf(values, path)).auth).toMatchObject(wanted)
   })
 
-  test('a mount that gives batch tokens refuses a role that asks for what they cannot have', async () => {
+  test('is rejected when the mount issues batch tokens and the role wants a period or a use limit', async () => {
     const { path } = await mountWith('cloud', { token_type: 'batch' })
     for (const values of [{ token_num_uses: 2 }, { token_period: 60 }]) {
       const login = await loginAs(path, instance, { role: await roleWith(values, path), nonce: 'n' })
@@ -151,7 +151,7 @@ describe('the token of an ec2 login', () => {
   })
 
   test.each(['aws-ec2', 'cloud-ec2'])(
-    'roles of a mount %s are ec2 roles unless told otherwise',
+    'at a mount of type %s uses roles of type ec2 by default',
     async type => {
       const { path } = await mountWith(type)
       await done('POST', `${path}/role/web`, { bound_account_id: HOME.account })
@@ -159,7 +159,7 @@ describe('the token of an ec2 login', () => {
     },
   )
 
-  test('addresses bind login and token', async () => {
+  test('is bound to the client addresses of its role, and so is the token', async () => {
     const login = async (cidrs: string, from: string) =>
       loginAs(mount, instance, { role: await roleWith({ token_bound_cidrs: cidrs }), nonce: 'n' }).then(
         async reply => ({ reply, from }),
@@ -182,7 +182,7 @@ describe('the token of an ec2 login', () => {
     ['role_id', async (role: string) => (await done('GET', `${mount}/role/${role}`)).body.data.role_id],
     ['instance_id', async () => instance.instanceId],
     ['image_id', async () => 'ami-1234567890'],
-  ])('has an alias as ec2_alias says: %s', async (kind, name) => {
+  ])('creates the alias by ec2_alias: %s', async (kind, name) => {
     const { path } = { path: mount }
     await done('POST', `${path}/config/identity`, { ec2_alias: kind })
     const role = await roleWith()
@@ -202,7 +202,7 @@ describe('the token of an ec2 login', () => {
     [[], {}],
     ['', {}],
     [['instance_id', 'region', 'ami_id'], { instance_id: '', region: HOME.region, ami_id: 'ami-1234567890' }],
-  ])('has the metadata of ec2_metadata %j, and so has its alias', async (selection, wanted) => {
+  ])('with ec2_metadata %j stores these fields in the token and in the alias', async (selection, wanted) => {
     const { path } = await mountWith()
     await done('POST', `${path}/config/identity`, { ec2_metadata: selection })
     const role = await roleWith({}, path)
@@ -212,7 +212,7 @@ describe('the token of an ec2 login', () => {
     expect((await aliasIn(auth.entity_id)).metadata).toEqual(chosen)
   })
 
-  test('a disabled entity gets nothing, and leaves no entry behind', async () => {
+  test('of a disabled entity is rejected and stores no access-list entry', async () => {
     const role = await roleWith()
     const first = await launch()
     const { auth } = (await loginAs(mount, first, { role })).body

@@ -28,7 +28,7 @@ const document = (values: object = {}): string =>
     ...values,
   })
 
-describe('ec2 login, the proof', () => {
+describe('ec2 login with a proof', () => {
   let mount = ''
   let instance: Awaited<ReturnType<typeof launch>>
   let pkcs7 = ''
@@ -60,7 +60,7 @@ describe('ec2 login, the proof', () => {
   const wrapped = (text: string, end: string) => (text.match(/.{1,64}/g) ?? []).join(end)
   const forms: [string, () => object][] = [
     ['pkcs7 on one line', () => ({ pkcs7 })],
-    ['pkcs7 with its line ends', () => ({ pkcs7: signed.rsa2048 })],
+    ['pkcs7 on several lines', () => ({ pkcs7: signed.rsa2048 })],
     ['pkcs7 with a line end after the last line', () => ({ pkcs7: `${wrapped(pkcs7, '\n')}\n` })],
     ['pkcs7 with CR and LF', () => ({ pkcs7: wrapped(pkcs7, '\r\n') })],
     [
@@ -71,10 +71,10 @@ describe('ec2 login, the proof', () => {
       'pkcs7 in PEM of CMS',
       () => ({ pkcs7: `-----BEGIN CMS-----\n${wrapped(pkcs7, '\n')}\n-----END CMS-----` }),
     ],
-    ['pkcs7 beside an identity that is not needed', () => ({ pkcs7, identity: base64(signed.document) })],
-    ['pkcs7 beside an empty identity and signature', () => ({ pkcs7, identity: '', signature: '' })],
+    ['pkcs7 with an unused identity', () => ({ pkcs7, identity: base64(signed.document) })],
+    ['pkcs7 with an empty identity and signature', () => ({ pkcs7, identity: '', signature: '' })],
     [
-      'pkcs7 beside half of an iam login',
+      'pkcs7 with half of an iam login',
       () => ({ pkcs7, iam_http_request_method: 'POST', iam_request_url: 'x' }),
     ],
     [
@@ -90,17 +90,17 @@ describe('ec2 login, the proof', () => {
       }),
     ],
   ]
-  test.each(forms)('%s is accepted', async (_name, proof) => {
+  test.each(forms)('is accepted: %s', async (_name, proof) => {
     const answer = await login(proofOf(proof()))
     expect(answer.status, answer.text).toBe(200)
     expect(answer.body.auth.policies).toEqual(['default', 'dev'])
   })
 
-  test('PUT is POST, and the role’s name may be in capitals', async () => {
+  test('PUT is accepted like POST, and the role name in upper case', async () => {
     expect((await login({ ...proofOf({ pkcs7 }), role: 'WEB' }, 'PUT')).status).toBe(200)
   })
 
-  test.each(['GET', 'DELETE', 'PATCH'])('%s is no operation of the login', async verb => {
+  test.each(['GET', 'DELETE', 'PATCH'])('%s is not a method of the login path', async verb => {
     const headers = { 'content-type': 'application/merge-patch+json' }
     expect((await api(verb, `${mount}/login`, undefined, { headers })).status).toBe(405)
   })
@@ -116,8 +116,8 @@ describe('ec2 login, the proof', () => {
   }
   const refused: [string, () => object, string][] = [
     ['nothing', () => ({}), missing + anything],
-    ['identity alone', () => ({ identity: 'e30=' }), `${missing}signature`],
-    ['signature alone', () => ({ signature: 'e30=' }), `${missing}identity`],
+    ['identity without signature', () => ({ identity: 'e30=' }), `${missing}signature`],
+    ['signature without identity', () => ({ signature: 'e30=' }), `${missing}identity`],
     ['iam without a URL', () => ({ ...iam, iam_request_url: undefined }), `${missing}iam_request_url`],
     [
       'a POST without a body',
@@ -128,7 +128,7 @@ describe('ec2 login, the proof', () => {
     ['an empty pkcs7', () => ({ pkcs7: '' }), 'give pkcs7, or identity with signature'],
     ['pkcs7 null', () => ({ pkcs7: null }), 'give pkcs7, or identity with signature'],
     [
-      'both forms',
+      'both forms of proof',
       () => ({ pkcs7, identity: 'e30=', signature: 'e30=' }),
       'give either pkcs7, or identity and signature, not both',
     ],
@@ -148,25 +148,21 @@ describe('ec2 login, the proof', () => {
       UNPROVEN,
     ],
     [
-      'line ends spelled out',
+      'line ends as backslash and n',
       () => ({ pkcs7: signed.rsa2048.replaceAll('\n', '\\n') }),
       noMessage('is not base64, or is cut off'),
     ],
     [
-      'a page',
+      'an HTML page',
       () => ({ pkcs7: '<html><body>401 - Unauthorized</body></html>' }),
       noMessage('is a page in HTML or XML, such as an error of the metadata service or of a proxy'),
     ],
     [
-      'a document that is encoded twice',
+      'a document encoded in base64 twice',
       () => ({ pkcs7: base64(pkcs7) }),
       noMessage('is encoded in base64 twice'),
     ],
-    [
-      'base64 that is cut off',
-      () => ({ pkcs7: pkcs7.slice(0, -41) }),
-      noMessage('is not base64, or is cut off'),
-    ],
+    ['truncated base64', () => ({ pkcs7: pkcs7.slice(0, -41) }), noMessage('is not base64, or is cut off')],
     [
       'a certificate',
       () => ({ pkcs7: base64(Buffer.from('3003020101', 'hex')) }),
@@ -178,14 +174,18 @@ describe('ec2 login, the proof', () => {
       noMessage('is cut off'),
     ],
     ['words', () => ({ pkcs7: 'not a signature' }), noMessage('is not base64, or is cut off')],
-    ['SHA-1, whoever is registered', () => ({ pkcs7: signed.pkcs7.replaceAll('\n', '') }), UNPROVEN],
+    [
+      'a SHA-1 signature, although its certificate is registered',
+      () => ({ pkcs7: signed.pkcs7.replaceAll('\n', '') }),
+      UNPROVEN,
+    ],
     [
       'a signature of another document',
       () => ({ identity: base64(document()), signature: signed.signature.replaceAll('\n', '') }),
       UNPROVEN,
     ],
   ]
-  test.each(refused)('%s: refused', async (_name, proof, text) => {
+  test.each(refused)('is rejected: %s', async (_name, proof, text) => {
     const answer = await login(proofOf(proof()))
     expect([answer.status, errorsOf(answer)]).toEqual([400, text])
   })
@@ -195,25 +195,28 @@ describe('ec2 login, the proof', () => {
     ['a list', '[]'],
     ['an object without fields', '{}'],
     ['a byte order mark', `\ufeff${document()}`],
-    ['a key twice', document().replace('{', `{"instanceId":"${freshInstanceId()}",`)],
-    ['names in another case', document().replace('instanceId', 'InstanceID')],
-    ['no instance', document({ instanceId: 7 })],
-    ['an odd instance', document({ instanceId: 'i-0/../x' })],
-    ['an odd account', document({ accountId: '1111' })],
-    ['an odd region', document({ region: 'us-east-1.evil.example' })],
-    ['a region of no partition', document({ region: 'us-iso-east-1' })],
-    ['an odd time', document({ pendingTime: 'yesterday' })],
-    ['a time that is none', document({ pendingTime: '2026-02-30T00:00:00Z' })],
-  ])('a signed text that is no document is refused: %s (CVE-2020-16251)', async (_name, text) => {
-    const { rsa2048, signature } = await aws.signDocument({ document: text })
-    for (const proof of [{ pkcs7: rsa2048 }, { identity: base64(text), signature }]) {
-      const answer = await login(proofOf(proof))
-      expect(answer.status, answer.text).toBe(400)
-      expect(errorsOf(answer)).toMatch(/^the identity document /)
-    }
-  })
+    ['a repeated key', document().replace('{', `{"instanceId":"${freshInstanceId()}",`)],
+    ['names in other letter case', document().replace('instanceId', 'InstanceID')],
+    ['an instanceId that is a number', document({ instanceId: 7 })],
+    ['an invalid instance ID', document({ instanceId: 'i-0/../x' })],
+    ['an invalid account ID', document({ accountId: '1111' })],
+    ['an invalid region', document({ region: 'us-east-1.evil.example' })],
+    ['a region outside the supported partitions', document({ region: 'us-iso-east-1' })],
+    ['a malformed time', document({ pendingTime: 'yesterday' })],
+    ['a date that does not exist', document({ pendingTime: '2026-02-30T00:00:00Z' })],
+  ])(
+    'with a signed text that is not an identity document is rejected: %s (CVE-2020-16251)',
+    async (_name, text) => {
+      const { rsa2048, signature } = await aws.signDocument({ document: text })
+      for (const proof of [{ pkcs7: rsa2048 }, { identity: base64(text), signature }]) {
+        const answer = await login(proofOf(proof))
+        expect(answer.status, answer.text).toBe(400)
+        expect(errorsOf(answer)).toMatch(/^the identity document /)
+      }
+    },
+  )
 
-  test('a certificate counts only for its type, and only until it is deleted', async () => {
+  test('a certificate applies only to its type, and only until it is deleted', async () => {
     const { path } = await freshMount()
     const { rsa2048 } = await aws.authority()
     await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
@@ -230,7 +233,7 @@ describe('ec2 login, the proof', () => {
     expect(await tried()).toBe(400)
   })
 
-  test('a certificate for pkcs7 does not vouch for a bare signature', async () => {
+  test('a certificate of type pkcs7 does not verify an identity signature', async () => {
     const { path } = await freshMount()
     const { rsa } = await aws.authority()
     await done('POST', `${path}/config/certificate/c`, { cloud_public_cert: base64(rsa), type: 'pkcs7' })
@@ -239,7 +242,7 @@ describe('ec2 login, the proof', () => {
     expect((await api('POST', `${path}/login`, proof, { token: '' })).status).toBe(400)
   })
 
-  test('without a role, the one named after the AMI is taken', async () => {
+  test('a login without a role uses the role named after the AMI', async () => {
     const imageId = `ami-${freshInstanceId().slice(2)}`
     const started = await launch({ imageId })
     const inferred = { pkcs7: await pkcs7Of(started), nonce: 'n' }

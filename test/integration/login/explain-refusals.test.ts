@@ -18,11 +18,14 @@ const gone = async () => {
 }
 
 const ec2Cases: Case[] = [
-  ['nothing to prove anything with', async () => ({ role: await w.ec2Role(), body: {} })],
-  ['both kinds', async () => ({ role: await w.ec2Role(), body: { pkcs7: 'x', ...signedBy(w.bob) } })],
-  ['no signature', async () => ({ role: await w.ec2Role(), body: { pkcs7: 'x' } })],
+  ['no proof', async () => ({ role: await w.ec2Role(), body: {} })],
   [
-    'a signature nobody vouches for',
+    'fields of both login types',
+    async () => ({ role: await w.ec2Role(), body: { pkcs7: 'x', ...signedBy(w.bob) } }),
+  ],
+  ['a malformed pkcs7', async () => ({ role: await w.ec2Role(), body: { pkcs7: 'x' } })],
+  [
+    'an untrusted signature',
     async () => {
       const body = await of(await launch())
       const bytes = Buffer.from(body.pkcs7, 'base64')
@@ -31,14 +34,14 @@ const ec2Cases: Case[] = [
     },
   ],
   [
-    'a signed text that is no document',
+    'a signed text that is not an identity document',
     async () => ({
       role: await w.ec2Role(),
       body: { pkcs7: (await aws.signDocument({ document: '{}' })).rsa2048 },
     }),
   ],
   [
-    'another address',
+    'a client address outside the bound CIDRs',
     async () => ({
       role: await w.ec2Role({ token_bound_cidrs: '10.0.0.0/8' }),
       body: await of(await launch()),
@@ -46,15 +49,15 @@ const ec2Cases: Case[] = [
   ],
   ['a role of the other type', async () => ({ role: await w.iamRole(), body: await of(await launch()) })],
   [
-    'another region',
+    'a region that is not bound',
     async () => ({ role: await w.ec2Role({ bound_region: 'eu-west-1' }), body: await of(await launch()) }),
   ],
   [
-    'another AMI',
+    'an AMI that is not bound',
     async () => ({ role: await w.ec2Role({ bound_ami_id: 'ami-x' }), body: await of(await launch()) }),
   ],
   [
-    'no profile',
+    'an instance without a profile',
     async () => ({ role: await w.ec2Role({ bound_iam_role_arn: '*' }), body: await of(await launch()) }),
   ],
   ['an unknown instance', async () => ({ role: await w.ec2Role(), body: await gone() })],
@@ -63,7 +66,7 @@ const ec2Cases: Case[] = [
     async () => ({ role: await w.ec2Role(), body: await of(await launch({ state: 'stopped' })) }),
   ],
   [
-    'an account out of reach',
+    'an account without an STS role',
     async () => ({
       role: await w.ec2Role({ bound_account_id: [], bound_region: HOME.region }),
       body: await of(await launch({ account: freshAccount() })),
@@ -78,7 +81,7 @@ const ec2Cases: Case[] = [
     },
   ],
   [
-    'an older document',
+    'a document older than the last login',
     async () => {
       const [role, instance] = [await w.ec2Role(), await launch()]
       await w.login(role, { ...(await of(instance)), nonce: 'right' })
@@ -86,7 +89,7 @@ const ec2Cases: Case[] = [
     },
   ],
   [
-    'no further login',
+    'a login after reauthentication was disallowed',
     async () => {
       const [role, body] = [await w.ec2Role({ disallow_reauthentication: true }), await of(await launch())]
       await w.login(role, body)
@@ -94,13 +97,16 @@ const ec2Cases: Case[] = [
     },
   ],
   [
-    'a long nonce',
+    'a nonce over 128 characters',
     async () => ({
       role: await w.ec2Role(),
       body: { ...(await of(await launch())), nonce: 'x'.repeat(129) },
     }),
   ],
-  ['no role tag', async () => ({ role: await w.ec2Role({ role_tag: 'R' }), body: await of(await launch()) })],
+  [
+    'an instance without the role tag',
+    async () => ({ role: await w.ec2Role({ role_tag: 'R' }), body: await of(await launch()) }),
+  ],
   [
     'a forged role tag',
     async () => ({
@@ -133,22 +139,22 @@ const inferring = (values: object = {}) =>
 
 const iamCases: Case[] = [
   [
-    'another action',
+    'an action other than GetCallerIdentity',
     async () => ({
       role: await w.iamRole(),
       body: signedBy(w.bob, { body: 'Action=GetSessionToken&Version=2011-06-15' }),
     }),
   ],
   [
-    'another host',
+    'a host that is not STS',
     async () => ({ role: await w.iamRole(), body: signedBy(w.bob, { host: 'evil.example' }) }),
   ],
   [
-    'a foreign header',
+    'a header that is not allowed',
     async () => ({ role: await w.iamRole(), body: signedBy(w.bob, { headers: [['X-Amz-Evil', '1']] }) }),
   ],
   [
-    'a wrong secret',
+    'a signature with a wrong secret key',
     async () => ({ role: await w.iamRole(), body: signedBy({ ...w.bob, secretAccessKey: 'x' }) }),
   ],
   [
@@ -160,16 +166,19 @@ const iamCases: Case[] = [
     async () => ({ role: await w.iamRole(), body: signedBy(await aws.rootKey({ account: w.account })) }),
   ],
   ['a role of the other type', async () => ({ role: await w.ec2Role(), body: signedBy(w.bob) })],
-  ['another principal', async () => ({ role: await w.iamRole(), body: await sessionOf('worker') })],
   [
-    'another path',
+    'a principal that is not bound',
+    async () => ({ role: await w.iamRole(), body: await sessionOf('worker') }),
+  ],
+  [
+    'a principal with another path',
     async () => ({
       role: await w.iamRole({ bound_iam_principal_arn: `arn:aws:iam::${w.account}:role/other/*` }),
       body: await sessionOf('worker'),
     }),
   ],
   [
-    'an account out of reach',
+    'an account without an STS role',
     async () => {
       const foreign = freshAccount()
       await aws.putUser({ account: foreign, name: 'bob' })
@@ -179,15 +188,15 @@ const iamCases: Case[] = [
     },
   ],
   [
-    'a session that names no instance',
+    'a session name that is not an instance ID',
     async () => ({ role: await inferring(), body: await sessionOf('worker') }),
   ],
   [
-    'a session that names an unknown instance',
+    'a session name of an unknown instance',
     async () => ({ role: await inferring(), body: await sessionOf(freshInstanceId()) }),
   ],
   [
-    'an instance of another AMI',
+    'an inferred instance with another AMI',
     async () => ({
       role: await inferring({ bound_ami_id: 'ami-x' }),
       body: await sessionOf((await launch({ account: w.account })).instanceId),
@@ -195,11 +204,11 @@ const iamCases: Case[] = [
   ],
 ]
 
-/** What was told, but for how old a signature was: a second may pass between two answers. */
+/** Replaces the signature's age, because a second may pass between two answers. */
 const ageless = (told: unknown): unknown =>
   JSON.parse(JSON.stringify(told), (name, value) => (name === 'age' ? 'some seconds' : value))
 
-describe('explain agrees with the login: POST role/:role/explain', () => {
+describe('explain reports the same error as the login: POST role/:role/explain', () => {
   test.each([...ec2Cases, ...iamCases])('%s', async (_name, arrange) => {
     const { role, body } = await arrange()
     const told = await w.explain(role, body)

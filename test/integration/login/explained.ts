@@ -8,7 +8,10 @@ interface Check {
   seen?: unknown
 }
 
-/** A mount with a satellite account and a user there, whose logins are made and explained. */
+/**
+ * Creates a mount with a satellite account and a user there, to compare logins with their
+ * explanations.
+ */
 export async function explained() {
   const { path: mount } = await freshMount()
   const account = await satellite(mount)
@@ -41,7 +44,7 @@ export async function explained() {
   }
 }
 
-/** The fields of an ec2 login. */
+/** Returns the fields of an ec2 login. */
 export const of = async (instance: Awaited<ReturnType<typeof launch>>) => ({ pkcs7: await pkcs7Of(instance) })
 
 export const fails = (checks: readonly Check[]) => checks.filter(one => one.verdict === 'fail')

@@ -14,7 +14,7 @@ import { loginsByWebFunction } from '../../support/service/login-front.ts'
 
 const SECRET = 'SECRET-VALUE'
 
-describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-59043, CVE-2025-12044, CVE-2023-6337', () => {
+describe('hostile login bodies: CVE-2025-6203, HCSEC-2025-24, CVE-2025-59043, CVE-2025-12044, CVE-2023-6337', () => {
   let mount = ''
   let valid: Record<string, unknown> = {}
   let signed: Record<string, unknown> = {}
@@ -41,7 +41,7 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
     ['role', 'pkcs7', 'identity', 'signature', 'nonce', 'iam_http_request_method', 'iam_request_url'].flatMap(
       field => wrong.map(([name, value]) => [field, name, value] as const),
     ),
-  )('%s as %s is refused without its value', async (field, _name, value) => {
+  )('%s as %s is rejected, and the error does not repeat the value', async (field, _name, value) => {
     const answer = await login({ ...valid, role: 'web', [field]: value })
     expect(answer.status).toBe(400)
     expect(errorsOf(answer)).toContain(field)
@@ -51,14 +51,14 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
   const long = 'x'.repeat(5000)
   test.each([
     ['long', long],
-    ['of control characters', 'a\u0000b'],
-    ['of other planes', '\u{1f600}'.repeat(400)],
+    ['with a control character', 'a\u0000b'],
+    ['with characters outside the basic plane', '\u{1f600}'.repeat(400)],
     ['with a lone surrogate', '\ud800'],
     ['with slashes', 'a/../../web'],
     ['__proto__', '__proto__'],
     ['constructor', 'constructor'],
-    ['a line end', 'web\n'],
-  ])('a role that is %s is unknown', async (_name, role) => {
+    ['with a line end', 'web\n'],
+  ])('a role name that is %s is rejected', async (_name, role) => {
     for (const proof of [valid, signed]) {
       const answer = await login({ ...proof, role })
       expect(answer.status, answer.text).toBe(400)
@@ -66,41 +66,41 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
   })
 
   test.each([
-    ['a key twice', '{"role":"web","role":"app","pkcs7":"x"}'],
-    ['not JSON', '{"role":'],
+    ['a repeated key', '{"role":"web","role":"app","pkcs7":"x"}'],
+    ['malformed JSON', '{"role":'],
     ['a list', '[]'],
-    ['a text', '"x"'],
+    ['a string', '"x"'],
     ['null', 'null'],
-    ['10,000 levels', `{"role":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
+    ['10,000 levels of nesting', `{"role":${'['.repeat(10_000)}${']'.repeat(10_000)}}`],
     ['20,000 values', `{"role":[${'1,'.repeat(20_000)}1]}`],
     ['20,000 keys', `{${Array.from({ length: 10_001 }, (_, n) => `"k${n}":1`).join()}}`],
-    ['a key __proto__', '{"__proto__":{"pkcs7":"x"}}'],
-  ])('a body that is or has %s is refused', async (_name, body) => {
+    ['a __proto__ key', '{"__proto__":{"pkcs7":"x"}}'],
+  ])('a body that is or has %s is rejected', async (_name, body) => {
     const answer = await login(body)
     expect([400, 413]).toContain(answer.status)
     expect(Object.keys(answer.body)).toEqual(['errors'])
   })
 
   test.each([
-    ['64 KiB and more', () => JSON.stringify({ padding: 'x'.repeat(65_536) })],
+    ['more than 64 KiB', () => JSON.stringify({ padding: 'x'.repeat(65_536) })],
     ['10 MB', () => JSON.stringify({ ...valid, padding: 'x'.repeat(10_000_000) })],
     ['a million keys', () => `{${Array.from({ length: 1_000_000 }, (_, n) => `"k${n}":1`).join()}}`],
     ['a million levels', () => `{"role":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`],
     ['10,000 headers', () => JSON.stringify({ iam_request_headers: manyHeaders(10_000) })],
-  ])('a body of %s is refused before it is read', async (_name, body) => {
+  ])('a body of %s is rejected before it is parsed', async (_name, body) => {
     expect((await login(body())).status).toBe(413)
   })
   const manyHeaders = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`X-Header-${n}`, 'x']))
 
-  test('a form is read like JSON, and JSON under the content type of a form is JSON', async () => {
+  test('a form body works like JSON, and so does JSON with the content type of a form', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const fields = { role: 'web', nonce: 'n', pkcs7: String(valid['pkcs7']) }
     expect((await login(new URLSearchParams(fields).toString(), headers)).status).toBe(200)
     expect((await login(JSON.stringify(fields), headers)).status).toBe(200)
   })
 
-  test('fields that nobody knows are ignored with a warning, and do not act', async () => {
+  test('unknown fields are ignored with a warning', async () => {
     const fields = { role: 'web', nonce: 'n', ...valid, operation: 'renew', policies: ['root'], mount: 'x' }
     const { body } = await done('POST', `${mount}/login`, fields)
     expect(body.auth.policies).toEqual(['default'])
@@ -111,7 +111,7 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
     ['an unknown mount', '/auth/nothing-is-here/login'],
     ['the token store', '/auth/token/login'],
   ])(
-    'a login at %s is refused like one at a mount without configuration (CVE-2020-25594)',
+    'a login at %s is rejected like one at a mount without configuration (CVE-2020-25594)',
     async (_name, path) => {
       const answer = await api('POST', path, valid, { token: '' })
       expect([answer.status, errorsOf(answer)]).toEqual([400, UNPROVEN + unregistered('pkcs7')])
@@ -119,10 +119,10 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
   )
 
   test.each(['resolve-role', 'alias-lookahead', 'renew', 'rollback', 'RENEW', 'TRACE'])(
-    'the verb %s makes no token of what POST makes one of (GHSA-rh46-vc3j-w2w3)',
+    'a login with the verb %s creates no token (GHSA-rh46-vc3j-w2w3)',
     async verb => {
       const proof = { ...valid, role: 'web', nonce: 'n' }
-      // what Node's parser does not know comes to no Web Function
+      // Node's parser rejects unknown verbs before a Web Function sees them
       const unparsed =
         loginsByWebFunction() && !METHODS.includes(verb) ? [400, 'this is no request of HTTP/1.1'] : undefined
       const anonymous = await api(verb, `${mount}/login`, proof, { token: '' })
@@ -137,7 +137,7 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
   test.each([
     ['a line end in a value', () => ({ ...own(), 'X-Amz-User-Agent': 'a\r\nX-Evil: 1' })],
     ['a NUL in a value', () => ({ ...own(), 'X-Amz-User-Agent': 'a\u0000' })],
-    ['a letter beyond ASCII', () => ({ ...own(), 'X-Amz-User-Agent': 'ü' })],
+    ['a non-ASCII letter', () => ({ ...own(), 'X-Amz-User-Agent': 'ü' })],
     ['a line end in a name', () => ({ ...own(), 'X-Amz-User-Agent\r\nX': 'a' })],
     ['an empty name', () => ({ ...own(), '': 'a' })],
     ['an object as value', () => ({ ...own(), a: { b: 'c' } })],
@@ -153,7 +153,7 @@ describe('hostile bodies of a login: CVE-2025-6203, HCSEC-2025-24, CVE-2025-5904
     ['base64 of a list', () => Buffer.from('[1]').toString('base64')],
     ['words', () => 'Authorization: x'],
     ['null', () => null],
-  ])('iam_request_headers with %s are refused', async (_name, value) => {
+  ])('iam_request_headers with %s are rejected', async (_name, value) => {
     const answer = await login(headers(value()))
     expect(answer.status, answer.text).toBe(400)
     expect(errorsOf(answer)).toMatch(/iam_request_headers|required authentication values/)

@@ -19,7 +19,7 @@ interface Answer {
   headers?: Record<string, string>
 }
 
-/** A mount with this STS. */
+/** Creates a mount with this STS endpoint. */
 async function mountAt(sts_endpoint: string): Promise<string> {
   const { path } = await freshMount()
   await done('POST', `${path}/config/client`, {
@@ -34,7 +34,7 @@ async function mountAt(sts_endpoint: string): Promise<string> {
   return path
 }
 
-/** A login at a mount whose STS answers as told. */
+/** Logs in at a mount whose STS returns the given answer. */
 async function loginAt(
   whenDone: WhenDone,
   { status = 200, type = 'text/xml', body = answer(), headers = {} }: Answer,
@@ -50,16 +50,16 @@ async function loginAt(
 const UNEXPECTED = 'unexpected answer from STS'
 const PRINCIPAL = 'only IAM users and assumed roles can log in'
 
-describe('answers of STS are read strictly: CVE-2020-16250', () => {
+describe('answers of STS are parsed strictly: CVE-2020-16250', () => {
   test.for<[string, Answer]>([
-    ['as STS writes it', {}],
-    ['with a prolog', { body: `<?xml version="1.0" encoding="UTF-8"?>\n${answer()}\n` }],
+    ["in STS's format", {}],
+    ['with an XML prolog', { body: `<?xml version="1.0" encoding="UTF-8"?>\n${answer()}\n` }],
     [
-      'of a session',
+      'for a session',
       { body: answer(result(`arn:aws:sts::${ACCOUNT}:assumed-role/app/i-1@x`, 'AROAEXAMPLE:i-1@x')) },
     ],
-    ['with references in a value', { body: answer(result('arn:aws:iam::123456789012:user&#x2f;bob')) }],
-  ])('an answer %s admits', async ([, given], { onTestFinished }) => {
+    ['with character references', { body: answer(result('arn:aws:iam::123456789012:user&#x2f;bob')) }],
+  ])('a login succeeds with an answer %s', async ([, given], { onTestFinished }) => {
     const { reply } = await loginAt(onTestFinished, given)
     expect(reply.status, reply.text).toBe(200)
   })
@@ -70,28 +70,32 @@ describe('answers of STS are read strictly: CVE-2020-16250', () => {
       { type: 'application/json', body: JSON.stringify({ GetCallerIdentityResponse: {} }) },
       UNEXPECTED,
     ],
-    ['XML called JSON', { type: 'application/json' }, UNEXPECTED],
-    ['XML called HTML', { type: 'text/html' }, UNEXPECTED],
+    ['XML with the type of JSON', { type: 'application/json' }, UNEXPECTED],
+    ['XML with the type of HTML', { type: 'text/html' }, UNEXPECTED],
     ['XML with a character set', { type: 'text/xml; charset=utf-16' }, UNEXPECTED],
-    ['no type', { type: '' }, UNEXPECTED],
+    ['no content type', { type: '' }, UNEXPECTED],
     ['nothing', { body: '' }, UNEXPECTED],
     ['words', { body: 'gibberish' }, UNEXPECTED],
-    ['words before it', { body: `junk${answer()}` }, UNEXPECTED],
-    ['words after it', { body: `${answer()}junk` }, UNEXPECTED],
-    ['a second answer after it', { body: answer() + answer() }, UNEXPECTED],
-    ['a comment before it', { body: `<!-- x -->${answer()}` }, UNEXPECTED],
+    ['words before the XML', { body: `junk${answer()}` }, UNEXPECTED],
+    ['words after the XML', { body: `${answer()}junk` }, UNEXPECTED],
+    ['a second answer', { body: answer() + answer() }, UNEXPECTED],
+    ['a comment before the XML', { body: `<!-- x -->${answer()}` }, UNEXPECTED],
     ['a comment in a value', { body: answer(result(`${ARN}<!-- x -->`)) }, UNEXPECTED],
     ['CDATA', { body: answer(result(`<![CDATA[${ARN}]]>`)) }, UNEXPECTED],
     ['a document type', { body: `<!DOCTYPE x>${answer()}` }, UNEXPECTED],
-    ['an entity', { body: `<!DOCTYPE x [<!ENTITY e "${ARN}">]>${answer(result('&e;'))}` }, UNEXPECTED],
     [
-      'another root',
+      'an entity reference',
+      { body: `<!DOCTYPE x [<!ENTITY e "${ARN}">]>${answer(result('&e;'))}` },
+      UNEXPECTED,
+    ],
+    [
+      'another root element',
       { body: answer().replaceAll('GetCallerIdentityResponse', 'AssumeRoleResponse') },
       UNEXPECTED,
     ],
-    ['it nested in another document', { body: `<Other>${answer()}</Other>` }, UNEXPECTED],
+    ['an answer nested in another document', { body: `<Other>${answer()}</Other>` }, UNEXPECTED],
     [
-      'it nested in a value',
+      'an answer nested in a value',
       { body: `<ErrorResponse><Error><Message>${answer()}</Message></Error></ErrorResponse>` },
       UNEXPECTED,
     ],
@@ -101,14 +105,18 @@ describe('answers of STS are read strictly: CVE-2020-16250', () => {
     ['two results', { body: answer(result() + result()) }, UNEXPECTED],
     ['two ARNs', { body: answer(result(`${ARN}</Arn><Arn>${ARN}`)) }, UNEXPECTED],
     ['an empty user ID', { body: answer(result(ARN, '')) }, UNEXPECTED],
-    ['a user ID of a colon', { body: answer(result(ARN, ':x')) }, UNEXPECTED],
-    ['another account than its ARN', { body: answer(result(ARN, 'AIDA', '999999999999')) }, UNEXPECTED],
-    ['64 KiB', { body: answer(result(ARN, 'A'.repeat(70_000))) }, UNEXPECTED],
-    ['301 with it', { status: 301, headers: { location: 'http://127.0.0.1:1/' } }, 'STS answered 301'],
-    ['400 with it', { status: 400 }, NOT_ACCEPTED],
-    ['201 with it', { status: 201 }, 'STS answered 201'],
+    ['a user ID that starts with a colon', { body: answer(result(ARN, ':x')) }, UNEXPECTED],
     [
-      'an error with a text of its own',
+      "an account that differs from the ARN's",
+      { body: answer(result(ARN, 'AIDA', '999999999999')) },
+      UNEXPECTED,
+    ],
+    ['more than 64 KiB', { body: answer(result(ARN, 'A'.repeat(70_000))) }, UNEXPECTED],
+    ['status 301', { status: 301, headers: { location: 'http://127.0.0.1:1/' } }, 'STS answered 301'],
+    ['status 400', { status: 400 }, NOT_ACCEPTED],
+    ['status 201', { status: 201 }, 'STS answered 201'],
+    [
+      'an error with its own text',
       {
         status: 403,
         body: '<ErrorResponse><Error><Code>SignatureDoesNotMatch</Code><Message>arn:aws:iam::1:role/secret</Message></Error></ErrorResponse>',
@@ -116,7 +124,7 @@ describe('answers of STS are read strictly: CVE-2020-16250', () => {
       NOT_ACCEPTED,
     ],
     [
-      'an error code of its own',
+      'an error with an unknown code',
       { status: 403, body: '<ErrorResponse><Error><Code>Secret</Code></Error></ErrorResponse>' },
       NOT_ACCEPTED,
     ],
@@ -146,13 +154,16 @@ describe('answers of STS are read strictly: CVE-2020-16250', () => {
       arn === '' ? UNEXPECTED : PRINCIPAL,
     ]),
   ]
-  test.for(hostile)('%s: refused', async ([, given, text], { onTestFinished }) => {
-    const { reply, sts } = await loginAt(onTestFinished, given)
-    expect([reply.status, errorsOf(reply)]).toEqual([400, text])
-    expect(sts.requests).toHaveLength(1)
-  })
+  test.for(hostile)(
+    'a login is rejected with an answer of %s',
+    async ([, given, text], { onTestFinished }) => {
+      const { reply, sts } = await loginAt(onTestFinished, given)
+      expect([reply.status, errorsOf(reply)]).toEqual([400, text])
+      expect(sts.requests).toHaveLength(1)
+    },
+  )
 
-  test('an answer without end is cut off, not read', async ({ onTestFinished }) => {
+  test('an endless answer is cut off', async ({ onTestFinished }) => {
     const key = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret' }
     const sts = await webServer(onTestFinished, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/xml' })

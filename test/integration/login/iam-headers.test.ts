@@ -20,7 +20,7 @@ beforeAll(async () => {
   key = await aws.createAccessKey({ account, user: 'bob' })
 })
 
-/** A mount with a configuration, whose role `bob` admits the user. */
+/** Creates a mount with a configuration and a role `bob` for the user. */
 async function mountWith(config: object | undefined): Promise<string> {
   const { path } = await freshMount()
   if (config) await done('POST', `${path}/config/client`, config)
@@ -39,7 +39,7 @@ const login = (mount: string, signed: Headers, unsigned: Headers, options: SignO
   return api('POST', `${mount}/login`, { role: 'bob', ...fields }, { token: '' })
 }
 
-describe('the header that ties a request to one server', () => {
+describe('the server ID header of an iam login', () => {
   let mount = ''
   beforeAll(async () => {
     mount = await mountWith({ iam_server_id_header_value: ID })
@@ -51,11 +51,11 @@ describe('the header that ties a request to one server', () => {
   const unsigned = `the header ${OURS} is not among the signed headers: ${next()}`
   const rows: [string, Headers, Headers, string][] = [
     ['missing', [], [], missing],
-    ['signed, ours', [[OURS, ID]], [], ''],
-    ['signed, the other spelling', [[THEIRS, ID]], [], ''],
-    ['signed, in lower case', [[OURS.toLowerCase(), ID]], [], ''],
+    ['signed under our name', [[OURS, ID]], [], ''],
+    ["signed under Vault's name", [[THEIRS, ID]], [], ''],
+    ['signed in lower case', [[OURS.toLowerCase(), ID]], [], ''],
     [
-      'both signed',
+      'both names signed',
       [
         [OURS, ID],
         [THEIRS, ID],
@@ -63,14 +63,14 @@ describe('the header that ties a request to one server', () => {
       [],
       '',
     ],
-    ['another value', [[OURS, 'other.example.com']], [], mismatch],
-    ['another case of the value', [[OURS, ID.toUpperCase()]], [], mismatch],
-    ['a value that begins right', [[OURS, `${ID}.evil.example`]], [], mismatch],
+    ['a wrong value', [[OURS, 'other.example.com']], [], mismatch],
+    ['the value in other letter case', [[OURS, ID.toUpperCase()]], [], mismatch],
+    ['a value that starts with the right one', [[OURS, `${ID}.evil.example`]], [], mismatch],
     ['an empty value', [[OURS, '']], [], mismatch],
-    ['another value, the other spelling', [[THEIRS, 'x']], [], mismatch.replaceAll(OURS, THEIRS)],
+    ["a wrong value under Vault's name", [[THEIRS, 'x']], [], mismatch.replaceAll(OURS, THEIRS)],
     ['unsigned', [], [[OURS, ID]], unsigned],
     [
-      'both unsigned',
+      'both names unsigned',
       [],
       [
         [OURS, ID],
@@ -79,18 +79,18 @@ describe('the header that ties a request to one server', () => {
       unsigned,
     ],
     [
-      'one signed for another server, one added unsigned',
+      'one name signed for another server, the other added unsigned',
       [[OURS, 'other.example.com']],
       [[THEIRS, ID]],
       mismatch,
     ],
     [
-      'one signed for another server, the right value added in another case',
+      'signed for another server, the right value added in lower case',
       [[OURS, 'other.example.com']],
       [[OURS.toLowerCase(), ID]],
       mismatch,
     ],
-    ['a name that only contains the right one', [[`${OURS}-X`, ID]], [], missing],
+    ['a name that starts with the right one', [[`${OURS}-X`, ID]], [], missing],
   ]
   describe.each(['POST', 'GET'] as const)('%s', method => {
     test.each(rows)('%s', async (_name, signed, added, text) => {
@@ -103,7 +103,7 @@ describe('the header that ties a request to one server', () => {
     ['cloud', OURS],
     ['aws', THEIRS],
     ['aws-ec2', THEIRS],
-  ])('where it is missing at a mount of type %s, the refusal names %s', async (type, name) => {
+  ])('the error for a missing header at a mount of type %s names %s', async (type, name) => {
     const { path } = await freshMount(type)
     await done('POST', `${path}/config/client`, {
       iam_server_id_header_value: ID,
@@ -112,7 +112,7 @@ describe('the header that ties a request to one server', () => {
     expect([answer.status, errorsOf(answer)]).toEqual([400, `the header ${name} is missing: ${next(name)}`])
   })
 
-  test('a second SignedHeaders cannot make an unsigned header count', async () => {
+  test('a second SignedHeaders does not make an unsigned header count', async () => {
     const request = signCallerIdentity(key)
     const headers = request.headers.map(([name, value]): [string, string] => [
       name,
@@ -126,7 +126,7 @@ describe('the header that ties a request to one server', () => {
     ])
   })
 
-  test('no refusal tells the value, and nothing is sent to STS', async () => {
+  test('errors do not contain the expected value, and STS is not called', async () => {
     const watch = callWatch()
     await watch()
     for (const [, signed, added, text] of rows.filter(row => row[3] !== '')) {
@@ -135,7 +135,7 @@ describe('the header that ties a request to one server', () => {
     expect((await watch()).filter(call => call.account === account)).toEqual([])
   })
 
-  test('without a configured value nothing is required or validated', async () => {
+  test('without iam_server_id_header_value the header is not checked', async () => {
     const open = await mountWith({ iam_server_id_header_value: '' })
     expect((await login(open, [], [])).status).toBe(200)
     expect((await login(open, [[OURS, 'anything']], [])).status).toBe(200)
@@ -143,13 +143,13 @@ describe('the header that ties a request to one server', () => {
   })
 })
 
-describe('headers that a caller may send to STS: CVE-2020-16250', () => {
+describe('headers that a client may send to STS: CVE-2020-16250', () => {
   const refused = (name: string) => `header "${name}" is not allowed in the request`
 
   test.each([
-    ['no configuration at all (GH-23366)', undefined],
-    ['a configuration without the list', { max_retries: 1 }],
-  ])('a foreign X-Amz- header is refused with %s', async (_name, config) => {
+    ['no client configuration (GH-23366)', undefined],
+    ['a client configuration without the list', { max_retries: 1 }],
+  ])('an unlisted X-Amz- header is rejected with %s', async (_name, config) => {
     const mount = await mountWith(config)
     for (const headers of [[['X-Amz-Mallory-Header', '1']], [['x-amz-target', 'x']]] as Headers[]) {
       const name = headers[0]?.[0].replace('x-amz-target', 'X-Amz-Target') ?? ''
@@ -160,7 +160,7 @@ describe('headers that a caller may send to STS: CVE-2020-16250', () => {
     expect((await login(mount, [['X-Amz-User-Agent', 'mine']], [])).status).toBe(200)
   })
 
-  test('one that is configured is allowed and sent on', async () => {
+  test('a listed header is accepted and sent to STS', async () => {
     const mount = await mountWith({ allowed_sts_header_values: 'x-amz-mallory-header, X-Custom' })
     const answer = await login(mount, [['X-Amz-Mallory-Header', '1']], [['X-Custom', '2']])
     expect(answer.status, answer.text).toBe(200)
@@ -176,14 +176,14 @@ describe('headers that a caller may send to STS: CVE-2020-16250', () => {
     ['Connection', 'close'],
     ['Expect', '100-continue'],
     ['Proxy-Authorization', 'x'],
-  ])('a signed %s of %s cannot be sent on', async (name, value) => {
+  ])('a signed %s of %s is rejected, because it cannot be sent as signed', async (name, value) => {
     const mount = await mountWith(undefined)
     const answer = await login(mount, [[name, value]], [])
     expect(answer.status).toBe(400)
     expect(errorsOf(answer)).toMatch(/cannot be sent to STS as it was signed$/)
   })
 
-  test('a parameter of the query needs the same permission', async () => {
+  test('a query parameter needs the same permission', async () => {
     const query = 'Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Mallory=1'
     const [closed, open] = [
       await mountWith(undefined),

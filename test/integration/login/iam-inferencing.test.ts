@@ -4,7 +4,7 @@ import { aws, done, fresh, freshAccount, freshInstanceId, freshMount } from '../
 
 type Launched = Awaited<ReturnType<typeof launch>>
 
-describe('iam logins that infer an instance', () => {
+describe('iam logins that infer an EC2 instance', () => {
   const region = 'eu-west-1'
   let mount = ''
   let account = ''
@@ -33,7 +33,7 @@ describe('iam logins that infer an instance', () => {
     instance = await started({ imageId: 'ami-1', vpcId: 'vpc-1', subnetId: 'subnet-1' })
   })
 
-  test('the session named after a running instance gets in', async () => {
+  test('a session named after a running instance is accepted', async () => {
     await done('POST', `${mount}/config/identity`, {
       iam_metadata: 'inferred_entity_id,inferred_entity_type,inferred_aws_region,account_id',
     })
@@ -48,10 +48,10 @@ describe('iam logins that infer an instance', () => {
 
   test.each([
     ['a word', 'worker'],
-    ['an instance ID in capitals', 'I-0123456789ABCDEF0'],
-    ['an instance ID with more', 'i-0123456789abcdef0.x'],
-    ['a short one', 'i-0123'],
-  ])('a session named after %s is no instance', async (_name, session) => {
+    ['an instance ID in upper case', 'I-0123456789ABCDEF0'],
+    ['an instance ID with a suffix', 'i-0123456789abcdef0.x'],
+    ['a short instance ID', 'i-0123'],
+  ])('a session named after %s is rejected', async (_name, session) => {
     const answer = await login(session, await roleWith())
     expect([answer.status, errorsOf(answer)]).toEqual([
       400,
@@ -59,14 +59,14 @@ describe('iam logins that infer an instance', () => {
     ])
   })
 
-  test('a user has no session', async () => {
+  test('a user is rejected, because it has no session', async () => {
     await aws.putUser({ account, name: 'bob' })
     const key = await aws.createAccessKey({ account, user: 'bob' })
     const answer = await loginWith(mount, key, { role: await roleWith() })
     expect(errorsOf(answer)).toMatch(/no instance can be inferred$/)
   })
 
-  test('an instance that EC2 does not know, or knows in another region or account, is refused', async () => {
+  test('an instance that is unknown, or in another region or account, is rejected', async () => {
     const role = await roleWith()
     const unknown = freshInstanceId()
     const elsewhere = await launch({ account, region: 'us-east-1' })
@@ -81,7 +81,7 @@ describe('iam logins that infer an instance', () => {
   }, 30_000)
 
   test.each(['pending', 'stopped', 'terminated'] as const)(
-    'an instance that is %s is refused, and admitted once it runs',
+    'a %s instance is rejected, and accepted once it runs',
     async state => {
       const other = await started({ state })
       const role = await roleWith()
@@ -101,7 +101,7 @@ describe('iam logins that infer an instance', () => {
     ['bound_iam_instance_profile_arn', `${profileArn.slice(0, -1)}*`],
     ['bound_iam_role_arn', `arn:aws:iam::${account}:role/svc/*`],
   ]
-  test.each([0, 1, 2, 3, 4, 5, 6, 7])('constraint %$ of eight is checked', async index => {
+  test.each([0, 1, 2, 3, 4, 5, 6, 7])('bound %$ of eight is checked', async index => {
     const [name, right] = bindings()[index] ?? ['', '']
     expect((await login(instance.instanceId, await roleWith({ [name]: right }))).status).toBe(200)
     const role = await roleWith({ [name]: 'other' })
@@ -112,7 +112,7 @@ describe('iam logins that infer an instance', () => {
     ])
   })
 
-  test('principal and instance both have to fit', async () => {
+  test('principal and instance must both match', async () => {
     const bound_iam_principal_arn = `arn:aws:iam::${account}:role/svc/app`
     const both = await roleWith({ bound_iam_principal_arn, bound_ami_id: 'ami-1' })
     expect((await login(instance.instanceId, both)).status).toBe(200)
@@ -127,7 +127,7 @@ describe('iam logins that infer an instance', () => {
     )
   })
 
-  test('an account that the mount cannot reach is refused', async () => {
+  test('an instance of an account without an STS role is rejected', async () => {
     const foreign = freshAccount()
     await aws.putRole({ account: foreign, name: 'app' })
     const { instanceId } = await launch({ account: foreign, region })
@@ -138,7 +138,7 @@ describe('iam logins that infer an instance', () => {
     ])
   })
 
-  test('nothing is put on the access list, and a nonce means nothing', async () => {
+  test('no access-list entry is stored, and nonces are ignored', async () => {
     const key = await aws.session({ account, role: 'app', session: instance.instanceId })
     const role = await roleWith()
     for (const nonce of ['one', 'two', '']) {
@@ -147,7 +147,7 @@ describe('iam logins that infer an instance', () => {
     await expect(done('GET', `${mount}/identity-accesslist?list=true`)).rejects.toThrow(/404/)
   })
 
-  test('a session may claim any instance of its account: only bound_iam_role_arn ties the two', async () => {
+  test('a session may name any instance of its account unless the role binds the principal', async () => {
     await aws.putRole({ account, name: 'other' })
     const victim = await started()
     const as = (role: string) =>

@@ -5,7 +5,7 @@ import { aws, done, fresh, freshAccount, freshMount } from '../../support/servic
 
 const notBound = (role: string): string => `principal is not bound to role "${role}"`
 
-describe('which principals a role admits', () => {
+describe('a role with bound_iam_principal_arn', () => {
   let mount = ''
   let account = ''
   let bob: TestKey
@@ -28,28 +28,40 @@ describe('which principals a role admits', () => {
 
   const arn = (resource: string): string => `arn:aws:iam::${account}:${resource}`
   const rows: [string, () => string | string[], object, 'bob' | 'app', number][] = [
-    ['a user by its ARN with path', () => arn('user/team/bob'), {}, 'bob', 200],
-    ['a role by its ARN with path', () => arn('role/svc/app'), {}, 'app', 200],
-    ['one of several', () => [arn('role/plain'), arn('user/team/bob')], {}, 'bob', 200],
-    ['a user by name', () => arn('user/bob'), byName, 'bob', 200],
-    ['a role by name, without its path', () => arn('role/app'), byName, 'app', 200],
-    ['a role by name with its path matches nobody', () => arn('role/svc/app'), byName, 'app', 400],
-    ['a user by name with its path matches nobody', () => arn('user/team/bob'), byName, 'bob', 400],
+    ["a user's ARN with path", () => arn('user/team/bob'), {}, 'bob', 200],
+    ["a role's ARN with path", () => arn('role/svc/app'), {}, 'app', 200],
+    ['one of several ARNs', () => [arn('role/plain'), arn('user/team/bob')], {}, 'bob', 200],
+    ["a user's ARN without ID resolution", () => arn('user/bob'), byName, 'bob', 200],
+    ["a role's ARN without its path, without ID resolution", () => arn('role/app'), byName, 'app', 200],
+    [
+      "a role's ARN with its path, without ID resolution: no match",
+      () => arn('role/svc/app'),
+      byName,
+      'app',
+      400,
+    ],
+    [
+      "a user's ARN with its path, without ID resolution: no match",
+      () => arn('user/team/bob'),
+      byName,
+      'bob',
+      400,
+    ],
     ['another user', () => arn('user/alice'), byName, 'bob', 400],
-    ['a user where a role is bound', () => arn('role/bob'), byName, 'bob', 400],
-    ['part of a name', () => arn('user/bo'), byName, 'bob', 400],
-    ['the same name elsewhere', () => `arn:aws:iam::${HOME.account}:user/bob`, byName, 'bob', 400],
-    ['the ARN of a session', () => `arn:aws:sts::${account}:assumed-role/app/worker`, byName, 'app', 400],
-    ['a wildcard over paths', () => arn('user/team/*'), {}, 'bob', 200],
-    ['a wildcard over users', () => arn('user/*'), {}, 'bob', 200],
-    ['a wildcard over the account', () => arn('*'), {}, 'app', 200],
-    ['a wildcard that ends in the name', () => arn('role/svc/ap*'), {}, 'app', 200],
-    ['a wildcard after the whole name', () => arn('role/svc/app*'), {}, 'app', 200],
-    ['a wildcard and other names', () => [arn('user/team/*'), arn('role/plain')], {}, 'bob', 200],
-    ['a wildcard over another path', () => arn('role/other/*'), {}, 'app', 400],
-    ['a wildcard over the name without its path', () => arn('role/app*'), {}, 'app', 400],
+    ["a role with the user's name", () => arn('role/bob'), byName, 'bob', 400],
+    ['a part of the name', () => arn('user/bo'), byName, 'bob', 400],
+    ['the same name in another account', () => `arn:aws:iam::${HOME.account}:user/bob`, byName, 'bob', 400],
+    ['the ARN of the session', () => `arn:aws:sts::${account}:assumed-role/app/worker`, byName, 'app', 400],
+    ['a wildcard after the path', () => arn('user/team/*'), {}, 'bob', 200],
+    ['a wildcard for all users', () => arn('user/*'), {}, 'bob', 200],
+    ['a wildcard for the account', () => arn('*'), {}, 'app', 200],
+    ['a wildcard inside the name', () => arn('role/svc/ap*'), {}, 'app', 200],
+    ['a wildcard after the name', () => arn('role/svc/app*'), {}, 'app', 200],
+    ['a wildcard and another ARN', () => [arn('user/team/*'), arn('role/plain')], {}, 'bob', 200],
+    ['a wildcard after another path', () => arn('role/other/*'), {}, 'app', 400],
+    ['a wildcard after the name without its path', () => arn('role/app*'), {}, 'app', 400],
     ['a wildcard in the middle', () => arn('role/*/app'), byName, 'app', 400],
-    ['a wildcard in front', () => arn('role/*app'), byName, 'app', 400],
+    ['a wildcard before the name', () => arn('role/*app'), byName, 'app', 400],
   ]
   test.each(rows)('%s', async (_name, arns, values, who, status) => {
     const role = await roleWith(arns(), values)
@@ -57,7 +69,7 @@ describe('which principals a role admits', () => {
     expect([answer.status, errorsOf(answer)]).toEqual([status, status === 200 ? '' : notBound(role)])
   })
 
-  test('a principal that was made again is another one, until the role is written again', async () => {
+  test('a recreated principal is rejected until the role is written again', async () => {
     const name = fresh('u')
     const user = await aws.putUser({ account, name })
     const role = await roleWith(user.arn)
@@ -71,7 +83,7 @@ describe('which principals a role admits', () => {
     expect((await loginWith(mount, again, { role })).status).toBe(200)
   })
 
-  test('bound by name, a principal that was made again is let in (the documented risk)', async () => {
+  test('a recreated principal is accepted without ID resolution (the documented risk)', async () => {
     const name = fresh('u')
     const user = await aws.putUser({ account, name })
     const role = await roleWith(user.arn, byName)
@@ -81,7 +93,7 @@ describe('which principals a role admits', () => {
     expect((await loginWith(mount, key, { role })).status).toBe(200)
   })
 
-  test('a wildcard is compared with the path that a principal made again has now', async () => {
+  test('a wildcard is compared with the current path of a recreated principal', async () => {
     const name = fresh('u')
     await aws.putUser({ account, name, path: '/out/' })
     const role = await roleWith(arn('user/in/*'))
@@ -93,7 +105,7 @@ describe('which principals a role admits', () => {
     expect((await loginWith(mount, moved, { role })).status).toBe(200)
   })
 
-  test('a session of a role that was deleted and made again is refused by STS', async () => {
+  test('a session of a deleted and recreated role is rejected by STS', async () => {
     const name = fresh('app-')
     await aws.putRole({ account, name })
     const old = await session(name)
@@ -103,7 +115,7 @@ describe('which principals a role admits', () => {
     expect(errorsOf(await loginWith(mount, old, { role }))).toBe(NOT_ACCEPTED)
   })
 
-  test('a wildcard is not looked up where the account is not the mount’s (CVE-2025-11621)', async () => {
+  test('a wildcard does not look up principals of accounts without an STS role (CVE-2025-11621)', async () => {
     const foreign = freshAccount()
     const name = fresh('app-')
     for (const one of [HOME.account, foreign, account]) await aws.putRole({ account: one, name })
@@ -128,9 +140,9 @@ describe('which principals a role admits', () => {
     ['another name', { arn: 'arn:aws:iam::ACCOUNT:user/team/other' }],
     ['another type', { arn: 'arn:aws:iam::ACCOUNT:role/team/NAME' }],
     ['no unique ID', { id: '' }, [502, 'IAM could not answer']],
-    ['what it should', {}, [200, '']],
+    ['the right principal', {}, [200, '']],
   ])(
-    'a look-up counts only if it tells what it should; this one tells %s (CVE-2025-11621)',
+    'a wildcard checks the principal that IAM returns; this answer has %s (CVE-2025-11621)',
     async (_name, forged, expected = [400, 'the principal could not be looked up']) => {
       const name = fresh('u')
       const user = await aws.putUser({ account, name, path: '/team/' })
@@ -152,9 +164,9 @@ describe('which principals a role admits', () => {
     },
   )
 
-  test('a role of the same name does not stand for another account’s, in any order or at once (CVE-2025-11621, HCSEC-2025-30, GHSA-9g4h-h484-3578, CVE-2025-59048, GHSA-jp7h-4f3c-9rc7)', async () => {
+  test('a role of the same name in another account is rejected, one by one and concurrently (CVE-2025-11621, HCSEC-2025-30, GHSA-9g4h-h484-3578, CVE-2025-59048, GHSA-jp7h-4f3c-9rc7)', async () => {
     const name = fresh('app-')
-    // both satellites are reached by roles of one name too
+    // the STS roles of both satellite accounts have the same name too
     const accounts = [HOME.account, await satellite(mount), await satellite(mount)]
     for (const one of accounts) await aws.putRole({ account: one, name })
     const as = async (one: string, role: string) =>
@@ -171,7 +183,7 @@ describe('which principals a role admits', () => {
     }
   })
 
-  test('without an association, unique IDs that are known still count: no call to IAM is made', async () => {
+  test('resolved unique IDs need no call to IAM, so a login works without the STS role', async () => {
     const name = fresh('u')
     const user = await aws.putUser({ account, name })
     const key = await aws.createAccessKey({ account, user: name })

@@ -31,10 +31,10 @@ const body = (text: string) => ({ iam_request_body: base64(text) })
 const watch = callWatch()
 beforeEach(watch)
 
-/** Every call to STS with the user's key in this test. */
+/** Returns the calls to STS with the user's key in this test. */
 const calls = async () => (await watch()).filter(call => JSON.stringify(call).includes(bob.accessKeyId))
 
-describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2022-2385', () => {
+describe('requests other than a plain GetCallerIdentity: CVE-2020-16250, CVE-2022-2385', () => {
   let mount = ''
   beforeAll(async () => {
     mount = await mountWith()
@@ -47,11 +47,11 @@ describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2
     ['a method with a line end', () => ({ iam_http_request_method: 'POST\r\nX: 1' })],
     ['an empty URL', () => ({ iam_request_url: '' })],
     ['a URL that is not base64', () => ({ iam_request_url: 'https://sts.amazonaws.com/' })],
-    ['a URL in the URL alphabet', () => ({ iam_request_url: '-_-_' })],
-    ['http', () => url('http://sts.amazonaws.com/')],
-    ['file', () => url('file:///etc/passwd')],
-    ['a user in the URL', () => url('https://sts.amazonaws.com@evil.example/')],
-    ['a user and password', () => url('https://a:b@sts.amazonaws.com/')],
+    ['a URL in base64url', () => ({ iam_request_url: '-_-_' })],
+    ['an http URL', () => url('http://sts.amazonaws.com/')],
+    ['a file URL', () => url('file:///etc/passwd')],
+    ['a user name in the URL', () => url('https://sts.amazonaws.com@evil.example/')],
+    ['a user name and password in the URL', () => url('https://a:b@sts.amazonaws.com/')],
     ['a fragment', () => url('https://sts.amazonaws.com/#x')],
     ['a path', () => url('https://sts.amazonaws.com/x')],
     ['a path with dots', () => url('https://sts.amazonaws.com/../')],
@@ -59,25 +59,25 @@ describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2
     ['a backslash', () => url('https://sts.amazonaws.com\\@evil.example/')],
     ['a tab', () => url('https://sts.amazonaws.com/\t')],
     ['a line end in the host', () => url('https://sts.amazonaws.com\r\nHost: evil.example/')],
-    ['letters beyond ASCII', () => url('https://ﬆs.amazonaws.com/')],
+    ['non-ASCII letters in the host', () => url('https://ﬆs.amazonaws.com/')],
     ['a query with POST', () => url('https://sts.amazonaws.com/?Action=GetCallerIdentity')],
-    ['8 KiB', () => url(`https://sts.amazonaws.com/?${'a'.repeat(8200)}`)],
+    ['a URL over 8 KiB', () => url(`https://sts.amazonaws.com/?${'a'.repeat(8200)}`)],
     ['an empty body', () => body('')],
     ['a body that is not base64', () => ({ iam_request_body: 'Action=GetCallerIdentity' })],
     ['another action', () => body('Action=GetSessionToken&Version=2011-06-15')],
     [
-      'an action that tells names',
+      'an action that names a role',
       () => body('Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=x'),
     ],
     ['two actions', () => body('Action=GetCallerIdentity&Version=2011-06-15&Action=AssumeRole')],
     [
-      'an action in another case',
+      'an action key in lower case',
       () => body('action=AssumeRole&Action=GetCallerIdentity&Version=2011-06-15'),
     ],
     ['no action', () => body('Version=2011-06-15')],
     ['no version', () => body('Action=GetCallerIdentity')],
     ['another version', () => body('Action=GetCallerIdentity&Version=2012-06-15')],
-    ['a further parameter', () => body('Action=GetCallerIdentity&Version=2011-06-15&A=1')],
+    ['an additional parameter', () => body('Action=GetCallerIdentity&Version=2011-06-15&A=1')],
     ['a semicolon', () => body('Action=GetCallerIdentity;Version=2011-06-15')],
     ['an encoded letter', () => body('Action=%47etCallerIdentity&Version=2011-06-15')],
     ['a byte order mark', () => body('\ufeffAction=GetCallerIdentity&Version=2011-06-15')],
@@ -99,12 +99,12 @@ describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2
     ['GET of another action', get('Action=GetSessionToken&Version=2011-06-15')],
     ['GET without action', get('Version=2011-06-15')],
     ['GET with two actions', get(`${plain}&Action=AssumeRole`)],
-    ['GET with an action in another case', get(`${plain}&action=AssumeRole`)],
+    ['GET with an action key in lower case', get(`${plain}&action=AssumeRole`)],
     ['GET with another version', get('Action=GetCallerIdentity&Version=2010-05-08')],
-    ['GET with a further parameter', get(`${plain}&RoleArn=x`)],
+    ['GET with an additional parameter', get(`${plain}&RoleArn=x`)],
     ['GET with a second credential', withQuery(query => `${query}&X-Amz-Credential=x`)],
-    ['GET with a credential in another case', withQuery(query => `${query}&x-amz-credential=x`)],
-    ['GET with signed headers in another case', withQuery(query => `${query}&x-amz-signedheaders=x`)],
+    ['GET with a credential key in lower case', withQuery(query => `${query}&x-amz-credential=x`)],
+    ['GET with a signed-headers key in lower case', withQuery(query => `${query}&x-amz-signedheaders=x`)],
     ['GET with an encoded name', withQuery(query => query.replace('Action', '%41ction'))],
     ['GET with a plus sign', withQuery(query => query.replace('GetCallerIdentity', 'GetCaller+Identity'))],
     ['GET with a broken escape', withQuery(query => `${query}&X-Amz-User-Agent=%zz`)],
@@ -114,7 +114,7 @@ describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2
     ['GET with another algorithm', withQuery(query => query.replace('AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA1'))],
     ['GET with a body', () => ({ ...get(plain)(), ...body(plain) })],
     [
-      'GET with an Authorization header besides',
+      'GET with an additional Authorization header',
       () => ({ ...get(plain)(), iam_request_headers: signedBy(bob)['iam_request_headers'] }),
     ],
   ]
@@ -125,17 +125,23 @@ describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2
   }
   const signatures: [string, () => object][] = [
     ['no Authorization', headers(() => [])],
-    ['an empty one', headers(() => '')],
-    ['another algorithm', headers(text => text.replace('AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA1'))],
+    ['an empty Authorization', headers(() => '')],
+    [
+      'an Authorization with another algorithm',
+      headers(text => text.replace('AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA1')),
+    ],
     ['a bearer token', headers(() => 'Bearer x')],
-    ['two of them', headers(text => [text, text])],
-    ['a signature in capitals', headers(text => text.replace(/Signature=.*/, match => match.toUpperCase()))],
+    ['two Authorization values', headers(text => [text, text])],
+    [
+      'a signature in upper case',
+      headers(text => text.replace(/Signature=.*/, match => match.toUpperCase())),
+    ],
     ['no SignedHeaders', headers(text => text.replace(/SignedHeaders=[^,]+, /, ''))],
     ['a scope of four parts', headers(text => text.replace('/sts/', '/'))],
   ]
 
   test.each([...posts, ...gets, ...signatures])(
-    '%s: refused, and STS is not called',
+    '%s: rejected without a call to STS',
     async (_name, change) => {
       const answer = await login(mount, { ...signedBy(bob), ...change() })
       expect(answer.status, answer.text).toBe(400)
@@ -145,7 +151,7 @@ describe('requests that are not a plain GetCallerIdentity: CVE-2020-16250, CVE-2
   )
 })
 
-describe('the host that a request was signed for', () => {
+describe('the host of the signed request', () => {
   const hosts = [
     'evil.example',
     'sts.amazonaws.com.evil.example',
@@ -164,7 +170,7 @@ describe('the host that a request was signed for', () => {
     '[::1]',
   ]
 
-  test.each(hosts)('%s is no STS: refused without any call', async host => {
+  test.each(hosts)('%s is not an STS host: rejected without any call', async host => {
     const mount = await mountWith()
     for (const region of [undefined, 'us-east-1']) {
       const fields = signedBy(bob, { host, ...(region ? { region } : {}) })
@@ -173,7 +179,7 @@ describe('the host that a request was signed for', () => {
     expect(await calls()).toEqual([])
   })
 
-  test('the caller’s URL never decides where the request goes (SSRF)', async ({ onTestFinished }) => {
+  test("the client's URL never decides where the request is sent (SSRF)", async ({ onTestFinished }) => {
     const trap = await webServer(onTestFinished, (_request, response) => response.end('<got/>'))
     const { host } = new URL(trap.url)
     for (const config of [undefined, { use_sts_region_from_client: true }, { sts_region: 'us-east-1' }]) {
@@ -188,7 +194,7 @@ describe('the host that a request was signed for', () => {
     expect(trap.requests).toEqual([])
   })
 
-  test('a configured endpoint gets every request, under the name that was signed', async ({
+  test('a configured endpoint receives every request, with the signed host name', async ({
     onTestFinished,
   }) => {
     const own = await webServer(onTestFinished, (_request, response) => {
@@ -209,11 +215,11 @@ describe('the host that a request was signed for', () => {
   })
 })
 
-describe('the region that a request was signed for', () => {
+describe('the region of the signed request', () => {
   const regional = (region: string, more: SignOptions = {}) =>
     signedBy(bob, { host: `sts.${region}.amazonaws.com`, region, ...more })
 
-  test('without a setting, only the global endpoint is served, and the answer says what to do', async () => {
+  test('a regional host is rejected without use_sts_region_from_client, and the error names the setting', async () => {
     const mount = await mountWith()
     const answer = await login(mount, regional('eu-west-1'))
     expect(answer.status).toBe(400)
@@ -226,7 +232,7 @@ describe('the region that a request was signed for', () => {
     ['POST', 'us-east-1', 'sts.amazonaws.com'],
     ['POST', 'us-east-1', 'sts.us-east-1.amazonaws.com'],
   ] as const)(
-    'use_sts_region_from_client: a %s for %s at %s goes to that region, under that name',
+    'with use_sts_region_from_client a %s for %s at %s is sent to that region with the signed host name',
     async (method, region, host) => {
       const mount = await mountWith({ use_sts_region_from_client: true })
       const answer = await login(mount, signedBy(bob, { method, region, host }))
@@ -240,7 +246,7 @@ describe('the region that a request was signed for', () => {
     ['POST', { use_sts_region_from_client: true }],
     ['GET', { use_sts_region_from_client: true }],
   ] as const)(
-    'a %s for a region under the global name goes to the endpoint of the region',
+    "a %s signed for a region with the global host name is sent to the region's endpoint",
     async (method, config) => {
       const mount = await mountWith(config)
       const signed = signedBy(bob, { method, region: 'eu-west-1', host: 'sts.amazonaws.com' })
@@ -253,7 +259,7 @@ describe('the region that a request was signed for', () => {
     },
   )
 
-  test('it goes to a configured endpoint of that region too', async () => {
+  test('it is sent to a configured endpoint of that region', async () => {
     const sts = { sts_endpoint: 'https://sts.eu-west-1.amazonaws.com', sts_region: 'eu-west-1' }
     const mount = await mountWith(sts)
     const signed = signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' })
@@ -263,8 +269,8 @@ describe('the region that a request was signed for', () => {
 
   test.each<[string, object | undefined]>([
     ['without a setting', undefined],
-    ['with an endpoint of another region', { sts_endpoint: 'https://sts.us-west-2.amazonaws.com' }],
-  ])('%s it is refused before STS is called, and the answer names the setting', async (_, config) => {
+    ['with a configured endpoint of another region', { sts_endpoint: 'https://sts.us-west-2.amazonaws.com' }],
+  ])('%s it is rejected without a call to STS, and the error names the setting', async (_, config) => {
     const mount = await mountWith(config)
     const answer = await login(mount, signedBy(bob, { region: 'eu-west-1', host: 'sts.amazonaws.com' }))
     expect(answer.status).toBe(400)
@@ -273,12 +279,12 @@ describe('the region that a request was signed for', () => {
   })
 
   test.each([
-    ['another partition', { region: 'cn-north-1', host: 'sts.cn-north-1.amazonaws.com.cn' }],
-    ['no region', { region: 'nowhere', host: 'sts.nowhere.amazonaws.com' }],
-    ['a region that is none', { region: 'us-east-1.evil', host: 'sts.amazonaws.com' }],
-    ['a region that its host does not name', { region: 'eu-west-1', host: 'sts.us-west-2.amazonaws.com' }],
+    ['a region of another partition', { region: 'cn-north-1', host: 'sts.cn-north-1.amazonaws.com.cn' }],
+    ['an unknown region', { region: 'nowhere', host: 'sts.nowhere.amazonaws.com' }],
+    ['a malformed region', { region: 'us-east-1.evil', host: 'sts.amazonaws.com' }],
+    ["a region other than the host's", { region: 'eu-west-1', host: 'sts.us-west-2.amazonaws.com' }],
     ['a region with a path', { region: '..', host: 'sts.amazonaws.com' }],
-  ])('use_sts_region_from_client: %s is refused', async (_name, options) => {
+  ])('with use_sts_region_from_client %s is rejected', async (_name, options) => {
     const mount = await mountWith({ use_sts_region_from_client: true })
     const answer = await login(mount, signedBy(bob, options))
     expect(answer.status).toBe(400)

@@ -3,7 +3,7 @@ import type { TestKey } from '../../provider/hand-signer.ts'
 import { errorsOf, loginWith, satellite } from '../../support/requests/logins.ts'
 import { aws, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
-describe('the token of an iam login', () => {
+describe('an iam login', () => {
   let mount = ''
   let accessor = ''
   let account = ''
@@ -29,7 +29,7 @@ describe('the token of an iam login', () => {
     worker = await aws.session({ account, role: 'app', session: 'a@b.example' })
   })
 
-  test('is told with all of its terms, and stored with them', async () => {
+  test('returns and stores the token with all its terms', async () => {
     const name = await roleWith({ token_policies: 'Dev', token_ttl: 1800 })
     const { data: written } = (await done('GET', `${mount}/role/${name}`)).body
     const { body } = await loginWith(mount, bob, { role: name })
@@ -56,7 +56,7 @@ describe('the token of an iam login', () => {
     })
   })
 
-  test('a session is displayed with its name', async () => {
+  test('of a session puts the session name into the display name', async () => {
     const { body } = await loginWith(mount, worker, { role: await roleWith() })
     const { data } = (await done('POST', '/auth/token/lookup', { token: body.auth.client_token })).body
     expect(data.display_name).toBe(`${mount.split('/').at(-1)}-app-a-b-example`)
@@ -70,12 +70,12 @@ describe('the token of an iam login', () => {
     ['token_num_uses', { token_num_uses: 3 }, { num_uses: 3 }],
     ['token_no_default_policy', { token_no_default_policy: true, policies: 'x' }, { policies: ['x'] }],
     ['a batch token', { token_type: 'batch' }, { token_type: 'batch', accessor: '', renewable: false }],
-  ])('has the terms of its role: %s', async (_name, values, wanted) => {
+  ])('gives the token the terms of its role: %s', async (_name, values, wanted) => {
     const { body } = await loginWith(mount, bob, { role: await roleWith(values) })
     expect(body.auth).toMatchObject(wanted)
   })
 
-  test('has an alias named after the role, for users and sessions alike', async () => {
+  test('creates the same alias, named after the role, for users and sessions', async () => {
     const name = await roleWith()
     const { auth } = (await loginWith(mount, bob, { role: name })).body
     const { data } = (await done('GET', `${mount}/role/${name}`)).body
@@ -88,7 +88,7 @@ describe('the token of an iam login', () => {
     ['canonical_arn', () => `arn:aws:iam::${account}:user/bob`, () => `arn:aws:iam::${account}:role/app`],
     ['full_arn', () => user.arn, () => worker.arn],
   ]
-  test.each(kinds)('has an alias as iam_alias says: %s', async (kind, ofUser, ofSession) => {
+  test.each(kinds)('creates the alias by iam_alias: %s', async (kind, ofUser, ofSession) => {
     const { path } = await freshMount()
     await done('POST', `${path}/config/identity`, { iam_alias: kind })
     const sts_role = `arn:aws:iam::${account}:role/cloud-auth-reader`
@@ -117,7 +117,7 @@ describe('the token of an iam login', () => {
     ['client_arn, canonical_arn,client_user_id', ['client_arn', 'canonical_arn', 'client_user_id']],
     [['inferred_entity_id', 'inferred_entity_type', 'inferred_aws_region', 'auth_type'], ['auth_type']],
   ])(
-    'has the metadata of iam_metadata %j, without empty values, and so has its alias',
+    'with iam_metadata %j stores these fields, if not empty, in the token and in the alias',
     async (selection, names) => {
       const { path } = await freshMount()
       await done('POST', `${path}/config/identity`, { iam_metadata: selection })
@@ -138,7 +138,7 @@ describe('the token of an iam login', () => {
     },
   )
 
-  test('policies of the entity are added, and not stored on the token', async () => {
+  test("adds the entity's policies without storing them in the token", async () => {
     const name = await roleWith({ token_policies: 'dev' })
     const { auth } = (await loginWith(mount, bob, { role: name })).body
     await done('POST', `/identity/entity/id/${auth.entity_id}`, { policies: ['Team'] })
@@ -149,7 +149,7 @@ describe('the token of an iam login', () => {
     expect(data.policies).toEqual(['default', 'dev'])
   })
 
-  test('a disabled entity gets nothing', async () => {
+  test('of a disabled entity is rejected', async () => {
     const name = await roleWith()
     const { auth } = (await loginWith(mount, bob, { role: name })).body
     await done('POST', `/identity/entity/id/${auth.entity_id}`, { disabled: true })
@@ -157,7 +157,7 @@ describe('the token of an iam login', () => {
     expect([refused.status, errorsOf(refused)]).toEqual([403, 'permission denied'])
   })
 
-  test('a mount of type aws answers alike', async () => {
+  test('at a mount of type aws returns that mount type', async () => {
     const { path } = await freshMount('aws')
     await done('POST', `${path}/role/one`, {
       bound_iam_principal_arn: `arn:aws:iam::${account}:user/bob`,

@@ -50,7 +50,7 @@ describe('iam login', () => {
     ['a presigned GET of a user', () => signedBy(bob, { method: 'GET' }), 'bob'],
     ['a presigned GET of a session', () => signedBy(worker, { method: 'GET' }), 'worker'],
     [
-      'a presigned GET whose session token was appended',
+      'a presigned GET with the session token appended',
       () => {
         const get = {
           method: 'GET',
@@ -70,12 +70,12 @@ describe('iam login', () => {
       'bob',
     ],
     [
-      'a body in the other order',
+      'a body with its parameters in reverse order',
       () => signedBy(bob, { body: 'Version=2011-06-15&Action=GetCallerIdentity' }),
       'bob',
     ],
     ['headers as JSON text', () => withHeaders(JSON.stringify), 'bob'],
-    ['headers as base64', () => withHeaders(base64), 'bob'],
+    ['headers as base64 of JSON', () => withHeaders(base64), 'bob'],
     [
       'headers as lines',
       () => withHeaders(all => Object.entries(all).map(([name, value]) => `${name}: ${value}`)),
@@ -96,11 +96,11 @@ describe('iam login', () => {
       'bob',
     ],
     [
-      'an Authorization in pieces',
+      'an Authorization as a list of parts',
       () => withHeaders(all => ({ ...all, Authorization: (all['Authorization'] ?? '').split(', ') })),
       'bob',
     ],
-    ['a number as value', () => withHeaders(all => ({ ...all, 'Content-Length': 43 })), 'bob'],
+    ['a number as header value', () => withHeaders(all => ({ ...all, 'Content-Length': 43 })), 'bob'],
     ['no Host header', () => withHeaders(({ Host: _, ...all }) => all), 'bob'],
     [
       'a Host header with the port',
@@ -113,7 +113,7 @@ describe('iam login', () => {
       'bob',
     ],
     ['a signed Accept for anything', () => signedBy(bob, { headers: [['Accept', '*/*']] }), 'bob'],
-    ['half of an ec2 login beside it', () => ({ ...signedBy(bob), identity: 'x' }), 'bob'],
+    ['half of an additional ec2 login', () => ({ ...signedBy(bob), identity: 'x' }), 'bob'],
   ]
   test.each(forms)('%s is accepted', async (_name, fields, role) => {
     const answer = await login({ role, ...fields() })
@@ -121,7 +121,7 @@ describe('iam login', () => {
     expect(answer.body.auth.token_policies).toEqual([role, 'default'].sort())
   })
 
-  test('without a role, the one named after user or role is taken, in lower case', async () => {
+  test('a login without a role uses the role named after the user or IAM role, in lower case', async () => {
     for (const role of [{}, { role: '' }, { role: null }]) {
       expect((await login({ ...signedBy(bob), ...role })).body.auth.token_policies).toContain('bob')
       expect((await login({ ...signedBy(worker), ...role })).body.auth.token_policies).toContain('worker')
@@ -135,11 +135,11 @@ describe('iam login', () => {
   const times: [string, SignOptions['method'], number, number][] = [
     ['14 minutes old', 'POST', -14, 200],
     ['16 minutes old', 'POST', -16, 400],
-    ['14 minutes old, whatever X-Amz-Expires says', 'GET', -14, 200],
+    ['14 minutes old, with any X-Amz-Expires', 'GET', -14, 200],
     ['16 minutes old', 'GET', -16, 400],
-    ['of the future', 'POST', 16, 400],
+    ['16 minutes in the future', 'POST', 16, 400],
   ]
-  test.each(times)('a signature %s (%s) is answered with $3', async (_name, method, minutes, status) => {
+  test.each(times)('a signature %s (%s) gets $3', async (_name, method, minutes, status) => {
     const options = { at: Date.now() + minutes * MINUTE, ...(method ? { method } : {}) }
     const answer = await loginWith(mount, bob, { role: 'bob' }, options)
     expect(answer.status, answer.text).toBe(status)
@@ -150,7 +150,7 @@ describe('iam login', () => {
     expect(errorsOf(nowhere)).toBe(errorsOf(answer))
   })
 
-  test('a captured request works again within its time: nothing but the server ID binds it', async () => {
+  test('a captured request can be replayed while its signature is valid', async () => {
     const fields = { role: 'bob', ...signedBy(bob) }
     expect([(await login(fields)).status, (await login(fields)).status]).toEqual([200, 200])
   })
@@ -163,7 +163,7 @@ describe('iam login', () => {
     ],
     ['a wrong secret', () => signedBy({ ...bob, secretAccessKey: 'x' }), 'SignatureDoesNotMatch'],
     [
-      'the token of another session',
+      'a token of another session',
       () => signedBy({ ...worker, sessionToken: 'other' }),
       'InvalidClientTokenId',
     ],
@@ -173,17 +173,17 @@ describe('iam login', () => {
       'SignatureDoesNotMatch',
     ],
     [
-      'another body than was signed',
+      'a body that differs from the signed one',
       () => ({ ...signedBy(bob), iam_request_body: base64('Version=2011-06-15&Action=GetCallerIdentity') }),
       'SignatureDoesNotMatch',
     ],
-  ])('%s is refused by STS, whose code is not told', async (_name, fields, code) => {
+  ])("a login with %s is rejected by STS, and the error omits STS's code", async (_name, fields, code) => {
     const answer = await login({ role: 'bob', ...fields() })
     expect([answer.status, errorsOf(answer)]).toEqual([400, NOT_ACCEPTED])
     expect(answer.text).not.toContain(code)
   })
 
-  test('a session without its token is refused before STS is asked', async () => {
+  test('a temporary key without its session token is rejected without a call to STS', async () => {
     const answer = await login({ role: 'bob', ...signedBy({ ...worker, sessionToken: '' }) })
     expect([answer.status, errorsOf(answer)]).toEqual([
       400,
@@ -191,18 +191,18 @@ describe('iam login', () => {
     ])
   })
 
-  test('a session that is over is refused', async () => {
+  test('an expired session is rejected', async () => {
     const key = await aws.session({ account, role: 'Worker', session: 'short', ttlSeconds: 0 })
     const answer = await loginWith(mount, key, { role: 'worker' })
     expect([answer.status, errorsOf(answer)]).toEqual([400, NOT_ACCEPTED])
   })
 
-  test('only users and assumed roles can log in: the root user of an account cannot', async () => {
+  test('the root user of an account is rejected', async () => {
     const answer = await loginWith(mount, await aws.rootKey({ account }), { role: 'bob' })
     expect([answer.status, errorsOf(answer)]).toEqual([400, 'only IAM users and assumed roles can log in'])
   })
 
-  test('a role of type ec2 is refused, and so is an address that the role does not admit', async () => {
+  test("a role of type ec2 is rejected, and so is a client address outside the role's CIDRs", async () => {
     await done('POST', `${mount}/role/machine`, { auth_type: 'ec2', bound_account_id: account })
     expect(errorsOf(await loginWith(mount, bob, { role: 'machine' }))).toBe(
       'iam login is not allowed for role "machine"',
@@ -217,13 +217,13 @@ describe('iam login', () => {
     expect([answer.status, errorsOf(answer)]).toEqual([403, 'permission denied'])
   })
 
-  /** The request that reached STS on behalf of a key. */
+  /** Returns the last GetCallerIdentity request that reached STS with a key. */
   const forwarded = async (key: TestKey) =>
     (await aws.calls()).calls.findLast(
       call => call.action === 'GetCallerIdentity' && JSON.stringify(call).includes(key.accessKeyId),
     )
 
-  test('STS gets signed and needed headers, never the caller’s token (CVE-2026-4525)', async () => {
+  test("STS receives only signed and required headers, never the client's token (CVE-2026-4525)", async () => {
     const user = await aws.putUser({ account, name: fresh('u') })
     const key = await aws.createAccessKey({ account, user: user.name })
     const role = fresh('r')
@@ -249,7 +249,7 @@ describe('iam login', () => {
       'connection',
       'content-length',
       'content-type',
-      // tells the imitation where the request was meant to go; AWS never gets it
+      // names the intended host for the imitated AWS; real AWS never receives this header
       'forwarded',
       'host',
       'x-amz-date',

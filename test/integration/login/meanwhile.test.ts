@@ -5,7 +5,10 @@ import { whileHeld } from '../../support/requests/while-held.ts'
 import type { Reply } from '../../support/service/api.ts'
 import { api, aws, done, freshAccount, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-/** A mount whose own account is new, so that only its calls are delayed, with a role for each type of login. */
+/**
+ * Creates a mount with a new account, so that only its calls are delayed, and a role for each type of
+ * login.
+ */
 async function ownWorld() {
   const account = freshAccount()
   await aws.putUser({ account, name: 'server' })
@@ -40,8 +43,8 @@ const login = (world: World, role: Role): Promise<Reply> =>
     : loginWith(world.mount, world.key, { role })
 
 /**
- * The answer of a login while whose call to AWS was waited for something changed.
- * @param before what was done earlier, in the same environment
+ * Logs in, and makes a change while the login waits for its call to AWS. `before` runs earlier in the
+ * same environment.
  */
 async function meanwhile(
   role: Role,
@@ -65,7 +68,7 @@ const again = async (path: string, body: unknown) => {
   await done('POST', path, body)
 }
 
-describe.concurrent('what changes while AWS answers counts for the login', () => {
+describe.concurrent('a login applies changes made while it waits for AWS', () => {
   test.each<Role>(['web', 'bob', 'batch', 'wild'])('a changed role: %s', async role => {
     const { reply } = await meanwhile(role, ({ mount }) =>
       done('POST', `${mount}/role/${role}`, { token_policies: 'new', token_ttl: 77 }),
@@ -78,7 +81,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect(outcome).toBe(`400 no role named "${role}"`)
   })
 
-  test.each<Role>(['web', 'bob'])('a role that was made again: %s', async role => {
+  test.each<Role>(['web', 'bob'])('a recreated role: %s', async role => {
     const { world, reply } = await meanwhile(role, ({ mount, ec2, iam }) =>
       again(`${mount}/role/${role}`, { ...(role === 'web' ? ec2 : iam), token_policies: 'second' }),
     )
@@ -88,24 +91,27 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect((await login(world, role)).body.auth.entity_id).toBe(reply.body.auth.entity_id)
   })
 
-  test.each<Role>(['web', 'bob', 'batch'])('a role that now binds somebody else: %s', async role => {
-    const other = freshAccount()
-    const { outcome } = await meanwhile(role, async ({ mount, ec2, iam }) => {
-      const { arn } = await aws.putUser({ account: other, name: 'bob' })
-      await again(
-        `${mount}/role/${role}`,
-        role === 'web'
-          ? { ...ec2, bound_account_id: other }
-          : { ...iam, bound_iam_principal_arn: arn, resolve_aws_unique_ids: false },
-      )
-    })
-    expect(outcome).toMatch(/^400 (instance does not satisfy|principal is not bound)/)
-  })
+  test.each<Role>(['web', 'bob', 'batch'])(
+    'a role that now binds another principal or account: %s',
+    async role => {
+      const other = freshAccount()
+      const { outcome } = await meanwhile(role, async ({ mount, ec2, iam }) => {
+        const { arn } = await aws.putUser({ account: other, name: 'bob' })
+        await again(
+          `${mount}/role/${role}`,
+          role === 'web'
+            ? { ...ec2, bound_account_id: other }
+            : { ...iam, bound_iam_principal_arn: arn, resolve_aws_unique_ids: false },
+        )
+      })
+      expect(outcome).toMatch(/^400 (instance does not satisfy|principal is not bound)/)
+    },
+  )
 
   test.each([
-    ['that has not vouched before', async () => undefined],
-    ['that has vouched before', async (world: World) => login(world, 'web')],
-  ])('a certificate %s, and was deleted', async (_, before) => {
+    ['that this environment has not used', async () => undefined],
+    ['that this environment has used', async (world: World) => login(world, 'web')],
+  ])('a deleted certificate %s', async (_, before) => {
     const { outcome } = await meanwhile(
       'web',
       ({ mount }) => done('DELETE', `${mount}/config/certificate/local`),
@@ -114,7 +120,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect(outcome).toMatch(/^400 the signature of the identity document could not be verified/)
   })
 
-  test('a certificate that has vouched before, and was replaced under its name', async () => {
+  test('a used certificate that was replaced under its name', async () => {
     const { outcome } = await meanwhile(
       'web',
       ({ mount }) => done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: pem.rsa }),
@@ -123,7 +129,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect(outcome).toMatch(/^400 the signature of the identity document could not be verified/)
   })
 
-  test('a certificate that was registered again under its name: the login goes on', async () => {
+  test('the same certificate registered again under its name: the login succeeds', async () => {
     const { reply } = await meanwhile(
       'web',
       async ({ mount }) =>
@@ -133,7 +139,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect(reply.status, reply.text).toBe(200)
   })
 
-  test('a client configuration that shapes the call to STS: STS is asked as it says now', async () => {
+  test('a new server ID header in the client configuration: the login is checked against it', async () => {
     const { outcome } = await meanwhile('bob', ({ mount }) =>
       done('POST', `${mount}/config/client`, { iam_server_id_header_value: 'here' }),
     )
@@ -141,7 +147,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
   })
 
   test.each<Role>(['web', 'bob'])(
-    'a client configuration that still lets it in: AWS is asked again: %s',
+    'another client configuration that still allows the login: AWS is called again: %s',
     async role => {
       const before = (await aws.calls({ since: 0 })).calls.at(-1)?.seq ?? 0
       const { world, reply } = await meanwhile(role, ({ mount }) =>
@@ -155,7 +161,7 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     },
   )
 
-  test.each<Role>(['web', 'bob', 'batch'])('an entity that was disabled: %s', async role => {
+  test.each<Role>(['web', 'bob', 'batch'])('a disabled entity: %s', async role => {
     const { outcome } = await meanwhile(role, async world => {
       const { entity_id } = (await login(world, role)).body.auth
       await done('POST', `/identity/entity/id/${entity_id}`, { disabled: true })
@@ -163,14 +169,14 @@ describe.concurrent('what changes while AWS answers counts for the login', () =>
     expect(outcome).toBe('403 permission denied')
   })
 
-  test.each<Role>(['web', 'bob', 'batch'])('a mount that was disabled: %s', async role => {
+  test.each<Role>(['web', 'bob', 'batch'])('a disabled mount: %s', async role => {
     const { reply } = await meanwhile(role, ({ mount }) =>
       done('DELETE', mount.replace('/auth', '/sys/auth')),
     )
     expect([400, 403]).toContain(reply.status)
   })
 
-  test('a tag that was denied', async () => {
+  test('a denied role tag', async () => {
     const { outcome } = await meanwhile('web', async ({ mount, account, instance }) => {
       await done('POST', `${mount}/role/web`, { role_tag: 'Tag' })
       const { body } = await done('POST', `${mount}/role/web/tag`)

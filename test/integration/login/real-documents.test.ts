@@ -13,7 +13,7 @@ const instance = {
 
 const NO_MESSAGE = noMessage('is no CMS SignedData with a document inside')
 
-describe('documents signed by AWS, certificates built in', () => {
+describe('documents signed by AWS, verified with the built-in certificates', () => {
   let mount = ''
   const login = (body: object) => api('POST', `${mount}/login`, { role: 'web', ...body }, { token: '' })
 
@@ -24,7 +24,7 @@ describe('documents signed by AWS, certificates built in', () => {
     await done('POST', `${mount}/config/sts/${newer.account}`, { sts_role: arn })
   })
 
-  test('the rsa2048 document of 2021 verifies, and its instance is looked for', async () => {
+  test('the rsa2048 document of 2021 is valid, and its instance is looked up', async () => {
     const missing = await login({ pkcs7: newer.rsa2048 })
     expect([missing.status, errorsOf(missing)]).toEqual([
       400,
@@ -32,7 +32,7 @@ describe('documents signed by AWS, certificates built in', () => {
     ])
   })
 
-  test('its instance logs in, through the role of its account', async () => {
+  test('its instance logs in with the STS role of its account', async () => {
     await aws.putInstance(instance)
     const { body } = await done('POST', `${mount}/login`, { role: 'web', pkcs7: newer.rsa2048 })
     expect(body.auth.metadata).toMatchObject({ account_id: newer.account, auth_type: 'ec2', role: 'web' })
@@ -47,16 +47,16 @@ describe('documents signed by AWS, certificates built in', () => {
   const contentAt = bytes.indexOf('x86_64')
   test.each([
     ['the content', contentAt, UNPROVEN],
-    ['the digest among the signed attributes', bytes.length - 320, NO_MESSAGE],
+    ['the digest in the signed attributes', bytes.length - 320, NO_MESSAGE],
     ['the signature', bytes.length - 100, UNPROVEN + unregistered('pkcs7')],
-  ])('one changed byte of %s is refused', async (_what, at, text) => {
+  ])('one changed byte of %s is rejected', async (_what, at, text) => {
     const changed = Buffer.from(bytes)
     changed[at] = (changed[at] ?? 0) ^ 1
     const refused = await login({ pkcs7: changed.toString('base64') })
     expect([refused.status, errorsOf(refused)]).toEqual([400, text])
   })
 
-  test('bytes after the message are refused', async () => {
+  test('bytes after the message are rejected', async () => {
     const refused = await login({ pkcs7: Buffer.concat([bytes, Buffer.from([0])]).toString('base64') })
     expect([refused.status, errorsOf(refused)]).toEqual([400, NO_MESSAGE])
   })
@@ -68,7 +68,7 @@ describe('documents signed by AWS, certificates built in', () => {
       { identity: Buffer.from(older.document).toString('base64'), signature: older.signature },
       UNPROVEN + unregistered('identity'),
     ],
-  ])('the documents of 2017 do not count by default: %s', async (_name, proof, text) => {
+  ])('documents of 2017 are rejected by default: %s', async (_name, proof, text) => {
     const refused = await login(proof)
     expect([refused.status, errorsOf(refused)]).toEqual([400, text])
   })

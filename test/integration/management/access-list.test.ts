@@ -12,7 +12,7 @@ beforeAll(async () => {
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', list => {
-  test('is read, listed and deleted once its instance has logged in', async () => {
+  test('can be read, listed and deleted after its instance has logged in', async () => {
     const instance = await launch()
     const place = `${mount}/${list}/${instance.instanceId}`
     expect((await api('GET', place)).body).toEqual({ errors: [] })
@@ -33,7 +33,7 @@ describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', l
     expect((await loginAs(mount, instance, { role: 'web' })).status).toBe(200)
   })
 
-  test('an empty nonce disallows reauthentication, and is shown empty', async () => {
+  test('of a login with an empty nonce disallows reauthentication and has an empty nonce', async () => {
     const instance = await launch()
     await loginAs(mount, instance, { role: 'web', nonce: '' })
     expect((await done('GET', `${mount}/${list}/${instance.instanceId}`)).body.data).toMatchObject({
@@ -42,7 +42,7 @@ describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', l
     })
   })
 
-  test('it is not written by hand, and names keep their case', async () => {
+  test('cannot be written by clients, and its name is case-sensitive', async () => {
     const instance = await launch()
     await loginAs(mount, instance, { role: 'web' })
     for (const method of ['POST', 'PUT'])
@@ -51,7 +51,7 @@ describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', l
     expect((await api('GET', `${mount}/${list}/a%20b`)).status).toBe(404)
   })
 
-  test('an empty list is not there; a part of a list can be asked for', async () => {
+  test('an empty list answers 404, and a listing accepts after and limit', async () => {
     const { path } = await freshMount()
     expect((await api('LIST', `${path}/${list}`)).body).toEqual({ errors: [] })
     const { keys } = (await done('LIST', `${mount}/${list}`)).body.data
@@ -61,7 +61,7 @@ describe.each(['identity-accesslist', 'identity-whitelist'])('an entry of %s', l
   })
 })
 
-describe('deprecated paths share what is stored', () => {
+describe('deprecated paths use the same items', () => {
   test.each([
     ['identity-accesslist', 'identity-whitelist'],
     ['roletag-denylist', 'roletag-blacklist'],

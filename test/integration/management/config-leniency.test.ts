@@ -10,8 +10,8 @@ beforeAll(async () => {
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const cert = (text: string) => ({ cloud_public_cert: text })
 
-describe('accepted, with a warning or without', () => {
-  test('an STS role is needed on creation only', async () => {
+describe('accepted settings', () => {
+  test('sts_role is required only at creation', async () => {
     const path = `${mount}/config/sts/${'5'.repeat(12)}`
     const none = await api('POST', path, { external_id: 'x' })
     expect([none.status, none.body.errors]).toEqual([400, ['sts_role is required']])
@@ -22,13 +22,16 @@ describe('accepted, with a warning or without', () => {
   test.each([
     ['12', 'arn:aws:iam::444455556666:role/cloud-auth-x', 'not a 12-digit number'],
     ['1'.repeat(12), 'no ARN', 'not the ARN of an IAM role'],
-  ])('an association of %s with %s', async (account, sts_role, warning) => {
-    const { body } = await done('POST', `${mount}/config/sts/${account}`, { sts_role })
-    expect(body.warnings).toEqual([expect.stringContaining(warning)])
-  })
+  ])(
+    'an STS role for account %s with role %s is stored with a warning',
+    async (account, sts_role, warning) => {
+      const { body } = await done('POST', `${mount}/config/sts/${account}`, { sts_role })
+      expect(body.warnings).toEqual([expect.stringContaining(warning)])
+    },
+  )
 
   test.each([{ sts_endpoint: 'https://sts.example.com' }, { sts_region: 'eu-west-1' }])(
-    'one of sts_endpoint and sts_region: %j',
+    'one of sts_endpoint and sts_region is stored with a warning: %j',
     async body => {
       await done('DELETE', `${mount}/config/client`)
       const answer = await done('POST', `${mount}/config/client`, body)
@@ -36,7 +39,7 @@ describe('accepted, with a warning or without', () => {
     },
   )
 
-  test('negative retries, a key without its secret: stored as they are', async () => {
+  test('negative retries, and an access key without its secret key, are stored as sent', async () => {
     await done('POST', `${mount}/config/client`, {
       max_retries: -7,
       access_key: 'A',
@@ -55,15 +58,15 @@ describe('accepted, with a warning or without', () => {
     'without padding': base64(pem.rsa).replace(/=+$/, ''),
     'in lines': base64(pem.rsa).replace(/.{64}/g, '$&\r\n'),
     CRLF: pem.rsa.replaceAll('\n', '\r\n'),
-    'without its last line’s end': pem.ec.trim(),
+    'without its last line end': pem.ec.trim(),
   }
-  test.each(Object.entries(spellings))('a certificate, %s', async (_, text) => {
+  test.each(Object.entries(spellings))('a certificate is stored: %s', async (_, text) => {
     const path = `${mount}/config/certificate/spelled`
     await done('POST', path, { cloud_public_cert: text })
     expect((await done('GET', path)).body.data.cloud_public_cert).toContain('BEGIN CERTIFICATE')
   })
 
-  test('listings are sorted, names of certificates keep their case', async () => {
+  test('listings are sorted, and certificate names are case-sensitive', async () => {
     const { path } = await freshMount()
     for (const name of ['b', 'a', 'B']) await done('POST', `${path}/config/certificate/${name}`, cert(pem.ec))
     expect((await api('LIST', `${path}/config/certificates`)).body.data.keys).toEqual(['B', 'a', 'b'])

@@ -16,21 +16,21 @@ beforeAll(async () => {
 const freshTag = async (body: unknown = {}, at = mount): Promise<string> =>
   (await done('POST', `${at}/role/dev/tag`, body)).body.data.tag_value
 
-/** A tag whose text, in some spelling, holds what is awkward in a path. */
+/** Makes tags until one has, in some encoding, characters that are special in a path. */
 const tagWith = (pattern: RegExp, text: (tag: string) => string) =>
   eventually(async () => {
     const tag = await freshTag({ policies: ODD })
     return pattern.test(text(tag)) && tag
   })
 
-// their characters are the ones that become "/" and "+"
+// their base64 contains "/" and "+"
 const ODD = ['a>>>', 'b~~~', 'c???']
 
 const base64 = (tag: string) => Buffer.from(tag).toString('base64')
 const base64url = (tag: string) => Buffer.from(tag).toString('base64url')
 
 const spellings: Record<string, (tag: string) => string> = {
-  'as it is': tag => tag,
+  unencoded: tag => tag,
   'percent-encoded': encodeURIComponent,
   'percent-encoded throughout': tag => Buffer.from(tag).toString('hex').replace(/../g, '%$&'),
   base64: base64,
@@ -45,7 +45,7 @@ const spellings: Record<string, (tag: string) => string> = {
   'URL-safe base64 with padding': tag => base64(tag).replaceAll('+', '-').replaceAll('/', '_'),
 }
 
-describe('the deny list takes every spelling of a tag', () => {
+describe('the deny list accepts every encoding of a tag', () => {
   const paths = ['roletag-denylist', 'roletag-blacklist']
   const rows = Object.keys(spellings).flatMap(name => paths.map(path => [path, name] as const))
 
@@ -70,7 +70,7 @@ describe('the deny list takes every spelling of a tag', () => {
     ['base64 with slash and plus', /\/.*\+|\+.*\//, base64],
     ['URL-safe base64 with - and _', /-.*_|_.*-/, base64url],
   ]
-  test.each(awkward)('%s', async (_, pattern, text) => {
+  test.each(awkward)('%s is accepted plain and percent-encoded', async (_, pattern, text) => {
     const tag = await tagWith(pattern, text)
     for (const spelt of [text(tag), encodeURIComponent(text(tag))]) {
       await done('POST', `${mount}/roletag-denylist/${spelt}`)
@@ -80,7 +80,7 @@ describe('the deny list takes every spelling of a tag', () => {
     }
   })
 
-  test('a tag with slash and plus as it is', async () => {
+  test('a tag with unencoded slash and plus is accepted', async () => {
     const tag = await eventually(async () => {
       const made = await freshTag()
       return /\/.*\+|\+.*\//.test(made) && made
@@ -89,7 +89,7 @@ describe('the deny list takes every spelling of a tag', () => {
     expect((await done('LIST', `${mount}/roletag-denylist`)).body.data.keys).toContain(tag)
   })
 
-  test('two slashes in a row are part of a tag there', async () => {
+  test('a double slash is allowed in a tag', async () => {
     expect((await api('GET', `${mount}/roletag-denylist/a//b`)).status).toBe(404)
   })
 })
@@ -103,9 +103,9 @@ describe('an entry of the deny list', () => {
   const MOUNT_MAX = 768 * 3600
 
   test.each([
-    ['the mount’s maximum', {}, {}, MOUNT_MAX],
-    ['the role’s, if that is longer', { token_max_ttl: '800h' }, {}, 800 * 3600],
-    ['the tag’s, if that is longer', {}, { max_ttl: '900h' }, 900 * 3600],
+    ["the mount's maximum", {}, {}, MOUNT_MAX],
+    ["the role's maximum, if longer", { token_max_ttl: '800h' }, {}, 800 * 3600],
+    ["the tag's maximum, if longer", {}, { max_ttl: '900h' }, 900 * 3600],
   ])('lasts for %s', async (_, role, body, seconds) => {
     const { path } = await freshMount()
     await done('POST', `${path}/role/dev`, { auth_type: 'ec2', bound_region: 'x', role_tag: 'T', ...role })
@@ -116,7 +116,7 @@ describe('an entry of the deny list', () => {
     expect(Date.parse(expiration_time) - Date.parse(creation_time)).toBe(seconds * 1000)
   })
 
-  test('denied again, it lasts longer, and was made when it was', async () => {
+  test('denied again extends its expiration and keeps its creation time', async () => {
     const tag = await freshTag()
     await done('POST', `${mount}/roletag-denylist/${tag}`)
     const before = await times(tag)
@@ -126,7 +126,7 @@ describe('an entry of the deny list', () => {
     expect(after.expires).toBeGreaterThan(before.expires)
   })
 
-  test('an empty list is not there, nor an empty name', async () => {
+  test('an empty list answers 404, and an empty name is rejected', async () => {
     const { path } = await freshMount()
     expect((await api('LIST', `${path}/roletag-denylist`)).body).toEqual({ errors: [] })
     for (const method of ['POST', 'GET', 'DELETE']) {
@@ -135,7 +135,7 @@ describe('an entry of the deny list', () => {
     }
   })
 
-  test('only a genuine tag of a role that is there can be denied', async () => {
+  test('only a genuine tag of an existing role can be denied', async () => {
     const tag = await freshTag()
     const [version, nonce, ...rest] = tag.split(':')
     const READ = 'not a valid role tag: it cannot be read'
@@ -173,7 +173,7 @@ describe('an entry of the deny list', () => {
     }
   })
 
-  test('a tag of a role that was made again is none', async () => {
+  test('a tag of a recreated role is rejected', async () => {
     const { path } = await freshMount()
     const role = { auth_type: 'ec2', bound_region: 'x', role_tag: 'T' }
     await done('POST', `${path}/role/dev`, role)

@@ -11,7 +11,7 @@ beforeAll(async () => {
   await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
 })
 
-/** A principal of an account that only this test asks about. */
+/** Creates a principal of an account that only this test looks up. */
 async function principalIn(account: string, name = fresh('app')) {
   const { roleId } = await aws.putRole({ account, name })
   return { arn: `arn:aws:iam::${account}:role/${name}`, id: roleId, name }
@@ -19,8 +19,8 @@ async function principalIn(account: string, name = fresh('app')) {
 
 const lookUpOf = (account: string) => ({ service: 'iam', action: 'GetRole', account }) as const
 
-describe.concurrent('a role write that loses a race asks AWS about what it stores then', () => {
-  /** Switches a role that binds `old` by name to unique IDs, while another writer makes a change. */
+describe.concurrent('a role write that conflicts resolves the principals of the role as it is then', () => {
+  /** Turns on ID resolution of a role that binds `old`, while another client changes the role. */
   async function switchedWhile(change: (path: string, other: string) => Promise<unknown>) {
     const account = await satellite(mount)
     const [old, other] = [await principalIn(account), await principalIn(account)]
@@ -36,7 +36,7 @@ describe.concurrent('a role write that loses a race asks AWS about what it store
     return { account, role, reply, old, other, data }
   }
 
-  test('another writer has bound another principal: that one may log in, the one before may not', async () => {
+  test('when another client has bound another principal, that one can log in and the old one cannot', async () => {
     const { account, role, reply, old, other, data } = await switchedWhile((path, arn) =>
       done('POST', path, { bound_iam_principal_arn: arn }),
     )
@@ -49,7 +49,7 @@ describe.concurrent('a role write that loses a race asks AWS about what it store
     expect([await login(old), await login(other)]).toEqual([400, 200])
   })
 
-  test('the account is no longer reached: the write is refused', async () => {
+  test('when the STS role of the account was deleted, the write is rejected', async () => {
     const { account, reply, data } = await switchedWhile(async path => {
       const stored = (await done('GET', path)).body.data.bound_iam_principal_arn[0]
       await done('DELETE', `${mount}/config/sts/${stored.split(':')[4]}`)
@@ -63,8 +63,8 @@ describe.concurrent('a role write that loses a race asks AWS about what it store
   })
 })
 
-describe.concurrent('a renewal that loses a race asks AWS as the mount says then', () => {
-  /** Renews while another renewal of the same token succeeds and the account's STS role goes. */
+describe.concurrent("a renewal that conflicts calls AWS with the mount's current configuration", () => {
+  /** Renews a token while another renewal succeeds and the account's STS role is deleted. */
   const renewedWhile = async (held: Parameters<typeof whileHeld>[0], auth: Auth) =>
     whileHeld(
       held,
@@ -75,7 +75,7 @@ describe.concurrent('a renewal that loses a race asks AWS as the mount says then
       },
     )
 
-  test('the instance of an ec2 login', async () => {
+  test('for the instance of an ec2 login', async () => {
     const account = await satellite(mount)
     const role = fresh('r')
     await done('POST', `${mount}/role/${role}`, { auth_type: 'ec2', bound_account_id: account })
@@ -86,7 +86,7 @@ describe.concurrent('a renewal that loses a race asks AWS as the mount says then
     expect([reply.status, errorsOf(reply)]).toEqual([400, `no STS role is configured for account ${account}`])
   })
 
-  test('the instance that an iam login inferred', async () => {
+  test('for the instance that an iam login inferred', async () => {
     const account = await satellite(mount)
     const instance = await launch({ account })
     const { arn, name } = await principalIn(account)
@@ -104,13 +104,13 @@ describe.concurrent('a renewal that loses a race asks AWS as the mount says then
     expect([reply.status, errorsOf(reply)]).toEqual([400, `no STS role is configured for account ${account}`])
   })
 
-  test('the principal behind a wildcard', async () => {
+  test('for the principal of a wildcard role', async () => {
     const account = await satellite(mount)
     const { arn, name } = await principalIn(account)
     const role = fresh('r')
     const bind = (bound: string) =>
       done('POST', `${mount}/role/${role}`, { bound_iam_principal_arn: bound, resolve_aws_unique_ids: false })
-    // a login by name asks nobody, so that nothing is known of the principal's path yet
+    // a login without ID resolution makes no look-up, so the principal's path is not in the cache
     await bind(arn)
     const { body } = await loginWith(mount, await aws.session({ account, role: name, session: 's-1' }), {
       role,

@@ -20,8 +20,8 @@ async function madePrincipal(account = HOME): Promise<{ name: string; id: string
   return { name, id: roleId }
 }
 
-describe('principals are bound by their unique IDs', () => {
-  test('users and roles, in the order of their ARNs; prefixes are left alone', async () => {
+describe('a role write resolves unique IDs', () => {
+  test('of users and roles in the order of their ARNs, and not of wildcards', async () => {
     const role = await madePrincipal()
     const user = fresh('user')
     const { userId } = await aws.putUser({ account: HOME, name: user })
@@ -38,7 +38,7 @@ describe('principals are bound by their unique IDs', () => {
     })
   })
 
-  test('of a satellite account, through its STS role', async () => {
+  test('of a satellite account through its STS role', async () => {
     const account = freshAccount()
     const { name, id } = await madePrincipal(account)
     const path = freshPath()
@@ -56,7 +56,7 @@ describe('principals are bound by their unique IDs', () => {
     expect((await read(path)).bound_iam_principal_id).toEqual([id])
   })
 
-  test('a principal made again is let in by the same write again', async () => {
+  test('of a recreated principal only when the ARN is written again', async () => {
     const { name, id } = await madePrincipal()
     const path = freshPath()
     await done('POST', path, principal(name))
@@ -75,7 +75,7 @@ describe('principals are bound by their unique IDs', () => {
     expect(roleId).not.toBe(id)
   })
 
-  test('switched on later: they are looked up, or it stays off', async () => {
+  test('when resolve_aws_unique_ids is turned on, and leaves it off when that fails', async () => {
     const { name, id } = await madePrincipal()
     const path = freshPath()
     await done('POST', path, { ...principal(name), resolve_aws_unique_ids: false })
@@ -91,10 +91,10 @@ describe('principals are bound by their unique IDs', () => {
 
   test.each([
     ['nobody', `arn:aws:iam::${HOME}:role/gone`],
-    ['a session', `arn:aws:sts::${HOME}:assumed-role/x/y`],
-    ['an account', `arn:aws:iam::${HOME}:root`],
-    ['no ARN', ':::::'],
-  ])('not %s', async (_, arn) => {
+    ['a session ARN', `arn:aws:sts::${HOME}:assumed-role/x/y`],
+    ["an account's root ARN", `arn:aws:iam::${HOME}:root`],
+    ['a malformed ARN', ':::::'],
+  ])('and rejects %s', async (_, arn) => {
     const reply = await api('POST', freshPath(), { bound_iam_principal_arn: [arn] })
     expect([reply.status, reply.body.errors[0]]).toEqual([
       400,
@@ -102,7 +102,7 @@ describe('principals are bound by their unique IDs', () => {
     ])
   })
 
-  test('an ID is no input', async () => {
+  test('and ignores IDs that the client sends', async () => {
     const path = freshPath()
     await done('POST', path, {
       ...iamRole.body,
@@ -115,7 +115,7 @@ describe('principals are bound by their unique IDs', () => {
     expect(role.role_id).not.toBe('x')
   })
 
-  test('without IDs, an ARN that matches nobody is warned about', async () => {
+  test('and without resolution warns about an ARN that matches no principal', async () => {
     const path = freshPath()
     const bound = `arn:aws:iam::${HOME}:role/some/path/app`
     const { body } = await done('POST', path, {
@@ -129,8 +129,8 @@ describe('principals are bound by their unique IDs', () => {
   })
 })
 
-describe('a role and its name', () => {
-  test('names that differ in case are one role', async () => {
+describe('a role', () => {
+  test('has one name in any letter case', async () => {
     const name = fresh('R')
     await done('POST', `${mount}/role/${name.toUpperCase()}`, iamRole.body)
     await done('POST', `${mount}/role/${name}`, { token_ttl: 7 })
@@ -143,7 +143,7 @@ describe('a role and its name', () => {
     expect((await api('GET', `${mount}/role/${name}`)).status).toBe(404)
   })
 
-  test('its ID stays as long as it does, and is another one afterwards', async () => {
+  test('keeps its ID until it is deleted, and has another after it is recreated', async () => {
     const path = freshPath()
     const ids = []
     for (const body of [iamRole.body, { token_ttl: 1 }, undefined, iamRole.body]) {
@@ -155,18 +155,15 @@ describe('a role and its name', () => {
     expect(ids[2]).not.toBe(ids[0])
   })
 
-  test.each(['cloud-ec2', 'aws-ec2'])(
-    'roles of a mount of type %s are ec2 roles unless they say otherwise',
-    async type => {
-      const { path } = await freshMount(type)
-      await done('POST', `${path}/role/a`, { bound_region: 'eu-west-1' })
-      expect((await read(`${path}/role/a`)).auth_type).toBe('ec2')
-      await done('POST', `${path}/role/b`, { ...iamRole.body, auth_type: 'iam' })
-      expect((await read(`${path}/role/b`)).auth_type).toBe('iam')
-    },
-  )
+  test.each(['cloud-ec2', 'aws-ec2'])('of a mount of type %s is of type ec2 by default', async type => {
+    const { path } = await freshMount(type)
+    await done('POST', `${path}/role/a`, { bound_region: 'eu-west-1' })
+    expect((await read(`${path}/role/a`)).auth_type).toBe('ec2')
+    await done('POST', `${path}/role/b`, { ...iamRole.body, auth_type: 'iam' })
+    expect((await read(`${path}/role/b`)).auth_type).toBe('iam')
+  })
 
-  test('two writes at once: one after the other, nothing is lost', async () => {
+  test('concurrent writes are all applied', async () => {
     const path = freshPath()
     await done('POST', path, iamRole.body)
     const parts = [
@@ -184,14 +181,14 @@ describe('a role and its name', () => {
     })
   })
 
-  test('a lifetime above the mount’s maximum is stored with a warning', async () => {
+  test("a TTL above the mount's maximum is stored with a warning", async () => {
     const path = freshPath()
     const { body } = await done('POST', path, { ...iamRole.body, token_max_ttl: '1000h' })
     expect(body.warnings).toEqual([expect.stringContaining('exceeds the mount’s maximum')])
     expect((await read(path)).token_max_ttl).toBe(3_600_000)
   })
 
-  test('items are trimmed and kept once, their case is kept', async () => {
+  test('list values are trimmed and deduplicated, and keep their letter case', async () => {
     const path = freshPath()
     await done('POST', path, {
       auth_type: 'ec2',

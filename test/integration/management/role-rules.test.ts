@@ -28,10 +28,10 @@ const ec2Only = [
 type Rule = [why: string, body: Record<string, unknown>, message: string]
 
 const anew: readonly Rule[] = [
-  ['no constraint', {}, 'at least one bound constraint is required'],
-  ['no constraint of an ec2 role', { auth_type: 'ec2' }, 'at least one bound constraint is required'],
+  ['no bound', {}, 'at least one bound constraint is required'],
+  ['no bound for an ec2 role', { auth_type: 'ec2' }, 'at least one bound constraint is required'],
   [
-    'only empty constraints',
+    'only empty bounds',
     { auth_type: 'ec2', bound_ami_id: [], bound_region: ' , ' },
     'at least one bound constraint is required',
   ],
@@ -52,7 +52,7 @@ const anew: readonly Rule[] = [
     'inferred_entity_type must be ec2_instance',
   ],
   [
-    'inferencing without region',
+    'inferencing without a region',
     { ...iam, inferred_entity_type: 'ec2_instance' },
     'inferred_entity_type needs inferred_aws_region',
   ],
@@ -62,12 +62,12 @@ const anew: readonly Rule[] = [
     'inferred_aws_region needs inferred_entity_type',
   ],
   [
-    'a region that is none',
+    'an invalid region',
     { ...iam, ...infers, inferred_aws_region: 'x.evil.example' },
     'inferred_aws_region is not a region',
   ],
   [
-    'both ways of reauthentication',
+    'both reauthentication settings',
     { ...ec2, allow_instance_migration: true, disallow_reauthentication: true },
     'allow_instance_migration and disallow_reauthentication exclude each other',
   ],
@@ -93,47 +93,47 @@ const anew: readonly Rule[] = [
     'bound_iam_principal_arn: the wildcard in arn:aws:iam::* must come after the account ID',
   ],
   [
-    'a wildcard for everybody',
+    'a wildcard for every principal',
     { bound_iam_principal_arn: '*' },
     'bound_iam_principal_arn: the wildcard in * must come after the account ID',
   ],
   [
-    'a wildcard within the account',
+    'a wildcard inside the account ID',
     { bound_iam_principal_arn: 'arn:aws:iam::11112222*' },
     'bound_iam_principal_arn: the wildcard in arn:aws:iam::11112222* must come after the account ID',
   ],
   [
-    'a wildcard over the sessions of a role',
+    'a wildcard for the sessions of a role',
     { bound_iam_principal_arn: 'arn:aws:sts::111122223333:assumed-role/x/*' },
     'bound_iam_principal_arn: arn:aws:sts::111122223333:assumed-role/x/* names sessions, and a wildcard is compared with the role behind them: use arn:aws:iam::111122223333:role/x, with the path of the role if it has one, which admits all its sessions',
   ],
   [
-    'a wildcard over the sessions of roles',
+    'a wildcard for the sessions of several roles',
     { bound_iam_principal_arn: 'arn:aws-cn:sts::111122223333:assumed-role/x*' },
     'bound_iam_principal_arn: arn:aws-cn:sts::111122223333:assumed-role/x* names sessions, and a wildcard is compared with the role behind them: use arn:aws-cn:iam::111122223333:role/x*, with the path of the role if it has one, which admits all its sessions',
   ],
   [
-    'a principal that is none',
+    'a principal that is not an ARN',
     { bound_iam_principal_arn: 'x' },
     'cannot resolve unique ID of x: not the ARN of a user, a role or an instance profile',
   ],
   [
-    'a network that is none',
+    'an invalid network',
     { ...iam, token_bound_cidrs: '10.0.0.0/33' },
     'token_bound_cidrs: not an address or network',
   ],
   [
-    'a host for a network',
+    'a host name as network',
     { ...iam, token_bound_cidrs: ['127.0.0.1', 'localhost'] },
     'token_bound_cidrs: not an address or network',
   ],
   [
-    'a lifetime above its maximum',
+    'a TTL above its maximum',
     { ...iam, token_ttl: 61, token_max_ttl: '1m' },
     'token_ttl must not be greater than token_max_ttl',
   ],
   [
-    'the same by old names',
+    'a TTL above its maximum by their old names',
     { ...iam, ttl: 61, max_ttl: '1m' },
     'token_ttl must not be greater than token_max_ttl',
   ],
@@ -142,7 +142,7 @@ const anew: readonly Rule[] = [
     { ...iam, token_period: MAX + 1 },
     `token_period must not exceed the mount’s maximum (${MAX} s)`,
   ],
-  ['negative uses', { ...iam, token_num_uses: -1 }, 'token_num_uses must not be negative'],
+  ['a negative number of uses', { ...iam, token_num_uses: -1 }, 'token_num_uses must not be negative'],
   [
     'another token type',
     { ...iam, token_type: 'default-service' },
@@ -154,7 +154,7 @@ const anew: readonly Rule[] = [
     'batch tokens can have neither token_period nor token_num_uses',
   ],
   [
-    'a batch token of some uses',
+    'a batch token with a use limit',
     { ...iam, token_type: 'batch', token_num_uses: 1 },
     'batch tokens can have neither token_period nor token_num_uses',
   ],
@@ -184,13 +184,13 @@ const anew: readonly Rule[] = [
   ),
   ['a list of objects', { ...ec2, bound_ami_id: [{}] }, kind('bound_ami_id', 'a list of strings')],
   [
-    'a flag that is none',
+    'a flag that is not boolean',
     { ...iam, resolve_aws_unique_ids: 'no' },
     kind('resolve_aws_unique_ids', 'a boolean'),
   ],
 ]
 
-describe('a new role is refused, and not there afterwards', () => {
+describe('creating a role is rejected, and stores nothing, with', () => {
   test.each(anew)('%s', async (_, body, message) => {
     const path = `${mount}/role/${fresh('r')}`
     const reply = await api('POST', path, body)
@@ -234,7 +234,7 @@ const changes: readonly [from: Record<string, unknown>, body: Record<string, unk
   ],
 ]
 
-describe('a change is refused, and the role stays as it was', () => {
+describe('an invalid change is rejected, and the role stays unchanged', () => {
   test.each(changes)('%j: %j', async (from, body, message) => {
     const path = `${mount}/role/${fresh('r')}`
     await done('POST', path, from)
@@ -244,7 +244,7 @@ describe('a change is refused, and the role stays as it was', () => {
     expect((await done('GET', path)).body.data).toEqual(before)
   })
 
-  test('a refused write calls nobody', async () => {
+  test('a rejected write calls no AWS service', async () => {
     const name = fresh('role')
     const body = { bound_iam_principal_arn: `arn:aws:iam::111122223333:role/${name}` }
     const lookUps = async () =>

@@ -24,7 +24,7 @@ async function roleWith(more: Record<string, unknown> = {}): Promise<{ name: str
 const NONCE = '[A-Za-z0-9+/]{11}='
 const MAC = '[A-Za-z0-9+/]{43}='
 
-describe('making a role tag', () => {
+describe('creating a role tag', () => {
   const rows: [body: Record<string, unknown> | undefined, items: string][] = [
     [undefined, 'd=false:m=false'],
     [{ policies: 'PROD' }, 'd=false:m=false:p=prod'],
@@ -40,7 +40,7 @@ describe('making a role tag', () => {
       'd=true:m=false:p=dev:i=i-1:t=7',
     ],
   ]
-  test.each(rows)('%j gives the items %s', async (body, items) => {
+  test.each(rows)('with %j gives the fields %s', async (body, items) => {
     const { name, tag } = await roleWith()
     const { status, body: answer } = await api('POST', tag, body)
     expect(status).toBe(200)
@@ -50,7 +50,7 @@ describe('making a role tag', () => {
     })
   })
 
-  test('every tag is another one, and no text is signed by a key that anybody knows', async () => {
+  test('uses a new nonce each time, and a secret key to sign', async () => {
     const { name, tag } = await roleWith()
     const values: string[] = []
     for (let times = 0; times < 3; times++) values.push((await done('POST', tag)).body.data.tag_value)
@@ -61,7 +61,7 @@ describe('making a role tag', () => {
       expect(createHmac('sha256', key).update(plain).digest('base64')).not.toBe(mac)
   })
 
-  test('the role’s name is written in lower case', async () => {
+  test('writes the role name in lower case', async () => {
     const { name } = await roleWith()
     const { tag_value } = (await done('PUT', `${mount}/role/${name.toUpperCase()}/tag`)).body.data
     expect(tag_value).toContain(`:r=${name}:`)
@@ -75,7 +75,7 @@ describe('making a role tag', () => {
       ['allow_instance_migration has no effect, because the role does not have it'],
     ],
     [{ max_ttl: '1h' }, null],
-  ])('%j gives the warnings %j', async (body, warnings) => {
+  ])('with %j gives the warnings %j', async (body, warnings) => {
     const { tag } = await roleWith(
       'max_ttl' in body && body.max_ttl === '800h' ? {} : { token_max_ttl: '1h' },
     )
@@ -106,13 +106,13 @@ describe('making a role tag', () => {
     ],
     [{ role_tag: '' }, {}, 'role tags are not enabled on this role'],
   ]
-  test.each(refused)('a role with %j refuses %j', async (role, body, message) => {
+  test.each(refused)('of a role with %j is rejected with %j', async (role, body, message) => {
     const { tag } = await roleWith(role)
     const reply = await api('POST', tag, body)
     expect([reply.status, reply.body.errors]).toEqual([400, [message]])
   })
 
-  test('is refused for an iam role, and for a role that is not there', async () => {
+  test('is rejected for an iam role and for a missing role', async () => {
     await done('POST', `${mount}/role/iam`, iamRole.body)
     expect((await api('POST', `${mount}/role/iam/tag`)).body.errors).toEqual([
       'role tags are not enabled on this role',

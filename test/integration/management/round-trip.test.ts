@@ -11,7 +11,7 @@ import { unsaid } from '../../unit/endpoints/interface.ts'
 
 const read = async (path: string) => (await done('GET', path)).body.data
 
-/** Each value alone: together they would nearly always be refused. */
+/** Splits bodies into single values, because a body of several odd values is nearly always rejected. */
 const oneByOne = (bodies: readonly Record<string, unknown>[]): Record<string, unknown>[] =>
   bodies.flatMap(body =>
     Object.entries(body)
@@ -25,8 +25,8 @@ async function madeOf({ at, body }: Thing): Promise<string> {
   return path
 }
 
-describe('what is read can be written back, and reads the same', () => {
-  test.each(things)('$title, in full', async thing => {
+describe('writing back what was read changes nothing', () => {
+  test.each(things)('$title with all fields', async thing => {
     const path = await madeOf(thing)
     const before = await read(path)
     const { status, text } = await api('POST', path, before)
@@ -44,7 +44,7 @@ describe('what is read can be written back, and reads the same', () => {
     }
   })
 
-  test.each(things)('$title, at another place', async thing => {
+  test.each(things)('$title at another path', async thing => {
     const copied = await read(await madeOf(thing))
     const other = thing.at((await freshMount()).path)
     await done('POST', other, copied)
@@ -64,7 +64,7 @@ describe('what is read can be written back, and reads the same', () => {
     { path: '/config/sts/x', fields: stsFields, from: { sts_role: 'x' } },
     { path: '/config/tidy/roletag-denylist', fields: tidySettingsFields, from: {} },
   ]
-  test.each(odd)('$path, whatever odd values were accepted', async ({ path: at, fields, from }) => {
+  test.each(odd)('$path after each odd value that is accepted', async ({ path: at, fields, from }) => {
     const path = (await freshMount()).path + at
     await done('POST', path, from)
     let accepted = 0
@@ -80,7 +80,7 @@ describe('what is read can be written back, and reads the same', () => {
     expect(accepted).toBeGreaterThan(0)
   })
 
-  test('a role of nothing but defaults, of each type', async () => {
+  test('a role with default values, of each type', async () => {
     const { path: mount } = await freshMount()
     for (const body of [
       { auth_type: 'ec2', bound_region: 'eu-west-1' },
@@ -96,7 +96,7 @@ describe('what is read can be written back, and reads the same', () => {
   })
 })
 
-describe('a write of a part leaves the rest as it was', () => {
+describe('a partial write keeps the other fields', () => {
   test.each(things)('$title', async thing => {
     const path = await madeOf(thing)
     for (const { body, reads } of thing.parts) {
@@ -106,7 +106,7 @@ describe('a write of a part leaves the rest as it was', () => {
     }
   })
 
-  test.each(things)('$title: a write of nothing changes nothing', async thing => {
+  test.each(things)('$title: an empty write changes nothing', async thing => {
     const path = await madeOf(thing)
     const before = await read(path)
     const refused = thing.title === 'config/certificate'
@@ -118,8 +118,8 @@ describe('a write of a part leaves the rest as it was', () => {
   })
 })
 
-describe('how things read', () => {
-  test('an ec2 role has every field, lists as arrays, durations in seconds', async () => {
+describe('reading', () => {
+  test('an ec2 role returns every field, with lists as arrays and durations in seconds', async () => {
     const role = await read(await madeOf(ec2Role))
     expect(role).toEqual({
       auth_type: 'ec2',
@@ -156,7 +156,7 @@ describe('how things read', () => {
     })
   })
 
-  test('deprecated fields read back only where they were used, as long as they say the same', async () => {
+  test('deprecated fields are returned only if they were written, and while they equal the new fields', async () => {
     const path = await madeOf(iamRole)
     expect(await read(path)).toMatchObject({
       policies: ['base', 'dev'],
@@ -176,7 +176,7 @@ describe('how things read', () => {
     expect(await read(path)).toMatchObject({ token_ttl: 2, ttl: 2 })
   })
 
-  test('the client configuration, without its secret', async () => {
+  test('the client configuration omits the secret key', async () => {
     const client = things.find(({ title }) => title === 'config/client') as Thing
     const path = await madeOf(client)
     const { secret_key: _, ...open } = client.body
@@ -184,7 +184,7 @@ describe('how things read', () => {
     expect((await api('GET', path)).text).not.toMatch(/secret|kept-for-itself/)
   })
 
-  test('a certificate, as PEM under both names', async () => {
+  test('a certificate is returned as PEM under both names', async () => {
     const path = await madeOf(things.find(({ title }) => title === 'config/certificate') as Thing)
     expect(await read(path)).toEqual({
       cloud_public_cert: pem.rsa,
@@ -193,7 +193,7 @@ describe('how things read', () => {
     })
   })
 
-  test('the identity configuration, before its first write', async () => {
+  test('config/identity returns the defaults before its first write', async () => {
     expect(await read(`${(await freshMount()).path}/config/identity`)).toEqual({
       iam_alias: 'role_id',
       iam_metadata: ['account_id', 'auth_type'],
@@ -202,7 +202,7 @@ describe('how things read', () => {
     })
   })
 
-  test('what else was never written is not there, and what was deleted neither', async () => {
+  test('other missing and deleted items answer 404', async () => {
     for (const thing of things.filter(({ title }) => title !== 'config/identity')) {
       const path = thing.at((await freshMount()).path)
       expect((await api('GET', path)).status, thing.title).toBe(404)

@@ -6,12 +6,12 @@ const enable = (path: string, given: unknown = { type: 'cloud' }) => api('POST',
 const read = async (name: string) => (await done('GET', `/sys/auth/${name}`)).body.data
 const tuning = async (name: string) => (await done('GET', `/sys/auth/${name}/tune`)).body.data
 
-/** What clients read of the plugin behind a mount. */
+/** Plugin fields of a mount that clients read. */
 const plugin = { plugin_version: '', running_plugin_version: 'v1.19.5+builtin', running_sha256: '' }
 
 describe('sys/auth', () => {
   test.each(['cloud', 'aws', 'cloud-ec2', 'aws-ec2'])(
-    'a mount of type %s is enabled with the defaults, and reads alike by itself and in the list',
+    'a mount of type %s gets the defaults, and reads the same alone and in the list',
     async type => {
       const name = fresh('m.x-')
       const reply = await enable(name, { type, description: 'for tests', local: true, seal_wrap: true })
@@ -43,7 +43,7 @@ describe('sys/auth', () => {
     },
   )
 
-  test('the token store and the first mount are there', async () => {
+  test('the token store and the first mount exist', async () => {
     const { body } = await done('GET', '/sys/auth')
     expect(body.data).toMatchObject({ 'token/': { type: 'token' }, 'cloud/': { type: 'cloud' } })
     expect(Object.keys(body.data)).toEqual(Object.keys(body.data).sort())
@@ -60,13 +60,13 @@ describe('sys/auth', () => {
     ['nested', 'a/b'],
     ['nested and encoded', 'a%2Fb'],
     ['with a space', 'a%20b'],
-    ['beginning with a dot', '.a'],
+    ['starting with a dot', '.a'],
     ['ending with a dash', 'a-'],
-    ['of letters that are none', 'm%C3%A4'],
+    ['with non-ASCII letters', 'm%C3%A4'],
     ['with a wildcard', 'a*'],
-    ['with a plus', 'a+b'],
+    ['with a plus sign', 'a+b'],
     ['nothing', ''],
-  ])('a path that is %s is refused, and no mount is there', async (_, path) => {
+  ])('a %s path is rejected, and no mount is created', async (_, path) => {
     const mounts = async () => (await done('GET', '/sys/auth')).body.data
     const before = await mounts()
     const reply = await enable(path)
@@ -74,13 +74,13 @@ describe('sys/auth', () => {
     expect(await mounts()).toEqual(before)
   })
 
-  test('a path that is in use, or the token store’s, is refused', async () => {
+  test('a path in use, or of the token store, is rejected', async () => {
     const { path } = await freshMount()
     for (const taken of [path.slice('/auth/'.length), 'token', 'cloud', 'cloud/'])
       expect(errorsOf(await enable(taken))).toContain('in use')
   })
 
-  test('ten who enable one path at once: one does', async () => {
+  test('only one of ten concurrent requests enables a path', async () => {
     const name = fresh('m')
     const replies = await Promise.all(Array.from({ length: 10 }, () => enable(name)))
     const statuses = replies.map(reply => reply.status)
@@ -88,7 +88,7 @@ describe('sys/auth', () => {
     expect(statuses.filter(status => ![204, 400, 503].includes(status))).toEqual([])
   })
 
-  test('several mounts enabled at once are all there', async () => {
+  test('several mounts enabled concurrently all exist', async () => {
     const names = Array.from({ length: 8 }, () => fresh('m'))
     const replies = await Promise.all(
       names.map(name => insist('POST', `/sys/auth/${name}`, { type: 'cloud' })),
@@ -101,21 +101,21 @@ describe('sys/auth', () => {
     ['no type', {}],
     ['an unknown type', { type: 'SECRET' }],
     ['the type of the token store', { type: 'token' }],
-    ['a type that every object has', { type: 'constructor' }],
-    ['a type that is none', { type: { SECRET: 1 } }],
-    ['a config that is none', { type: 'cloud', config: 'SECRET' }],
-    ['a lifetime that is none', { type: 'cloud', config: { default_lease_ttl: 'SECRET' } }],
-    ['a negative lifetime', { type: 'cloud', config: { max_lease_ttl: -1 } }],
+    ['a type named like a built-in object property', { type: 'constructor' }],
+    ['a type of the wrong type', { type: { SECRET: 1 } }],
+    ['a config of the wrong type', { type: 'cloud', config: 'SECRET' }],
+    ['an invalid lease TTL', { type: 'cloud', config: { default_lease_ttl: 'SECRET' } }],
+    ['a negative lease TTL', { type: 'cloud', config: { max_lease_ttl: -1 } }],
     [
-      'a default beyond the maximum',
+      'a default TTL above the maximum',
       { type: 'cloud', config: { default_lease_ttl: '2h', max_lease_ttl: '1h' } },
     ],
-    ['a default beyond the system’s maximum', { type: 'cloud', config: { default_lease_ttl: '769h' } }],
-    ['a token type that is none', { type: 'cloud', config: { token_type: 'SECRET' } }],
-    ['a token type of the wrong kind', { type: 'cloud', config: { token_type: ['batch'] } }],
-    ['a visibility that is none', { type: 'cloud', config: { listing_visibility: 'SECRET' } }],
-    ['a description beyond measure', { type: 'cloud', description: 'x'.repeat(500_000) }],
-  ])('%s is refused, and no mount is there', async (_, given) => {
+    ["a default TTL above the system's maximum", { type: 'cloud', config: { default_lease_ttl: '769h' } }],
+    ['an unknown token type', { type: 'cloud', config: { token_type: 'SECRET' } }],
+    ['a token type in a list', { type: 'cloud', config: { token_type: ['batch'] } }],
+    ['an unknown visibility', { type: 'cloud', config: { listing_visibility: 'SECRET' } }],
+    ['an oversized description', { type: 'cloud', description: 'x'.repeat(500_000) }],
+  ])('%s is rejected, and no mount is created', async (_, given) => {
     const name = fresh('m')
     const reply = await enable(name, given)
     expect([400, 413], reply.text).toContain(reply.status)
@@ -124,7 +124,7 @@ describe('sys/auth', () => {
     expect((await api('GET', `/auth/${name}/roles?list=true`)).status).toBe(404)
   })
 
-  test('a mount that is not there is neither read nor tuned, and counts as disabled; the token store cannot be disabled', async () => {
+  test('a missing mount cannot be read or tuned, and deleting it succeeds; the token store cannot be disabled', async () => {
     const name = fresh('m')
     expect((await api('GET', `/sys/auth/${name}`)).status).toBe(400)
     expect((await api('GET', `/sys/auth/${name}/tune`)).status).toBe(400)
@@ -169,7 +169,7 @@ describe('sys/auth', () => {
     },
   )
 
-  test('settings that have no effect here are kept with a warning, or refused', async () => {
+  test('settings without effect are stored with a warning, and unsupported ones are rejected', async () => {
     const { path } = await freshMount()
     const place = `/sys${path}/tune`
     const lists = { passthrough_request_headers: ['X-One'], allowed_response_headers: ['X-Two'] }
@@ -196,7 +196,7 @@ describe('sys/auth', () => {
     { listing_visibility: 'x' },
     { description: 'changed', token_type: 'x' },
     { description: 'x'.repeat(500_000) },
-  ])('a bad setting changes nothing: %j', async given => {
+  ])('an invalid setting changes nothing: %j', async given => {
     const { path } = await freshMount('cloud', { default_lease_ttl: '1h', max_lease_ttl: '5h' })
     const name = path.slice('/auth/'.length)
     const before = await tuning(name)
@@ -204,7 +204,7 @@ describe('sys/auth', () => {
     expect(await tuning(name)).toEqual(before)
   })
 
-  test('sys/mounts lists the engines there are, to who may read it', async () => {
+  test('sys/mounts lists the secrets engines to tokens with read permission', async () => {
     const { body } = await done('GET', '/sys/mounts')
     expect(body.data).toMatchObject({
       'sys/': { type: 'system', options: {}, ...plugin },
@@ -221,7 +221,7 @@ describe('sys/auth', () => {
     expect((await api('GET', '/sys/mounts', undefined, { token: other })).status).toBe(403)
   })
 
-  test('only mounts that want it are shown to everybody', async () => {
+  test('only mounts with listing_visibility unauth are listed for every client', async () => {
     const [open, hidden] = [await freshMount('cloud', { listing_visibility: 'unauth' }), await freshMount()]
     for (const options of [{ token: '' }, {}]) {
       const { body } = await done('GET', '/sys/internal/ui/mounts', undefined, options)
@@ -231,7 +231,7 @@ describe('sys/auth', () => {
     }
   })
 
-  test('enabling and disabling need sudo as well', async () => {
+  test('enabling and disabling a mount need sudo too', async () => {
     const name = fresh('m')
     const allowed = async (words: string) =>
       tokenWith(`path "sys/auth/${name}" { capabilities = ["create", "read", "update", "delete"${words}] }`)

@@ -7,7 +7,7 @@ import { api, done, freshMount, localCertificate, settled } from '../../support/
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys
 
-/** A mount with something of everything in it. */
+/** Creates a mount with items of every kind. */
 async function fullMount() {
   const { path, accessor } = await freshMount()
   await done('POST', `${path}/config/client`, { iam_server_id_header_value: '' })
@@ -44,7 +44,7 @@ const readable = (path: string, instanceId: string) =>
   ] as const
 
 describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f, CVE-2026-42186', () => {
-  test('its tokens are dead and its paths gone with the answer; then everything is removed', async () => {
+  test('invalidates its tokens and paths at once, and removes its items afterwards', async () => {
     const { path, logins, worker } = await fullMount()
     const { status, text } = await done('DELETE', `/sys${path}`)
     expect([status, text]).toEqual([204, ''])
@@ -64,7 +64,7 @@ describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f, CVE-2026-42186'
       expect((await api('GET', `/identity/entity/id/${id}`)).status).toBe(404)
   })
 
-  test('a mount at the same path sees nothing of the old one, even at once', async () => {
+  test('a new mount at the same path has none of the old items, even immediately', async () => {
     const { path, accessor, instance, logins, worker } = await fullMount()
     for (const [place] of readable(path, instance.instanceId))
       expect((await api('GET', place)).status, place).toBe(200)
@@ -80,7 +80,7 @@ describe('disabling a mount: CVE-2020-7220, GHSA-vv66-6rp4-wr4f, CVE-2026-42186'
     expect((await worker.tryLogin()).status).toBe(400)
   })
 
-  test('a role, its caches and its logins stay with their mount', async () => {
+  test('roles, caches and logins of one mount do not affect another', async () => {
     const [one, two] = [await freshMount(), await freshMount()]
     const worker = await workerOn(one.path, { token_policies: 'of-one' })
     const first = await worker.login()

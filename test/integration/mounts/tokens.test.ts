@@ -4,7 +4,7 @@ import { lives, lookUp } from '../../support/requests/tokens.ts'
 import { workerOn } from '../../support/requests/workers.ts'
 import { done, freshMount } from '../../support/service/cluster.ts'
 
-describe('what a mount says about its tokens', () => {
+describe('tokens of a mount', () => {
   test.each<[mount: string, role: string, given: string]>([
     ['default-service', 'default', 'service'],
     ['default-service', '', 'service'],
@@ -15,7 +15,7 @@ describe('what a mount says about its tokens', () => {
     ['service', 'batch', 'service'],
     ['batch', 'default', 'batch'],
     ['batch', 'service', 'batch'],
-  ])('a mount of %s and a role of %j give %s tokens', async (mount, role, given) => {
+  ])('a mount with token type %s and a role with %j issue %s tokens', async (mount, role, given) => {
     const { path } = await freshMount('cloud', { token_type: mount })
     const auth = await (await workerOn(path, { token_type: role })).login()
     expect([auth.token_type, auth.accessor === '']).toEqual([given, given === 'batch'])
@@ -23,7 +23,7 @@ describe('what a mount says about its tokens', () => {
   })
 
   test.each([{ token_period: '1h' }, { token_num_uses: 3 }])(
-    'a mount of batch tokens refuses a login that asks for %j',
+    'a mount with batch tokens rejects a login whose role has %j',
     async given => {
       const { path } = await freshMount('cloud', { token_type: 'batch' })
       const reply = await (await workerOn(path, given)).tryLogin()
@@ -31,7 +31,7 @@ describe('what a mount says about its tokens', () => {
     },
   )
 
-  test('tuning counts for the next login, on this mount only, and leaves tokens that are there', async () => {
+  test('tuning applies to the next login on this mount only, and not to existing tokens', async () => {
     const [{ path }, other] = [await freshMount(), await freshMount()]
     const [worker, neighbour] = [await workerOn(path), await workerOn(other.path)]
     const before = await worker.login()
@@ -45,12 +45,12 @@ describe('what a mount says about its tokens', () => {
     expect(await lookUp(before.client_token)).toMatchObject({ type: 'service', creation_ttl: 768 * 3600 })
   })
 
-  test('the default lifetime is cut to the mount’s maximum', async () => {
+  test("the default TTL is reduced to the mount's maximum", async () => {
     const { path } = await freshMount('cloud', { max_lease_ttl: '1h' })
     expect(await (await workerOn(path)).login()).toMatchObject({ lease_duration: 3600 })
   })
 
-  test('a role’s lifetime may be longer than the mount’s maximum, with a warning and a cut', async () => {
+  test("a role's TTL above the mount's maximum is stored with a warning, and reduced at login", async () => {
     const { path } = await freshMount('cloud', { max_lease_ttl: '1h' })
     const worker = await workerOn(path)
     const written = await done('POST', `${path}/role/${worker.role}`, {

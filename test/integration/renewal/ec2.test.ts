@@ -5,7 +5,7 @@ import { refused, renew } from '../../support/requests/renewals.ts'
 import { lives, lookUp } from '../../support/requests/tokens.ts'
 import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-describe('renewal of ec2 tokens', () => {
+describe('renewing an ec2 token', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -19,7 +19,7 @@ describe('renewal of ec2 tokens', () => {
 
   const entryOf = async (id: string) => (await done('GET', `${mount}/identity-accesslist/${id}`)).body.data
 
-  /** A running instance that has logged in. */
+  /** Logs in a new running instance. */
   async function loggedIn(given: Record<string, unknown> = {}, values = {}) {
     const instance = await launch(values)
     const role = await roleOf(given)
@@ -28,7 +28,7 @@ describe('renewal of ec2 tokens', () => {
     return { instance, role, auth: reply.body.auth as Auth }
   }
 
-  test('takes lifetime, maximum and period of the role as it is now', async () => {
+  test("uses the role's current TTL, maximum and period", async () => {
     const { role, auth } = await loggedIn({ token_ttl: '1h' })
     await roleOf({ token_ttl: '2h' }, role)
     expect((await renew(auth)).body.auth.lease_duration).toBe(7200)
@@ -40,7 +40,7 @@ describe('renewal of ec2 tokens', () => {
     expect((await renew(auth)).body.auth.lease_duration).toBe(4 * 3600)
   })
 
-  test('moves the entry’s times and nothing else of it', async () => {
+  test('updates only the times of the access-list entry', async () => {
     const { instance, role, auth } = await loggedIn()
     const before = await entryOf(instance.instanceId)
     await roleOf({ token_max_ttl: '1000h' }, role)
@@ -57,7 +57,7 @@ describe('renewal of ec2 tokens', () => {
   })
 
   test.each(['pending', 'stopping', 'stopped', 'shutting-down', 'terminated'] as const)(
-    'an instance that is %s renews nothing',
+    'fails for a %s instance',
     async state => {
       const { instance, auth } = await loggedIn()
       const before = await entryOf(instance.instanceId)
@@ -67,13 +67,13 @@ describe('renewal of ec2 tokens', () => {
     },
   )
 
-  test('neither does one that is gone', async () => {
+  test('fails for a terminated instance that EC2 no longer lists', async () => {
     const { instance, auth } = await loggedIn()
     await aws.deleteInstance(placeOf(instance))
     await refused(auth)
   })
 
-  test('needs the access-list entry, and does not make it again', async () => {
+  test('fails without the access-list entry, and does not recreate it', async () => {
     const { instance, auth } = await loggedIn()
     const entry = `${mount}/identity-accesslist/${instance.instanceId}`
     await done('DELETE', entry)
@@ -81,7 +81,7 @@ describe('renewal of ec2 tokens', () => {
     expect((await api('GET', entry)).status).toBe(404)
   })
 
-  test('needs the entry of its own login: one that a later login made renews later tokens only', async () => {
+  test('fails when a later login has recreated the access-list entry', async () => {
     const { instance, role, auth } = await loggedIn()
     const again = (await loginAs(mount, instance, { role, nonce: 'mine' })).body.auth
     expect((await renew(auth)).status, 'a login that finds the entry leaves it').toBe(200)
@@ -94,7 +94,7 @@ describe('renewal of ec2 tokens', () => {
     expect((await renew(later.body.auth)).status).toBe(200)
   })
 
-  test('needs the role, the very one', async () => {
+  test('fails when the role was deleted or recreated', async () => {
     const { role, auth } = await loggedIn()
     await done('DELETE', `${mount}/role/${role}`)
     await refused(auth)
@@ -102,7 +102,7 @@ describe('renewal of ec2 tokens', () => {
     await refused(auth)
   })
 
-  test('goes by the role of the token, not by that of the first login', async () => {
+  test("uses the token's role, not the role of the first login", async () => {
     const { instance, role: first } = await loggedIn({ token_ttl: '1h' })
     const second = await roleOf({ token_ttl: '2h' })
     const { body } = await loginAs(mount, instance, { role: second, nonce: 'mine' })
@@ -111,7 +111,7 @@ describe('renewal of ec2 tokens', () => {
     expect(await entryOf(instance.instanceId)).toMatchObject({ role: first })
   })
 
-  test('does not look at bindings, nonce or reauthentication again', async () => {
+  test('does not check bounds, nonce or reauthentication again', async () => {
     const { instance, role, auth } = await loggedIn()
     await roleOf({ bound_region: 'eu-central-1', bound_ami_id: 'ami-0123456789abcdef0' }, role)
     await roleOf({ disallow_reauthentication: true }, role)
@@ -120,14 +120,14 @@ describe('renewal of ec2 tokens', () => {
     expect(await entryOf(instance.instanceId)).toMatchObject({ disallow_reauthentication: false })
   })
 
-  test('keeps to the maximum that the role tag gave', async () => {
+  test("stays within the role tag's maximum", async () => {
     const instance = await launch()
     const role = await roleOf({ token_ttl: '1h', role_tag: 'CloudRole' })
     const tag = await done('POST', `${mount}/role/${role}/tag`, { max_ttl: '2h' })
     await aws.setInstance({ ...placeOf(instance), tags: { CloudRole: tag.body.data.tag_value } })
     const { body } = await loginAs(mount, instance, { role })
     expect(body.auth.metadata).toMatchObject({ role_tag_max_ttl: '2h0m0s' })
-    // neither the tag nor the deny list is looked at again
+    // a renewal reads neither the tag nor the deny list
     await aws.setInstance({ ...placeOf(instance), tags: {} })
     await done('POST', `${mount}/roletag-denylist/${encodeURIComponent(tag.body.data.tag_value)}`)
     const renewed = await renew(body.auth, { increment: '9h' })
@@ -135,7 +135,7 @@ describe('renewal of ec2 tokens', () => {
     expect(renewed.body.auth.lease_duration).toBeLessThanOrEqual(7200)
   })
 
-  test('asks EC2 exactly once, in the account of the instance', async () => {
+  test('calls EC2 once, in the account of the instance', async () => {
     const account = await satellite(mount)
     const { instance, auth } = await loggedIn({}, { account })
     const { calls: before } = await aws.calls()
@@ -145,7 +145,7 @@ describe('renewal of ec2 tokens', () => {
     expect(mine.map(({ action, account: of }) => [action, of])).toEqual([['DescribeInstances', account]])
   })
 
-  test('without a way into that account renews nothing', async () => {
+  test('fails without an STS role for the account', async () => {
     const account = await satellite(mount)
     const { auth } = await loggedIn({}, { account })
     await done('DELETE', `${mount}/config/sts/${account}`)
@@ -157,7 +157,7 @@ describe('renewal of ec2 tokens', () => {
   test.each([
     ['throttles', { kind: 'throttle' as const, times: 20 }, 503],
     ['fails', { kind: 'error' as const, status: 500, code: 'InternalError', times: 20 }, 502],
-  ])('while EC2 %s the token stays as it is', async (_, fault, status) => {
+  ])('changes nothing while EC2 %s', async (_, fault, status) => {
     const account = await satellite(mount)
     const { auth } = await loggedIn({}, { account })
     await aws.fault({ service: 'ec2', account, ...fault })
@@ -167,7 +167,7 @@ describe('renewal of ec2 tokens', () => {
     expect(await lookUp(auth.client_token)).toEqual({ ...before, ttl: expect.any(Number) })
   })
 
-  test('renewals at once all succeed', async () => {
+  test('succeeds several times concurrently', async () => {
     const { auth } = await loggedIn()
     const replies = await Promise.all([renew(auth), renew(auth), renew(auth)])
     expect(replies.map(reply => reply.status)).toEqual([200, 200, 200])

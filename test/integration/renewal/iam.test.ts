@@ -6,7 +6,7 @@ import { lives, lookUp } from '../../support/requests/tokens.ts'
 import { workerOn } from '../../support/requests/workers.ts'
 import { aws, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
-describe('renewal of iam tokens', () => {
+describe('renewing an iam token', () => {
   let mount = ''
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
@@ -18,7 +18,7 @@ describe('renewal of iam tokens', () => {
     return { name, arn, keys: await aws.createAccessKey({ account: HOME.account, user: name }) }
   }
 
-  test('takes lifetime, maximum and period of the role as it is now', async () => {
+  test("uses the role's current TTL, maximum and period", async () => {
     const worker = await workerOn(mount, { token_ttl: '1h' })
     const auth = await worker.login()
     await worker.change({ token_ttl: '2h' })
@@ -31,7 +31,7 @@ describe('renewal of iam tokens', () => {
     expect((await renew(auth)).body.auth.lease_duration).toBe(7200)
   })
 
-  test('leaves policies, networks, uses and explicit maximum as at login', async () => {
+  test('keeps policies, CIDRs, uses and explicit maximum of the login', async () => {
     const worker = await workerOn(mount, {
       token_policies: 'dev',
       token_explicit_max_ttl: '5h',
@@ -51,14 +51,14 @@ describe('renewal of iam tokens', () => {
     expect(await lives(auth.client_token)).toBe(true)
   })
 
-  test('needs the role', async () => {
+  test('fails when the role was deleted', async () => {
     const worker = await workerOn(mount)
     const auth = await worker.login()
     await done('DELETE', `${mount}/role/${worker.role}`)
     await refused(auth)
   })
 
-  test('needs the very role: one made again under its name is another', async () => {
+  test('fails when the role was recreated under its name', async () => {
     const worker = await workerOn(mount)
     const auth = await worker.login()
     await done('DELETE', `${mount}/role/${worker.role}`)
@@ -67,7 +67,7 @@ describe('renewal of iam tokens', () => {
     expect((await renew(await worker.login())).status).toBe(200)
   })
 
-  test('needs the principal to be bound still (CVE-2026-39388, GHSA-7ccv-rp6m-rffr)', async () => {
+  test('fails while the role does not bind the principal (CVE-2026-39388, GHSA-7ccv-rp6m-rffr)', async () => {
     const worker = await workerOn(mount)
     const auth = await worker.login()
     await worker.change({ bound_iam_principal_arn: worker.arn.replace('worker', 'somebody-else') })
@@ -76,7 +76,7 @@ describe('renewal of iam tokens', () => {
     expect((await renew(auth)).status).toBe(200)
   })
 
-  test('knows a principal that was made again by its unique ID', async () => {
+  test('fails for a recreated principal, whose unique ID differs', async () => {
     const { name, arn, keys } = await userAtHome()
     const role = fresh('role')
     await done('POST', `${mount}/role/${role}`, { bound_iam_principal_arn: arn })
@@ -85,12 +85,12 @@ describe('renewal of iam tokens', () => {
     expect((await renew(auth)).status).toBe(200)
     await aws.deleteUser({ account: HOME.account, name })
     await aws.putUser({ account: HOME.account, name })
-    // the role still holds the old ID; written again it holds the new one
+    // the role keeps the old ID until this write resolves the new one
     await done('POST', `${mount}/role/${role}`, { bound_iam_principal_arn: arn })
     await refused(auth)
   })
 
-  test('asks IAM only where a wildcard has to be compared', async () => {
+  test('calls IAM only for a wildcard role', async () => {
     const { name, arn, keys } = await userAtHome()
     const role = fresh('role')
     const bind = (bound: string) =>
@@ -107,7 +107,7 @@ describe('renewal of iam tokens', () => {
     await refused(auth)
   })
 
-  test('does not look at what the metadata were chosen to be', async () => {
+  test('works without metadata in the token', async () => {
     const { path } = await freshMount()
     await done('POST', `${path}/config/identity`, { iam_metadata: [] })
     const worker = await workerOn(path)
@@ -116,7 +116,7 @@ describe('renewal of iam tokens', () => {
     expect((await renew(auth)).status).toBe(200)
   })
 
-  test('does not look at the server ID, or at the mount’s other settings, again', async () => {
+  test('does not check the server ID or other settings of the mount again', async () => {
     const { path } = await freshMount()
     const worker = await workerOn(path)
     const auth = await worker.login()
@@ -124,7 +124,7 @@ describe('renewal of iam tokens', () => {
     expect((await renew(auth)).status).toBe(200)
   })
 
-  test('a token of another mount’s role of the same name is none of this one’s', async () => {
+  test('does not use a role of the same name in another mount', async () => {
     const [one, two] = [await freshMount(), await freshMount()]
     const worker = await workerOn(one.path)
     const auth = await worker.login()
@@ -137,7 +137,7 @@ describe('renewal of iam tokens', () => {
   })
 })
 
-describe('renewal of iam tokens with inferencing', () => {
+describe('renewing an iam token with an inferred instance', () => {
   const inferring = { inferred_entity_type: 'ec2_instance', inferred_aws_region: HOME.region }
   let mount = ''
   beforeAll(async () => {
@@ -156,7 +156,7 @@ describe('renewal of iam tokens with inferencing', () => {
     return { instance, change, auth: body.auth as Auth }
   }
 
-  test('asks EC2 once whether the instance runs', async () => {
+  test('calls EC2 once for the state of the instance', async () => {
     const { instance, auth } = await inferred(inferring)
     const { calls: before } = await aws.calls()
     expect((await renew(auth)).status).toBe(200)
@@ -166,7 +166,7 @@ describe('renewal of iam tokens with inferencing', () => {
   })
 
   test.each(['pending', 'stopping', 'stopped', 'shutting-down', 'terminated'] as const)(
-    'an instance that is %s renews nothing',
+    'fails for a %s instance',
     async state => {
       const { instance, auth } = await inferred(inferring)
       await aws.setInstance({ ...placeOf(instance), state })
@@ -174,20 +174,20 @@ describe('renewal of iam tokens with inferencing', () => {
     },
   )
 
-  test('neither does one that is gone', async () => {
+  test('fails for an instance that EC2 no longer lists', async () => {
     const { instance, auth } = await inferred(inferring)
     await aws.deleteInstance(placeOf(instance))
     await refused(auth)
   })
 
-  test('tokens from before inferencing are not renewable', async () => {
+  test('fails for tokens from before the role had inferencing', async () => {
     const { change, auth } = await inferred({})
     expect((await renew(auth)).status).toBe(200)
     await change(inferring)
     await refused(auth)
   })
 
-  test('other constraints are not looked at again', async () => {
+  test('does not check other bounds again', async () => {
     const { change, auth } = await inferred(inferring)
     await change({ bound_ami_id: 'ami-0123456789abcdef0', bound_vpc_id: 'vpc-other' })
     expect((await renew(auth)).status).toBe(200)

@@ -5,7 +5,7 @@ import { type EngineWire, engineWire } from '../../../infra/local/engine/wire.ts
 import { unsigned } from '../../support/service/lean-client.ts'
 import { memoryEngine } from '../../support/tables/memory-engine.ts'
 
-// Most tests of sets have their tables in memory: the same requests come to the same there as at the engine.
+// Most tests of sets keep their tables in memory. The in-memory engine must answer like the real one.
 
 const key = (pk: string, sk: string) => ({ pk: { S: pk }, sk: { S: sk } })
 const item = (pk: string, sk: string, more: object = {}) => ({ ...key(pk, sk), ...more })
@@ -37,7 +37,7 @@ async function atEngine(operation: string, input: object): Promise<{ statusCode:
   return { statusCode, body: JSON.parse(body.toString('utf8')) as object }
 }
 
-/** What the adapters read of an answer. */
+/** Returns the parts of an answer that the adapters read. */
 function told({ statusCode, body }: { statusCode: number; body: object }, sorted: boolean) {
   const { __type, Item, Items, Count, LastEvaluatedKey, Responses, CancellationReasons, Attributes } =
     body as Record<string, never>
@@ -76,7 +76,7 @@ const query = (condition: string, values: object, more: object = {}) => ({
 
 const requests: Request[] = [
   [
-    'an item where there is none',
+    'creating an item',
     'PutItem',
     () =>
       put(item('a', '1', { rev: { S: 'x' }, n: { N: '1' } }), {
@@ -84,12 +84,12 @@ const requests: Request[] = [
       }),
   ],
   [
-    'another one in its place',
+    'creating an existing item',
     'PutItem',
     () => put(item('a', '1'), { ConditionExpression: 'attribute_not_exists(pk)' }),
   ],
   [
-    'another one, and what stands there is asked for',
+    'a failed conditional put that returns the old item',
     'PutItem',
     () =>
       put(item('a', '1'), {
@@ -99,7 +99,7 @@ const requests: Request[] = [
       }),
   ],
   [
-    'its next revision',
+    'a conditional put of the next revision',
     'PutItem',
     () =>
       put(item('a', '1', { rev: { S: 'y' }, n: { N: '5' } }), {
@@ -120,7 +120,7 @@ const requests: Request[] = [
     }),
   ],
   [
-    'an update of what is not there',
+    'an update of a missing item',
     'UpdateItem',
     () => ({
       TableName,
@@ -152,7 +152,7 @@ const requests: Request[] = [
     }),
   ],
   [
-    'a deletion',
+    'a conditional deletion',
     'DeleteItem',
     () => ({
       TableName,
@@ -161,7 +161,7 @@ const requests: Request[] = [
       ExpressionAttributeValues: { ':a': { N: '7' } },
     }),
   ],
-  ['a deletion of what is not there', 'DeleteItem', () => ({ TableName, Key: key('a', '2') })],
+  ['a deletion of a missing item', 'DeleteItem', () => ({ TableName, Key: key('a', '2') })],
   [
     'a transaction',
     'TransactWriteItems',
@@ -181,7 +181,7 @@ const requests: Request[] = [
       ),
   ],
   [
-    'the same once more',
+    'the same transaction again',
     'TransactWriteItems',
     () =>
       transaction(
@@ -199,7 +199,7 @@ const requests: Request[] = [
       ),
   ],
   [
-    'one of which a part fails',
+    'a transaction with a failed check',
     'TransactWriteItems',
     () =>
       transaction(
@@ -212,7 +212,7 @@ const requests: Request[] = [
       ),
   ],
   [
-    'one without a token that asks for what is in its way',
+    'a failed transaction that returns the old items',
     'TransactWriteItems',
     () => {
       const asking = {
@@ -228,7 +228,7 @@ const requests: Request[] = [
     },
   ],
   [
-    'one with a check that holds',
+    'a transaction with a successful check',
     'TransactWriteItems',
     () =>
       transaction(
@@ -263,18 +263,18 @@ const requests: Request[] = [
   ],
   ['a partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'b' } })],
   [
-    'the rest of a partition',
+    'a partition after a key',
     'Query',
     () => query('pk = :pk AND sk > :after', { ':pk': { S: 'b' }, ':after': { S: '1' } }),
   ],
-  ['the first of a partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 2 })],
+  ['the first items of a partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 2 })],
   [
-    'of a partition what follows one of its items, which is not there any more',
+    'a partition after a deleted item',
     'Query',
     () => query('pk = :pk', { ':pk': { S: 'due' } }, { Limit: 1, ExclusiveStartKey: key('due', 'd2') }),
   ],
   [
-    'the first of what is due',
+    'the first due item',
     'Query',
     () =>
       query(
@@ -285,7 +285,7 @@ const requests: Request[] = [
   ],
   ['an empty partition', 'Query', () => query('pk = :pk', { ':pk': { S: 'none' } })],
   [
-    'what is due',
+    'due items',
     'Query',
     () =>
       query(
@@ -295,7 +295,7 @@ const requests: Request[] = [
       ),
   ],
   [
-    'what is in a bucket',
+    'items of a bucket',
     'Query',
     () =>
       query(
@@ -306,7 +306,7 @@ const requests: Request[] = [
   ],
   ['everything', 'Scan', () => ({ TableName })],
   [
-    'some of everything',
+    'a filtered scan',
     'Scan',
     () => ({
       TableName,
@@ -316,22 +316,19 @@ const requests: Request[] = [
   ],
 ]
 
-// an index by keys tells of less than the whole item, which nobody reads from it
-const byKeys = ['what is in a bucket', 'what is due']
+// the index returns keys only, and the adapters read no more from it
+const byKeys = ['items of a bucket', 'due items']
 
-test.each(requests)(
-  'the engine in memory answers as the real one does: %s',
-  async (title, operation, input) => {
-    const sorted = byKeys.includes(title) || title.includes('partition')
-    const [expected, found] = [
-      told(await atEngine(operation, input()), sorted),
-      told(memory.answer(operation, input()), sorted),
-    ]
-    expect(found).toEqual(expected)
-  },
-)
+test.each(requests)('the in-memory engine answers like the real one: %s', async (title, operation, input) => {
+  const sorted = byKeys.includes(title) || title.includes('partition')
+  const [expected, found] = [
+    told(await atEngine(operation, input()), sorted),
+    told(memory.answer(operation, input()), sorted),
+  ]
+  expect(found).toEqual(expected)
+})
 
-test('the pages of a scan hold every item once', () => {
+test('the pages of a scan contain every item once', () => {
   type Page = { Items: unknown[]; LastEvaluatedKey?: object }
   const all = (memory.answer('Scan', { TableName }).body as Page).Items
   const pages: unknown[][] = []
@@ -354,7 +351,7 @@ test('the pages of a scan hold every item once', () => {
   expect(pages.every(page => page.length <= 2)).toBe(true)
 })
 
-test('the segments of a scan hold every item once', () => {
+test('the segments of a scan contain every item once', () => {
   const segment = (Segment: number) =>
     memory.answer('Scan', { TableName, Segment, TotalSegments: 3 }).body as { Items: unknown[] }
   const all = memory.answer('Scan', { TableName }).body as { Items: unknown[] }

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { api, freshMount } from '../../support/service/cluster.ts'
 
-// DynamoDB takes names of 1024 bytes and items of 400 KB: what is longer is not there, or is refused; never a fault.
+// DynamoDB allows keys of 1024 bytes and items of 400 KB. Longer ones are reported as missing or rejected,
+// never as an internal error.
 
 const LONG = 'x'.repeat(2100)
 const rules = 'path "a" { capabilities = ["read"] }'
@@ -21,14 +22,14 @@ const rows: [name: string, method: string, path: () => string, body: unknown, st
     413,
   ],
   ['deleting a role', 'DELETE', () => `${mount}/role/${LONG}`, undefined, 204],
-  ['making a role tag', 'POST', () => `${mount}/role/${LONG}/tag`, {}, 400],
-  ['reading an access entry', 'GET', () => `${mount}/identity-accesslist/${LONG}`, undefined, 404],
-  ['deleting an access entry', 'DELETE', () => `${mount}/identity-accesslist/${LONG}`, undefined, 204],
-  ['reading a deny entry', 'GET', () => `${mount}/roletag-denylist/${LONG}`, undefined, 404],
-  ['deleting a deny entry', 'DELETE', () => `${mount}/roletag-denylist/${LONG}`, undefined, 204],
-  ['reading an account', 'GET', () => `${mount}/config/sts/${LONG}`, undefined, 404],
+  ['creating a role tag', 'POST', () => `${mount}/role/${LONG}/tag`, {}, 400],
+  ['reading an access-list entry', 'GET', () => `${mount}/identity-accesslist/${LONG}`, undefined, 404],
+  ['deleting an access-list entry', 'DELETE', () => `${mount}/identity-accesslist/${LONG}`, undefined, 204],
+  ['reading a deny-list entry', 'GET', () => `${mount}/roletag-denylist/${LONG}`, undefined, 404],
+  ['deleting a deny-list entry', 'DELETE', () => `${mount}/roletag-denylist/${LONG}`, undefined, 204],
+  ['reading an STS role', 'GET', () => `${mount}/config/sts/${LONG}`, undefined, 404],
   ['reading a certificate', 'GET', () => `${mount}/config/certificate/${LONG}`, undefined, 404],
-  ['listing what follows a name', 'GET', () => `${mount}/roles?list=true&after=${LONG}`, undefined, 400],
+  ['listing after a name', 'GET', () => `${mount}/roles?list=true&after=${LONG}`, undefined, 400],
   ['reading a policy', 'GET', () => `/sys/policies/acl/${LONG}`, undefined, 404],
   ['writing a policy', 'POST', () => `/sys/policies/acl/${LONG}`, { policy: rules }, 413],
   ['deleting a policy', 'DELETE', () => `/sys/policies/acl/${LONG}`, undefined, 204],
@@ -49,16 +50,16 @@ const rows: [name: string, method: string, path: () => string, body: unknown, st
     204,
   ],
   ['writing a token role', 'POST', () => `/auth/token/roles/${LONG}`, {}, 413],
-  ['making a token with a token role', 'POST', () => `/auth/token/create/${LONG}`, {}, 400],
+  ['creating a token with a token role', 'POST', () => `/auth/token/create/${LONG}`, {}, 400],
   [
-    'making a token with a policy',
+    'creating a token with a policy',
     'POST',
     () => '/auth/token/create',
     { policies: [LONG], no_parent: true, ttl: '1m' },
     200,
   ],
   [
-    'making a token with large metadata',
+    'creating a token with large metadata',
     'POST',
     () => '/auth/token/create',
     { meta: { a: 'x'.repeat(450_000) }, ttl: '1m' },
@@ -75,8 +76,8 @@ const rows: [name: string, method: string, path: () => string, body: unknown, st
   ['revoking a token by its accessor', 'POST', () => '/auth/token/revoke-accessor', { accessor: LONG }, 200],
 ]
 
-describe('names and values beyond what can be stored', () => {
-  test.each(rows)('%s is answered with $4', async (_, method, path, body, status) => {
+describe('with a name or value that is too long for DynamoDB', () => {
+  test.each(rows)('%s answers $4', async (_, method, path, body, status) => {
     const reply = await api(method, path(), body)
     expect(reply.status, `${path().slice(0, 60)} ${reply.text.slice(0, 200)}`).toBe(status)
     if (status >= 400 && status !== 404) expect(reply.body.errors[0]).toMatch(/./)

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { api, cluster, done, tokenWith } from '../../support/service/cluster.ts'
 
-describe('what command lines and graphical clients look at', () => {
+describe('inventory endpoints for command lines and graphical clients', () => {
   test('sys/audit lists no devices', async () => {
     expect((await done('GET', '/sys/audit')).body.data).toEqual({})
   })
 
-  test('sys/ha-status knows one node, which is active', async () => {
+  test('sys/ha-status lists one active node', async () => {
     const { body } = await done('GET', '/sys/ha-status')
     const leader = (await done('GET', '/sys/leader')).body.leader_address
     expect(body.data.nodes).toEqual([
@@ -25,7 +25,7 @@ describe('what command lines and graphical clients look at', () => {
     expect(body.nodes).toEqual(body.data.nodes)
   })
 
-  test('sys/version-history has the announced version', async () => {
+  test('sys/version-history lists the announced version', async () => {
     const { body } = await done('LIST', '/sys/version-history')
     expect(body.data).toEqual({
       keys: ['1.19.5'],
@@ -44,11 +44,11 @@ describe('sys/internal/ui/resultant-acl', () => {
   const acl = async (token: string) =>
     (await done('GET', '/sys/internal/ui/resultant-acl', undefined, { token })).body.data
 
-  test('root has no rules', async () => {
+  test('returns no rules for root', async () => {
     expect(await acl(cluster.root_token)).toEqual({ root: true, chroot_namespace: '' })
   })
 
-  test('rules stand under the paths that they are for, without those for any segment', async () => {
+  test('returns rules by path, except rules with a + segment', async () => {
     const token = await tokenWith(`
       path "a/exact" { capabilities = ["update", "read"] denied_parameters = { "x" = ["1"] } }
       path "b/all*" { capabilities = ["list"] min_wrapping_ttl = "10s" }
@@ -70,7 +70,7 @@ describe('sys/generate-root-token', () => {
   const verbs = (words: string) =>
     tokenWith(`path "sys/generate-root-token/*" { capabilities = ["read", "update", "delete"${words}] }`)
 
-  test('is the ceremony of sys/generate-root, for holders of tokens that may', async () => {
+  test('runs the same root generation as sys/generate-root, for tokens with sudo', async () => {
     const token = await verbs(', "sudo"')
     const { body } = await done('GET', ATTEMPT, undefined, { token })
     expect(body.data).toEqual((await done('GET', '/sys/generate-root/attempt')).body.data)
@@ -82,7 +82,7 @@ describe('sys/generate-root-token', () => {
     ['POST', ATTEMPT],
     ['DELETE', ATTEMPT],
     ['POST', '/sys/generate-root-token/update'],
-  ])('%s %s is refused without sudo, and without a token', async (method, path) => {
+  ])('rejects %s %s without sudo, and without a token', async (method, path) => {
     const body = method === 'POST' ? {} : undefined
     expect((await api(method, path, body, { token: await verbs('') })).status).toBe(403)
     expect((await api(method, path, body, { token: '' })).status).toBe(403)
@@ -90,7 +90,7 @@ describe('sys/generate-root-token', () => {
 })
 
 describe('sys/internal/specs/openapi', () => {
-  test('is the document of docs/, for whoever has a token', async () => {
+  test('returns the document in docs/ for every valid token', async () => {
     const token = await tokenWith('path "a" { capabilities = ["read"] }')
     const { body } = await done('GET', '/sys/internal/specs/openapi', undefined, { token })
     expect(body.openapi).toBe('3.1.0')

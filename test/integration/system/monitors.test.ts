@@ -5,7 +5,7 @@ const get = (path: string) => api('GET', path, undefined, { token: '' })
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 describe('sys/health', () => {
-  test('says everything of an active cluster', async () => {
+  test('describes an active cluster', async () => {
     const { status, body, headers } = await get('/sys/health')
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -37,7 +37,7 @@ describe('sys/health', () => {
     ['uninitcode=299&sealedcode=299&standbycode=299&performancestandbycode=299&haunhealthycode=299', 200],
     ['standbyok=true&perfstandbyok', 200],
     ['unknown=1', 200],
-  ])('?%s: %i', async (query, status) => {
+  ])('with ?%s answers %i', async (query, status) => {
     for (const method of ['GET', 'HEAD'])
       expect((await api(method, `/sys/health?${query}`, undefined, { token: '' })).status).toBe(status)
   })
@@ -50,7 +50,7 @@ describe('sys/health', () => {
     'standbycode',
     'performancestandbycode',
   ]
-  test.each(codes)('%s must be a status', async name => {
+  test.each(codes)('rejects %s unless it is an HTTP status', async name => {
     for (const value of ['', 'x', '0', '99', '600', '-200', '2000', '20.5', '0xc8', '200 '])
       expect((await get(`/sys/health?${name}=${encodeURIComponent(value)}`)).status, value).toBe(400)
     expect((await get(`/sys/health?${name}=200&${name}=299`)).status).toBe(400)
@@ -80,14 +80,14 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     })
   })
 
-  test('leader tells the address of the cluster itself', async () => {
+  test('leader returns the address of the cluster', async () => {
     const { body } = await get('/sys/leader')
     expect(body).toMatchObject({ ha_enabled: true, is_self: true, performance_standby: false })
     expect(body.leader_address).toBe(new URL(cluster.base_url).origin)
     expect(body.leader_cluster_address).toBe(body.leader_address)
   })
 
-  test('init tells that the cluster is initialised, and a second one is refused', async () => {
+  test('init reports an initialised cluster, and a second initialisation is rejected', async () => {
     expect((await get('/sys/init')).body).toEqual({ initialized: true })
     const again = await api('PUT', '/sys/init', {}, { token: '' })
     expect([again.status, again.body.errors]).toEqual([400, ['the cluster is already initialised']])

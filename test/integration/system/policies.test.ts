@@ -10,7 +10,7 @@ describe('sys/policies/acl and sys/policy', () => {
     ['HCL', TEXT, TEXT],
     ['JSON', '{"path":{"a/b":{"capabilities":["read"]}}}', '{"path":{"a/b":{"capabilities":["read"]}}}'],
     ['base64', Buffer.from(TEXT).toString('base64'), TEXT],
-  ])('%s is kept as it was written, and reads at both paths', async (_, policy, text) => {
+  ])('a policy in %s is stored as written, and read at both paths', async (_, policy, text) => {
     const name = fresh('p')
     expect((await api('PUT', at(name), { policy })).status).toBe(204)
     expect((await done('GET', at(name))).body.data).toEqual({ name, policy: text })
@@ -23,13 +23,13 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await api('DELETE', at(name))).status).toBe(204)
   })
 
-  test('the older field is taken at the older path', async () => {
+  test('the older field is accepted at the older path', async () => {
     const name = fresh('p')
     await done('POST', older(name), { rules: TEXT })
     expect((await done('GET', at(name))).body.data.policy).toBe(TEXT)
   })
 
-  test('listings name the built-in ones too, sorted', async () => {
+  test('listings are sorted and include the built-in policies', async () => {
     const name = fresh('p')
     await done('POST', at(name), { policy: TEXT })
     const { keys } = (await done('LIST', '/sys/policies/acl')).body.data
@@ -42,7 +42,7 @@ describe('sys/policies/acl and sys/policy', () => {
     }
   })
 
-  test('names may contain blanks: in paths, on roles, on tokens', async () => {
+  test('policy names may contain blanks in paths, roles and tokens', async () => {
     const name = `${fresh('the team')} of two`
     await done('POST', at(name.replaceAll(' ', '%20')), { policy: TEXT })
     expect((await done('GET', at(name.replaceAll(' ', '%20').toUpperCase()))).body.data.name).toBe(name)
@@ -59,7 +59,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await api('POST', at(`${fresh('n')}%20`), { policy: TEXT })).status).toBe(400)
   })
 
-  test('names are lower-cased', async () => {
+  test('policy names are lower-cased', async () => {
     const name = fresh('p')
     await done('POST', at(name.toUpperCase()), { policy: TEXT })
     expect((await done('GET', at(name))).body.data).toEqual({ name, policy: TEXT })
@@ -71,10 +71,10 @@ describe('sys/policies/acl and sys/policy', () => {
     ['an open block', 'path "a" {', /^failed to parse policy: line 1: /],
     ['an unknown capability', 'path "a" { capabilities = ["fly"] }', /unknown capability/],
     ['an unknown argument', 'path "a" { capability = ["read"] }', /"capability" is not supported/],
-    ['something else than a path', 'role "a" {}', /"role" is not known here/],
+    ['a block other than path', 'role "a" {}', /"role" is not known here/],
     ['a template', 'path "a/{{identity.entity.id}}" {}', /templates are not supported/],
     ['a wildcard in the middle', 'path "a/*/b" {}', /only at the end/],
-    ['part of a segment', 'path "a/+b/c" {}', /whole segment/],
+    ['a plus sign in part of a segment', 'path "a/+b/c" {}', /whole segment/],
     ['a number', 7, /failed to parse policy/],
     ['a list of objects in JSON', '{"path":[{"a":1}]}', /a path must hold an object/],
     [
@@ -83,7 +83,7 @@ describe('sys/policies/acl and sys/policy', () => {
       /nested too deeply/,
     ],
   ]
-  test.each(bad)('%s is refused, and what was there stays', async (_, policy, message) => {
+  test.each(bad)('a policy with %s is rejected, and the stored one stays', async (_, policy, message) => {
     const name = fresh('p')
     await done('POST', at(name), { policy: TEXT })
     const { status, body } = await api('POST', at(name), { policy })
@@ -91,7 +91,7 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await done('GET', at(name))).body.data.policy).toBe(TEXT)
   })
 
-  test('root is not to be touched, default not to be deleted', async () => {
+  test('root cannot be changed or deleted, and default cannot be deleted', async () => {
     for (const name of ['root', 'ROOT', '%72oot']) {
       expect((await api('POST', at(name), { policy: TEXT })).body.errors).toEqual([
         'the policy root cannot be changed',
@@ -104,15 +104,18 @@ describe('sys/policies/acl and sys/policy', () => {
     expect((await done('GET', at('default'))).body.data.policy).toContain('auth/token/lookup-self')
   })
 
-  test.each(['a%2Cb', 'a:b', 'caf%C3%A9', 'a%20', '%20a', '%20'])('the name %s is refused', async name => {
-    const reply = await api('POST', at(name), { policy: TEXT })
-    expect([reply.status, reply.body.errors[0]]).toEqual([
-      400,
-      expect.stringContaining('a policy name may hold'),
-    ])
-  })
+  test.each(['a%2Cb', 'a:b', 'caf%C3%A9', 'a%20', '%20a', '%20'])(
+    'the policy name %s is rejected',
+    async name => {
+      const reply = await api('POST', at(name), { policy: TEXT })
+      expect([reply.status, reply.body.errors[0]]).toEqual([
+        400,
+        expect.stringContaining('a policy name may hold'),
+      ])
+    },
+  )
 
-  test('a change counts from the next request on', async () => {
+  test('a changed policy applies from the next request on', async () => {
     const name = fresh('p')
     const token = await tokenWith('path "x" {}', { policies: [name] })
     const statusNow = async () => (await api('GET', '/sys/auth', undefined, { token })).status
@@ -136,7 +139,7 @@ describe('sys/capabilities-self', () => {
   const ask = async (body: unknown, token?: string) =>
     api('POST', '/sys/capabilities-self', body, token === undefined ? {} : { token })
 
-  test('tells the capabilities on several paths, and on one', async () => {
+  test('returns the capabilities on several paths, or on one', async () => {
     const token = await tokenWith(POLICY)
     const many = await ask({ paths: ['a/b', '/a/x', 'a/c', 'z'] }, token)
     const expected = { 'a/b': ['create', 'update'], 'a/x': ['list', 'read'], 'a/c': ['deny'], z: ['deny'] }
@@ -149,19 +152,19 @@ describe('sys/capabilities-self', () => {
       })
   })
 
-  test('tells root its own on every path, names that every object has among them', async () => {
+  test('returns root on every path for a root token, also on names of built-in object properties', async () => {
     expect((await ask({ paths: ['x', '__proto__', 'constructor'] })).body.data).toEqual(
       JSON.parse('{"x":["root"],"__proto__":["root"],"constructor":["root"]}'),
     )
   })
 
-  test.each([{}, { paths: [] }, { paths: '' }])('%j asks for nothing', async body => {
+  test.each([{}, { paths: [] }, { paths: '' }])('rejects a request without paths: %j', async body => {
     expect((await ask(body)).status).toBe(400)
   })
 })
 
-describe('a slash at the end of a mount’s path means the same mount', () => {
-  test('for whoever may, and for whoever may not', async () => {
+describe("a trailing slash after a mount's path means the same mount", () => {
+  test('for allowed and for denied tokens', async () => {
     const { path } = await freshMount()
     const name = path.slice('/auth/'.length)
     const all = '{ capabilities = ["create", "read", "update", "delete", "sudo"] }'
@@ -192,7 +195,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       path "sys/capabilities-accessor" { capabilities = ["update"] }
     `)
 
-  test.each(['service', 'batch'])('tell what the holder of a %s token may do', async type => {
+  test.each(['service', 'batch'])('return the capabilities of a %s token', async type => {
     const [other, token] = [await tokenWith(POLICY, { type, ttl: '1h' }), await asking()]
     const { body } = await done('POST', '/sys/capabilities', { token: other, paths }, { token })
     expect(body.data).toEqual(expected)
@@ -201,14 +204,14 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
     expect(one.body.capabilities).toEqual(expected['a/x'])
   })
 
-  test('by accessor too', async () => {
+  test('return the capabilities for an accessor', async () => {
     const [other, token] = [await tokenWith(POLICY), await asking()]
     const { accessor } = (await done('POST', '/auth/token/lookup', { token: other })).body.data
     const { body } = await done('POST', '/sys/capabilities-accessor', { accessor, paths }, { token })
     expect(body.data).toEqual(expected)
   })
 
-  test('to nobody whose own policies do not say so', async () => {
+  test('are denied to tokens without permission', async () => {
     const token = await tokenWith(POLICY)
     for (const [path, body] of [
       ['/sys/capabilities', { token, paths }],
@@ -217,7 +220,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       expect((await api('POST', path, body, { token })).status, path).toBe(403)
   })
 
-  test('refuse what names no living token', async () => {
+  test('reject unknown and revoked tokens and accessors', async () => {
     const gone = await tokenWith(POLICY)
     const { accessor } = (await done('POST', '/auth/token/lookup', { token: gone })).body.data
     await done('POST', '/auth/token/revoke', { token: gone })
@@ -233,7 +236,7 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
     expect((await api('POST', '/sys/capabilities-accessor', { paths })).status).toBe(400)
   })
 
-  test('a thousand paths are the most that may be asked about, and a kilobyte each', async () => {
+  test('accept at most 1000 paths of at most 1024 bytes', async () => {
     const token = await tokenWith(POLICY)
     const { accessor } = (await done('POST', '/auth/token/lookup', { token })).body.data
     const all = {

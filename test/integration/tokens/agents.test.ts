@@ -5,7 +5,10 @@ import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 const READ = 'path "sys/policies/acl/*" { capabilities = ["read"] }'
 const NOTHING = 'path "nothing" { capabilities = ["read"] }'
 
-/** What Vault's Agent 1.19 does by: it logs in again when an answer to its own token satisfies this, and never else. */
+/**
+ * The rule of Vault's Agent 1.19: it logs in again only when an answer to its own token satisfies
+ * this.
+ */
 const logsInAgain = ({ status, body }: Reply): boolean =>
   status === 403 &&
   (body.errors as string[])
@@ -15,10 +18,10 @@ const logsInAgain = ({ status, body }: Reply): boolean =>
 
 const asked = (token: string) => api('GET', '/sys/policies/acl/default', undefined, { token })
 
-describe('an agent that asks by its token', () => {
+describe("Vault's Agent", () => {
   const dead: [string, () => Promise<string>][] = [
-    ['was never given', async () => `hvs.${'x'.repeat(24)}`],
-    ['was encrypted elsewhere', async () => `hvb.${'x'.repeat(60)}`],
+    ['was never issued', async () => `hvs.${'x'.repeat(24)}`],
+    ['was encrypted by another cluster', async () => `hvb.${'x'.repeat(60)}`],
     [
       'was revoked',
       async () => {
@@ -28,7 +31,7 @@ describe('an agent that asks by its token', () => {
       },
     ],
     [
-      'went with its parent',
+      'was revoked with its parent',
       async () => {
         const parent = await tokenWith(`${READ} path "auth/token/create" { capabilities = ["update"] }`)
         const { body } = await done('POST', '/auth/token/create', {}, { token: parent })
@@ -45,15 +48,15 @@ describe('an agent that asks by its token', () => {
       },
     ],
   ]
-  test.each(dead)('that %s logs in again', async (_, made) => {
+  test.each(dead)('logs in again when its token %s', async (_, made) => {
     expect(logsInAgain(await asked(await made()))).toBe(true)
   })
 
   test.each<[string, () => Promise<string>]>([
     ['sent', async () => ''],
-    ['that may not', () => tokenWith(NOTHING)],
-    ['for another network', () => boundElsewhere()],
-  ])('none %s: it would not help to log in again', async (_, made) => {
+    ['with a token without permission', () => tokenWith(NOTHING)],
+    ['with a token bound to another network', () => boundElsewhere()],
+  ])('does not log in again %s', async (_, made) => {
     const reply = await asked(await made())
     expect([reply.status, logsInAgain(reply)]).toEqual([403, false])
   })

@@ -9,8 +9,8 @@ afterEach(clock.reset)
 const batchOf = (given: Record<string, unknown> = {}, options = {}) =>
   make({ type: 'batch', policies: 'default', ttl: '1h', ...given }, options)
 
-describe('batch tokens', () => {
-  test('carry everything in themselves', async () => {
+describe('a batch token', () => {
+  test('contains all its data', async () => {
     const made = await batchOf({ meta: { a: 'b' } })
     expect(made).toMatchObject({
       client_token: expect.stringMatching(/^hvb\./),
@@ -31,19 +31,19 @@ describe('batch tokens', () => {
   })
 
   test.each([
-    ['a number of uses', { num_uses: 1 }],
+    ['a use limit', { num_uses: 1 }],
     ['a period', { period: '1h' }],
     ['an explicit maximum', { explicit_max_ttl: '1h' }],
     ['a chosen id', { id: 'chosen-batch' }],
     ['the policy root', { policies: ['root'] }],
-    ['the policies of root', { policies: [] }],
+    ['the policies of a root parent', { policies: [] }],
   ])('cannot have %s', async (_, given) => {
     const refused = await tryMake({ type: 'batch', policies: 'default', ...given })
     expect(refused.status, refused.text).toBe(400)
     expect(errorsOf(refused)).toContain('batch token')
   })
 
-  test('make no tokens', async () => {
+  test('cannot create tokens', async () => {
     const { client_token: token } = await make({ type: 'batch' }, { token: await makerWith() })
     for (const path of ['create', 'create-orphan']) {
       const refused = await api('POST', `/auth/token/${path}`, {}, { token })
@@ -51,7 +51,7 @@ describe('batch tokens', () => {
     }
   })
 
-  test('are neither renewed nor revoked', async () => {
+  test('cannot be renewed or revoked', async () => {
     const { client_token: token } = await batchOf()
     for (const path of ['renew', 'revoke', 'revoke-orphan'])
       expect((await api('POST', `/auth/token/${path}`, { token })).status, path).toBe(400)
@@ -60,7 +60,7 @@ describe('batch tokens', () => {
     expect(await lives(token)).toBe(true)
   })
 
-  test('die with their parent, unless they are orphans', async () => {
+  test('is revoked with its parent unless it is an orphan', async () => {
     const parent = await makerWith()
     const { client_token: child } = await batchOf({}, { token: parent })
     const { body } = await done('POST', '/auth/token/create-orphan', { type: 'batch' }, { token: parent })
@@ -71,7 +71,7 @@ describe('batch tokens', () => {
     expect(await lives(body.auth.client_token)).toBe(true)
   })
 
-  test('are dead at their expiry, for their holder and for others (CVE-2020-25816)', async () => {
+  test('is invalid after its expiration, for its holder and for others (CVE-2020-25816)', async () => {
     clock.stop()
     const { client_token: token } = await batchOf({ ttl: '10m' })
     expect(await lives(token)).toBe(true)
@@ -82,7 +82,7 @@ describe('batch tokens', () => {
     expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
   })
 
-  test('with one character changed are no tokens', async () => {
+  test('with one changed character is invalid', async () => {
     const { client_token: token } = await batchOf()
     for (const at of [6, Math.floor(token.length / 2), token.length - 1]) {
       const other = token[at] === 'A' ? 'B' : 'A'
@@ -92,7 +92,7 @@ describe('batch tokens', () => {
     expect(await lives(token.replace('hvb.', 'hvs.'))).toBe(false)
   })
 
-  test('of a login die with the mount', async () => {
+  test('of a login is invalid once the mount is disabled', async () => {
     const { path } = await freshMount()
     const account = freshAccount()
     const user = await aws.putUser({ account, name: 'worker' })

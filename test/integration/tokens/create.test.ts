@@ -5,7 +5,7 @@ import { lives, lookUp, make, makerWith, tryMake } from '../../support/requests/
 import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 
 describe('auth/token/create', () => {
-  test('the answer is the auth object of the new token', async () => {
+  test('returns the auth object of the new token', async () => {
     const { body } = await done('POST', '/auth/token/create', {
       policies: 'Dev, ops',
       meta: { team: 'a', __proto__: 'x' },
@@ -34,7 +34,7 @@ describe('auth/token/create', () => {
     })
   })
 
-  test('without policies a child has those of its parent; root’s child is root without end', async () => {
+  test("without policies copies the parent's; a child of root is root without expiration", async () => {
     const parent = await makerWith()
     const inherited = await make({}, { token: parent })
     expect(inherited.policies).toEqual((await lookUp(parent))['policies'])
@@ -44,12 +44,12 @@ describe('auth/token/create', () => {
   })
 
   test.each<[string, string[] | string]>([
-    ['as it is', ['root']],
-    ['in capitals', ['ROOT']],
-    ['with white space', [' root ']],
+    ['written as root', ['root']],
+    ['in upper case', ['ROOT']],
+    ['with blanks', [' root ']],
     ['with a tab and a line end', ['\troot\n']],
-    ['in a text', 'dev, Root ,'],
-    ['among others', ['default', 'rOOt']],
+    ['in a comma-separated string', 'dev, Root ,'],
+    ['among other policies', ['default', 'rOOt']],
   ])('the policy root, %s, needs a root token (CVE-2024-9180, CVE-2025-5999)', async (_, policies) => {
     for (const token of [await makerWith(), await makerWith('"update", "sudo"')]) {
       const refused = await tryMake({ policies }, { token })
@@ -58,11 +58,11 @@ describe('auth/token/create', () => {
     }
   })
 
-  test('the policy root swallows all others, however it is written', async () => {
+  test('the policy root replaces all others in every spelling', async () => {
     expect((await make({ policies: [' ROOT ', 'dev'], ttl: '1m' })).policies).toEqual(['root'])
   })
 
-  test('a root token that ends has no child without end', async () => {
+  test('an expiring root token cannot create a root token without expiration', async () => {
     const ending = await make({ policies: 'root', ttl: '1h' })
     expect(ending).toMatchObject({ lease_duration: 3600, renewable: true })
     const options = { token: ending.client_token }
@@ -70,7 +70,7 @@ describe('auth/token/create', () => {
     expect((await make({ policies: 'root', ttl: '2h' }, options)).lease_duration).toBe(7200)
   })
 
-  test('policies are a subset of the parent’s unless it has sudo', async () => {
+  test("policies must be a subset of the parent's unless the parent has sudo", async () => {
     const own = fresh('own')
     const parent = await makerWith('"update"', {})
     const wanted = { policies: [own] }
@@ -79,7 +79,7 @@ describe('auth/token/create', () => {
     expect((await make(wanted, { token: sudo })).policies).toEqual(['default', own])
   })
 
-  test('`default` comes along, but only from a parent that has it', async () => {
+  test('`default` is added only if the parent has it', async () => {
     const policy = 'path "auth/token/create" { capabilities = ["update"] }'
     const bare = await tokenWith(policy)
     const child = await make({}, { token: bare })
@@ -105,7 +105,7 @@ describe('auth/token/create', () => {
     expect(errorsOf(refused)).toContain(field)
   })
 
-  test('with sudo they are granted', async () => {
+  test('no_parent, id and period are allowed with sudo', async () => {
     const token = await makerWith('"update", "sudo"')
     const id = fresh('chosen')
     const made = await make({ no_parent: true, id, period: '1h', policies: 'default' }, { token })
@@ -113,7 +113,7 @@ describe('auth/token/create', () => {
     expect(await lives(id)).toBe(true)
   })
 
-  test('create-orphan needs no sudo, and the orphan outlives its maker', async () => {
+  test('create-orphan needs no sudo, and the orphan stays valid after its creator is revoked', async () => {
     const token = await makerWith()
     const { body } = await done('POST', '/auth/token/create-orphan', {}, { token })
     expect(body.auth.orphan).toBe(true)
@@ -123,7 +123,7 @@ describe('auth/token/create', () => {
     expect(await lives(child)).toBe(false)
   })
 
-  test('the capability create does as well as update; neither is 403', async () => {
+  test('`create` and `update` are each sufficient; without both the answer is 403', async () => {
     const token = await makerWith('"create"')
     expect((await make({}, { token })).policies).toContain('default')
     const reader = await makerWith('"read", "list", "sudo"')
@@ -132,14 +132,14 @@ describe('auth/token/create', () => {
 
   test.each([
     ['a dot', 'a.b'],
-    ['our prefix', 'hvs.abc'],
-    ['our prefix of batch tokens', 'hvb.abc'],
+    ['the prefix of service tokens', 'hvs.abc'],
+    ['the prefix of batch tokens', 'hvb.abc'],
     ['the old prefix', 's.abc'],
-  ])('a chosen id with %s is refused', async (_, id) => {
+  ])('a chosen ID with %s is rejected', async (_, id) => {
     expect((await tryMake({ id })).status).toBe(400)
   })
 
-  test('a chosen id that exists is refused, and changes nothing', async () => {
+  test('a chosen ID that exists is rejected, and the token stays unchanged', async () => {
     const id = fresh('chosen')
     await make({ id, policies: 'default', ttl: '1h' })
     const again = await tryMake({ id, policies: 'root' })
@@ -147,7 +147,7 @@ describe('auth/token/create', () => {
     expect(await lookUp(id)).toMatchObject({ policies: ['default'], creation_ttl: 3600 })
   })
 
-  test('of ten who choose one id at once one gets it', async () => {
+  test('only one of ten concurrent requests gets a chosen ID', async () => {
     const id = fresh('chosen')
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => tryMake({ id, policies: 'default', ttl: '1h' })),
@@ -156,7 +156,7 @@ describe('auth/token/create', () => {
     expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 400)])
   })
 
-  test('the accessor of a chosen id does not follow from it; it serves as any other', async () => {
+  test('the accessor of a chosen ID is random, and works like any other', async () => {
     const id = fresh('chosen')
     const { accessor } = await make({ id, policies: 'default', ttl: '1h' })
     expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
@@ -170,7 +170,7 @@ describe('auth/token/create', () => {
     expect(random.accessor).toBe(accessorOf(hashOf(random.client_token)))
   })
 
-  test('a token of limited uses makes no tokens', async () => {
+  test('a token with a use limit cannot create tokens', async () => {
     const token = await makerWith('"update", "sudo"', { num_uses: 5 })
     for (const path of ['create', 'create-orphan']) {
       const refused = await api('POST', `/auth/token/${path}`, {}, { token })
@@ -179,7 +179,7 @@ describe('auth/token/create', () => {
     }
   })
 
-  test('entity_alias is not supported, and says so', async () => {
+  test('entity_alias is rejected by name', async () => {
     expect(errorsOf(await tryMake({ entity_alias: 'x' }))).toContain('entity_alias')
   })
 })

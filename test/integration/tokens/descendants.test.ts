@@ -8,7 +8,7 @@ afterEach(clock.reset)
 
 type Made = Awaited<ReturnType<typeof make>>
 
-/** A token, its child, its child’s child …, all of which may make more. */
+/** Creates a chain of tokens, each the child of the one before. */
 async function chain(depth: number): Promise<Made[]> {
   const line: Made[] = [await make({ policies: 'root', ttl: '1h', no_parent: true })]
   for (let made = line[0]; made && line.length < depth; made = line.at(-1))
@@ -20,12 +20,12 @@ const livesAll = (line: readonly Made[]) => Promise.all(line.map(one => lives(on
 const accessors = async (): Promise<string[]> =>
   (await done('GET', '/auth/token/accessors?list=true')).body.data.keys
 
-describe('descendants of tokens: CVE-2019-18616', () => {
+describe('descendants of a token: CVE-2019-18616', () => {
   test.each<[string, (made: Made) => Promise<unknown>]>([
     ['revoke', ({ client_token: token }) => done('POST', '/auth/token/revoke', { token })],
     ['revoke-self', ({ client_token: token }) => done('POST', '/auth/token/revoke-self', {}, { token })],
     ['revoke-accessor', ({ accessor }) => done('POST', '/auth/token/revoke-accessor', { accessor })],
-  ])('%s takes all descendants along', async (_, revoke) => {
+  ])('%s revokes all descendants', async (_, revoke) => {
     const line = await chain(6)
     const [top, second] = line as [Made, Made]
     const sibling = await make({ policies: 'default' }, { token: top.client_token })
@@ -37,7 +37,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(listed).toContain(top.accessor)
   })
 
-  test('a hierarchy may be 33 tokens deep; the whole of it dies with its first', async () => {
+  test('a chain may be 33 tokens deep, and revoking the first revokes all', async () => {
     const line = await chain(33)
     expect(await lives(line.at(-1)?.client_token ?? '')).toBe(true)
     const deeper = await tryMake({ ttl: '1h' }, { token: line.at(-1)?.client_token ?? '' })
@@ -46,7 +46,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await lives(line.at(-1)?.client_token ?? '')).toBe(false)
   })
 
-  test('a child dies with its parent’s expiry, whatever its own lifetime', async () => {
+  test('a child is invalid once its parent has expired', async () => {
     const parent = await makerWith('"update"', { ttl: '10m' })
     const child = await make({ ttl: '1h' }, { token: parent })
     expect(child.lease_duration).toBe(3600)
@@ -64,7 +64,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(nowhere.status, 'nor does it learn what paths there are').toBe(403)
   })
 
-  test('revoke-orphan leaves the children, and they keep theirs', async () => {
+  test('revoke-orphan keeps the children and their descendants', async () => {
     const line = await chain(4)
     const [top, second, third] = line as [Made, Made, Made]
     await done('POST', '/auth/token/revoke-orphan', { token: top.client_token })
@@ -75,7 +75,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await livesAll(line)).toEqual([false, false, false, false])
   })
 
-  test('revoke-orphan while the children are in use loses none of them', async () => {
+  test('revoke-orphan loses no children that are being renewed', async () => {
     const [top] = (await chain(1)) as [Made]
     const children = await Promise.all(
       Array.from({ length: 6 }, () => make({ policies: 'default', ttl: '1h' }, { token: top.client_token })),
@@ -88,7 +88,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await livesAll(children)).toEqual(children.map(() => true))
   })
 
-  test('a chosen id that has come to somebody else is nobody’s child: its first parent takes nothing along', async () => {
+  test('revoking the parent of an expired chosen ID does not revoke the new token with that ID', async () => {
     const [first] = (await chain(1)) as [Made]
     const id = fresh('chosen')
     await make({ id, policies: 'root', ttl: '10m' }, { token: first.client_token })
@@ -101,7 +101,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await livesAll([made, kid])).toEqual([false, false])
   })
 
-  test('a child of the first holder of a chosen id is none of the second’s', async () => {
+  test('children of an expired token with a chosen ID stay invalid when the ID is used again', async () => {
     const id = fresh('chosen')
     await make({ id, policies: 'root', ttl: '10m', no_parent: true })
     const kids = await Promise.all([
@@ -114,7 +114,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect([await lives(id), ...(await livesAll(kids))]).toEqual([true, false, false])
   })
 
-  test('a renewal that meets a revocation does not bring the token back', async () => {
+  test('a renewal concurrent with a revocation does not restore the token', async () => {
     const made = await Promise.all(
       Array.from({ length: 5 }, () => make({ policies: 'default', ttl: '1h', num_uses: 9 })),
     )
@@ -129,7 +129,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await livesAll(made)).toEqual(made.map(() => false))
   })
 
-  test('revoke-orphan of an unknown token is 400, and without sudo forbidden', async () => {
+  test('revoke-orphan of an unknown token is 400, and without sudo 403', async () => {
     expect((await api('POST', '/auth/token/revoke-orphan', { token: fresh('hvs.') })).status).toBe(400)
     const { client_token: token } = await make({ policies: 'default' })
     const name = fresh('p')
@@ -142,13 +142,13 @@ describe('descendants of tokens: CVE-2019-18616', () => {
     expect(await lives(token)).toBe(true)
   })
 
-  test('revoking what is unknown is no error; an unknown accessor is a warning', async () => {
+  test('revoking an unknown token succeeds, and an unknown accessor gives a warning', async () => {
     expect((await done('POST', '/auth/token/revoke', { token: fresh('hvs.') })).status).toBe(204)
     const reply = await done('POST', '/auth/token/revoke-accessor', { accessor: fresh() })
     expect(reply).toMatchObject({ status: 200, body: { data: null, warnings: [expect.any(String)] } })
   })
 
-  test('a child of a login’s token dies with the mount, at once (CVE-2020-7220)', async () => {
+  test("a child of a login's token is invalid once the mount is disabled (CVE-2020-7220)", async () => {
     const { path } = await freshMount()
     const account = freshAccount()
     const user = await aws.putUser({ account, name: 'worker' })
@@ -173,7 +173,7 @@ describe('descendants of tokens: CVE-2019-18616', () => {
 })
 
 describe('auth/token/accessors', () => {
-  test('lists living tokens of every kind that is stored, sorted', async () => {
+  test('lists valid service tokens, sorted', async () => {
     const made = await make({ policies: 'default' })
     const batch = await make({ policies: 'default', type: 'batch' })
     const listed = await accessors()
@@ -186,7 +186,7 @@ describe('auth/token/accessors', () => {
   test.each([
     ['sudo without list', '["read", "sudo"]'],
     ['list without sudo', '["list", "read", "update", "create", "delete"]'],
-  ])('%s does not do, in either spelling', async (_, capabilities) => {
+  ])('rejects %s, with and without a trailing slash', async (_, capabilities) => {
     const name = fresh('p')
     const policy = `path "auth/token/accessors*" { capabilities = ${capabilities} }`
     await done('POST', `/sys/policies/acl/${name}`, { policy })

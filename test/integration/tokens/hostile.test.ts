@@ -29,7 +29,7 @@ describe('hostile input to the token endpoints', () => {
     ['type', { type: 'constructor' }],
     ['renewable', { renewable: 'perhaps' }],
     ['display_name', { display_name: { a: 'SECRET' } }],
-  ])('create refuses a bad %s: %j', async (_, given) => {
+  ])('create rejects an invalid %s: %j', async (_, given) => {
     const refused = await tryMake(given)
     expect(refused.status, refused.text).toBe(400)
     expect(refused.text).not.toContain('SECRET')
@@ -42,12 +42,12 @@ describe('hostile input to the token endpoints', () => {
       'policies',
       { policies: Array.from({ length: 9000 }, (_, index) => `policy-${index}-${'x'.repeat(60)}`) },
     ],
-  ])('create refuses a %s that cannot be stored', async (_, given) => {
+  ])('create rejects a %s that is too large to store', async (_, given) => {
     const refused = await tryMake({ ttl: '1m', ...given })
     expect([400, 413], refused.text).toContain(refused.status)
   })
 
-  test('names of what every object has are policies like others', async () => {
+  test('names of built-in object properties work as policy names', async () => {
     for (const name of ['constructor', '__proto__', 'tostring', 'valueof', 'hasownproperty']) {
       const made = await tryMake({ policies: [name] })
       expect(made.body.warnings, name).toEqual([`policy "${name}" does not exist`])
@@ -58,30 +58,30 @@ describe('hostile input to the token endpoints', () => {
 
   test.each([
     [
-      'a name that every object has',
+      'names of built-in object properties',
       { constructor: 'x', toString: 'y' },
       { constructor: 'x', toString: 'y' },
     ],
-    ['numbers and truth values', { a: 1, b: true, c: null }, { a: '1', b: '1', c: '' }],
+    ['numbers and booleans', { a: 1, b: true, c: null }, { a: '1', b: '1', c: '' }],
     ['unicode and control characters', { 'ä\u0000': '🔑\n' }, { 'ä\u0000': '🔑\n' }],
-  ])('metadata of %s is kept as text', async (_, meta, expected) => {
+  ])('metadata with %s is stored as strings', async (_, meta, expected) => {
     const made = await tryMake({ policies: 'default', ttl: '1h', meta })
     expect(made.status, made.text).toBe(200)
     expect((await lookUp(made.body.auth.client_token))['meta']).toEqual(expected)
   })
 
-  test.each(['', '__proto__'])('metadata under the name %j cannot be kept, and is refused', async name => {
+  test.each(['', '__proto__'])('metadata under the name %j is rejected', async name => {
     const refused = await tryMake({ ttl: '1h', meta: JSON.parse(`{${JSON.stringify(name)}: "x"}`) })
     expect(refused.status, refused.text).toBe(400)
   })
 
-  test('a duplicate member counts as its last, and null as nothing', async () => {
+  test('the last of repeated JSON members counts, and null counts as absent', async () => {
     const twice = await done('POST', '/auth/token/create', '{"ttl":"1h","ttl":"2h","policies":"default"}')
     expect(twice.body.auth.lease_duration).toBe(7200)
     expect((await make({ policies: 'default', ttl: null, meta: null, num_uses: null })).metadata).toBeNull()
   })
 
-  describe('a text that is no token', () => {
+  describe('a string that is not a token', () => {
     let parent: Auth
     let child: Auth
     beforeEach(async () => {
@@ -89,19 +89,19 @@ describe('hostile input to the token endpoints', () => {
       child = await make({ policies: 'default', ttl: '1h' }, { token: parent.client_token })
     })
     test.each<[string, () => string]>([
-      ['nothing known', () => fresh()],
-      ['a service token that is none', () => `hvs.${'0'.repeat(29)}`],
-      ['a batch token that is none', () => 'hvb.AAAA'],
-      ['a batch token of no version', () => 'hvb.1.'],
-      ['an old token', () => 's.abcdefghijklmnopqrstuvwx'],
-      ['a name of the storage', () => `token#${parent.accessor}`],
+      ['an unknown string', () => fresh()],
+      ['an unknown service token', () => `hvs.${'0'.repeat(29)}`],
+      ['an invalid batch token', () => 'hvb.AAAA'],
+      ['a batch token without content', () => 'hvb.1.'],
+      ['a token in the old format', () => 's.abcdefghijklmnopqrstuvwx'],
+      ['a storage key', () => `token#${parent.accessor}`],
       ['the beginning of a token', () => parent.client_token.slice(0, -1)],
       ['the beginning of an accessor', () => parent.accessor.slice(0, -1)],
-      ['a token and a line end', () => `${parent.client_token}\n`],
+      ['a token with a line end', () => `${parent.client_token}\n`],
       ['unicode', () => '🔑'.repeat(50)],
       ['control characters', () => 'a\u0000\r\nb'],
-      ['a very long one', () => BIG],
-    ])('is taken for none, nor for an accessor, and takes nothing away: %s', async (_, text) => {
+      ['a very long string', () => BIG],
+    ])('is neither a token nor an accessor, and revokes nothing: %s', async (_, text) => {
       const token = text()
       expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
       expect((await api('POST', '/auth/token/renew', { token })).status).toBe(400)
@@ -117,17 +117,17 @@ describe('hostile input to the token endpoints', () => {
     })
   })
 
-  test.each(['lookup-accessor', 'renew-accessor', 'revoke-accessor'])('%s wants an accessor', async path => {
+  test.each(['lookup-accessor', 'renew-accessor', 'revoke-accessor'])('%s needs an accessor', async path => {
     for (const accessor of [undefined, '', null])
       expect((await api('POST', `/auth/token/${path}`, { accessor })).status).toBe(400)
   })
 
-  test.each(['renew', 'revoke', 'revoke-orphan'])('%s wants a token', async path => {
+  test.each(['renew', 'revoke', 'revoke-orphan'])('%s needs a token', async path => {
     for (const token of [undefined, '', null])
       expect((await api('POST', `/auth/token/${path}`, { token })).status).toBe(400)
   })
 
-  test('an accessor is no token and a token no accessor', async () => {
+  test('an accessor cannot be used as token, nor a token as accessor', async () => {
     const made = await make({ policies: 'default' })
     expect(await lives(made.accessor)).toBe(false)
     const wrong = await api('POST', '/auth/token/lookup-accessor', { accessor: made.client_token })

@@ -15,7 +15,7 @@ afterEach(clock.reset)
 const renewSelf = (token: string, given: Record<string, unknown> = {}) =>
   api('POST', '/auth/token/renew-self', given, { token })
 
-/** What a login on a mount with such settings gets, with the warnings. */
+/** Logs in with a role on a mount with this configuration, and returns the token and the warnings. */
 async function granted(role: Record<string, unknown>, config: Record<string, unknown>) {
   const { path } = await freshMount('cloud', config)
   const worker = await workerOn(path, role)
@@ -23,41 +23,59 @@ async function granted(role: Record<string, unknown>, config: Record<string, unk
   return { worker, auth: body.auth as Auth, warnings: body.warnings as string[] | null }
 }
 
-describe('the lifetime at login', () => {
+describe("the lifetime of a login's token", () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>, number, boolean]>([
-    ['nothing said: the system’s', {}, {}, SYSTEM, false],
-    ['the mount’s default', {}, { default_lease_ttl: '2h' }, 2 * H, false],
-    ['the role before the mount', { token_ttl: '1h' }, { default_lease_ttl: '2h' }, H, false],
-    ['the mount’s default is capped by the mount’s maximum', {}, { max_lease_ttl: '3h' }, 3 * H, false],
-    ['the mount’s default is capped by the role’s maximum', { token_max_ttl: '1h' }, {}, H, false],
-    ['the role is capped by the mount', { token_ttl: '5h' }, { max_lease_ttl: '2h' }, 2 * H, true],
+    ["is the system's by default", {}, {}, SYSTEM, false],
+    ["is the mount's default", {}, { default_lease_ttl: '2h' }, 2 * H, false],
+    ["is the role's rather than the mount's", { token_ttl: '1h' }, { default_lease_ttl: '2h' }, H, false],
+    ["is the mount's maximum if the default is longer", {}, { max_lease_ttl: '3h' }, 3 * H, false],
+    ["is the role's maximum if the mount's default is longer", { token_max_ttl: '1h' }, {}, H, false],
     [
-      'a mount may allow more than the system',
+      "is the mount's maximum if the role's TTL is longer",
+      { token_ttl: '5h' },
+      { max_lease_ttl: '2h' },
+      2 * H,
+      true,
+    ],
+    [
+      "may exceed the system's maximum if the mount allows it",
       { token_ttl: '800h' },
       { max_lease_ttl: '900h' },
       800 * H,
       false,
     ],
-    ['the role is capped by the system', { token_ttl: '800h' }, {}, SYSTEM, true],
+    ["is the system's maximum if the role's TTL is longer", { token_ttl: '800h' }, {}, SYSTEM, true],
     [
-      'a role’s maximum above the mount’s does not count',
+      "is the mount's maximum if the role's maximum is longer",
       { token_ttl: '5h', token_max_ttl: '9h' },
       { max_lease_ttl: '2h' },
       2 * H,
       true,
     ],
-    ['the explicit maximum caps', { token_ttl: '5h', token_explicit_max_ttl: '90m' }, {}, 5400, true],
     [
-      'an explicit maximum above the mount’s does not count',
+      'is the explicit maximum if the TTL is longer',
+      { token_ttl: '5h', token_explicit_max_ttl: '90m' },
+      {},
+      5400,
+      true,
+    ],
+    [
+      "is the mount's maximum if the explicit maximum is longer",
       { token_ttl: '5h', token_explicit_max_ttl: '9h' },
       { max_lease_ttl: '2h' },
       2 * H,
       true,
     ],
-    ['a period replaces the lifetime', { token_ttl: '1h', token_period: '2h' }, {}, 2 * H, false],
-    ['a period is cut to the role’s maximum', { token_period: '2h', token_max_ttl: '1h' }, {}, H, true],
+    ['is the period instead of the TTL', { token_ttl: '1h', token_period: '2h' }, {}, 2 * H, false],
     [
-      'a period is cut to the explicit maximum',
+      "is the role's maximum if the period is longer",
+      { token_period: '2h', token_max_ttl: '1h' },
+      {},
+      H,
+      true,
+    ],
+    [
+      'is the explicit maximum if the period is longer',
       { token_period: '2h', token_explicit_max_ttl: '1h' },
       {},
       H,
@@ -70,15 +88,15 @@ describe('the lifetime at login', () => {
   })
 })
 
-describe('the lifetime at renewal', () => {
+describe('the lifetime after a renewal', () => {
   test.each<[string, Record<string, unknown>, string | number | undefined, number]>([
-    ['without a wish the role’s lifetime', { token_ttl: '1h' }, undefined, H],
-    ['a wish of nothing is none', { token_ttl: '1h' }, 0, H],
-    ['a longer one is granted', { token_ttl: '1h' }, '3h', 3 * H],
-    ['a shorter one shortens', { token_ttl: '1h' }, 60, 60],
-    ['a few seconds', { token_ttl: '1h' }, '7s', 7],
-    ['a periodic token goes by its period', { token_period: '2h' }, '3h', 2 * H],
-    ['a periodic token is not shortened', { token_period: '2h' }, 60, 2 * H],
+    ["is the role's without an increment", { token_ttl: '1h' }, undefined, H],
+    ["is the role's with an increment of 0", { token_ttl: '1h' }, 0, H],
+    ['is a longer increment', { token_ttl: '1h' }, '3h', 3 * H],
+    ['is a shorter increment', { token_ttl: '1h' }, 60, 60],
+    ['is an increment of a few seconds', { token_ttl: '1h' }, '7s', 7],
+    ['is the period instead of a longer increment', { token_period: '2h' }, '3h', 2 * H],
+    ['is the period instead of a shorter increment', { token_period: '2h' }, 60, 2 * H],
   ])('%s', async (_, role, increment, seconds) => {
     const { auth } = await granted(role, {})
     const renewed = await renewSelf(auth.client_token, increment === undefined ? {} : { increment })
@@ -96,9 +114,9 @@ describe('the lifetime at renewal', () => {
   })
 
   test.each<[string, Record<string, unknown>]>([
-    ['the role’s maximum', { token_max_ttl: '2h' }],
+    ["the role's maximum", { token_max_ttl: '2h' }],
     ['the explicit maximum', { token_explicit_max_ttl: '2h' }],
-  ])('%s counts from the login, with a warning', async (_, limit) => {
+  ])('with %s is limited from the login on, with a warning', async (_, limit) => {
     const { auth } = await granted({ token_ttl: '1h', ...limit }, {})
     clock.advance(60)
     const { body } = await renewSelf(auth.client_token, { increment: '5h' })
@@ -106,7 +124,7 @@ describe('the lifetime at renewal', () => {
     expect(body.warnings.join()).toContain('reduced to')
   })
 
-  test('the mount as it is now counts', async () => {
+  test("follows the mount's current settings", async () => {
     const { path } = await freshMount()
     const worker = await workerOn(path)
     const { client_token: token } = await worker.login()
@@ -116,7 +134,7 @@ describe('the lifetime at renewal', () => {
     expect((await renewSelf(token, { increment: '9h' })).body.auth.lease_duration).toBe(3 * H - 60)
   })
 
-  test('renewing again and again does not outlive the maximum (CVE-2021-32923)', async () => {
+  test('never exceeds the maximum by repeated renewals (CVE-2021-32923)', async () => {
     const { worker, auth } = await granted({ token_ttl: '4m', token_max_ttl: '7m' }, {})
     const { expire_time: first, ttl } = await lookUp(auth.client_token)
     const end = Date.parse(String(first)) / 1000 + 3 * 60
@@ -127,14 +145,14 @@ describe('the lifetime at renewal', () => {
       expect(Math.floor(Date.parse(String(shown)) / 1000)).toBeLessThanOrEqual(end)
       clock.advance(60)
     }
-    // seconds are rounded up
+    // expirations are rounded up to a second
     clock.advance(2)
     expect((await renewSelf(auth.client_token)).status).toBe(403)
     expect(await lives(auth.client_token)).toBe(false)
     expect((await worker.login()).lease_duration).toBe(4 * 60)
   })
 
-  test('beyond the maximum a renewal is refused, and the token lives to its end', async () => {
+  test('is unchanged when the maximum has passed, and the renewal is rejected', async () => {
     const { worker, auth } = await granted({ token_ttl: '1h' }, {})
     clock.advance(60)
     await worker.change({ token_ttl: '1m', token_max_ttl: '1m' })
@@ -142,12 +160,12 @@ describe('the lifetime at renewal', () => {
     expect([late.status, errorsOf(late)]).toEqual([400, expect.stringContaining('maximum lifetime')])
     const { creation_ttl, ttl } = await lookUp(auth.client_token)
     expect(creation_ttl).toBe(H)
-    // the end is a whole second, up to one behind what was told
+    // the expiration is rounded up to a second
     expect([H - 60, H - 59]).toContain(ttl)
     expect(await lives(auth.client_token)).toBe(true)
   })
 
-  test('a maximum that has become shorter ends the token with the next renewal', async () => {
+  test("is shortened when the role's maximum was shortened", async () => {
     const { worker, auth } = await granted({ token_ttl: '1h' }, {})
     clock.advance(60)
     await worker.change({ token_ttl: '4m', token_max_ttl: '4m' })
@@ -158,23 +176,23 @@ describe('the lifetime at renewal', () => {
   })
 })
 
-describe('tokens of auth/token/create', () => {
+describe('the lifetime of a token from auth/token/create', () => {
   test.each<[string, Record<string, unknown>, number, boolean]>([
-    ['nothing said: the system’s', {}, SYSTEM, false],
-    ['as asked', { ttl: '90m' }, 5400, false],
-    ['under its old name', { lease: '90m' }, 5400, false],
-    ['capped by the system', { ttl: '800h' }, SYSTEM, true],
-    ['capped by the explicit maximum', { ttl: '2h', explicit_max_ttl: '1h' }, H, true],
-    ['the explicit maximum alone', { explicit_max_ttl: '1h' }, H, false],
-    ['by period', { period: '1h', ttl: '3h' }, H, false],
-    ['a period beyond the system’s maximum', { period: '800h' }, SYSTEM, true],
-    ['parts of a second are cut off', { ttl: '1999ms' }, 1, false],
+    ["is the system's by default", {}, SYSTEM, false],
+    ['is the requested TTL', { ttl: '90m' }, 5400, false],
+    ['is the requested lease', { lease: '90m' }, 5400, false],
+    ["is at most the system's maximum", { ttl: '800h' }, SYSTEM, true],
+    ['is at most the explicit maximum', { ttl: '2h', explicit_max_ttl: '1h' }, H, true],
+    ['is the explicit maximum without a TTL', { explicit_max_ttl: '1h' }, H, false],
+    ['is the period', { period: '1h', ttl: '3h' }, H, false],
+    ["is the system's maximum if the period is longer", { period: '800h' }, SYSTEM, true],
+    ['is cut to whole seconds', { ttl: '1999ms' }, 1, false],
   ])('%s', async (_, given, seconds, warned) => {
     const { body } = await done('POST', '/auth/token/create', { policies: 'default', ...given })
     expect([body.auth.lease_duration, Boolean(body.warnings?.length)]).toEqual([seconds, warned])
   })
 
-  test('a root token with an end renews, and does not become endless', async () => {
+  test('renewing an expiring root token does not remove its expiration', async () => {
     const { client_token: token } = await make({ policies: 'root', ttl: '1h' })
     expect((await renewSelf(token, { increment: '900h' })).body.auth.lease_duration).toBeLessThanOrEqual(
       SYSTEM,
@@ -182,7 +200,7 @@ describe('tokens of auth/token/create', () => {
     expect((await lookUp(token))['expire_time']).not.toBeNull()
   })
 
-  test('expiry is a matter of the clock, not of cleaning up', async () => {
+  test('an expired token is invalid before any cleanup', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default', ttl: '1m' })
     clock.advance(60)
     expect(await lives(token)).toBe(true)
@@ -199,7 +217,7 @@ describe('tokens of auth/token/create', () => {
     expect(body.data.keys).not.toContain(accessor)
   })
 
-  test('a chosen id is free again after its end', async () => {
+  test('a chosen ID can be used again after its token expired', async () => {
     const id = `again-${Math.random()}`.replace('.', '')
     await make({ id, policies: 'default', ttl: '1m' })
     clock.advance(62)

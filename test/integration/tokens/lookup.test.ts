@@ -5,8 +5,8 @@ import { api, cluster, done, freshMount, tokenWith } from '../../support/service
 
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-describe('looking tokens up', () => {
-  test('every way shows the same token, but only who has it is shown its text', async () => {
+describe('looking up a token', () => {
+  test('returns the same fields in every way, and the token itself only to who sent it', async () => {
     const policy = 'path "auth/token/*" { capabilities = ["read", "update"] }'
     const token = await tokenWith(policy, { ttl: '1h', meta: { a: 'b' }, explicit_max_ttl: '2h' })
     const accessor = (await lookUp(token))['accessor']
@@ -44,7 +44,7 @@ describe('looking tokens up', () => {
     expect(shown[6]).toEqual({ ...shown[0], id: '' })
   })
 
-  test('times agree with each other', async () => {
+  test('returns times that agree with each other', async () => {
     const before = Math.floor(Date.now() / 1000)
     const { client_token: token } = await make({ policies: 'default', ttl: '1h' })
     const shown = await lookUp(token)
@@ -57,7 +57,7 @@ describe('looking tokens up', () => {
     expect(lasts).toBeLessThan(3601_100)
   })
 
-  test('a renewal is shown once there was one; a period, a role and networks where there are any', async () => {
+  test('returns renewal times, period, role and CIDRs only if there are any', async () => {
     const { client_token: token } = await make({ policies: 'default', period: '1h' })
     const fresh = await lookUp(token)
     for (const name of ['last_renewal', 'last_renewal_time', 'role', 'bound_cidrs'])
@@ -71,7 +71,7 @@ describe('looking tokens up', () => {
     })
   })
 
-  test('the root token has no end', async () => {
+  test('shows a root token without expiration', async () => {
     const { body } = await done('GET', '/auth/token/lookup-self')
     expect(body.data).toMatchObject({
       policies: ['root'],
@@ -84,7 +84,7 @@ describe('looking tokens up', () => {
     expect((await api('POST', '/auth/token/renew-self', {})).status).toBe(400)
   })
 
-  test('the parent of a token is not shown', async () => {
+  test('does not return the parent', async () => {
     const { client_token: child } = await make({ policies: 'default', ttl: '1h' })
     const text = JSON.stringify(await lookUp(child))
     const { body } = await done('GET', '/auth/token/lookup-self')
@@ -92,7 +92,7 @@ describe('looking tokens up', () => {
     expect(text).not.toContain(cluster.root_token)
   })
 
-  test('a token of a login shows whose it is', async () => {
+  test("shows the entity and role of a login's token", async () => {
     const { path } = await freshMount()
     const worker = await workerOn(path, { token_policies: 'Dev', token_ttl: '1h' })
     const auth = await worker.login()
@@ -106,7 +106,7 @@ describe('looking tokens up', () => {
     })
   })
 
-  test('without the policy default a token cannot even look at itself', async () => {
+  test('fails for itself without the policy default', async () => {
     const { client_token: token } = await make({ policies: 'dev', no_default_policy: true })
     for (const [method, path] of [
       ['GET', '/auth/token/lookup-self'],
@@ -118,7 +118,7 @@ describe('looking tokens up', () => {
     expect(await lookUp(token)).toMatchObject({ policies: ['dev'] })
   })
 
-  test('renew-accessor renews without telling the token; renew-self ignores another’s', async () => {
+  test('renew-accessor does not return the token, and renew-self ignores a token in the body', async () => {
     const [mine, other] = await Promise.all([
       make({ policies: 'default', ttl: '1h' }),
       make({ policies: 'default', ttl: '1h' }),
@@ -138,14 +138,14 @@ describe('looking tokens up', () => {
     expect(await lookUp(other.client_token)).toMatchObject({ creation_ttl: 3600, ttl: expect.any(Number) })
   })
 
-  test('a renewal answers in the form of a new token', async () => {
+  test('a renewal returns the same auth object as the creation', async () => {
     const made = await make({ policies: 'default', ttl: '1h', meta: { a: 'b' } })
     const { body } = await done('POST', '/auth/token/renew', { token: made.client_token })
     expect(body).toMatchObject({ data: null, wrap_info: null, warnings: null, mount_type: 'token' })
     expect(body.auth).toEqual(made)
   })
 
-  test('a token that is not renewable says so in every way', async () => {
+  test('a token that is not renewable gets the same error from every renewal endpoint', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default', renewable: false })
     const { client_token: batch } = await make({ policies: 'default', type: 'batch', ttl: '1h' })
     const replies = await Promise.all([
@@ -161,7 +161,7 @@ describe('looking tokens up', () => {
     expect(await lives(token)).toBe(true)
   })
 
-  test('the bearer form of Authorization does as well, in exactly one spelling', async () => {
+  test('Authorization accepts only "Bearer" and one blank before the token', async () => {
     const { client_token: token } = await make({ policies: 'default' })
     const as = (authorization: string) =>
       api('GET', '/auth/token/lookup-self', undefined, { token: '', headers: { authorization } })
@@ -171,7 +171,7 @@ describe('looking tokens up', () => {
   })
 })
 
-test('the lookup of a wrapping token says what it is and where it is used', async () => {
+test('the error for looking up a wrapping token names the wrapping endpoints', async () => {
   const { body } = await done(
     'POST',
     '/auth/token/create',
@@ -189,13 +189,13 @@ test('the lookup of a wrapping token says what it is and where it is used', asyn
   expect([other.status, other.body.errors]).toEqual([403, ['bad token']])
 })
 
-test('a temporary key in the client configuration is warned of', async () => {
+test('a temporary access key in the client configuration is stored with a warning', async () => {
   const { path } = await freshMount()
   const { body } = await done('POST', `${path}/config/client`, { access_key: 'ASIAEXAMPLE', secret_key: 'x' })
   expect(body.warnings.join()).toContain('access_key is a temporary key')
 })
 
-test('the path of no mount leads to the list of all', async () => {
+test('the error for sys/auth/ names the listing', async () => {
   const { status, body } = await api('GET', '/sys/auth/')
   expect([status, body.errors.join()]).toEqual([
     400,

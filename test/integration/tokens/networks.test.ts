@@ -6,7 +6,7 @@ import { api, done, fresh, freshMount, localCertificate } from '../../support/se
 
 const ELSEWHERE = '127.0.0.9'
 
-/** A token role whose tokens are tied to networks. */
+/** Creates a token role whose tokens are bound to networks. */
 async function boundRole(networks: string | string[], more: Record<string, unknown> = {}): Promise<string> {
   const role = fresh('bound')
   const allowed = ['default', 'root-like']
@@ -24,7 +24,7 @@ const tokenOf = async (role: string, given = {}): Promise<string> =>
 const from = (token: string, address: string, method = 'GET', path = '/auth/token/lookup-self') =>
   api(method, path, method === 'POST' ? {} : undefined, { token, from: address })
 
-describe('tokens tied to networks', () => {
+describe('tokens bound to networks', () => {
   let bound = ''
   beforeAll(async () => {
     bound = await boundRole('127.0.0.9/32')
@@ -44,7 +44,7 @@ describe('tokens tied to networks', () => {
     expect([status, body.data.bound_cidrs]).toEqual([200, ['127.0.0.9/32']])
   })
 
-  test('an address that a header claims does not count', async () => {
+  test('an address in a header is ignored', async () => {
     const token = await tokenOf(bound)
     for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded']) {
       const headers = { [name]: name === 'forwarded' ? `for=${ELSEWHERE}` : ELSEWHERE }
@@ -54,30 +54,30 @@ describe('tokens tied to networks', () => {
   })
 
   test.each<[string, string | string[], boolean]>([
-    ['a bare address', ELSEWHERE, true],
+    ['a single address', ELSEWHERE, true],
     ['a network with host bits', '127.0.0.77/24', true],
-    ['one of several', ['10.0.0.0/8', '127.0.0.8/31'], true],
-    ['the neighbours only', ['127.0.0.8/32', '127.0.0.10/31'], false],
+    ['one of several networks', ['10.0.0.0/8', '127.0.0.8/31'], true],
+    ['only neighbouring networks', ['127.0.0.8/32', '127.0.0.10/31'], false],
     ['everything', '0.0.0.0/0', true],
-  ])('%s: the address is admitted: $2', async (_, networks, admitted) => {
+  ])('a client address and %s: admitted $2', async (_, networks, admitted) => {
     const token = await tokenOf(await boundRole(networks))
     expect((await from(token, ELSEWHERE)).status).toBe(admitted ? 200 : 403)
   })
 
-  test('batch tokens are tied, too', async () => {
+  test('batch tokens are bound too', async () => {
     const token = await tokenOf(await boundRole('127.0.0.9', { token_type: 'batch' }))
     expect(token).toMatch(/^hvb\./)
     expect((await from(token, '127.0.0.1')).status).toBe(403)
     expect((await from(token, ELSEWHERE)).status).toBe(200)
   })
 
-  test('a refused use is none', async () => {
+  test('a request from a denied address does not count as a use', async () => {
     const token = await tokenOf(await boundRole('127.0.0.9', { token_num_uses: 1 }))
     await from(token, '127.0.0.1')
     expect((await from(token, ELSEWHERE)).status).toBe(200)
   })
 
-  test('a login’s token is tied to where its role may be logged in from', async () => {
+  test("a login's token is bound to the CIDRs of its role", async () => {
     const { path } = await freshMount()
     const worker = await workerOn(path, { token_bound_cidrs: '127.0.0.9/32', token_policies: 'dev' })
     const from = (address: string) =>
@@ -114,7 +114,7 @@ describe('tokens tied to networks', () => {
         return { login: worker.signed(), role: worker.role }
       },
     ],
-  ])('the token of an %s login is good only where it was got, if its role says so', async (_, logins) => {
+  ])("the token of an %s login is bound to the client's address if its role is strict", async (_, logins) => {
     const { path } = await freshMount()
     const { login, role } = await logins(path)
     const read = (await done('GET', `${path}/role/${role}`)).body.data
@@ -130,7 +130,7 @@ describe('tokens tied to networks', () => {
     expect((await from(token, ELSEWHERE)).status).toBe(200)
   })
 
-  test('a token role ties tokens to the address that asked for them, if it says so', async () => {
+  test("a strict token role binds tokens to the client's address", async () => {
     const role = fresh('strict')
     await done('POST', `/auth/token/roles/${role}`, {
       allowed_policies: 'default',
@@ -143,7 +143,7 @@ describe('tokens tied to networks', () => {
     expect((await api('POST', `/auth/token/create/${role}`)).status).toBe(403)
   })
 
-  test('children are tied as their parents are', async () => {
+  test('children have the bounds of their parents', async () => {
     const maker = fresh('maker')
     await done('POST', `/sys/policies/acl/${maker}`, {
       policy: 'path "auth/token/create" { capabilities = ["update"] }',
@@ -156,7 +156,7 @@ describe('tokens tied to networks', () => {
     expect((await from(child.client_token, ELSEWHERE)).status).toBe(200)
   })
 
-  test('orphans, batch tokens and tokens of an open role are tied as their makers are; by sudo they are not', async () => {
+  test('orphans, batch tokens and tokens of an open role have the bounds of their creators, unless these have sudo', async () => {
     const maker = fresh('maker')
     const open = fresh('open')
     await done('POST', `/auth/token/roles/${open}`, { orphan: true })
@@ -179,7 +179,7 @@ describe('tokens tied to networks', () => {
     expect(await makes('"update", "sudo"', `/${other}`)).toEqual(['127.0.0.8'])
   })
 
-  test('a root token without end is not tied by a token role, and says so', async () => {
+  test('a root token without expiration is not bound by a token role, and gets a warning', async () => {
     const role = fresh('open')
     await done('POST', `/auth/token/roles/${role}`, { token_bound_cidrs: '127.0.0.9' })
     const { body } = await done('POST', `/auth/token/create/${role}`)
@@ -189,7 +189,7 @@ describe('tokens tied to networks', () => {
   })
 
   test.each(['10.0.0.0/33', 'here', '10.0.0.0/8/8', '1.2.3', '::1%lo', '10.0.0.0/-1'])(
-    'a role with %s is refused',
+    'a role with the CIDR %s is rejected',
     async networks => {
       const reply = await api('POST', `/auth/token/roles/${fresh('r')}`, { token_bound_cidrs: networks })
       expect(reply.status).toBe(400)

@@ -14,8 +14,8 @@ const create = (role: string, given: Record<string, unknown> = {}, token?: strin
 
 const read = async (role: string) => (await done('GET', `/auth/token/roles/${role}`)).body.data
 
-describe('token roles', () => {
-  test('are written, read, listed and deleted', async () => {
+describe('a token role', () => {
+  test('can be written, read, listed and deleted', async () => {
     const role = await write({ allowed_policies: 'Dev, ops', token_period: '1h', path_suffix: 'ci' })
     expect(await read(role)).toEqual({
       name: role,
@@ -51,7 +51,7 @@ describe('token roles', () => {
     expect(errorsOf(await create(role))).toContain('unknown role')
   })
 
-  test('old names of fields are read, and answered', async () => {
+  test('accepts and returns the old field names', async () => {
     const role = await write({ period: '2h', explicit_max_ttl: '3h', bound_cidrs: '10.0.0.0/8' })
     expect(await read(role)).toMatchObject({
       period: 7200,
@@ -63,14 +63,14 @@ describe('token roles', () => {
     })
   })
 
-  test('what a role reads as can be written: it reads the same', async () => {
+  test('is unchanged when its fields are read and written back', async () => {
     const role = await write({ allowed_policies: 'a', token_period: '1h', token_bound_cidrs: '10.0.0.0/8' })
     const before = await read(role)
     await write(before, role)
     expect(await read(role)).toEqual(before)
   })
 
-  test('aliases of entities are refused, none at all is accepted', async () => {
+  test('rejects allowed_entity_aliases, and accepts an empty list', async () => {
     const path = `/auth/token/roles/${fresh('role')}`
     const refused = await api('POST', path, { allowed_entity_aliases: ['ci-*'] })
     expect([refused.status, errorsOf(refused)]).toEqual([
@@ -81,13 +81,13 @@ describe('token roles', () => {
       expect((await api('POST', path, { allowed_entity_aliases: none })).status).toBe(204)
   })
 
-  test('a star in a plain list is warned of', async () => {
+  test('stores a star in a plain list with a warning', async () => {
     const path = `/auth/token/roles/${fresh('role')}`
     const { status, body } = await api('POST', path, { disallowed_policies: ['*admin*', 'x'] })
     expect([status, body.warnings]).toEqual([200, [expect.stringContaining('disallowed_policies_glob')]])
   })
 
-  test('a role without lists gives root what root has; one with lists does not', async () => {
+  test('without lists gives a root token the policy root, and with lists does not', async () => {
     const open = (await create(await write({}))).body.auth
     expect(open).toMatchObject({ policies: ['root'], lease_duration: 0, renewable: false })
     expect(await lives(open.client_token)).toBe(true)
@@ -108,84 +108,104 @@ describe('token roles', () => {
 
   test.each<[string, Record<string, unknown>, string[] | undefined, string[] | undefined]>([
     [
-      'the allowed ones, when none are asked for',
+      'all allowed policies when none are requested',
       { allowed_policies: 'a,b' },
       undefined,
       ['a', 'b', 'default'],
     ],
-    ['a part of the allowed', { allowed_policies: 'a,b' }, ['b'], ['b', 'default']],
-    ['in another spelling', { allowed_policies: 'A' }, [' a '], ['a', 'default']],
-    ['none outside the allowed', { allowed_policies: 'a,b' }, ['b', 'c'], undefined],
-    ['by pattern', { allowed_policies_glob: 'team-*' }, ['team-x'], ['default', 'team-x']],
+    ['some of the allowed policies', { allowed_policies: 'a,b' }, ['b'], ['b', 'default']],
+    ['an allowed policy in another spelling', { allowed_policies: 'A' }, [' a '], ['a', 'default']],
+    ['a policy outside the allowed list: rejected', { allowed_policies: 'a,b' }, ['b', 'c'], undefined],
     [
-      'by pattern in another spelling',
+      'a policy that matches an allowed pattern',
+      { allowed_policies_glob: 'team-*' },
+      ['team-x'],
+      ['default', 'team-x'],
+    ],
+    [
+      'a policy that matches an allowed pattern in another spelling',
       { allowed_policies_glob: 'Team-*' },
       ['TEAM-X'],
       ['default', 'team-x'],
     ],
-    ['none beside the pattern', { allowed_policies_glob: 'team-*' }, ['teams'], undefined],
     [
-      'by list or by pattern',
+      'a policy outside the allowed pattern: rejected',
+      { allowed_policies_glob: 'team-*' },
+      ['teams'],
+      undefined,
+    ],
+    [
+      'policies by list and by pattern',
       { allowed_policies: 'a', allowed_policies_glob: 'b*' },
       ['a', 'b1'],
       ['a', 'b1', 'default'],
     ],
-    ['none of the disallowed', { allowed_policies: 'a,b', disallowed_policies: 'b' }, ['b'], undefined],
     [
-      'not the disallowed among the allowed',
+      'a disallowed policy: rejected',
+      { allowed_policies: 'a,b', disallowed_policies: 'b' },
+      ['b'],
+      undefined,
+    ],
+    [
+      'all allowed policies when one is disallowed: rejected',
       { allowed_policies: 'a,b', disallowed_policies: 'b' },
       undefined,
       undefined,
     ],
     [
-      'none by a disallowed pattern',
+      'a policy that matches a disallowed pattern: rejected',
       { allowed_policies_glob: '*', disallowed_policies_glob: 'adm*' },
       ['admin'],
       undefined,
     ],
     [
-      'all others beside it',
+      'a policy that matches no disallowed pattern',
       { allowed_policies_glob: '*', disallowed_policies_glob: 'adm*' },
       ['dev'],
       ['default', 'dev'],
     ],
     [
-      'none by a pattern that begins with a star',
+      'a policy that matches a disallowed pattern with a star in front: rejected',
       { allowed_policies_glob: '*', disallowed_policies_glob: ['*admin*'] },
       ['cluster-Admin-2'],
       undefined,
     ],
-    ['none by a star within', { disallowed_policies_glob: 'ad*in' }, ['ad-m-in'], undefined],
     [
-      'by a pattern that ends after its star',
+      'a policy that matches a disallowed pattern with a star inside: rejected',
+      { disallowed_policies_glob: 'ad*in' },
+      ['ad-m-in'],
+      undefined,
+    ],
+    [
+      'a policy that matches an allowed pattern with a star in front',
       { allowed_policies_glob: '*-reader' },
       ['logs-reader'],
       ['default', 'logs-reader'],
     ],
-    ['none by a star in a plain list', { allowed_policies: 'team-*' }, ['team-x'], undefined],
-    ['anything but the disallowed', { disallowed_policies: 'admin' }, ['dev'], ['default', 'dev']],
-    ['root by no pattern', { allowed_policies_glob: '*' }, ['root'], undefined],
-    ['ROOT by no pattern', { allowed_policies_glob: '*' }, [' ROOT'], undefined],
-    ['root by no list', { allowed_policies: 'root' }, ['root'], undefined],
+    ['a star in a plain allowed list: rejected', { allowed_policies: 'team-*' }, ['team-x'], undefined],
+    ['any policy except the disallowed one', { disallowed_policies: 'admin' }, ['dev'], ['default', 'dev']],
+    ['root by a pattern: rejected', { allowed_policies_glob: '*' }, ['root'], undefined],
+    ['ROOT by a pattern: rejected', { allowed_policies_glob: '*' }, [' ROOT'], undefined],
+    ['root by a list: rejected', { allowed_policies: 'root' }, ['root'], undefined],
     [
-      'no default, when the role leaves it out',
+      'no default policy when the role excludes it',
       { allowed_policies: 'a', token_no_default_policy: true },
       undefined,
       ['a'],
     ],
     [
-      'no default, when it is disallowed',
+      'the default policy when it is disallowed: rejected',
       { allowed_policies: 'a', disallowed_policies: 'default' },
       ['default', 'a'],
       undefined,
     ],
-  ])('policies: %s', async (_, rules, policies, expected) => {
+  ])('grants %s', async (_, rules, policies, expected) => {
     const role = await write(rules)
     const reply = await create(role, policies === undefined ? {} : { policies })
     expect([reply.status, reply.body.auth?.policies]).toEqual([expected ? 200 : 400, expected])
   })
 
-  test('a role may give what its caller does not have; without lists it gives the caller’s', async () => {
+  test("with lists may grant policies that its caller lacks, and without lists grants the caller's", async () => {
     const caller = await makerWith()
     const wide = await write({ allowed_policies: 'admin' })
     expect((await create(wide, {}, caller)).body.auth.policies).toEqual(['admin', 'default'])
@@ -194,7 +214,7 @@ describe('token roles', () => {
     expect((await create(open, { policies: ['admin'] }, caller)).status).toBe(400)
   })
 
-  test('the path of the role decides who may use it', async () => {
+  test('can be used only by tokens with permission on its path', async () => {
     const [mine, other] = [await write({ allowed_policies: 'a' }), await write({ allowed_policies: 'a' })]
     const token = await tokenWith(`path "auth/token/create/${mine}" { capabilities = ["update"] }`)
     expect((await create(mine, {}, token)).status).toBe(200)
@@ -202,7 +222,7 @@ describe('token roles', () => {
     expect((await api('POST', '/auth/token/create', {}, { token })).status).toBe(403)
   })
 
-  test('a token tells the role, and the path with its suffix, by which it was made', async () => {
+  test('is recorded in its tokens with the path and suffix', async () => {
     const role = await write({ allowed_policies: 'a', path_suffix: 'ci.v1' })
     const { body } = await create(role)
     expect(await lookUp(body.auth.client_token)).toMatchObject({
@@ -211,7 +231,7 @@ describe('token roles', () => {
     })
   })
 
-  test('orphans survive whoever asked for them', async () => {
+  test('with orphan keeps its tokens valid after the creator is revoked', async () => {
     const caller = await makerWith()
     const [kept, lost] = await Promise.all(
       [true, false].map(async orphan => (await create(await write({ orphan }), {}, caller)).body.auth),
@@ -228,14 +248,14 @@ describe('token roles', () => {
     ['type default', { token_type: 'default' }, { type: 'batch' }, { type: 'batch' }],
     ['type default-service', { token_type: 'default-service' }, {}, { type: 'service' }],
     [
-      'type default-service, batch wanted',
+      'type default-service, batch requested',
       { token_type: 'default-service' },
       { type: 'batch' },
       { type: 'batch' },
     ],
     ['type default-batch', { token_type: 'default-batch' }, {}, { type: 'batch' }],
     [
-      'type default-batch, service wanted',
+      'type default-batch, service requested',
       { token_type: 'default-batch' },
       { type: 'service' },
       { type: 'service' },
@@ -255,32 +275,29 @@ describe('token roles', () => {
       { explicit_max_ttl: '1h' },
       { explicit_max_ttl: 3600 },
     ],
-    ['a number of uses', { token_num_uses: 3 }, {}, { num_uses: 3 }],
-    ['the smaller number of uses', { token_num_uses: 3 }, { num_uses: 9 }, { num_uses: 3 }],
-  ])(
-    'what a role says, and what is asked for, give the token its terms: %s',
-    async (_, rules, given, expected) => {
-      const role = await write({ allowed_policies: 'a', ...rules })
-      const reply = await create(role, given)
-      expect(reply.status, reply.text).toBe(200)
-      expect(await lookUp(reply.body.auth.client_token)).toMatchObject(expected)
-    },
-  )
+    ['a use limit', { token_num_uses: 3 }, {}, { num_uses: 3 }],
+    ['the smaller use limit', { token_num_uses: 3 }, { num_uses: 9 }, { num_uses: 3 }],
+  ])('and the request give the token its terms: %s', async (_, rules, given, expected) => {
+    const role = await write({ allowed_policies: 'a', ...rules })
+    const reply = await create(role, given)
+    expect(reply.status, reply.text).toBe(200)
+    expect(await lookUp(reply.body.auth.client_token)).toMatchObject(expected)
+  })
 
   test.each<[string, Record<string, unknown>]>([
-    ['a type that is none', { token_type: 'SECRET' }],
-    ['a default that is none', { token_type: 'default-SECRET' }],
-    ['a negative number of uses', { token_num_uses: -1 }],
-    ['a period beyond the system’s maximum', { token_period: '769h' }],
+    ['an unknown type', { token_type: 'SECRET' }],
+    ['an unknown default type', { token_type: 'default-SECRET' }],
+    ['a negative use limit', { token_num_uses: -1 }],
+    ["a period above the system's maximum", { token_period: '769h' }],
     ['batch tokens with a period', { token_type: 'batch', token_period: '1h' }],
-    ['batch tokens with uses', { token_type: 'batch', token_num_uses: 1 }],
-    ['a path_suffix that leaves its place', { path_suffix: '../x' }],
-    ['lists of things', { allowed_policies: [{ SECRET: 1 }] }],
+    ['batch tokens with a use limit', { token_type: 'batch', token_num_uses: 1 }],
+    ['a path_suffix with dot segments', { path_suffix: '../x' }],
+    ['a list of objects', { allowed_policies: [{ SECRET: 1 }] }],
     [
       'too many policies',
       { allowed_policies: Array.from({ length: 9000 }, (_, one) => `p${one}-${'x'.repeat(50)}`) },
     ],
-  ])('%s is refused and nothing is stored', async (_, given) => {
+  ])('with %s is rejected, and nothing is stored', async (_, given) => {
     const role = fresh('role')
     const reply = await api('POST', `/auth/token/roles/${role}`, given)
     expect([400, 413]).toContain(reply.status)
@@ -288,7 +305,7 @@ describe('token roles', () => {
     expect((await api('GET', `/auth/token/roles/${role}`)).status).toBe(404)
   })
 
-  test.each(['__proto__', 'constructor', 'A.b-C_1'])('the name %s is one like others', async name => {
+  test.each(['__proto__', 'constructor', 'A.b-C_1'])('may have the name %s', async name => {
     const role = `${name}${fresh('x')}`
     await write({ allowed_policies: 'a' }, role)
     expect((await create(role)).status).toBe(200)
@@ -297,7 +314,7 @@ describe('token roles', () => {
     ).toBe(404)
   })
 
-  test.each(['a/b', 'a%2fb', '.a', 'a b', '%20', 'ä'])('the name %j is none', async name => {
+  test.each(['a/b', 'a%2fb', '.a', 'a b', '%20', 'ä'])('cannot have the name %j', async name => {
     expect([400, 404]).toContain((await api('POST', `/auth/token/roles/${encodeURI(name)}`, {})).status)
   })
 })

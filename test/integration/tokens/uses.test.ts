@@ -4,8 +4,8 @@ import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
 
 const self = (token: string) => api('GET', '/auth/token/lookup-self', undefined, { token })
 
-describe('tokens of limited uses', () => {
-  test('fifty requests at once with ten uses: exactly ten succeed', async () => {
+describe('a token with a use limit', () => {
+  test('of ten succeeds exactly ten times in fifty concurrent requests', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 10 })
     const replies = await Promise.all(Array.from({ length: 50 }, () => self(token)))
     expect(replies.filter(reply => reply.status === 200)).toHaveLength(10)
@@ -13,7 +13,7 @@ describe('tokens of limited uses', () => {
     expect(await lives(token)).toBe(false)
   })
 
-  test('a look-up shows what is left', async () => {
+  test('shows the remaining uses in a lookup', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 3 })
     expect(await lookUp(token)).toMatchObject({ num_uses: 3 })
     const left = []
@@ -24,36 +24,42 @@ describe('tokens of limited uses', () => {
   })
 
   test.each<[string, (token: string) => Promise<unknown>]>([
-    ['a refusal', token => api('GET', '/sys/policy', undefined, { token })],
-    ['a path that is none', token => api('GET', '/auth/token/nothing', undefined, { token })],
-    ['a mount that is none', token => api('GET', '/auth/nowhere/roles?list=true', undefined, { token })],
-    ['a bad parameter', token => api('POST', '/auth/token/renew-self', { increment: 'x' }, { token })],
-  ])('%s takes a use, too', async (_, request) => {
+    ['a denied request', token => api('GET', '/sys/policy', undefined, { token })],
+    ['a request to an unknown path', token => api('GET', '/auth/token/nothing', undefined, { token })],
+    [
+      'a request to a missing mount',
+      token => api('GET', '/auth/nowhere/roles?list=true', undefined, { token }),
+    ],
+    [
+      'a request with an invalid parameter',
+      token => api('POST', '/auth/token/renew-self', { increment: 'x' }, { token }),
+    ],
+  ])('loses a use by %s', async (_, request) => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 2 })
     await request(token)
     expect((await self(token)).body.data.num_uses).toBe(0)
     expect(await lives(token)).toBe(false)
   })
 
-  test('what needs no token takes no use', async () => {
+  test('loses no use by a request that needs no token', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 1 })
     await api('GET', '/sys/health', undefined, { token })
     await api('POST', '/auth/cloud/login', {}, { token })
     expect(await lives(token)).toBe(true)
   })
 
-  test('the request that takes the last use succeeds, also when it writes', async () => {
+  test('succeeds with a write on its last use', async () => {
     const policy = 'path "sys/policies/acl/*" { capabilities = ["create", "update"] }'
     const token = await tokenWith(policy, { num_uses: 1 })
     await done('POST', '/sys/policies/acl/last-use', { policy }, { token })
     expect((await api('POST', '/sys/policies/acl/last-use', { policy }, { token })).status).toBe(403)
   })
 
-  test('the request that takes the last use succeeds, also when it loses a race for what it writes', async () => {
+  test('succeeds on its last use even when the write conflicts', async () => {
     const name = fresh('p')
     const policy = `path "sys/policies/acl/${name}" { capabilities = ["create", "update"] }`
     await done('POST', `/sys/policies/acl/${name}`, { policy })
-    // a request tries four times: the last of four has lost to three others at most
+    // a request tries four times, and the last of four concurrent writes loses at most three conflicts
     const tokens = await Promise.all(
       Array.from({ length: 4 }, () => make({ policies: name, num_uses: 1, no_default_policy: true })),
     )
@@ -64,7 +70,7 @@ describe('tokens of limited uses', () => {
     expect(await statuses()).toEqual([403, 403, 403, 403])
   })
 
-  test('renewing takes a use and keeps the count; on its last use a token is not renewable', async () => {
+  test('loses a use by a renewal, and cannot be renewed on its last use', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 3, ttl: '1h' })
     const renewed = await done('POST', '/auth/token/renew-self', { increment: '2h' }, { token })
     expect(renewed.body.auth).toMatchObject({ lease_duration: 7200, num_uses: 2 })
@@ -73,7 +79,7 @@ describe('tokens of limited uses', () => {
     expect(await lives(token)).toBe(false)
   })
 
-  test('looking up one’s own token by its text works on the last use', async () => {
+  test('can be looked up by itself on its last use', async () => {
     const token = await tokenWith('path "auth/token/lookup" { capabilities = ["update"] }', { num_uses: 1 })
     const { body } = await done('POST', '/auth/token/lookup', { token }, { token })
     expect(body.data).toMatchObject({ id: token, num_uses: 0 })

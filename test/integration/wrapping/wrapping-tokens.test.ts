@@ -9,8 +9,8 @@ const wrap = async (options = {}): Promise<{ token: string; accessor: string }> 
 
 const unwrap = (token: string) => api('POST', '/sys/wrapping/unwrap', { token }, { token: '' })
 
-describe('wrapping tokens and who may wrap', () => {
-  test('sys/wrapping/wrap wants the header and a token that may', async () => {
+describe('wrapping tokens and permission to wrap', () => {
+  test('sys/wrapping/wrap needs the TTL header and a token with permission', async () => {
     expect((await api('POST', '/sys/wrapping/wrap', { a: 1 })).status).toBe(400)
     expect((await api('POST', '/sys/wrapping/wrap', { a: 1 }, { ...TTL, token: '' })).status).toBe(403)
     const { client_token: bare } = await make({ policies: 'none', no_default_policy: true })
@@ -28,14 +28,14 @@ describe('wrapping tokens and who may wrap', () => {
     ['GET', '/auth/token/accessors?list=true'],
     ['POST', '/sys/wrapping/wrap'],
     ['GET', '/auth/token/nothing'],
-  ])('the wrapping token is no token elsewhere: %s %s', async (method, path) => {
+  ])('a wrapping token is not accepted elsewhere: %s %s', async (method, path) => {
     const { token } = await wrap()
     const reply = await api(method, path, method === 'POST' ? {} : undefined, { token, ...TTL })
     expect(reply.status).toBe(403)
     expect((await unwrap(token)).status).toBe(200)
   })
 
-  test('nor is it looked up, renewed or listed as one', async () => {
+  test('a wrapping token cannot be looked up, renewed or listed as a token', async () => {
     const { token, accessor } = await wrap()
     expect((await api('POST', '/auth/token/lookup', { token })).status).toBe(403)
     expect((await api('POST', '/auth/token/renew', { token })).status).toBe(400)
@@ -46,15 +46,15 @@ describe('wrapping tokens and who may wrap', () => {
 
   test.each<[string, (info: { token: string; accessor: string }) => [string, object]]>([
     ['its accessor', ({ accessor }) => ['revoke-accessor', { accessor }]],
-    ['its text', ({ token }) => ['revoke', { token }]],
-  ])('it is revoked by %s, before anybody has opened it', async (_, by) => {
+    ['itself', ({ token }) => ['revoke', { token }]],
+  ])('a wrapping token can be revoked by %s before it is unwrapped', async (_, by) => {
     const info = await wrap()
     const [path, given] = by(info)
     expect((await done('POST', `/auth/token/${path}`, given)).status).toBe(204)
     expect((await unwrap(info.token)).status).toBe(400)
   })
 
-  test('a token of the ordinary kind opens nothing', async () => {
+  test('an ordinary token cannot be unwrapped', async () => {
     const { client_token: token, accessor } = await make({ policies: 'default' })
     for (const path of ['unwrap', 'lookup', 'rewrap'])
       for (const given of [
@@ -69,12 +69,12 @@ describe('wrapping tokens and who may wrap', () => {
     expect(await lives(token)).toBe(true)
   })
 
-  test('what is too large to be put away is refused', async () => {
+  test('an answer too large to store cannot be wrapped', async () => {
     const reply = await api('POST', '/sys/wrapping/wrap', { a: 'x'.repeat(500_000) }, TTL)
     expect(reply.status).toBe(413)
   })
 
-  test('a policy may demand wrapping, and bound its time', async () => {
+  test('a policy can require wrapping and limit its TTL', async () => {
     const policy = `path "sys/policies/acl/default" {
       capabilities = ["read"]
       min_wrapping_ttl = "1m"

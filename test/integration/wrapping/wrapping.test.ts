@@ -17,12 +17,12 @@ const wrapped = async (method: string, path: string, body?: unknown, options: Ca
 const unwrap = (token: string, options: CallOptions = { token: '' }) =>
   api('POST', '/sys/wrapping/unwrap', { token }, options)
 
-/** Something put away, and the token to it. */
+/** Wraps an answer, and returns the wrapping token. */
 const put = async (given: Record<string, unknown> = { a: 1 }): Promise<string> =>
   (await wrapped('POST', '/sys/wrapping/wrap', given)).token
 
 describe('response wrapping', () => {
-  test('the outer answer holds nothing but what leads to the inner one', async () => {
+  test('the answer contains only the wrapping token', async () => {
     const { body, text } = await done('POST', '/sys/wrapping/wrap', { secret: 'TREASURE' }, TTL)
     expect(body).toEqual({
       request_id: expect.any(String),
@@ -45,8 +45,8 @@ describe('response wrapping', () => {
   })
 
   test.each<[string, (token: string) => ReturnType<typeof api>]>([
-    ['in the body, without a token of one’s own', token => unwrap(token)],
-    ['in the body, with a token of one’s own', token => unwrap(token, {})],
+    ['in the body without another token', token => unwrap(token)],
+    ['in the body with another token', token => unwrap(token, {})],
     ['as the token of the request', token => api('POST', '/sys/wrapping/unwrap', {}, { token })],
     [
       'as the token of the request, without a body',
@@ -57,11 +57,11 @@ describe('response wrapping', () => {
       token => api('PUT', '/sys/wrapping/unwrap', 'null', { token }),
     ],
     [
-      'as bearer',
+      'as a bearer token',
       token =>
         api('POST', '/sys/wrapping/unwrap', {}, { token: '', headers: { authorization: `Bearer ${token}` } }),
     ],
-  ])('is opened with the token %s, once', async (_, open) => {
+  ])('an answer is unwrapped once, with the wrapping token %s', async (_, open) => {
     const token = await put({ secret: 'x', list: [1, { two: null }] })
     const { status, body } = await open(token)
     expect([status, body.data]).toEqual([200, { secret: 'x', list: [1, { two: null }] }])
@@ -73,14 +73,14 @@ describe('response wrapping', () => {
     ])
   })
 
-  test('twenty who open it at once: one gets it', async () => {
+  test('only one of twenty concurrent unwraps succeeds', async () => {
     const token = await put()
     const replies = await Promise.all(Array.from({ length: 20 }, () => unwrap(token)))
     expect(replies.filter(reply => reply.status === 200)).toHaveLength(1)
     expect(new Set(replies.map(reply => reply.status))).toEqual(new Set([200, 400]))
   })
 
-  test('opening and exchanging at once: one succeeds', async () => {
+  test('only one of concurrent unwraps and rewraps succeeds', async () => {
     const token = await put()
     const replies = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
@@ -90,7 +90,7 @@ describe('response wrapping', () => {
     expect(replies.filter(reply => reply.status === 200)).toHaveLength(1)
   })
 
-  test('is gone at its end', async () => {
+  test('a wrapped answer expires', async () => {
     const { token } = await wrapped(
       'POST',
       '/sys/wrapping/wrap',
@@ -105,7 +105,7 @@ describe('response wrapping', () => {
     expect((await api('POST', '/sys/wrapping/rewrap', { token })).status).toBe(400)
   })
 
-  test('looking it up tells where it comes from, and leaves it', async () => {
+  test('a lookup returns the creation path, and keeps the wrapping token valid', async () => {
     const { token, creation_time: time } = await wrapped('GET', '/sys/policies/acl/default')
     for (const options of [{ token: '' }, {}, { token }]) {
       const { body } = await done('POST', '/sys/wrapping/lookup', { token }, options)
@@ -118,7 +118,7 @@ describe('response wrapping', () => {
     expect((await unwrap(token)).body.data).toMatchObject({ name: 'default' })
   })
 
-  test('an exchanged token is spent, the new one opens the same', async () => {
+  test('rewrap invalidates the old token, and the new one unwraps the same answer', async () => {
     const first = await wrapped('GET', '/sys/policies/acl/default')
     const { body } = await done('POST', '/sys/wrapping/rewrap', { token: first.token }, { token: '' })
     expect(body.wrap_info).toMatchObject({ ttl: 300, creation_path: 'sys/policies/acl/default' })
@@ -132,7 +132,7 @@ describe('response wrapping', () => {
     ['a list', 'GET', '/sys/policies/acl?list=true'],
     ['a look-up', 'GET', '/auth/token/lookup-self'],
     ['a new token', 'POST', '/auth/token/create', { policies: 'default', ttl: '1h' }],
-  ])('%s can be wrapped, and is whole inside', async (_, method, path, body) => {
+  ])('%s can be wrapped, and is complete when unwrapped', async (_, method, path, body) => {
     const { token } = await wrapped(method, path, body)
     const opened = (await unwrap(token)).body
     const plain = (await done(method, path, body)).body
@@ -140,7 +140,7 @@ describe('response wrapping', () => {
     expect(Object.keys(opened.data ?? opened.auth)).toEqual(Object.keys(plain.data ?? plain.auth))
   })
 
-  test('a token that was made and wrapped works, and the outside names its accessor', async () => {
+  test('a wrapped new token works, and the outer answer names its accessor', async () => {
     const { token, wrapped_accessor: accessor } = await wrapped('POST', '/auth/token/create', {
       policies: 'default',
     })
@@ -149,7 +149,7 @@ describe('response wrapping', () => {
     expect(await lives(auth.client_token)).toBe(true)
   })
 
-  test('a login can be wrapped: its token is neither in the answer nor in the audit log', async () => {
+  test('the token of a wrapped login appears neither in the answer nor in the audit log', async () => {
     const { path } = await freshMount()
     const worker = await workerOn(path)
     const reply = await done('POST', `${path}/login`, worker.signed(), { ...TTL, token: '' })
@@ -171,7 +171,7 @@ describe('response wrapping', () => {
     })
   })
 
-  test('a login that fails leaves nothing behind', async () => {
+  test('a failed login is not wrapped', async () => {
     const { path } = await freshMount()
     const worker = await workerOn(path)
     const given = { ...worker.signed(), role: 'none' }
@@ -179,7 +179,7 @@ describe('response wrapping', () => {
     expect([status, body.wrap_info]).toEqual([400, undefined])
   })
 
-  test('what has no content, fails or is empty is not wrapped', async () => {
+  test('an empty answer or an error is not wrapped', async () => {
     const name = fresh('p')
     const written = await api('POST', `/sys/policies/acl/${name}`, { policy: 'path "x" {}' }, TTL)
     expect([written.status, written.text]).toEqual([204, ''])
@@ -196,16 +196,19 @@ describe('response wrapping', () => {
     ['POST', '/sys/wrapping/lookup', true],
     ['POST', '/sys/wrapping/rewrap', true],
     ['GET', '/sys/internal/ui/mounts', false],
-  ])('what anyone may call is not wrapped, and spends nothing: %s %s', async (method, path, opens) => {
-    const token = await put()
-    for (const options of [{ token: '' }, {}])
-      for (const ttl of ['1s', '768h', '769h']) {
-        const headers = { 'x-vault-wrap-ttl': ttl }
-        const reply = await api(method, path, opens ? { token } : undefined, { ...options, headers })
-        expect([reply.status, errorsOf(reply)]).toEqual([400, expect.stringContaining('X-Vault-Wrap-TTL')])
-      }
-    expect((await unwrap(token)).status).toBe(200)
-  })
+  ])(
+    'an endpoint without authentication rejects the header, and spends no wrapping token: %s %s',
+    async (method, path, opens) => {
+      const token = await put()
+      for (const options of [{ token: '' }, {}])
+        for (const ttl of ['1s', '768h', '769h']) {
+          const headers = { 'x-vault-wrap-ttl': ttl }
+          const reply = await api(method, path, opens ? { token } : undefined, { ...options, headers })
+          expect([reply.status, errorsOf(reply)]).toEqual([400, expect.stringContaining('X-Vault-Wrap-TTL')])
+        }
+      expect((await unwrap(token)).status).toBe(200)
+    },
+  )
 
   test.each(['health', 'seal-status', 'leader', 'init'])(
     'the probe sys/%s ignores the header',
@@ -219,7 +222,7 @@ describe('response wrapping', () => {
     },
   )
 
-  test('an answer waits 768 h at most', async () => {
+  test('the wrap TTL is at most 768 h', async () => {
     const of = (ttl: string) =>
       api('POST', '/sys/wrapping/wrap', { a: 1 }, { headers: { 'x-vault-wrap-ttl': ttl } })
     expect((await of('768h')).body.wrap_info).toMatchObject({ ttl: 2_764_800 })
@@ -229,7 +232,7 @@ describe('response wrapping', () => {
     }
   })
 
-  test.each(['x', '-1s', '1.5', '5 m', '1h1', String(2 ** 31)])('the header %j is refused', async ttl => {
+  test.each(['x', '-1s', '1.5', '5 m', '1h1', String(2 ** 31)])('the wrap TTL %j is rejected', async ttl => {
     const reply = await api('GET', '/sys/policies/acl/default', undefined, {
       headers: { 'x-vault-wrap-ttl': ttl },
     })
@@ -240,7 +243,7 @@ describe('response wrapping', () => {
     ['0', false],
     ['60', true],
     ['1h', true],
-  ])('the header %j asks for wrapping: %s', async (ttl, wraps) => {
+  ])('the wrap TTL %j wraps the answer: %s', async (ttl, wraps) => {
     const headers = { 'x-vault-wrap-ttl': ttl }
     const { body } = await done('GET', '/sys/policies/acl/default', undefined, { headers })
     expect(body.data === null).toBe(wraps)

@@ -10,7 +10,7 @@ let mount = ''
 beforeAll(async () => {
   host = await ownHost()
   mount = (await host.api('GET', '/sys/auth')).body.data['cloud/'].accessor
-  // functions that have not run yet find a disk without room
+  // functions that have not run yet open an audit log on a full disk
   rmSync(`${host.directory}/audit.log`)
   symlinkSync('/dev/full', `${host.directory}/audit.log`)
 })
@@ -19,15 +19,15 @@ const UNWRITABLE = {
   errors: ['the audit log cannot be written: free its disk, or make its file writable (ENOSPC)'],
 }
 
-describe('what cannot be audited is not done', () => {
-  test('a write is refused, and nothing is written', async () => {
+describe('requests fail when the audit log cannot be written', () => {
+  test('a write gets 503 and stores nothing', async () => {
     const { status, body } = await host.api('POST', '/auth/cloud/role/x', iamRole.body)
     expect([status, body]).toEqual([503, UNWRITABLE])
     const [role] = await tableStore(host).store.read([key('role', mount, 'x')])
     expect(role).toBeUndefined()
   })
 
-  test('a token is not made', async () => {
+  test('token creation gets 503 and stores no token', async () => {
     const { status, body } = await host.api('POST', '/auth/token/create', {
       id: 'chosen',
       policies: 'default',
@@ -39,12 +39,12 @@ describe('what cannot be audited is not done', () => {
     expect(tokens, 'the root token alone').toHaveLength(1)
   })
 
-  test('a refusal says the same, and not who was refused', async () => {
+  test('a request without a valid token gets the same 503', async () => {
     const { status, body } = await host.api('GET', '/auth/cloud/role/x', undefined, { token: '' })
     expect([status, body]).toEqual([503, UNWRITABLE])
   })
 
-  test('probes by machines go on', async () => {
+  test('health probes still get 200', async () => {
     expect((await host.api('GET', '/sys/health')).status).toBe(200)
   })
 })

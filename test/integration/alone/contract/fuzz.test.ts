@@ -7,8 +7,9 @@ import type { Reply } from '../../../support/service/api.ts'
 import { api, done, settled } from '../../../support/service/cluster.ts'
 import { document, faultsOf } from '../../../support/service/contract.ts'
 
-// Requests that follow from the document of the interface, and some that are a little beside it, to every operation:
-// nothing fails inside, and every answer is as the document says. `FUZZ_RUNS`: how many to each; `FUZZ_SEED`: which.
+// Sends requests generated from the OpenAPI document, some of them slightly invalid, to every operation. No
+// request may cause an internal error, and every answer must match the document. `FUZZ_RUNS` sets the
+// requests for each operation, `FUZZ_SEED` the seed.
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3)
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
@@ -29,7 +30,10 @@ const tokens = { root: '', plain: '', none: '', bogus: 'hvs.AAAAAAAAAAAAAAAAAAAA
 const newToken = async (body: object): Promise<string> =>
   (await done('POST', '/auth/token/create', body)).body.auth.client_token
 
-/** What earlier requests may have taken away is there again: the tokens, the mount, and what names of paths stand for. */
+/**
+ * Restores what earlier requests may have deleted: the tokens, the mount, and the items that path
+ * parameters name.
+ */
 async function revive(): Promise<void> {
   tokens.root = await newToken({ policies: 'root', ttl: '1h' })
   tokens.plain = await newToken({ policies: 'default', ttl: '1h' })
@@ -46,7 +50,10 @@ async function revive(): Promise<void> {
 const sendOne = ({ method, path, body, headers, token }: Sent): Promise<Reply> =>
   api(method, path, body, { headers, token: tokens[token] })
 
-/** A fault of ours; what AWS says of what was configured, and a cluster whose role changes, are none. */
+/**
+ * Reports whether an answer shows a fault of this program. 501, 502 and 503 are answers about AWS, or
+ * about a cluster whose role has changed.
+ */
 const isFailure = ({ status }: Reply): boolean => status >= 500 && ![501, 502, 503].includes(status)
 
 let sent = 0
@@ -55,7 +62,7 @@ afterAll(async () => {
   process.stdout.write(`\n${sent} requests to ${operations.length} operations, seed ${seed}\n`)
 })
 
-describe(`requests by the document, seed ${seed}`, () => {
+describe(`requests generated from the OpenAPI document, seed ${seed}`, () => {
   beforeEach(revive)
 
   test.each(operations)('$title', { timeout: 600_000 }, async ({ verb, path, operation }) => {

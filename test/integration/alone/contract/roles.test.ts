@@ -7,8 +7,8 @@ import { OPERATION_TOKEN, readyToPromote } from '../../../support/set/promotion.
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { SetSnapshot } from '../../../support/set/snapshot.ts'
 
-// What changes the role of a cluster is sent to a primary and to its secondary, whose operation token counts. Whatever a
-// request has made of them, the next one finds both as they were: they are put up again by a snapshot.
+// Sends requests that change a cluster's role to a primary and its secondary, whose operation token is
+// valid. When a request has changed the roles, a snapshot restores both clusters for the next one.
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 4)
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
@@ -16,7 +16,7 @@ const NAMES = ['east', 'west'] as const
 
 let kept: SetSnapshot
 let set: ClusterSet
-/** What is stored of the roles: the same, as long as nothing has come of a request. */
+/** The stored roles. A request that changed nothing leaves them equal. */
 let before = ''
 
 const rolesNow = async (): Promise<string> =>
@@ -50,7 +50,7 @@ interface Asked extends Sent {
   operator: boolean
 }
 
-/** A cluster's own operation token stands where one is asked for, but for some requests. */
+/** Adds the cluster's operation token where the operation takes one, except in some requests. */
 const bodyOf = ({ body, operator }: Asked, { requestBody }: Operation): unknown => {
   const asked = requestBody?.content['application/json'].schema['properties'] as object | undefined
   const takes = asked !== undefined && Object.hasOwn(asked, 'dr_operation_token')
@@ -59,7 +59,7 @@ const bodyOf = ({ body, operator }: Asked, { requestBody }: Operation): unknown 
     : body
 }
 
-describe(`requests by the document to a set, seed ${seed}`, () => {
+describe(`role-changing requests generated from the OpenAPI document, seed ${seed}`, () => {
   test.each(operations)('$title', { timeout: 600_000 }, async ({ verb, path, operation }) => {
     const asked = fc
       .tuple(requestsTo(verb, path, operation), fc.constantFrom(...NAMES), fc.nat(5))

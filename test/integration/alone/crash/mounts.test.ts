@@ -17,8 +17,8 @@ import { raw, snapshot, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// A mount is disabled by one commit; what it leaves is removed by a job that may die at any of its calls to the tables
-// and is started again by the hourly round. A token whose mount is gone is dead.
+// One commit disables a mount. A job then removes its items; it may die at any call to the tables, and the
+// hourly round starts it again. A token of a removed mount is invalid.
 
 afterEach(async () => {
   clock.reset()
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const tables = tableStore(cluster)
 
-/** A mount with something of every kind that one can have. */
+/** Creates a mount with one item of every kind. */
 async function lived() {
   const { path, accessor } = await freshMount()
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
@@ -56,7 +56,7 @@ const lives = async (token: string) =>
 
 async function isGone({ accessor, token, entity }: Lived, where: string): Promise<void> {
   await settled()
-  // nobody writes any more who has read the mount before
+  // after 30 s no request that read the mount earlier can still write
   clock.advance(30)
   await invoke('on-tidy-schedule')
   await settled()
@@ -74,8 +74,8 @@ async function isGone({ accessor, token, entity }: Lived, where: string): Promis
   expect(await lives(token), where).toBe(false)
 }
 
-describe('a mount that is disabled', () => {
-  test('is gone with everything that it had, and its tokens from the first moment', async () => {
+describe('disabling a mount', () => {
+  test('removes all its items, and invalidates its tokens at once', async () => {
     const mount = await lived()
     await settled()
     await storage.fault({ kind: 'hold', operation: 'Query', skip: 0 })
@@ -91,35 +91,41 @@ describe('a mount that is disabled', () => {
     { skip: 1, when: 'before' },
     { skip: 2, when: 'before' },
     { skip: 2, when: 'after' },
-  ] as const)('is disabled or not when the request is cut at call $skip, $when', async cut => {
-    const mount = await lived()
-    await settled()
-    // so that the mounts are known, and are not read beside their revision
-    await done('GET', '/sys/auth')
-    await storage.reset()
-    await storage.fault({ kind: 'reset', whole: true, ...cut })
-    const reply = await api('DELETE', `/sys${mount.path}`)
-    await storage.reset()
-    expect(reply.status, reply.text).toBe(503)
-    const stands = (await api('GET', `/sys${mount.path}`)).status === 200
-    expect(stands).toBe(cut.when === 'before')
-    expect(await lives(mount.token)).toBe(stands)
-    expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
-    await invoke('on-tidy-schedule')
-    await isGone(mount, JSON.stringify(cut))
-  })
+  ] as const)(
+    'takes effect or not, never in part, when the request is cut at call $skip, $when it takes effect',
+    async cut => {
+      const mount = await lived()
+      await settled()
+      // loads the mounts into the cache, so that the request reads only their revision
+      await done('GET', '/sys/auth')
+      await storage.reset()
+      await storage.fault({ kind: 'reset', whole: true, ...cut })
+      const reply = await api('DELETE', `/sys${mount.path}`)
+      await storage.reset()
+      expect(reply.status, reply.text).toBe(503)
+      const stands = (await api('GET', `/sys${mount.path}`)).status === 200
+      expect(stands).toBe(cut.when === 'before')
+      expect(await lives(mount.token)).toBe(stands)
+      expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
+      await invoke('on-tidy-schedule')
+      await isGone(mount, JSON.stringify(cut))
+    },
+  )
 
-  test.each([4, 9, 22, 41, 57, 63, 66])('is removed in the end when its job dies at call %i', async skip => {
-    const mount = await lived()
-    await settled()
-    await storage.reset()
-    await storage.fault({ kind: 'reset', when: 'before', skip, times: 999 })
-    expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
-    await settled()
-    const struck = (await storage.calls()).filter(call => call.struck)
-    expect(struck.length, 'it is tried three times').toBeGreaterThanOrEqual(3)
-    await storage.reset()
-    await invoke('on-tidy-schedule')
-    await isGone(mount, `call ${skip}`)
-  })
+  test.each([4, 9, 22, 41, 57, 63, 66])(
+    'ends with all items removed when the removal job dies at call %i',
+    async skip => {
+      const mount = await lived()
+      await settled()
+      await storage.reset()
+      await storage.fault({ kind: 'reset', when: 'before', skip, times: 999 })
+      expect((await api('DELETE', `/sys${mount.path}`)).status).toBe(204)
+      await settled()
+      const struck = (await storage.calls()).filter(call => call.struck)
+      expect(struck.length, 'it is tried three times').toBeGreaterThanOrEqual(3)
+      await storage.reset()
+      await invoke('on-tidy-schedule')
+      await isGone(mount, `call ${skip}`)
+    },
+  )
 })

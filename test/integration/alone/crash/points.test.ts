@@ -18,7 +18,10 @@ import { manySteps, oneCommit, type Sent, type Writing } from '../../crash/reque
 // took effect with the answer lost. What is stored then is what was there or all that should be; the caller is told;
 // and the same request, repeated, does the rest.
 
-/** Tried elsewhere: alone/rotate-root/rotate-root.test.ts, alone/tidy/runs.test.ts, the removal of mounts, initialisation. */
+/**
+ * Handlers whose crashes other files test: alone/rotate-root/rotate-root.test.ts,
+ * alone/tidy/runs.test.ts, the removal of mounts, initialisation.
+ */
 const elsewhere = [
   'POST /auth/:mount/config/rotate-root',
   'POST /auth/:mount/tidy/identity-accesslist',
@@ -27,7 +30,7 @@ const elsewhere = [
   'POST /sys/init',
 ]
 
-test('every handler that writes is tried', () => {
+test('every handler that writes has a crash test', () => {
   const endpoints = groups.flatMap(group => group.endpoints)
   const tried = [...[...oneCommit, ...manySteps].map(row => row.endpoint), ...elsewhere]
   const known = endpoints.filter(({ method, path }) => tried.includes(`${method} ${path}`))
@@ -49,7 +52,7 @@ afterAll(() => storage.reset())
 const send = ({ method, path, body, options }: Sent): Promise<Reply> => api(method, path, body, options)
 const WRITES = ['PutItem', 'UpdateItem', 'DeleteItem', 'TransactWriteItems']
 
-/** The request without any fault: what it changes, and by which calls where everything has been used before. */
+/** Sends the request without faults, and returns its changes and its storage calls with warm caches. */
 async function undisturbed(row: Writing): Promise<{ wanted: string[]; calls: string[] }> {
   await send(await row.arrange(mount))
   await settled()
@@ -70,7 +73,10 @@ interface Cut {
   when: 'before' | 'after'
 }
 
-/** Every call that writes, before and after its effect, and so many of those that only read. */
+/**
+ * Returns the points at which to cut: each write before and after its effect, and the first `reads`
+ * reads.
+ */
 const cutsOf = (calls: readonly string[], reads = calls.length): Cut[] =>
   calls.flatMap((operation, skip): Cut[] => {
     if (WRITES.includes(operation))
@@ -87,7 +93,10 @@ const nameOf = (calls: readonly string[], { skip, when }: Cut): string =>
 const titled = (rows: readonly Writing[]) =>
   rows.map(row => ({ name: `${row.endpoint}${row.title ? ` (${row.title})` : ''}`, row }))
 
-/** The request with a fault. What it changed can be asked now, or later; and it can be sent again. */
+/**
+ * Sends the request with a fault. The result reads what has changed, now or later, and can send the
+ * request again.
+ */
 async function cutAt(row: Writing, fault: Cut & { whole?: true }) {
   const request = await row.arrange(mount)
   await settled()
@@ -97,7 +106,8 @@ async function cutAt(row: Writing, fault: Cut & { whole?: true }) {
   await settled()
   const struck = (await storage.calls()).some(call => call.struck)
   await storage.mend()
-  // a function that met the fault notes it for the status: that is no effect of the request
+  // a function that met the fault records it for the status endpoint; the request itself did not change
+  // that
   const changes = async () =>
     (await changesBy(cluster, await storage.calls())).filter(change => change !== 'fault')
   return { reply, struck, changes, repeated: () => send(request) }
@@ -109,27 +119,24 @@ function isClear(reply: Reply, where: string): void {
   expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
 }
 
-// first, because what they are finished by reads all tokens
-describe('a request with more to do than one commit', () => {
-  test.each(titled(manySteps))(
-    '$name has its whole effect in the end, at whatever call it is cut',
-    async ({ row }) => {
-      const { wanted, calls } = await undisturbed(row)
-      for (const cut of cutsOf(calls)) {
-        const where = nameOf(calls, cut)
-        const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
-        if (reply.status >= 300) isClear(reply, where)
-        const again = await repeated()
-        const good = again.status < 300 || again.status === row.spent
-        expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
-        await row.settle?.()
-        await settled()
-        expect(await changes(), where).toEqual(wanted)
-      }
-    },
-  )
+// these tests come first because completing such requests reads all tokens
+describe('a request with several commits', () => {
+  test.each(titled(manySteps))('$name is complete after a retry, wherever it was cut', async ({ row }) => {
+    const { wanted, calls } = await undisturbed(row)
+    for (const cut of cutsOf(calls)) {
+      const where = nameOf(calls, cut)
+      const { reply, changes, repeated } = await cutAt(row, { ...cut, whole: true })
+      if (reply.status >= 300) isClear(reply, where)
+      const again = await repeated()
+      const good = again.status < 300 || again.status === row.spent
+      expect(good, `${where}, again: ${again.status} ${again.text}`).toBe(true)
+      await row.settle?.()
+      await settled()
+      expect(await changes(), where).toEqual(wanted)
+    }
+  })
 
-  test('is answered by its commit: what goes wrong with the cleaning up is not its caller’s', async () => {
+  test('succeeds once its first commit is done, although the cleanup after it fails', async () => {
     const [revoke] = manySteps
     if (!revoke) throw new Error('rows')
     const { calls } = await undisturbed(revoke)
@@ -139,9 +146,9 @@ describe('a request with more to do than one commit', () => {
   })
 })
 
-describe('a request that is one commit', () => {
+describe('a request with one commit', () => {
   test.each(titled(oneCommit))(
-    '$name has its whole effect or none, at whatever call it is cut',
+    '$name takes effect completely or not at all, wherever it is cut',
     async ({ row }) => {
       const { wanted, calls } = await undisturbed(row)
       expect(wanted.length).toBeGreaterThan(0)

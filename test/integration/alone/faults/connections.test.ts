@@ -34,7 +34,7 @@ import { tableStore } from '../../../support/tables/store.ts'
 
 const REGION = 'us-east-1'
 
-/** What happens to a frozen environment: of none of its connections it is known that they are gone. */
+/** Breaks all connections without telling the clients, as happens to a frozen environment. */
 async function freeze(): Promise<void> {
   await aws.dropConnections()
   await storage.dropConnections()
@@ -42,7 +42,7 @@ async function freeze(): Promise<void> {
 
 beforeEach(() => storage.reset())
 
-describe('between two invocations all connections die', () => {
+describe('when all connections die between two invocations', () => {
   const meter = callMeter()
   const clock = { now: () => Date.now(), sleep: async () => undefined }
   const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment
@@ -89,24 +89,27 @@ describe('between two invocations all connections die', () => {
   }
 
   test.each<[string, () => Promise<unknown>]>([
-    ['STS, as the caller', () => stsCallerIdentity({ clock, meter, redirect: '' }).ask(asked, deadline())],
     [
-      'STS, for the own account',
+      "STS with the caller's request",
+      () => stsCallerIdentity({ clock, meter, redirect: '' }).ask(asked, deadline()),
+    ],
+    [
+      "STS for the server's own account",
       () => iamPrincipals(calls).profile(newlyConfigured(access), 'none', deadline()),
     ],
     [
-      'STS, for a role to assume',
+      'STS for an assumed role',
       () => iamPrincipals(calls).profile(newlyConfigured(satellite), 'none', deadline()),
     ],
     ['EC2', () => ec2Instances(calls, { clock, meter }).describe(access, instanceId, deadline())],
     ['IAM', () => iamPrincipals(calls).find(access, { type: 'user', name: 'server' }, deadline())],
     [
-      'IAM, for keys',
+      'IAM for access keys',
       () => iamAccessKeys({ provider: calls, region: REGION, clock, meter }).owner(access.client, deadline()),
     ],
-  ])('%s answers although nothing may be tried again', async (_name, call) => {
+  ])('a call to %s succeeds without using up a retry', async (_name, call) => {
     const watch = callWatch()
-    await call() // what is remembered from here on is no difference
+    await call() // the second call uses warm caches, as later ones do
     const { calls: cost } = await meter.measured(call)
     await watch()
     await freeze()
@@ -114,7 +117,7 @@ describe('between two invocations all connections die', () => {
     expect((await watch()).every(({ status }) => status < 500)).toBe(true)
   })
 
-  test('KMS: all attempts are left for its own faults', async () => {
+  test('a KMS call keeps all retries for faults of KMS', async () => {
     const kms = lazyKms(meter)
     const { wrapped, dataKey } = await kms.newDataKey('ring', keyArn)
     await freeze()
@@ -122,7 +125,7 @@ describe('between two invocations all connections die', () => {
     expect(await kms.unwrap({ id: 'ring', wrappedKey: wrapped })).toEqual(dataKey)
   })
 
-  test('DynamoDB: all attempts are left for its own faults', async () => {
+  test('a DynamoDB call keeps all retries for faults of DynamoDB', async () => {
     await store.read([key('cluster')])
     await freeze()
     await storage.reset()
@@ -131,7 +134,7 @@ describe('between two invocations all connections die', () => {
     expect((await storage.calls()).length).toBe(3)
   })
 
-  test('DynamoDB: a write that took effect before its connection died is not made twice', async () => {
+  test('a DynamoDB write that took effect before its connection died is not repeated', async () => {
     const place = key('sts-role', fresh('m'), 'a')
     const data = { roleArn: 'arn', externalId: '' } as never
     await store.read([place])
@@ -144,8 +147,8 @@ describe('between two invocations all connections die', () => {
   })
 })
 
-describe('a cluster that was frozen between two requests', () => {
-  test('logs workloads in, where a mount forbids further tries', async () => {
+describe('a cluster whose connections died between two requests', () => {
+  test('accepts logins on a mount with max_retries 0', async () => {
     const account = freshAccount()
     await aws.putUser({ account, name: 'server' })
     const server = await aws.createAccessKey({ account, user: 'server' })
@@ -182,7 +185,7 @@ describe('a cluster that was frozen between two requests', () => {
     ])
   })
 
-  test('makes one access key when it rotates, not two', async () => {
+  test('creates one access key when it rotates, not two', async () => {
     const one = await rotating()
     await isServed(one)
     const watch = callWatch()
@@ -194,7 +197,7 @@ describe('a cluster that was frozen between two requests', () => {
     await isServed(one)
   })
 
-  test('never asks twice for an access key: the answer to the first may be lost', async () => {
+  test('never retries CreateAccessKey, because a lost answer may hide a created key', async () => {
     const one = await rotating()
     await isServed(one)
     const watch = callWatch()

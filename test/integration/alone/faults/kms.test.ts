@@ -6,8 +6,8 @@ import { ownHost } from '../../../support/service/own-host.ts'
 
 withoutWaiting()
 
-// The keyring is opened by KMS once in the life of a container: warm ones do without KMS, a cold one says that it
-// cannot serve now, and serves as soon as KMS answers.
+// KMS unwraps the keyring once per container. Warm containers do not need KMS. A cold one answers 503 until
+// KMS answers.
 
 let host: Awaited<ReturnType<typeof ownHost>>
 let aws: Control
@@ -19,10 +19,10 @@ afterEach(() => aws.clearFaults())
 
 type Fault = Parameters<Control['fault']>[0]
 
-/** Each row in a function of its own, that nothing has been asked of before. */
+/** Each row calls a function that has not run yet. */
 const rows: [string, Fault, string, string][] = [
   ['throttles', { kind: 'throttle' }, 'GET', '/auth/cloud/role/none'],
-  ['is broken', { kind: 'error', status: 500 }, 'GET', '/auth/cloud/config/client'],
+  ['fails', { kind: 'error', status: 500 }, 'GET', '/auth/cloud/config/client'],
   [
     'has disabled the key',
     { kind: 'error', status: 400, code: 'DisabledException' },
@@ -30,14 +30,14 @@ const rows: [string, Fault, string, string][] = [
     '/auth/cloud/identity-accesslist/i-0',
   ],
   [
-    'does not permit it',
+    'denies access',
     { kind: 'error', status: 400, code: 'AccessDeniedException' },
     'GET',
     '/sys/policies/acl/none',
   ],
   ['breaks connections', { kind: 'reset' }, 'GET', '/identity/entity/id/none'],
   [
-    'answers something else',
+    'answers with HTML',
     { kind: 'answer', answer: { status: 200, contentType: 'text/html', body: '<html>' } },
     'GET',
     '/auth/token/roles/none',
@@ -50,9 +50,9 @@ const rows: [string, Fault, string, string][] = [
   ],
 ]
 
-describe('a KMS that', () => {
+describe('while KMS', () => {
   test.each(rows)(
-    '%s makes 503 of requests to a cold container, and none once it is warm',
+    '%s, requests to a cold container get 503, and requests to a warm one succeed',
     async (_name, fault, method, path) => {
       await aws.fault({ service: 'kms', times: 99, ...fault })
       const reply = await host.api(method, path)
@@ -67,7 +67,7 @@ describe('a KMS that', () => {
   )
 })
 
-test('a cluster of no set whose KMS key is disabled says so in its status, though nobody asks KMS for it', async () => {
+test('a standalone cluster reports a disabled KMS key in its status without a call to KMS', async () => {
   const path = '/sys/replication/dr/status'
   await aws.fault({ service: 'kms', times: 99, kind: 'error', status: 400, code: 'DisabledException' })
   expect((await host.api('POST', '/auth/cloud/login', { role: 'none' })).status).toBe(503)

@@ -7,8 +7,8 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 
-// AWS at its worst while an administrator works: the caller is told, nothing is half written, and the same request
-// succeeds when AWS is back: throttled or out of time is 503, any other fault of AWS 502.
+// Faults of AWS during administrative requests: the client gets an error, nothing is half stored, and the
+// same request succeeds once AWS is back. Throttling and timeouts are 503, other faults of AWS 502.
 
 type Fault = Parameters<typeof aws.fault>[0]
 
@@ -38,22 +38,19 @@ function isTold(reply: Reply, status: number): void {
   if (status === 503) expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
 }
 
-describe('a role whose principal is looked up', () => {
-  test.each(faults)(
-    'is refused with $2 while IAM is %s, and stored afterwards',
-    async (_name, fault, status) => {
-      const principal = await aws.putRole({ account: HOME.account, name: fresh('worker') })
-      const role = `${path}/role/${fresh('r')}`
-      await aws.fault({ service: 'iam', ...fault })
-      isTold(await api('POST', role, { bound_iam_principal_arn: principal.arn }), status)
-      expect((await api('GET', role)).status).toBe(404)
-      await aws.clearFaults()
-      expect((await api('POST', role, { bound_iam_principal_arn: principal.arn })).status).toBe(204)
-    },
-  )
+describe('writing a role that binds an IAM principal', () => {
+  test.each(faults)('gets $2 while IAM is %s, and succeeds afterwards', async (_name, fault, status) => {
+    const principal = await aws.putRole({ account: HOME.account, name: fresh('worker') })
+    const role = `${path}/role/${fresh('r')}`
+    await aws.fault({ service: 'iam', ...fault })
+    isTold(await api('POST', role, { bound_iam_principal_arn: principal.arn }), status)
+    expect((await api('GET', role)).status).toBe(404)
+    await aws.clearFaults()
+    expect((await api('POST', role, { bound_iam_principal_arn: principal.arn })).status).toBe(204)
+  })
 
   test.each(faults)(
-    'in a satellite account is refused with $2 while STS is %s, and stored afterwards',
+    'of a satellite account gets $2 while STS is %s, and succeeds afterwards',
     async (_name, fault, status) => {
       const account = await satellite(path)
       const principal = await aws.putRole({ account, name: fresh('worker') })
@@ -67,7 +64,7 @@ describe('a role whose principal is looked up', () => {
   )
 })
 
-test('a job that AWS lets down is tried again', async () => {
+test('the hourly round completes a key rotation whose cleanup job failed at AWS', async () => {
   const one = await rotating()
   await aws.fault({ service: 'iam', action: 'DeleteAccessKey', kind: 'error', status: 500 })
   const { access_key: kept } = (await rotate(one)).body.data

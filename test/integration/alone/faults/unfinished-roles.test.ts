@@ -6,7 +6,7 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 
-// IAM allows fewer look-ups in the time of a request than a role may have principals.
+// A role may have more principals than IAM resolves during one request.
 
 const ALL = 160
 let mount = ''
@@ -27,10 +27,10 @@ afterEach(async () => {
   await aws.clearLimits()
 })
 
-/** From now on IAM answers so many look-ups of roles and refuses all others. */
+/** Lets IAM answer `burst` role look-ups from now on, and throttle all others. */
 const allow = (burst: number) => aws.limit({ service: 'iam', action: 'GetRole', perSecond: 0, burst })
 
-/** Look-ups that IAM has answered, or refused, during some work. */
+/** Counts the role look-ups that reach IAM during some work. */
 async function lookUpsDuring(work: () => Promise<unknown>): Promise<number> {
   const since = (await aws.calls()).calls.at(-1)?.seq ?? 0
   await work()
@@ -40,7 +40,7 @@ async function lookUpsDuring(work: () => Promise<unknown>): Promise<number> {
 
 const body = (more = {}) => ({ bound_iam_principal_arn: arns, ...more })
 
-/** A role whose first write has resolved 97 principals. */
+/** Writes a role whose first write resolves 97 principals, and returns its path. */
 async function unfinished(): Promise<string> {
   const path = `${mount}/role/${fresh('r')}`
   await allow(97)
@@ -58,15 +58,15 @@ async function unfinished(): Promise<string> {
 
 const idsIn = async (path: string) => (await done('GET', path)).body.data.bound_iam_principal_id
 
-describe('a role with more principals than IAM looks up in one request', () => {
-  test('its repetition looks up only the rest', async () => {
+describe('writing a role with more principals than IAM resolves in one request', () => {
+  test('a repeated write resolves only the rest', async () => {
     const path = await unfinished()
     await allow(ALL - 97)
     expect(await lookUpsDuring(() => done('POST', path, body()))).toBe(ALL - 97)
     expect(await idsIn(path)).toEqual(ids)
   })
 
-  test('each repetition gets further, until all are resolved', async () => {
+  test('each repeated write resolves more, until all are resolved', async () => {
     const path = await unfinished()
     await allow(20)
     const reply = await api('POST', path, body())
@@ -76,7 +76,7 @@ describe('a role with more principals than IAM looks up in one request', () => {
     expect(await idsIn(path)).toEqual(ids)
   })
 
-  test('a write after it was stored asks about all: a principal made again gets its new unique ID', async () => {
+  test('a write after the role was stored resolves all principals again, so a recreated principal gets its new unique ID', async () => {
     const path = await unfinished()
     await aws.clearLimits()
     await done('POST', path, body())
@@ -91,14 +91,14 @@ describe('a role with more principals than IAM looks up in one request', () => {
     ['with another body', path => done('POST', path, body({ token_ttl: 60 }))],
     ['for another role', () => done('POST', `${mount}/role/${fresh('r')}`, body())],
     [
-      'by another client configuration',
+      'after a new client configuration',
       async path => {
         await done('POST', `${mount}/config/client`, { max_retries: 0 })
         await done('POST', path, body())
       },
     ],
     [
-      'by another STS role',
+      'after a new STS role',
       async path => {
         const { data } = (await done('GET', `${mount}/config/sts/${account}`)).body
         await done('POST', `${mount}/config/sts/${account}`, data)
@@ -112,13 +112,13 @@ describe('a role with more principals than IAM looks up in one request', () => {
         await done('POST', path, body())
       },
     ],
-  ])('a write %s asks about all', async (_, write) => {
+  ])('a write %s resolves all principals', async (_, write) => {
     const path = await unfinished()
     await aws.clearLimits()
     expect(await lookUpsDuring(() => write(path))).toBe(ALL)
   })
 
-  test('a principal that does not exist is no reason to keep the others', async () => {
+  test('a write with a missing principal does not keep the IDs of the others', async () => {
     const path = `${mount}/role/${fresh('r')}`
     const wrong = { bound_iam_principal_arn: [...arns.slice(0, 5), `arn:aws:iam::${account}:role/none`] }
     const refused = async () => expect((await api('POST', path, wrong)).status).toBe(400)

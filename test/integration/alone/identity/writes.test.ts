@@ -8,17 +8,18 @@ async function operationsOf(worker: Worker): Promise<string[]> {
   return (await storage.calls()).map(call => call.operation).filter(one => one !== 'BatchGetItem')
 }
 
-describe('an alias is written when it changes, and only then', () => {
+describe('a login writes the alias only when it changes', () => {
   test.each([
     ['service', 'TransactWriteItems', ['PutItem']],
     ['batch', 'TransactWriteItems', []],
-  ])('%s tokens', async (type, first, later) => {
+  ])('of %s tokens', async (type, first, later) => {
     const { path } = await freshMount()
     const worker = await workerOn(path, { token_type: type })
     expect(await operationsOf(worker)).toEqual([first])
     expect(await operationsOf(worker)).toEqual(later)
     await done('POST', `${path}/config/identity`, { iam_metadata: ['canonical_arn'] })
-    // the token does not wait for what many logins share
+    // a separate PutItem updates the alias, so that the token does not depend on an item that many logins
+    // share
     expect(await operationsOf(worker)).toEqual([...later, 'PutItem'])
     expect(await operationsOf(worker)).toEqual(later)
   })

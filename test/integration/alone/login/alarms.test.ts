@@ -26,7 +26,7 @@ import {
   settled,
 } from '../../../support/service/cluster.ts'
 
-// What the lines of real logins measure, as functions print them.
+// Metrics and alarms of real logins, from the log lines that functions print.
 
 const MINUTES_5 = 300
 
@@ -60,7 +60,7 @@ beforeAll(async () => {
 
 afterAll(() => clock.reset())
 
-/** Lines that functions have printed since the last time; CloudWatch has them, too. */
+/** Returns the lines that functions have printed since the last call, and passes them to CloudWatch. */
 function lines(): Record<string, unknown>[] {
   const all = readFileSync(`${cluster.directory}/functions.log`, 'utf8').split('\n').filter(Boolean)
   const news = all.slice(read)
@@ -71,7 +71,7 @@ function lines(): Record<string, unknown>[] {
 
 const ec2 = (more: object = {}) => loginAs(mount, instance, { role: 'web', nonce: 'n', ...more })
 
-/** The line of a login. */
+/** Returns the log line of a login. */
 async function lineOf(login: () => Promise<unknown>): Promise<Record<string, unknown>> {
   lines()
   await login()
@@ -80,15 +80,15 @@ async function lineOf(login: () => Promise<unknown>): Promise<Record<string, unk
   return line ?? {}
 }
 
-describe('the line of a login measures it, by type, outcome and reason', () => {
+describe('the log line of a login counts it by type, outcome and reason', () => {
   test.each([
     ['granted', () => ec2(), 'ec2', 'granted', 'none'],
     ['granted to a principal', () => withSession(), 'iam', 'granted', 'none'],
-    ['refused by its role', () => ec2({ role: 'other' }), 'ec2', 'refused', 'role'],
-    ['without a valid proof', () => ec2({ pkcs7: 'AAAA' }), 'ec2', 'refused', 'proof'],
-    ['without any', () => api('POST', `${mount}/login`, {}, { token: '' }), 'none', 'refused', 'proof'],
-    ['that AWS does not answer', struck, 'ec2', 'failed', 'aws'],
-  ])('%s', async (_, login, type, outcome, reason) => {
+    ['rejected by its role', () => ec2({ role: 'other' }), 'ec2', 'refused', 'role'],
+    ['with an invalid proof', () => ec2({ pkcs7: 'AAAA' }), 'ec2', 'refused', 'proof'],
+    ['without a proof', () => api('POST', `${mount}/login`, {}, { token: '' }), 'none', 'refused', 'proof'],
+    ['while AWS fails', struck, 'ec2', 'failed', 'aws'],
+  ])('login %s', async (_, login, type, outcome, reason) => {
     const line = await lineOf(login)
     expect(line).toMatchObject({
       type,
@@ -103,13 +103,13 @@ describe('the line of a login measures it, by type, outcome and reason', () => {
     expect(watching.series()).toContain(JSON.stringify(series))
   })
 
-  test('a mount that is not there is not named: its name is whatever somebody sent', async () => {
+  test("a login at a missing mount is counted without the mount's name, which the client chose", async () => {
     const line = await lineOf(() => api('POST', '/auth/hvs.S3CRET/login', {}, { token: '' }))
     expect(line).toMatchObject({ type: 'none', outcome: 'refused', Logins: 1 })
     expect(JSON.stringify(line)).not.toContain('S3CRET')
   })
 
-  test('no other request is a login', async () => {
+  test('other requests are not counted as logins', async () => {
     expect(await lineOf(() => done('GET', `${mount}/role/web`))).not.toHaveProperty('Logins')
   })
 })
@@ -124,7 +124,7 @@ async function struck() {
   return ec2()
 }
 
-describe('a fault is told by the text that docs/do/troubleshooting.md names:', () => {
+describe('a fault produces the error text of its row in docs/do/troubleshooting.md:', () => {
   const refused = { kind: 'error', status: 403, code: 'UnauthorizedOperation', times: 1 } as const
   const onEc2 = (fault: object) => async () => {
     await aws.fault({ service: 'ec2', account, kind: 'throttle', times: 1, ...fault })
@@ -149,14 +149,14 @@ async function throttled() {
   return withSession()
 }
 
-/** A login of an instance in an account that nobody has configured. */
+/** Logs in an instance of an account without an STS role. */
 async function elsewhere() {
   const other = freshAccount()
   await done('POST', `${mount}/role/far`, { auth_type: 'ec2', bound_account_id: other })
   return loginAs(mount, await launch({ account: other }), { role: 'far' })
 }
 
-/** Names that a query reads, without those that it gives. */
+/** Returns the field names that a query reads, without those that it defines. */
 function namesIn({ query }: SavedQuery): string[] {
   const text = query.join(' | ').replace(/"[^"]*"|\/[^ ]*\/|bin\(\dm\)/g, ' ')
   const given = [...text.matchAll(/ as (\w+)/g)].map(([, name = '']) => name)
@@ -184,15 +184,20 @@ const has = (event: unknown, name: string): boolean =>
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], event) !==
   undefined
 
-test.each(Object.entries<SavedQuery>(queries))('the saved query %s reads what is there', (_, saved) => {
-  const printed = readFileSync(`${cluster.directory}/functions.log`, 'utf8').split('\n').filter(Boolean)
-  const events: unknown[] =
-    saved.group === 'audit' ? auditOf(`${mount}/login`) : printed.map(text => JSON.parse(text))
-  const unknown = namesIn(saved).filter(name => !(name in metrics) && !events.some(event => has(event, name)))
-  expect(unknown).toEqual([])
-})
+test.each(Object.entries<SavedQuery>(queries))(
+  'the saved query %s reads only fields that log lines have',
+  (_, saved) => {
+    const printed = readFileSync(`${cluster.directory}/functions.log`, 'utf8').split('\n').filter(Boolean)
+    const events: unknown[] =
+      saved.group === 'audit' ? auditOf(`${mount}/login`) : printed.map(text => JSON.parse(text))
+    const unknown = namesIn(saved).filter(
+      name => !(name in metrics) && !events.some(event => has(event, name)),
+    )
+    expect(unknown).toEqual([])
+  },
+)
 
-test('an AWS that throttles logins raises an alarm, and one that takes them again ends it', async () => {
+test('the throttling alarm is raised while AWS throttles logins, and ends afterwards', async () => {
   const on = () => {
     lines()
     return watching.isOn('ProviderThrottled', clock.now())
@@ -208,7 +213,7 @@ test('an AWS that throttles logins raises an alarm, and one that takes them agai
   expect(on()).toBe(false)
 })
 
-describe('calls that AWS refuses are counted where they are repeated with success, too:', () => {
+describe('throttled and failed calls to AWS are counted even when a retry succeeds:', () => {
   beforeAll(async () => {
     await done('POST', `${mount}/config/client`, { max_retries: 2 })
     lines()
@@ -220,7 +225,7 @@ describe('calls that AWS refuses are counted where they are repeated with succes
     expect(line).toMatchObject({ outcome: 'granted', Ec2Throttles: 1, calls: { 'ec2 throttled': 1 } })
   })
 
-  test('IAM, which the library asks again by itself', async () => {
+  test('IAM, where the SDK retries', async () => {
     await done('POST', `${mount}/role/profile`, {
       auth_type: 'ec2',
       bound_iam_role_arn: `arn:aws:iam::${account}:role/app`,
@@ -236,7 +241,7 @@ describe('calls that AWS refuses are counted where they are repeated with succes
   })
 })
 
-test('what tidy removes is measured, with a line for each run that had something to do', async () => {
+test('a tidy run that removed something logs one line with the count', async () => {
   const list = 'identity-accesslist'
   await done('POST', `${mount}/config/tidy/${list}`, { safety_buffer: 1, disable_periodic_tidy: true })
   await settled()

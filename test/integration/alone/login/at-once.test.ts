@@ -7,7 +7,8 @@ import { auditText } from '../../../support/service/audit.ts'
 import { api, cluster, done, fresh, freshMount, storage } from '../../../support/service/cluster.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
-// A function may serve many requests at once in one environment: what belongs to one must not reach another.
+// One environment of a function may serve many requests at once. Data of one request must not reach
+// another.
 
 withoutWaiting()
 
@@ -16,7 +17,7 @@ const EACH = 16
 let mount = ''
 beforeAll(async () => {
   mount = (await freshMount()).path
-  // an environment that has served before asks nothing that only a first request asks
+  // warms the environment, so that no request pays for first reads
   await (await workerOn(mount)).login()
   await done('POST', '/auth/token/create')
 })
@@ -26,7 +27,7 @@ interface Sent {
   send: () => Promise<Reply>
   operation: string
   status: number
-  /** what only this request's answer and entries name */
+  /** text that appears only in this request's answer and entries */
   own: string
   mine: (reply: Reply) => unknown
   calls: Record<string, unknown>
@@ -109,7 +110,7 @@ const audited = (id: string): Entry[] =>
     .filter(line => line.includes(id))
     .map(line => JSON.parse(line) as Entry)
 
-test('64 requests of four kinds at once: each has its own answer, log line, counted calls and audit entries', async () => {
+test('64 concurrent requests of four kinds each get their own answer, log line, call counts and audit entries', async () => {
   const sent = await mixed()
   expect(sent).toHaveLength(64)
   await storage.reset()
@@ -118,7 +119,7 @@ test('64 requests of four kinds at once: each has its own answer, log line, coun
   const lines = logged()
   const ids = replies.map(reply => reply.headers['x-request-id'] ?? '')
   expect(new Set(ids).size).toBe(64)
-  // two reads each, but for what is refused, and far fewer calls than that
+  // without batching there would be two reads for each accepted request
   expect(reads.length).toBeLessThan(40)
   for (const [index, one] of sent.entries()) {
     const [reply, id] = [replies[index] as Reply, ids[index] ?? '']
@@ -138,7 +139,7 @@ test('64 requests of four kinds at once: each has its own answer, log line, coun
   }
 })
 
-test('what waits for the same read does not fail with it', async () => {
+test('a failed shared read is repeated separately for each waiting request', async () => {
   const workers = await Promise.all(Array.from({ length: 8 }, () => workerOn(mount)))
   const [first, second, ...rest] = workers.map(
     ({ role }) =>
@@ -148,7 +149,7 @@ test('what waits for the same read does not fail with it', async () => {
   await storage.reset()
   const read = { operation: 'BatchGetItem', skip: 0 }
   await storage.fault({ ...read, kind: 'hold', times: 2 })
-  // with all of the SDK's repetitions
+  // fails all retries of the SDK
   await storage.fault({ ...read, kind: 'error', when: 'before', whole: true })
   const held: (Promise<Reply> | undefined)[] = []
   for (const send of [first, second]) {
@@ -161,7 +162,7 @@ test('what waits for the same read does not fail with it', async () => {
   const lines = logged()
   for (const { status, headers } of replies) {
     expect(status).toBe(200)
-    // the one that failed, the same for itself, and that of the role
+    // the failed shared read, its own repetition, and the read of the role
     expect(lines.get(headers['x-request-id'] ?? '')?.calls).toEqual({ dynamodb: 3 })
   }
   expect(struck).toHaveLength(held.length + MOST_ATTEMPTS)

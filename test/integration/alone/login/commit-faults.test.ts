@@ -15,7 +15,7 @@ interface Strike {
   times?: number
 }
 
-describe('tables that fail during a login: CVE-2026-46405, GHSA-7j6w-vvw2-5f9c', () => {
+describe('logins while the tables fail: CVE-2026-46405, GHSA-7j6w-vvw2-5f9c', () => {
   let mount = ''
   let key: TestKey
   beforeAll(async () => {
@@ -34,17 +34,17 @@ describe('tables that fail during a login: CVE-2026-46405, GHSA-7j6w-vvw2-5f9c',
   type Row = [name: string, fault: Strike, status: number]
   const rows: Row[] = [
     ['the connection breaks before the write', { when: 'before', kind: 'reset' }, 200],
-    ['the answer of the write is lost', { when: 'after', kind: 'reset' }, 200],
-    ['the answer of the write is an error', { when: 'after', kind: 'error' }, 200],
-    ['another transaction is in the way twice', { when: 'before', kind: 'conflict', times: 2 }, 200],
-    ['another transaction is always in the way', { when: 'before', kind: 'conflict', times: 99 }, 503],
-    ['the table throttles without end', { when: 'before', kind: 'throttle', times: 99 }, 503],
-    ['the table fails without end', { when: 'before', kind: 'error', times: 99 }, 503],
+    ['the answer to the write is lost', { when: 'after', kind: 'reset' }, 200],
+    ['the write takes effect but answers with an error', { when: 'after', kind: 'error' }, 200],
+    ['another transaction conflicts twice', { when: 'before', kind: 'conflict', times: 2 }, 200],
+    ['another transaction conflicts every time', { when: 'before', kind: 'conflict', times: 99 }, 503],
+    ['the table throttles every time', { when: 'before', kind: 'throttle', times: 99 }, 503],
+    ['the table fails every time', { when: 'before', kind: 'error', times: 99 }, 503],
     ['the connection breaks every time', { when: 'before', kind: 'reset', times: 99 }, 503],
   ]
 
   test.each(rows)(
-    'ec2: %s, the answer is $2, and there is a token only if that is 200',
+    'ec2: when %s the login gets $2, and a token exists only after 200',
     async (_name, fault, status) => {
       const instance = await launch()
       const before = await accessors()
@@ -67,7 +67,7 @@ describe('tables that fail during a login: CVE-2026-46405, GHSA-7j6w-vvw2-5f9c',
   )
 
   test.each(rows.filter(([, fault]) => fault.kind === 'reset' || fault.kind === 'error'))(
-    'iam: %s, the answer is $2, and there is a token only if that is 200',
+    'iam: when %s the login gets $2, and a token exists only after 200',
     async (_name, fault, status) => {
       const before = await accessors()
       await storage.fault({ skip: 0, operation: 'PutItem', ...fault })
@@ -82,7 +82,7 @@ describe('tables that fail during a login: CVE-2026-46405, GHSA-7j6w-vvw2-5f9c',
   test.each<[string, Strike]>([
     ['fails', { when: 'before', kind: 'error', times: 99 }],
     ['throttles', { when: 'before', kind: 'throttle', times: 99 }],
-  ])('a table that %s when it is read: busy, and AWS is not asked', async (_name, fault) => {
+  ])('a login gets 503 without a call to AWS when reading a table that %s', async (_name, fault) => {
     const instance = await launch()
     const before = await accessors()
     await storage.fault({ skip: 0, operation: 'BatchGetItem', ...fault })

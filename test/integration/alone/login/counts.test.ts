@@ -20,7 +20,7 @@ import {
 } from '../../../support/service/cluster.ts'
 import document from '../../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
-/** What some work costs: calls to the tables, and calls to AWS without those for keys of our own. */
+/** Counts the calls of some work to the tables and to AWS, without calls to KMS. */
 async function costOf(work: () => Promise<unknown>): Promise<{ tables: string[]; aws: string[] }> {
   const watch = callWatch()
   await watch()
@@ -37,7 +37,7 @@ const READ = 'BatchGetItem'
 const COMMIT = 'TransactWriteItems'
 const DESCRIBE = 'ec2:DescribeInstances'
 
-describe('what a warm ec2 login costs', () => {
+describe('a warm ec2 login needs', () => {
   let mount = ''
   const login = (role = 'web') =>
     done('POST', `${mount}/login`, { role, pkcs7: document.rsa2048, nonce: 'the same' })
@@ -60,29 +60,29 @@ describe('what a warm ec2 login costs', () => {
     await login('profile')
   })
 
-  test('one read before and one after the call to EC2, one commit', async () => {
+  test('one read before DescribeInstances, one read after it, and one commit', async () => {
     expect(await costOf(login)).toEqual({ tables: [READ, READ, COMMIT], aws: [DESCRIBE] })
   })
 
-  test('one call to IAM more where the role binds the instance’s role', async () => {
+  test("one more call to IAM when the role binds the instance's IAM role", async () => {
     expect(await costOf(() => login('profile'))).toEqual({
       tables: [READ, READ, COMMIT],
       aws: [DESCRIBE, 'iam:GetInstanceProfile'],
     })
   })
 
-  test('no read more where only a registered certificate vouches for the document', async () => {
+  test('no extra read when a registered certificate verifies the document', async () => {
     const certificate = { cloud_public_cert: await localCertificate() }
     await done('POST', `${mount}/config/certificate/local`, certificate)
     await done('POST', `${mount}/role/home`, { auth_type: 'ec2', bound_account_id: HOME.account })
     const instance = await launch()
     const again = () => loginAs(mount, instance, { role: 'home', nonce: 'n' })
-    // the first one asks for all certificates of the mount
+    // the first login lists all certificates of the mount
     expect((await costOf(again)).tables).toContain('Query')
     expect(await costOf(again)).toEqual({ tables: [READ, READ, COMMIT], aws: [DESCRIBE] })
   })
 
-  test('a wrong signature costs one small read, and nothing at AWS', async () => {
+  test('one read and no call to AWS when the signature is wrong', async () => {
     const bytes = Buffer.from(document.rsa2048, 'base64')
     bytes[bytes.indexOf('x86_64')] = 0x79
     const pkcs7 = bytes.toString('base64')
@@ -91,9 +91,9 @@ describe('what a warm ec2 login costs', () => {
   })
 
   test.each([
-    ['of another region', { bound_region: 'eu-west-1' }],
-    ['of another account', { bound_account_id: '999999999999' }],
-  ])('a document %s than the role binds costs nothing at AWS', async (_name, bound) => {
+    ['from a region', { bound_region: 'eu-west-1' }],
+    ['from an account', { bound_account_id: '999999999999' }],
+  ])('no call to AWS when the document is %s that the role does not allow', async (_name, bound) => {
     const role = fresh('r')
     await done('POST', `${mount}/role/${role}`, { auth_type: 'ec2', ...bound })
     const cost = await costOf(() =>
@@ -102,12 +102,12 @@ describe('what a warm ec2 login costs', () => {
     expect([cost.aws, cost.tables.includes(COMMIT)]).toEqual([[], false])
   })
 
-  test('a wrong nonce costs nothing at AWS', async () => {
+  test('one read and no call to AWS when the nonce is wrong', async () => {
     const body = { role: 'web', pkcs7: document.rsa2048, nonce: 'another' }
     expect(await costOf(() => api('POST', `${mount}/login`, body))).toEqual({ tables: [READ], aws: [] })
   })
 
-  test('credentials of a satellite account are fetched once, and again when its association changes', async () => {
+  test('one AssumeRole for a satellite account, and another only when its STS role changes', async () => {
     const account = await satellite(mount)
     const instance = await launch({ account })
     await done('POST', `${mount}/role/other`, { auth_type: 'ec2', bound_account_id: account })
@@ -119,7 +119,7 @@ describe('what a warm ec2 login costs', () => {
     expect((await costOf(again)).aws).toEqual(['sts:AssumeRole', DESCRIBE])
   })
 
-  test('a document that EC2 does not know yet is asked for three times only while it is young', async () => {
+  test('three DescribeInstances calls for a missing instance with a young document, one with an old document', async () => {
     const instance = await launch({ pendingTime: new Date().toISOString() })
     const young = { role: 'home', pkcs7: await pkcs7Of(instance) }
     const old = await launch({ instanceId: freshInstanceId(), pendingTime: '2020-01-01T00:00:00Z' })
@@ -132,7 +132,7 @@ describe('what a warm ec2 login costs', () => {
   })
 })
 
-describe('what a warm iam login costs', () => {
+describe('a warm iam login needs', () => {
   let mount = ''
   let key = { accessKeyId: '', secretAccessKey: '' }
   const login = (role: string) => done('POST', `${mount}/login`, { role, ...signedBy(key) })
@@ -149,32 +149,32 @@ describe('what a warm iam login costs', () => {
     for (const role of ['service', 'batch']) await login(role)
   })
 
-  test('one read before and one after the call to STS, one commit', async () => {
+  test('one read before GetCallerIdentity, one read after it, and one write', async () => {
     const cost = await costOf(() => login('service'))
     expect(cost).toEqual({ tables: [READ, READ, 'PutItem'], aws: ['sts:GetCallerIdentity'] })
   })
 
-  test('a batch token is not written at all', async () => {
+  test('no write for a batch token', async () => {
     expect(await costOf(() => login('batch'))).toEqual({
       tables: [READ, READ],
       aws: ['sts:GetCallerIdentity'],
     })
   })
 
-  test('a wildcard looks its principal up once, then remembers it', async () => {
+  test('one look-up of the principal for a wildcard role, and none at the next login', async () => {
     const first = await costOf(() => login('wild'))
     expect(first.aws).toEqual(['sts:GetCallerIdentity', 'sts:AssumeRole', 'iam:GetUser'])
     expect((await costOf(() => login('wild'))).aws).toEqual(['sts:GetCallerIdentity'])
   })
 
-  test('a request that is not well formed costs the one read, and nothing at AWS', async () => {
+  test('one read and no call to AWS when the signed request is malformed', async () => {
     const fields = signedBy(key, { body: 'Action=GetSessionToken&Version=2011-06-15' })
     const cost = await costOf(() => api('POST', `${mount}/login`, { role: 'service', ...fields }))
     expect(cost).toEqual({ tables: [READ], aws: [] })
   })
 })
 
-test('a login without proof costs the same with a role and without one (CVE-2025-54999, CVE-2025-6011, HCSEC-2025-15)', async () => {
+test('a login without a valid proof gets the same answer at the same cost for existing and missing roles (CVE-2025-54999, CVE-2025-6011, HCSEC-2025-15)', async () => {
   const { path } = await freshMount()
   await done('POST', `${path}/role/web`, { auth_type: 'ec2', bound_account_id: HOME.account })
   await done('POST', `${path}/role/app`, { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/app*' })
@@ -185,7 +185,7 @@ test('a login without proof costs the same with a role and without one (CVE-2025
     const answers: string[] = []
     const costs: string[] = []
     for (const role of ['web', 'app', 'nobody', '']) {
-      // an environment remembers what it has read before
+      // warms the caches
       const { status, text } = await login(role)
       answers.push(`${status} ${text}`)
       costs.push(JSON.stringify(await costOf(() => login(role))))
@@ -195,17 +195,17 @@ test('a login without proof costs the same with a role and without one (CVE-2025
   }
 })
 
-describe('what requests cost that cannot succeed', () => {
+describe('requests that must fail cost', () => {
   const iam = signedBy({ accessKeyId: 'AKIA0000000000000000', secretAccessKey: 'x' })
   test.each<[string, string, string, unknown]>([
-    ['without a token', 'GET', '/auth/cloud/role/x', undefined],
-    ['without a token, at no mount', 'GET', '/auth/no/role/x', undefined],
-    ['without a token, nowhere', 'GET', '/nowhere', undefined],
+    ['a request without a token', 'GET', '/auth/cloud/role/x', undefined],
+    ['a request without a token to a missing mount', 'GET', '/auth/no/role/x', undefined],
+    ['a request without a token to an unknown path', 'GET', '/nowhere', undefined],
     ['a login without proof', 'POST', '/auth/cloud/login', {}],
-    ['a login without JSON', 'POST', '/auth/cloud/login', '{'],
-    ['an iam login at no mount', 'POST', '/auth/no/login', iam],
-    ['an ec2 login at no mount', 'POST', '/auth/no/login', { pkcs7: document.rsa2048 }],
-  ])('%s: one read, and nothing at AWS', async (_, method, path, body) => {
+    ['a login with malformed JSON', 'POST', '/auth/cloud/login', '{'],
+    ['an iam login at a missing mount', 'POST', '/auth/no/login', iam],
+    ['an ec2 login at a missing mount', 'POST', '/auth/no/login', { pkcs7: document.rsa2048 }],
+  ])('one read and no call to AWS: %s', async (_, method, path, body) => {
     await api('POST', '/auth/cloud/login', {}, { token: '' })
     const cost = await costOf(() => api(method, path, body, { token: '' }))
     expect(cost).toEqual({ tables: [READ], aws: [] })

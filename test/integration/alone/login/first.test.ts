@@ -4,7 +4,7 @@ import { HOME } from '../../../../infra/local/provider/home.ts'
 import { signedBy } from '../../../support/requests/logins.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 
-// What the first login of a new environment costs: it remembers nothing yet.
+// Storage calls of the first login in a new environment, whose caches are empty.
 
 let host: Awaited<ReturnType<typeof ownHost>>
 let aws: ReturnType<typeof remoteControl>
@@ -13,7 +13,7 @@ beforeEach(async () => {
   aws = remoteControl(host.provider_url, host.control_token)
 })
 
-/** Operations at the tables of a login that succeeds. */
+/** Logs in, and returns the storage operations of the login. */
 async function callsOf(body: object): Promise<string[]> {
   host.tap?.tap.reset()
   const { status, text } = await host.api('POST', '/auth/cloud/login', body, { token: '' })
@@ -23,18 +23,18 @@ async function callsOf(body: object): Promise<string[]> {
 
 const READ = 'BatchGetItem'
 
-test('of iam: record, mounts and keyring together, settings, all again behind STS, the alias', async () => {
+test('the first iam login reads record, mounts and keyring together, then settings, then all again after STS, then the alias', async () => {
   const { account } = HOME
   const { arn } = await aws.putUser({ account, name: 'first' })
   const key = await aws.createAccessKey({ account, user: 'first' })
   await host.api('POST', '/auth/cloud/role/first', { bound_iam_principal_arn: arn })
   const login = () => callsOf({ role: 'first', ...signedBy(key) })
-  // the caller is new too, and gets an alias
+  // the caller is new, so this login also creates an alias
   expect(await login()).toEqual([READ, READ, READ, READ, 'TransactWriteItems'])
   expect(await login(), 'the environment is warm').toEqual([READ, READ, 'PutItem'])
 })
 
-test('of ec2: record, mounts and keyring together, certificates, settings, the alias, all again behind EC2', async () => {
+test('the first ec2 login reads record, mounts and keyring together, then certificates, settings, the alias, and all again after EC2', async () => {
   const certificate = Buffer.from((await aws.authority()).rsa2048).toString('base64')
   await host.api('POST', '/auth/cloud/config/certificate/local', { cloud_public_cert: certificate })
   await host.api('POST', '/auth/cloud/role/first', { auth_type: 'ec2', bound_account_id: HOME.account })

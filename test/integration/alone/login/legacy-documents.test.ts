@@ -10,7 +10,7 @@ const proofs = {
   'RSA-1024': { identity: identity.toString('base64'), signature: older.signature },
 }
 
-describe('documents signed by AWS in 2017, on a deployment with legacySignatures', () => {
+describe('documents that AWS signed in 2017, on a cluster with legacySignatures', () => {
   let host: Awaited<ReturnType<typeof ownHost>>
   let aws: Control
   const api = (path: string, body: unknown) => host.api('POST', path, body)
@@ -26,7 +26,7 @@ describe('documents signed by AWS in 2017, on a deployment with legacySignatures
     await aws.putInstance({ account, region, instanceId, imageId })
   })
 
-  test.each(Object.entries(proofs))('%s verifies', async (_name, proof) => {
+  test.each(Object.entries(proofs))('a login with a %s signature succeeds', async (_name, proof) => {
     const login = await api('/auth/cloud/login', { role: 'web', nonce: 'same', ...proof })
     expect(login.status, login.text).toBe(200)
     expect(login.body.auth.metadata).toMatchObject({ account_id: older.account, role: 'web' })
@@ -56,13 +56,13 @@ describe('documents signed by AWS in 2017, on a deployment with legacySignatures
       unregistered('identity'),
       { ...proofs['RSA-1024'], signature: flipped(older.signature, 64) },
     ],
-  ])('one changed byte of the %s is refused', async (_name, more, proof) => {
+  ])('a login with one changed byte in the %s is rejected', async (_name, more, proof) => {
     const refused = await api('/auth/cloud/login', { role: 'web', nonce: 'same', ...proof })
     expect(refused.status).toBe(400)
     expect(errorsOf(refused)).toBe(UNPROVEN + more)
   })
 
-  test('a registered DSA certificate counts here', async () => {
+  test('a registered DSA certificate verifies documents', async () => {
     const { dsa } = await aws.authority()
     await api('/auth/cloud/config/certificate/dsa', {
       cloud_public_cert: Buffer.from(dsa).toString('base64'),

@@ -17,13 +17,13 @@ import {
 } from '../../../support/service/cluster.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
-// Logins here are requests to the program of a Web Function, in front of which stands what a deployment has there.
+// Runs the login tests against a Web Function behind a simulated CloudFront distribution.
 
 const ALL = readdirSync(new URL('../../login', import.meta.url)).flatMap(
   file => /^(.*)\.test\.ts$/.exec(file)?.[1] ?? [],
 )
 
-describe('the suite of logins', async () => {
+describe('login tests', async () => {
   for (const name of sized(['ec2', 'hostile', 'iam'], ALL)) {
     expect(ALL).toContain(name)
     await import(`../../login/${name}.test.ts`)
@@ -32,8 +32,8 @@ describe('the suite of logins', async () => {
 
 const web = (): string => `${cluster.web_url}/v1`
 
-describe('in front of the program', () => {
-  test('stands its distribution: who comes without its secret is refused before anything is read', async () => {
+describe('requests to a Web Function', () => {
+  test("without the distribution's secret get 403 before any read", async () => {
     const { path } = await freshMount()
     const signed = (await workerOn(path)).signed()
     await storage.reset()
@@ -44,7 +44,7 @@ describe('in front of the program', () => {
     expect((await api('POST', `${path}/login`, signed, { token: '' })).status).toBe(200)
   })
 
-  test('nobody lists: the verb does not come through', async () => {
+  test('with the verb LIST get 400, because CloudFront does not forward that verb', async () => {
     expect((await api('LIST', '/auth/cloud/login')).status).toBe(400)
   })
 })
@@ -52,14 +52,14 @@ describe('in front of the program', () => {
 interface Sent {
   title: 'iam' | 'ec2' | 'elsewhere' | 'unsigned'
   send: () => Promise<Reply>
-  /** address that it comes from */
+  /** the client's IP address */
   from: string
   role: string
   policy: string
   status: number
 }
 
-describe('64 logins at once', () => {
+describe('64 concurrent logins at a Web Function', () => {
   let mount = ''
   let sent: Sent[] = []
   let replies: Reply[] = []
@@ -80,7 +80,7 @@ describe('64 logins at once', () => {
   const loginFrom = (from: string, fields: object) =>
     api('POST', `${mount}/login`, fields, { token: '', from, headers: { 'x-forwarded-for': '10.9.9.9' } })
 
-  /** A login of each kind; each comes from an address of its own, which its role allows or not. */
+  /** Prepares one login of each kind. Each has its own source address, which its role allows or not. */
   async function four(index: number): Promise<Sent[]> {
     const at = (kind: number) => `127.${kind}.0.${index + 1}`
     const policy = fresh('p')
@@ -101,7 +101,7 @@ describe('64 logins at once', () => {
     const ways: [Sent['title'], role: string, status: number, fields: object][] = [
       ['iam', iam.role, 200, iam.signed()],
       ['ec2', fleet, 200, { role: fleet, pkcs7: await pkcs7Of(instance), nonce: fresh('n') }],
-      // what the caller itself puts into X-Forwarded-For has no say
+      // the client's own X-Forwarded-For header is ignored
       ['elsewhere', elsewhere.role, 403, elsewhere.signed()],
       ['unsigned', unsigned.role, 400, { ...unsigned.signed(), iam_request_body: '' }],
     ]
@@ -113,7 +113,7 @@ describe('64 logins at once', () => {
 
   const idOf = (reply: Reply | undefined): string => reply?.headers['x-request-id'] ?? ''
 
-  test('each has an answer of its own, within the limits of its own role', () => {
+  test('each get their own answer with the policies of their own role', () => {
     expect(sent).toHaveLength(64)
     expect(new Set(replies.map(idOf)).size).toBe(64)
     for (const [index, { title, status, policy }] of sent.entries()) {
@@ -123,7 +123,7 @@ describe('64 logins at once', () => {
     }
   })
 
-  test('each has two entries in the audit log, with its own number, role and address', () => {
+  test('each have two audit entries with their own request ID, role and address', () => {
     const own = Map.groupBy(auditEntries().slice(before), ({ request }: AuditEntry) => String(request?.id))
     expect(own.size).toBe(64)
     for (const [index, { title, from, role }] of sent.entries()) {
@@ -138,7 +138,7 @@ describe('64 logins at once', () => {
     expect(new Set(numbers).size).toBe(64)
   })
 
-  test('each has a line in the log, with the calls that were made for it', () => {
+  test('each have a log line with the counts of their own calls to AWS', () => {
     const lines = new Map(
       readFileSync(`${cluster.directory}/functions.log`, 'utf8')
         .split('\n')
@@ -155,7 +155,7 @@ describe('64 logins at once', () => {
     }
   })
 
-  test('reads that waited together were one call: 128 were asked for', async () => {
+  test('combine their 128 reads into fewer than 100 calls', async () => {
     const reads = (await storage.calls()).filter(({ operation }) => operation === 'BatchGetItem')
     expect(reads.length).toBeGreaterThan(0)
     expect(reads.length).toBeLessThan(100)

@@ -17,19 +17,19 @@ import {
 } from '../../../support/service/cluster.ts'
 import { everything, snapshot, tableStore } from '../../../support/tables/store.ts'
 
-/** Kinds of which something may have come with a mount. */
+/** Kinds whose items may belong to a mount. */
 const taken = (Object.keys(kinds) as Kind[]).filter(kind => specOf(kind).goesWith !== undefined).sort()
 
-/** What is there of those kinds, by place. */
+/** Returns the kinds of the stored items, by key. */
 async function places(): Promise<Map<string, string>> {
   const found = [...(await snapshot(cluster))].filter(([, { kind }]) => taken.includes(kind as Kind))
   return new Map(found.map(([place, { kind }]) => [place, kind]))
 }
 
-/** A policy that lets logins make tokens. */
+/** A policy that allows creating tokens. */
 const maker = fresh('maker')
 
-/** Uses a mount until there is one of each kind. */
+/** Uses a mount until there is an item of each kind. */
 async function fill(path: string, accessor: string): Promise<Auth[]> {
   await done('POST', `${path}/config/client`, { iam_server_id_header_value: '' })
   await done('POST', `${path}/config/identity`, { iam_alias: 'unique_id' })
@@ -52,26 +52,26 @@ async function fill(path: string, accessor: string): Promise<Auth[]> {
   await done('GET', `${path}/role/open`, undefined, { headers: { 'x-vault-wrap-ttl': '1h' } })
   const child = await make({}, { token: iam.client_token })
   await make({}, { token: child.client_token })
-  // a guard stays behind when a rotation is cut off
+  // a rotation that was cut leaves its guard
   const guard = { leaseUntil: 0, makingSince: 0, owner: 'somebody' }
   await tableStore(cluster).commit(create(key('rotation', accessor), guard))
-  // a role write that AWS throttled leaves what it has resolved
+  // a throttled role write leaves the principals that it has resolved
   await tableStore(cluster).commit(
     create(key('resolved-principals', accessor, 'x'), { ids: {} } as never, { expires: 2_000_000_000 }),
   )
   return [ec2, iam]
 }
 
-describe('what a mount leaves when it is removed', () => {
+describe('removing a mount', () => {
   beforeAll(async () => {
     const policy = 'path "auth/token/create" { capabilities = ["update"] }'
     await done('POST', `/sys/policies/acl/${maker}`, { policy })
-    await invoke('on-tidy-schedule') // what it writes for other mounts is there before
+    await invoke('on-tidy-schedule') // writes the tidy items of other mounts before the test counts
     await settled()
   })
   afterAll(() => done('DELETE', `/sys/policies/acl/${maker}`))
 
-  test('nothing, of all kinds that the table of kinds says go with it', async () => {
+  test('removes items of every kind that `goesWith` assigns to mounts, and leaves those of another mount', async () => {
     const before = await places()
     const { path, accessor } = await freshMount()
     const logins = await fill(path, accessor)
@@ -83,7 +83,7 @@ describe('what a mount leaves when it is removed', () => {
 
     await done('DELETE', `/sys${path}`)
     await settled()
-    // nobody writes any more who has read the mount before
+    // after 30 s no request that read the mount earlier can still write
     clock.advance(30)
     await invoke('on-job', { job: 'remove-mount', mount: accessor })
     await settled()

@@ -11,7 +11,8 @@ import { raw, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// The job that removes a mount may die anywhere: what it leaves is dead already, and the hourly round goes on.
+// The job that removes a mount may die at any point. The items it leaves have no effect, and the hourly
+// round removes them.
 
 let tables: ReturnType<typeof tableStore>
 beforeAll(() => {
@@ -29,7 +30,7 @@ const removing = async (): Promise<string[]> => {
 
 const FOREVER = 100_000
 
-/** Seconds after which nobody writes any more who has read a mount before it was disabled. */
+/** Seconds after which a request that read the mount before it was disabled can no longer write. */
 const LATE = 30
 
 async function round(): Promise<void> {
@@ -37,22 +38,25 @@ async function round(): Promise<void> {
   await settled()
 }
 
-describe('disabling a mount while the storage fails', () => {
+describe('a disabled mount is removed in the end although the storage fails', () => {
   test.each<[string, StorageFault]>([
-    ['its first listing', { operation: 'Query', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
+    ['the first listing', { operation: 'Query', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
     ['a later listing', { operation: 'Query', skip: 40, when: 'before', kind: 'error', times: FOREVER }],
     [
       'its deletions',
-      // the first two disable the mount and enable another in its place
+      // the first two transactions disable the mount and enable another at its path
       { operation: 'TransactWriteItems', skip: 2, when: 'before', kind: 'throttle', times: FOREVER },
     ],
     [
       'the deletion of a role',
       { operation: 'DeleteItem', skip: 0, when: 'before', kind: 'error', times: FOREVER },
     ],
-    ['its look at all tokens', { operation: 'Scan', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
-    ['an answer that is lost', { operation: 'DeleteItem', skip: 0, when: 'after', kind: 'reset', times: 2 }],
-  ])('at %s ends in its removal all the same', async (_, fault) => {
+    ['the scan of all tokens', { operation: 'Scan', skip: 0, when: 'before', kind: 'error', times: FOREVER }],
+    [
+      'a deletion whose answer is lost',
+      { operation: 'DeleteItem', skip: 0, when: 'after', kind: 'reset', times: 2 },
+    ],
+  ])('at %s', async (_, fault) => {
     const { path, accessor } = await freshMount()
     const worker = await workerOn(path)
     const auth = await worker.login()
@@ -80,7 +84,7 @@ describe('disabling a mount while the storage fails', () => {
   })
 })
 
-test('what a login writes late, having read the mount before it was disabled, is removed, too', async () => {
+test('items that a late login writes after its mount was disabled are removed', async () => {
   const { path, accessor } = await freshMount()
   const auth = await (await workerOn(path)).login()
   const alias = key('alias', accessor, auth.metadata?.['role_id'] ?? '')
@@ -97,7 +101,7 @@ test('what a login writes late, having read the mount before it was disabled, is
   expect(await removing()).not.toContain(accessor)
 })
 
-test('a login that is on its way while its mount is disabled leaves no living token (CVE-2020-7220)', async () => {
+test('a login that commits after its mount was disabled returns an invalid token (CVE-2020-7220)', async () => {
   const { path } = await freshMount()
   const worker = await workerOn(path)
   await worker.login()

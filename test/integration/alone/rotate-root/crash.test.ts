@@ -12,7 +12,7 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 
-// A rotation that is cut at any of its calls leaves the mount with a key that works, and the next one ends with one
+// A rotation that is cut at any call leaves the mount with a working key. The next rotation ends with one
 // key, the new one.
 
 afterEach(async () => {
@@ -58,7 +58,7 @@ async function cutBy(arrange: () => Promise<unknown>, where: string): Promise<vo
   await isServed(one, where)
 }
 
-describe('a rotation leaves a key that works, and the next one ends with a single key, when it is cut', () => {
+describe('a cut rotation leaves a working key, and the next one ends with a single key', () => {
   let tableCalls: string[] = []
   let awsCalls: string[] = []
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe('a rotation leaves a key that works, and the next one ends with a singl
     awsCalls = (await aws.calls()).calls.filter(call => call.account === one.account).map(call => call.action)
   })
 
-  test('at a call to the tables', async () => {
+  test('when cut at one call to the tables', async () => {
     expect(tableCalls.filter(isWrite).length).toBeGreaterThanOrEqual(4)
     for (const cut of cutsOf(tableCalls, isWrite)) {
       const where = `call ${cut.skip + 1} (${tableCalls[cut.skip]}) ${cut.when}`
@@ -79,14 +79,14 @@ describe('a rotation leaves a key that works, and the next one ends with a singl
     }
   })
 
-  test('at all calls to the tables from one on', async () => {
+  test('when cut at every call to the tables from one call on', async () => {
     for (const [skip, operation] of tableCalls.entries()) {
       const where = `from call ${skip + 1} (${operation}) on`
       await cutBy(() => storage.fault({ kind: 'reset', when: 'before', skip, times: 999 }), where)
     }
   })
 
-  test('at a call to AWS', async () => {
+  test('when cut at a call to AWS', async () => {
     expect(awsCalls).toEqual([
       'GetUser',
       'ListAccessKeys',

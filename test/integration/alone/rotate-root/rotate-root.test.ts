@@ -21,15 +21,16 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 
 withoutWaiting()
 
-// One new key, verified before the old one goes; one rotation at a time; what AWS refuses changes nothing.
-// The new key is stored, which was forgotten in 2021.
+// A rotation creates one key, verifies it, then deletes the old one. Only one rotation runs at a time. When
+// AWS rejects a call, nothing changes. The stored configuration has the new key, which a version of 2021
+// forgot.
 
 afterEach(async () => {
   await storage.reset()
   await aws.clearFaults()
 })
 
-/** A new key is not made before it is released. */
+/** Holds CreateAccessKey until it is released. */
 async function creationHeld() {
   const { id } = await aws.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'hold' })
   return {
@@ -39,7 +40,7 @@ async function creationHeld() {
 }
 
 describe('a rotation', () => {
-  test('gives the ID of the new key, never its secret; it is stored, works, and the old one is gone', async () => {
+  test('returns the ID of the new key without its secret, stores the key, and deletes the old one', async () => {
     const one = await rotating()
     const reply = await rotate(one)
     expect(reply.status, reply.text).toBe(200)
@@ -67,7 +68,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([fresh])
   })
 
-  test('whose new key AWS does not accept in time keeps the old one to fall back on; the hourly run ends it', async () => {
+  test('keeps the old key when AWS does not accept the new one in time, and the hourly round deletes it later', async () => {
     const one = await rotating()
     const refused = { kind: 'error', status: 403, code: 'InvalidClientTokenId' } as const
     await aws.fault({ service: 'iam', action: 'GetUser', skip: 1, times: 99, ...refused })
@@ -86,7 +87,7 @@ describe('a rotation', () => {
     await isServed(one, 'by the new key')
   })
 
-  test('whose old key cannot be deleted is 200 with a warning that names it; the next one begins with it', async () => {
+  test('answers 200 with a warning when the old key cannot be deleted, and the next rotation deletes it', async () => {
     const one = await rotating()
     await aws.fault({ service: 'iam', action: 'DeleteAccessKey', kind: 'error', status: 500 })
     const reply = await rotate(one)
@@ -97,7 +98,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([next.body.data.access_key])
   })
 
-  test('is one at a time', async () => {
+  test('is rejected while another one runs', async () => {
     const one = await rotating()
     const creation = await creationHeld()
     let answered = 0
@@ -113,7 +114,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([await configured(one)])
   })
 
-  test('right behind another one works with what that one stored', async () => {
+  test('reads the key that the previous rotation has just stored', async () => {
     const one = await rotating()
     const replies = await Promise.all(Array.from({ length: 6 }, () => rotate(one)))
     for (const { status, body } of replies)
@@ -123,7 +124,7 @@ describe('a rotation', () => {
     expect(await keysOf(one)).toEqual([await configured(one)])
   })
 
-  test('during which the configuration is changed is refused, and leaves no key behind', async () => {
+  test('is rejected when the configuration changes meanwhile, and deletes its new key', async () => {
     const one = await rotating()
     const creation = await creationHeld()
     const rotation = rotate(one)
@@ -142,11 +143,11 @@ describe('a rotation', () => {
   })
 })
 
-describe('what is refused changes nothing', () => {
+describe('a rejected rotation changes nothing', () => {
   test.each<[string, object | undefined, string]>([
-    ['no configuration', undefined, 'client credentials have not been configured'],
-    ['no access key', { max_retries: 1 }, 'no access key to rotate'],
-    ['no secret key', { access_key: 'AKIAIOSFODNN7EXAMPLE' }, 'no secret key to rotate'],
+    ['without a configuration', undefined, 'client credentials have not been configured'],
+    ['without an access key', { max_retries: 1 }, 'no access key to rotate'],
+    ['without a secret key', { access_key: 'AKIAIOSFODNN7EXAMPLE' }, 'no secret key to rotate'],
   ])('%s', async (_name, config, text) => {
     const { path } = await freshMount()
     if (config) await done('POST', `${path}/config/client`, config)
@@ -154,7 +155,7 @@ describe('what is refused changes nothing', () => {
     expect([reply.status, reply.body.errors]).toEqual([400, [text]])
   })
 
-  test('a user with a second key: it is named', async () => {
+  test('of a user with a second key, which the error names', async () => {
     const one = await rotating()
     const other = await aws.createAccessKey({ account: one.account, user: one.user })
     const reply = await rotate(one)
@@ -163,7 +164,7 @@ describe('what is refused changes nothing', () => {
     expect(await keysOf(one)).toEqual([one.first, other.accessKeyId])
   })
 
-  test('the root user of an account', async () => {
+  test("of an account's root user", async () => {
     const one = await rotating()
     const root = await aws.rootKey({ account: one.account })
     await done('POST', `${one.path}/config/client`, {
@@ -175,7 +176,7 @@ describe('what is refused changes nothing', () => {
     expect(reply.body.errors[0]).toContain('root user')
   })
 
-  test('no permission to make keys; a key that somebody makes next is not taken for a lost one', async () => {
+  test('without permission to create keys, and the next rotation does not delete a key that was created by hand', async () => {
     const one = await rotating()
     const denial = {
       principalArn: `arn:aws:iam::${one.account}:user/${one.user}`,
@@ -199,7 +200,7 @@ describe('what is refused changes nothing', () => {
       0,
     ],
     ['silent', { kind: 'delay', delayMs: 6000, times: 1 }, 503],
-  ])('an IAM that is %s', async (_name, fault, status) => {
+  ])('while IAM is %s', async (_name, fault, status) => {
     const one = await rotating()
     await aws.fault({ service: 'iam', ...fault })
     const reply = await rotate(one)

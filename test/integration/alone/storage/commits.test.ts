@@ -16,8 +16,8 @@ import { tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// `commit`, the only writer, against the engine: all or nothing, never on something that has changed, and the truth
-// about it even when an answer is lost.
+// `commit`, the only writer, against the engine: it writes all or nothing, never over a changed item, and
+// reports the true result even when an answer is lost.
 
 const { store, clock } = tableStore(cluster)
 const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
@@ -34,7 +34,7 @@ async function stored(name: string): Promise<Item<'sts-role'>> {
   return item
 }
 
-/** What stands, by name. */
+/** Returns the stored roles, by name. */
 const roles = async (...names: string[]) => (await store.read(names.map(place))).map(item => item?.data.role)
 
 beforeEach(async () => {
@@ -44,13 +44,13 @@ beforeEach(async () => {
 })
 
 describe('conditions', () => {
-  test('a creation where something stands is a conflict and changes nothing', async () => {
+  test('creating an existing item is a conflict and changes nothing', async () => {
     expect(await commit(put('a', 'first'))).toBe('done')
     expect(await commit(put('a', 'second'))).toBe('conflict')
     expect(await roles('a')).toEqual(['first'])
   })
 
-  test('a replacement or deletion of what was read works once, and gives a new revision', async () => {
+  test('replacing or deleting an item as read works once, and a replacement gets a new revision', async () => {
     await commit(put('a', 'first'))
     const read = await stored('a')
     expect(await commit(replace(read, read, data('second')))).toBe('done')
@@ -63,16 +63,16 @@ describe('conditions', () => {
     expect(await commit(removeIfUnchanged(now))).toBe('conflict')
   })
 
-  test('a replacement of what was not there needs that it is not there still', async () => {
+  test('replacing a missing item is a conflict once the item exists', async () => {
     expect(await commit(replace(place('a'), undefined, data('first')))).toBe('done')
     expect(await commit(replace(place('a'), undefined, data('second')))).toBe('conflict')
   })
 
-  test('a deletion of whatever is there works on nothing too', async () => {
+  test('deleting a missing item unconditionally succeeds', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
   })
 
-  test('a deletion of what was read, if it is there still, stands back from a change and from nothing else', async () => {
+  test('removeUnlessChanged is a conflict for a changed item, and succeeds for a missing one', async () => {
     await commit(put('a', 'first'), put('b'))
     const read = await stored('a')
     expect(await commit(replace(read, read, data('second')))).toBe('done')
@@ -85,7 +85,7 @@ describe('conditions', () => {
     expect(await roles('a', 'b')).toEqual([undefined, undefined])
   })
 
-  test('one failed condition among many changes leaves all as it was', async () => {
+  test('one failed condition among many changes leaves all items unchanged', async () => {
     await commit(put('a', 'first'), put('b', 'first'))
     const a = await stored('a')
     const verdict = await commit(
@@ -99,7 +99,7 @@ describe('conditions', () => {
     expect(await roles('a', 'b', 'c')).toEqual(['first', 'first', undefined])
   })
 
-  test('of writers at the same time that read the same thing, one wins', async () => {
+  test('only one of several concurrent writers that read the same item succeeds', async () => {
     await commit(put('a', 'before'))
     const read = await stored('a')
     const verdicts = await Promise.all(
@@ -114,10 +114,10 @@ const shapes: [string, (read: Item<'sts-role'>) => Change[], unknown[]][] = [
   ['a creation', () => [put('b')], ['a', 'b']],
   ['a replacement', read => [replace(read, read, data('new'))], ['new', undefined]],
   ['a deletion', () => [remove(place('a'))], [undefined, undefined]],
-  ['a deletion as read', read => [removeIfUnchanged(read)], [undefined, undefined]],
+  ['a conditional deletion', read => [removeIfUnchanged(read)], [undefined, undefined]],
   ['a deletion unless changed', read => [removeUnlessChanged(read)], [undefined, undefined]],
   ['a transaction', read => [removeIfUnchanged(read), put('b')], [undefined, 'b']],
-  ['a transaction of what is put', read => [put('b'), replace(read, read, data('new'))], ['new', 'b']],
+  ['a transaction of two puts', read => [put('b'), replace(read, read, data('new'))], ['new', 'b']],
   [
     'a transaction with a deletion unless changed',
     read => [removeUnlessChanged(read), put('b')],
@@ -125,8 +125,8 @@ const shapes: [string, (read: Item<'sts-role'>) => Change[], unknown[]][] = [
   ],
 ]
 
-describe('answers that are lost', () => {
-  test.each(shapes)('%s whose answer is lost counts as done', async (_name, changes, after) => {
+describe('commits whose answer is lost', () => {
+  test.each(shapes)('%s that took effect counts as done', async (_name, changes, after) => {
     await commit(put('a'))
     const read = await stored('a')
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
@@ -134,7 +134,7 @@ describe('answers that are lost', () => {
     expect(await roles('a', 'b')).toEqual(after)
   })
 
-  test.each(shapes)('%s that the engine never saw is made the next time', async (_name, changes, after) => {
+  test.each(shapes)('%s that did not reach the engine is repeated', async (_name, changes, after) => {
     await commit(put('a'))
     const read = await stored('a')
     await storage.fault({ kind: 'reset', when: 'before', skip: 0 })
@@ -142,34 +142,37 @@ describe('answers that are lost', () => {
     expect(await roles('a', 'b')).toEqual(after)
   })
 
-  test.each(shapes)(
-    '%s that gets no answer at all is busy: done or not, but not half',
-    async (_name, changes, after) => {
-      await commit(put('a'))
-      const read = await stored('a')
-      await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
-      await expect(commit(...changes(read))).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
-      expect(await roles('a', 'b')).toEqual(after)
-    },
-  )
+  test.each(shapes)('%s without any answer is busy, and never half done', async (_name, changes, after) => {
+    await commit(put('a'))
+    const read = await stored('a')
+    await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
+    await expect(commit(...changes(read))).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
+    expect(await roles('a', 'b')).toEqual(after)
+  })
 })
 
-describe('an engine that is busy', () => {
-  test.each(['throttle', 'conflict', 'error'] as const)('%s: repeated, then done', async kind => {
-    await storage.fault({ kind, when: 'before', skip: 0, times: 4 })
-    expect(await commit(put('a'), put('b'))).toBe('done')
-    expect(await roles('a', 'b')).toEqual(['a', 'b'])
-  })
+describe('while the engine is busy', () => {
+  test.each(['throttle', 'conflict', 'error'] as const)(
+    'a commit is repeated and succeeds: %s four times',
+    async kind => {
+      await storage.fault({ kind, when: 'before', skip: 0, times: 4 })
+      expect(await commit(put('a'), put('b'))).toBe('done')
+      expect(await roles('a', 'b')).toEqual(['a', 'b'])
+    },
+  )
 
-  test.each(['throttle', 'conflict', 'error'] as const)('%s without end: busy, within bounds', async kind => {
-    await storage.fault({ kind, when: 'before', skip: 0, times: 1000 })
-    await expect(commit(put('a'), put('b'))).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
-    expect((await storage.calls()).length).toBeLessThanOrEqual(15)
-    await storage.reset()
-    expect(await roles('a', 'b')).toEqual([undefined, undefined])
-  })
+  test.each(['throttle', 'conflict', 'error'] as const)(
+    'a commit fails as busy after a limited number of calls: %s every time',
+    async kind => {
+      await storage.fault({ kind, when: 'before', skip: 0, times: 1000 })
+      await expect(commit(put('a'), put('b'))).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
+      expect((await storage.calls()).length).toBeLessThanOrEqual(15)
+      await storage.reset()
+      expect(await roles('a', 'b')).toEqual([undefined, undefined])
+    },
+  )
 
-  test('reads too: repeated, then busy', async () => {
+  test('a read is repeated, then fails as busy', async () => {
     await commit(put('a'))
     await storage.fault({ kind: 'throttle', when: 'before', skip: 0, times: 2 })
     expect(await roles('a')).toEqual(['a'])
@@ -182,7 +185,7 @@ describe('an engine that is busy', () => {
     expect((await storage.calls()).length).toBeLessThanOrEqual(6)
   })
 
-  test('an engine that does not answer in time is busy', async () => {
+  test('a read fails as busy when the engine does not answer in time', async () => {
     await storage.fault({ kind: 'hold', skip: 0, times: 3 })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -195,23 +198,23 @@ describe('an engine that is busy', () => {
   })
 })
 
-describe('what cannot be stored', () => {
+describe('items that are too large', () => {
   const large = 'x'.repeat(401 * 1024)
 
   test.each<[string, Change[]]>([
     ['alone', []],
     ['in a transaction', [remove(key('sts-role', 'nobody', 'x'))]],
-  ])('an item over 400 KB is refused as too large: %s', async (_name, more) => {
+  ])('a commit with an item over 400 KB is rejected as too large: %s', async (_name, more) => {
     const verdict = commit(put('a', large), ...more)
     await expect(verdict).rejects.toMatchObject({ code: 'too_large' })
     expect(await roles('a')).toEqual([undefined])
   })
 })
 
-describe('a name longer than the engine takes', () => {
+describe('a name longer than the engine allows', () => {
   const long = 'ü'.repeat(513)
 
-  test('names nothing, is gone when deleted, and cannot be stored', async () => {
+  test('reads as absent, can be deleted, and cannot be stored', async () => {
     expect(await roles(long)).toEqual([undefined])
     expect(await commit(remove(place(long)))).toBe('done')
     await expect(commit(put('a'), put(long))).rejects.toMatchObject({ code: 'too_large' })
@@ -219,7 +222,7 @@ describe('a name longer than the engine takes', () => {
   })
 })
 
-test('nothing is written on a cluster record that was read more than 20 s ago', async () => {
+test('a commit is busy when the cluster record was read more than 20 s ago', async () => {
   const read = { ...as(), readAt: clock.ms - 20_001 }
   await expect(store.commit([put('a')], read)).rejects.toMatchObject({ code: 'busy' })
   expect(await storage.calls()).toEqual([])

@@ -31,10 +31,10 @@ const isThere = async (name: string): Promise<boolean> =>
   (await client.send(new GetItemCommand({ TableName, Key: keyOf(name), ConsistentRead: true }))).Item !==
   undefined
 
-/** Until the next reset. */
+/** Lasts until the next reset. */
 const FOREVER = 600_000
 
-/** A transaction that has come to the tap and is not over yet. */
+/** Starts a transaction and waits until it has reached the tap. It does not end before the next reset. */
 async function underWay(...items: Parameters<typeof transact>) {
   const before = (await storage.calls()).length
   const over = transact(...items)
@@ -42,8 +42,8 @@ async function underWay(...items: Parameters<typeof transact>) {
   return { over }
 }
 
-describe('the tap as DynamoDB: what comes to an item of a transaction under way is refused', () => {
-  test('another transaction is cancelled, and told for which of its items', async () => {
+describe('the tap as DynamoDB rejects writes to items of a running transaction', () => {
+  test('another transaction is cancelled with a reason for each item', async () => {
     await storage.awsLike(FOREVER)
     const [a, b, c] = [fresh(), fresh(), fresh()]
     const { over } = await underWay(put(a), put(b))
@@ -56,7 +56,7 @@ describe('the tap as DynamoDB: what comes to an item of a transaction under way 
     expect([await isThere(a), await isThere(b), await isThere(c)]).toEqual([true, true, false])
   })
 
-  test('a check takes an item, too: of two that check one item, one is cancelled', async () => {
+  test("a condition check conflicts with another transaction's check of the same item", async () => {
     await storage.awsLike(FOREVER)
     const shared = fresh()
     const { over } = await underWay(put(fresh()), check(shared))
@@ -71,7 +71,7 @@ describe('the tap as DynamoDB: what comes to an item of a transaction under way 
     ['a put', (name: string) => new PutItemCommand({ TableName, Item: keyOf(name) })],
     ['a deletion', (name: string) => new DeleteItemCommand({ TableName, Key: keyOf(name) })],
     ['an update', (name: string) => new UpdateItemCommand({ TableName, Key: keyOf(name) })],
-  ])('%s is refused, another item is not', async (_, write) => {
+  ])('%s of the item is rejected, of another item succeeds', async (_, write) => {
     await storage.awsLike(FOREVER)
     const name = fresh()
     const { over } = await underWay(put(name))
@@ -84,7 +84,7 @@ describe('the tap as DynamoDB: what comes to an item of a transaction under way 
     await client.send(write(name) as PutItemCommand)
   })
 
-  test('writes alone never refuse each other', async () => {
+  test('single writes never conflict with each other', async () => {
     await storage.awsLike(FOREVER)
     const name = fresh()
     const add = () =>
@@ -101,15 +101,15 @@ describe('the tap as DynamoDB: what comes to an item of a transaction under way 
     expect(Item?.['n']).toEqual({ N: '50' })
   })
 
-  test('without the mode the engine lets everything through', async () => {
+  test('without awsLike the engine reports no conflicts', async () => {
     const name = fresh()
     await Promise.all(Array.from({ length: 20 }, () => transact(put(name), put(fresh()))))
     expect((await storage.calls()).filter(({ conflict }) => conflict)).toEqual([])
   })
 })
 
-describe('items that are taken', () => {
-  test('by name: all writes are refused for so long, reads are not', async () => {
+describe('items that are locked', () => {
+  test('by name reject all writes until the reset, and allow reads', async () => {
     const name = fresh()
     await storage.take({ table: TableName, pk: name, sk: 'x' }, FOREVER)
     await expect(transact(put(name))).rejects.toMatchObject({ name: 'TransactionCanceledException' })
@@ -122,24 +122,27 @@ describe('items that are taken', () => {
   test.each([
     ['after', true],
     ['before', false],
-  ] as const)('by a transaction that is stuck, and takes effect later or never (%s)', async (when, done) => {
-    const [a, b] = [fresh(), fresh()]
-    await storage.fault({ kind: 'stuck', when, stuckMs: FOREVER, operation: 'TransactWriteItems', skip: 0 })
-    await expect(transact(put(a), put(b))).rejects.toThrow()
-    await expect(transact(put(b))).rejects.toMatchObject({ name: 'TransactionCanceledException' })
-    expect(await isThere(a)).toBe(false)
-    await storage.reset()
-    await eventually(() =>
-      transact(put(fresh()), check(b)).then(
-        () => true,
-        () => false,
-      ),
-    )
-    await eventually(async () => (await isThere(a)) === done)
-    expect(await isThere(b)).toBe(done)
-  })
+  ] as const)(
+    'by a stuck transaction reject writes until it takes effect or fails (%s)',
+    async (when, done) => {
+      const [a, b] = [fresh(), fresh()]
+      await storage.fault({ kind: 'stuck', when, stuckMs: FOREVER, operation: 'TransactWriteItems', skip: 0 })
+      await expect(transact(put(a), put(b))).rejects.toThrow()
+      await expect(transact(put(b))).rejects.toMatchObject({ name: 'TransactionCanceledException' })
+      expect(await isThere(a)).toBe(false)
+      await storage.reset()
+      await eventually(() =>
+        transact(put(fresh()), check(b)).then(
+          () => true,
+          () => false,
+        ),
+      )
+      await eventually(async () => (await isThere(a)) === done)
+      expect(await isThere(b)).toBe(done)
+    },
+  )
 
-  test('what a transaction writes and checks is told with its call', async () => {
+  test('the call log lists what a transaction writes and checks', async () => {
     const [a, b] = [fresh(), fresh()]
     await transact(put(a), check(b))
     expect((await storage.calls()).at(-1)?.writes).toEqual([

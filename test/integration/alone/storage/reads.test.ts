@@ -9,7 +9,7 @@ import { tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// The adapter of the tables against the engine: what every reader of the tables relies on.
+// The store adapter against the engine: guarantees that all readers of the tables rely on.
 
 const { store, clock } = tableStore(cluster)
 const as = (): ClusterRead => ({ record: {} as ClusterRead['record'], readAt: clock.ms })
@@ -35,7 +35,7 @@ beforeEach(async () => {
 })
 
 describe('a batch read', () => {
-  test('gives items in the order of the keys, nothing for what is not there, the same for a key named twice', async () => {
+  test('returns items in the order of the keys, undefined for missing ones, and the same item for a repeated key', async () => {
     await store.commit([satellite(owner, 'a'), satellite(owner, 'b')], as())
     const [a, b, none] = (['a', 'b', 'none'] as const).map(name => key('sts-role', owner, name))
     if (!a || !b || !none) throw new Error('keys')
@@ -44,14 +44,14 @@ describe('a batch read', () => {
     expect(found[2]?.data).toEqual({ role: 'a', externalId: '' })
   })
 
-  test('of both tables is one call, of nothing none', async () => {
+  test('of both tables is one call, and without keys no call', async () => {
     await storage.reset()
     expect(await store.read([])).toEqual([])
     await store.read([key('cluster'), key('mounts')])
     expect((await storage.calls()).map(call => call.operation)).toEqual(['BatchGetItem'])
   })
 
-  test('of more than a hundred keys is whole', async () => {
+  test('of more than a hundred keys is complete', async () => {
     const names = Array.from({ length: 230 }, (_, index) => `n${String(index).padStart(3, '0')}`)
     for (let at = 0; at < names.length; at += 100)
       await store.commit(
@@ -62,7 +62,7 @@ describe('a batch read', () => {
     expect(found.map(item => item?.sk)).toEqual(names)
   })
 
-  test('asks again for keys that were not processed', async () => {
+  test('repeats keys that were not processed', async () => {
     await store.commit(
       ['a', 'b', 'c'].map(name => satellite(owner, name)),
       as(),
@@ -74,7 +74,7 @@ describe('a batch read', () => {
     expect(await storage.calls()).toHaveLength(3)
   })
 
-  test('whose keys are never processed ends as busy, never as absent', async () => {
+  test('fails as busy when keys are never processed', async () => {
     await store.commit(
       Array.from({ length: 9 }, (_, index) => satellite(owner, `n${index}`)),
       as(),
@@ -86,7 +86,7 @@ describe('a batch read', () => {
     expect((await storage.calls()).length).toBeLessThanOrEqual(5)
   })
 
-  test('keeps apart what has the same name in both tables', async () => {
+  test('keeps items with the same key in both tables apart', async () => {
     const [settings, run] = [
       key('tidy-settings', owner, 'identity-accesslist'),
       key('tidy-run', owner, 'identity-accesslist'),
@@ -96,13 +96,13 @@ describe('a batch read', () => {
     expect((await store.read([run, settings])).map(item => item?.kind)).toEqual([undefined, 'tidy-settings'])
   })
 
-  test('does not take an item of another kind for the one that is asked for', async () => {
+  test('ignores an item of another kind at the same key', async () => {
     await store.commit([create(key('child', owner, 'wrapped'), {})], as())
     expect(await store.read([key('wrapped', owner)])).toEqual([undefined])
   })
 })
 
-describe('an item that dies', () => {
+describe('an item that expires', () => {
   const end = 2_000_000_000
   afterEach(async () => {
     await store.commit([remove(key('token', owner))], as())
@@ -113,7 +113,7 @@ describe('an item that dies', () => {
     { at: 'a second before', ms: end * 1000 - 1, there: true },
     { at: 'at its end', ms: end * 1000, there: false },
     { at: 'later', ms: end * 1000 + 5000, there: false },
-  ])('is there until its end, whoever reads: $at', async ({ ms, there }) => {
+  ])('is visible to reads, listings and scans until its end: $at', async ({ ms, there }) => {
     await store.commit([token()], as())
     clock.ms = ms
     const [read] = await store.read([key('token', owner)])
@@ -126,7 +126,7 @@ describe('an item that dies', () => {
     ]).toEqual([there, there, there])
   })
 
-  test('counts as absent for who creates it', async () => {
+  test('can be created again after its end', async () => {
     await store.commit([token()], as())
     expect(await store.commit([token()], as())).toBe('conflict')
     clock.ms = end * 1000
@@ -134,7 +134,7 @@ describe('an item that dies', () => {
   })
 })
 
-test('an item that is swept is there however long its time is over', async () => {
+test('an item that a sweep removes stays visible after it is due', async () => {
   await store.commit(
     [create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 1, ttl: 4_000_000_000 })],
     as(),
@@ -154,12 +154,12 @@ describe('a listing', () => {
     await store.commit(names.map(denied), as())
   })
 
-  test('over all partitions is sorted and whole', async () => {
+  test('over all partitions is sorted and complete', async () => {
     expect(new Set(names.map(name => key('deny', owner, name).pk)).size).toBeGreaterThan(8)
     expect(await listed()).toEqual(names)
   })
 
-  test('in pages, each after the last name of the one before, gives every name once', async () => {
+  test('in pages returns every name once', async () => {
     const pages: string[][] = []
     for (let after: string | undefined; ; after = pages.at(-1)?.at(-1)) {
       const page = await listed({ limit: 9, ...(after === undefined ? {} : { after }) })
@@ -170,7 +170,7 @@ describe('a listing', () => {
     expect(pages.slice(0, -1).every(page => page.length === 9)).toBe(true)
   })
 
-  test('costs about its items, in however many partitions they stand', async () => {
+  test('reads a number of items in proportion to its limit, over any number of partitions', async () => {
     const many = Array.from({ length: 800 }, (_, index) => `m-${String(index).padStart(3, '0')}`)
     for (let at = 0; at < many.length; at += 100)
       await store.commit(many.slice(at, at + 100).map(denied), as())
@@ -183,13 +183,13 @@ describe('a listing', () => {
     }
   })
 
-  test('begins after a name that is not in it', async () => {
+  test('starts after a name that does not exist', async () => {
     expect(await listed({ after: 'i-0', limit: 2 })).toEqual(names.slice(0, 2))
     expect(await listed({ after: `${names[3]}x`, limit: 1 })).toEqual([names[4]])
     expect(await listed({ after: 'z' })).toEqual([])
   })
 
-  test('of more than one page of the engine is whole', async () => {
+  test('of more than one engine page is complete', async () => {
     const large = 'x'.repeat(300_000)
     for (const name of ['a', 'b', 'c', 'd', 'e']) await store.commit([satellite(owner, name, large)], as())
     await storage.reset()
@@ -199,18 +199,18 @@ describe('a listing', () => {
   })
 })
 
-describe('the index of what is due', () => {
+describe('the index of due items', () => {
   const entry = (name: string, due?: number) =>
     create(key('deny', owner, name), { createdAt: 0, expiresAt: 0 }, due === undefined ? {} : { due })
 
-  test('gives what was due before, as it was seen, and nothing else', async () => {
+  test('returns items due before the given time with their revision, and no others', async () => {
     await store.commit([entry('past', 99), entry('now', 100), entry('later', 101), entry('never')], as())
     const found = (await all(store.due(partitions('deny', owner), 100))).flat()
     const [past] = await store.read([key('deny', owner, 'past')])
     expect(found).toEqual([{ kind: 'deny', pk: past?.pk, sk: 'past', rev: past?.rev, due: 99 }])
   })
 
-  test('costs what it finds, not what is stored', async () => {
+  test('costs calls for due items only, not for all stored ones', async () => {
     const cost = async () => {
       await storage.reset()
       await all(store.due(partitions('deny', owner), 100))

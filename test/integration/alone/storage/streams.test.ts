@@ -16,14 +16,14 @@ interface StreamEvent {
   Records: { eventName: string; dynamodb: { Keys: object; NewImage: Record<string, object> } }[]
 }
 
-/** As where a function is always at work: here it is tests that write. */
+/** Reports a function that is always running, because here the tests write. */
 function alwaysActive(): Worked {
   const activity = activityOf()
   void activity.during(new Promise(() => undefined))
   return activity
 }
 
-/** A table with a stream, and a function that listens to it. */
+/** Creates a table with a stream, and a function subscribed to it. */
 async function listening(take: (event: StreamEvent) => void, activity = alwaysActive()) {
   const { engine, model } = inject('ground')
   const [template] = model.tables.filter(({ stream }) => stream)
@@ -65,11 +65,11 @@ async function listening(take: (event: StreamEvent) => void, activity = alwaysAc
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, n) => String(n).padStart(3, '0'))
 
-describe('a function that listens to a table', () => {
-  test('is told of inserted items of its partitions, in their order, as Lambda tells them', async () => {
+describe("a function subscribed to a table's stream", () => {
+  test("receives inserts of its partitions in order, in Lambda's format", async () => {
     const told: StreamEvent['Records'] = []
     const table = await listening(({ Records }) => told.push(...Records))
-    // what a listener begins with is not known: it may come before it or after it
+    // the first records may come before or after the poller starts
     table.begin()
     await eventually(async () => {
       await table.put('j#warm', randomUUID())
@@ -95,7 +95,7 @@ describe('a function that listens to a table', () => {
     expect(told.every(({ eventName }) => eventName === 'INSERT')).toBe(true)
   })
 
-  test('is told of everything but what it cannot take', async () => {
+  test('receives all records except the one it fails on', async () => {
     const told = new Set<string>()
     const table = await listening(({ Records }) => {
       const names = Records.map(({ dynamodb }) => JSON.stringify(dynamodb.Keys))
@@ -115,7 +115,7 @@ describe('a function that listens to a table', () => {
   })
 })
 
-test('where no function is at work nobody looks all the time; what one writes is seen as soon as it has begun', async () => {
+test('the stream poller rests while no function runs, and reads again when one writes', async () => {
   const looks = vi.spyOn(DynamoDBStreamsClient.prototype, 'send')
   onTestFinished(() => looks.mockRestore())
   const looked = () => looks.mock.calls.filter(([command]) => command instanceof GetRecordsCommand).length

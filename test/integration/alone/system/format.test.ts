@@ -4,7 +4,7 @@ import { HOST_REFRESHES, HOST_RETURNS } from '../../../../shared/workers/workers
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, sendAt } from '../../../support/tables/store.ts'
 
-// What workers do with a cluster record of another format, while the journal's head is as it should be.
+// Workers must reject a cluster record of another format, although the journal's head is valid.
 
 const WRITES = ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems']
 const place = key('cluster')
@@ -14,7 +14,7 @@ describe.each([
   ['format 0', 0],
   ['format 2', 2],
 ])('workers of a primary whose record has %s', (named, format) => {
-  test('refuse it by name and write nothing', async () => {
+  test('fail with an error that names the format, and write nothing', async () => {
     const host = await ownHost()
     await host.api('POST', '/sys/replication/dr/primary/enable')
     const { format: _, ...stored } = (await raw(host, place)) ?? {}
@@ -38,7 +38,7 @@ describe.each([
         `the cluster record has ${named}`,
       )
     await expect(host.invoke('on-tidy-schedule', minute)).rejects.toThrow('the hourly round failed')
-    // finds nothing to remove, so it needs no record
+    // token-tidy finds nothing to remove, so it does not read the record
     await host.invoke('on-job', { job: 'token-tidy', of: 'token', at: { segment: 0 } })
     const calls = tap.calls()
     expect(calls.length).toBeGreaterThan(0)

@@ -5,7 +5,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
 
-/** `ahead` of the system's, in milliseconds, or of a moment at which it stands still. */
+/** A clock `ahead` milliseconds after the system's time, or after `stoppedAt`. */
 const clock = {
   ahead: 0,
   stoppedAt: undefined as number | undefined,
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   clock.stoppedAt = undefined
-  // an attempt, and how often one was started lately, are over
+  // deletes the attempt and the count of recent attempts
   await tableStore(host).commit(remove(key('ceremony')))
 })
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
@@ -27,7 +27,7 @@ const ask = async (method: string, path: string, body?: unknown): Promise<[numbe
   const reply = await host.api(method, `/sys/generate-root${path}`, body, { token: '' })
   return [reply.status, reply.body]
 }
-/** The function itself, invoked with an event as on AWS. */
+/** Invokes the function with an event, as on AWS. */
 const invoke = async (method: string, path: string, body?: unknown): Promise<[number, Body]> => {
   const answer = await host.invoke('generate-root', {
     version: '2.0',
@@ -48,22 +48,25 @@ async function worksAsRoot(token: string): Promise<void> {
   expect((await host.api('GET', '/sys/auth', undefined, { token })).status).toBe(200)
 }
 
-describe('a lost root token', () => {
-  test.each(['', '/attempt'])('is made again under a password, at sys/generate-root%s', async path => {
-    const [status, { nonce, otp, required, otp_length }] = await ask('POST', path, {})
-    expect([status, required, otp_length, otp.length]).toEqual([200, 3, 33, 33])
-    const [a, b, c] = host.recovery_keys
-    expect((await give(nonce, a))[1]).toMatchObject({ progress: 1, complete: false })
-    const base64 = Buffer.from(b ?? '', 'hex').toString('base64')
-    expect((await give(nonce, base64))[1]).toMatchObject({ progress: 2, complete: false })
-    expect((await ask('GET', path))[1]).toMatchObject({ started: true, nonce, progress: 2, otp: '' })
-    const [, done] = await give(nonce, c)
-    expect(done).toMatchObject({ progress: 3, complete: true })
-    await worksAsRoot(unmasked(done.encoded_token, otp))
-    expect((await ask('GET', path))[1]).toMatchObject({ started: false, progress: 0, nonce: '' })
-  })
+describe('generating a root token', () => {
+  test.each(['', '/attempt'])(
+    'with an OTP succeeds with three shares, at sys/generate-root%s',
+    async path => {
+      const [status, { nonce, otp, required, otp_length }] = await ask('POST', path, {})
+      expect([status, required, otp_length, otp.length]).toEqual([200, 3, 33, 33])
+      const [a, b, c] = host.recovery_keys
+      expect((await give(nonce, a))[1]).toMatchObject({ progress: 1, complete: false })
+      const base64 = Buffer.from(b ?? '', 'hex').toString('base64')
+      expect((await give(nonce, base64))[1]).toMatchObject({ progress: 2, complete: false })
+      expect((await ask('GET', path))[1]).toMatchObject({ started: true, nonce, progress: 2, otp: '' })
+      const [, done] = await give(nonce, c)
+      expect(done).toMatchObject({ progress: 3, complete: true })
+      await worksAsRoot(unmasked(done.encoded_token, otp))
+      expect((await ask('GET', path))[1]).toMatchObject({ started: false, progress: 0, nonce: '' })
+    },
+  )
 
-  test('is made again under an OpenPGP key', async () => {
+  test('with an OpenPGP key succeeds with three shares', async () => {
     const pair = await generateKey({ userIDs: [{ name: 'o' }], format: 'object' })
     const pgp_key = Buffer.from(pair.publicKey.write()).toString('base64')
     const [, { nonce, pgp_fingerprint }] = await ask('PUT', '/attempt', { pgp_key, otp: '' })
@@ -78,7 +81,7 @@ describe('a lost root token', () => {
     await worksAsRoot(String((await decrypt({ message, decryptionKeys })).data))
   })
 
-  test('comes of shares given at the same moment, once', async () => {
+  test('from concurrent shares returns the token once', async () => {
     const [, { nonce, otp }] = await ask('PUT', '/attempt', {})
     const replies = await Promise.all(host.recovery_keys.slice(0, 3).map(share => give(nonce, share)))
     expect(replies.map(([status]) => status)).toEqual([200, 200, 200])
@@ -87,7 +90,7 @@ describe('a lost root token', () => {
     await worksAsRoot(unmasked(whole, otp))
   })
 
-  test('does not come of a foreign share, and the attempt goes on as it was', async () => {
+  test('rejects a foreign share, and the attempt continues', async () => {
     const [, { nonce, otp }] = await ask('PUT', '/attempt', {})
     const [a, b, c] = host.recovery_keys
     const wrong = `${c?.startsWith('0') ? '1' : '0'}${c?.slice(1)}`
@@ -99,7 +102,7 @@ describe('a lost root token', () => {
     await worksAsRoot(unmasked(done.encoded_token, otp))
   })
 
-  test('is not asked for twice at once; DELETE ends the attempt, and answers 204 whatever there is', async () => {
+  test('allows one attempt at a time; DELETE ends it and always answers 204', async () => {
     expect((await ask('DELETE', '/attempt'))[0]).toBe(204)
     const starts = await Promise.all([1, 2, 3].map(() => ask('PUT', '/attempt', {})))
     expect(starts.map(([status]) => status).sort()).toEqual([200, 400, 400])
@@ -108,7 +111,7 @@ describe('a lost root token', () => {
     expect((await ask('PUT', '/attempt', {}))[0]).toBe(200)
   })
 
-  test('is not asked for without end: 429 with the time to wait (CVE-2026-5807, HCSEC-2026-08)', async () => {
+  test('is limited to ten attempts, then answers 429 with Retry-After (CVE-2026-5807, HCSEC-2026-08)', async () => {
     for (let tries = 0; tries < 10; tries++) {
       expect((await ask('PUT', '/attempt', {}))[0]).toBe(200)
       await ask('DELETE', '/attempt')
@@ -119,8 +122,8 @@ describe('a lost root token', () => {
     expect(reply.headers['x-error-code']).toBe('too_many_requests')
   })
 
-  test('waits an hour for the next share, and then no longer', async () => {
-    // else the second that is left goes by while a loaded machine answers
+  test('expires an hour after the last share', async () => {
+    // on a loaded machine the remaining second could pass before the answer
     clock.stoppedAt = Date.now()
     const [, { nonce }] = await ask('PUT', '/attempt', {})
     clock.ahead += 3_599_000
@@ -134,7 +137,7 @@ describe('a lost root token', () => {
     expect((await ask('PUT', '/attempt', {}))[0]).toBe(200)
   })
 
-  test('leaves nothing for long: the engine itself deletes what is over', async () => {
+  test('stores the attempt with a TTL, so DynamoDB deletes it', async () => {
     await ask('PUT', '/attempt', {})
     const { expires, ttl } = (await raw(host, key('ceremony'))) as { expires: number; ttl: number }
     expect(Math.abs(expires - clock.now() / 1000 - 3600)).toBeLessThan(5)
@@ -146,16 +149,13 @@ describe('a lost root token', () => {
     ['LIST', '/attempt', 405, 404],
     ['GET', '/update', 405, 404],
     ['DELETE', '/update', 405, 404],
-  ])(
-    '%s %s is no operation: %i from the function, %i where it is not routed',
-    async (method, path, own, routed) => {
-      expect((await invoke(method, path))[0]).toBe(own)
-      expect((await host.api(method, `/sys/generate-root${path}`)).status).toBe(routed)
-    },
-  )
+  ])('rejects %s %s with %i in the function and %i at the API', async (method, path, own, routed) => {
+    expect((await invoke(method, path))[0]).toBe(own)
+    expect((await host.api(method, `/sys/generate-root${path}`)).status).toBe(routed)
+  })
 })
 
-test('its function takes the operations as events, as it is invoked on AWS', async () => {
+test('the generate-root function handles invocation events as on AWS', async () => {
   const [, { nonce, otp }] = await invoke('POST', '/attempt')
   const [a, b, c] = host.recovery_keys
   expect((await invoke('POST', '/update', { nonce, key: [a, b, c] }))[0]).toBe(400)
@@ -167,7 +167,7 @@ test('its function takes the operations as events, as it is invoked on AWS', asy
   expect((await invoke('DELETE', '/attempt'))[0]).toBe(204)
 })
 
-test('a DR secondary makes no root tokens', async () => {
+test('a DR secondary rejects root generation', async () => {
   const { store, commit } = tableStore(host)
   const [record] = await store.read([key('cluster')])
   if (!record) throw new Error('the cluster is initialised')

@@ -12,7 +12,7 @@ beforeAll(async () => {
   host = await ownHost()
 })
 
-// As before its first initialisation, but for functions that remember the keyring of earlier ones.
+// Resets the cluster to before initialisation. Functions may still have an earlier keyring in memory.
 beforeEach(async () => {
   const { commit } = tableStore(host)
   await commit(
@@ -26,7 +26,7 @@ beforeEach(async () => {
 const init = (body: unknown = {}, method = 'PUT') => host.api(method, '/sys/init', body, { token: '' })
 
 describe('before initialisation', () => {
-  test('monitors are told so, everything else is refused', async () => {
+  test('health and status report it, and other requests get 503', async () => {
     const get = async (path: string) => {
       const { status, body } = await host.api('GET', path, undefined, { token: '' })
       return [status, body]
@@ -60,7 +60,7 @@ describe.each([
 ])('a cluster record with %s', (named, format) => {
   const place = key('cluster')
 
-  test('is refused by name, is taken for no new cluster, and stays as it is', async () => {
+  test('is rejected with an error that names the format, and stays unchanged', async () => {
     await init()
     const { format: _, ...stored } = (await raw(host, place)) ?? {}
     const Item = { ...stored, ...(format === undefined ? {} : { format }) }
@@ -85,7 +85,7 @@ describe.each([
 
 describe('initialisation', () => {
   test.each(['PUT', 'POST'])(
-    '%s: five shares of which three are needed, and a root token that works',
+    '%s returns five shares with a threshold of three, and a working root token',
     async method => {
       const { status, body } = await init(undefined, method)
       expect(status).toBe(200)
@@ -130,12 +130,12 @@ describe('initialisation', () => {
     [{ recovery_shares: 1, recovery_threshold: 1 }, [32]],
     [{ recovery_shares: 3, recovery_threshold: 2, stored_shares: 7 }, [33, 33, 33]],
     [{ recovery_shares: '4', recovery_threshold: '4' }, [33, 33, 33, 33]],
-  ])('%j gives shares of %j bytes', async (body, lengths) => {
+  ])('%j returns shares of %j bytes', async (body, lengths) => {
     const { recovery_keys } = (await init(body)).body
     expect(recovery_keys.map((share: string) => share.length / 2)).toEqual(lengths)
   })
 
-  test('it leaves its entries in the audit log when it has succeeded, and shows no secret that was sent along', async () => {
+  test('a successful request leaves its entries in the audit log, without secrets that the client sent', async () => {
     const secret = 'hvs.S3CRETS3CRETS3CRET'
     const entries = (id = '') =>
       auditText(host.directory)
@@ -155,7 +155,7 @@ describe('initialisation', () => {
     expect(JSON.stringify(told)).not.toContain(secret)
   })
 
-  test('a second time it is refused, and the first keys stay', async () => {
+  test('a second request is rejected, and the first keys stay valid', async () => {
     const { root_token } = (await init()).body
     const again = await init({ recovery_shares: 1 })
     expect([again.status, again.body.errors]).toEqual([400, ['the cluster is already initialised']])
@@ -163,7 +163,7 @@ describe('initialisation', () => {
     expect((await host.api('GET', '/sys/seal-status')).body).toMatchObject({ t: 3, n: 5 })
   })
 
-  test('of two at the same moment one wins', async () => {
+  test('only one of several concurrent requests succeeds', async () => {
     const replies = await Promise.all([init(), init(), init()])
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400])
   })
@@ -194,7 +194,7 @@ describe('initialisation', () => {
       `${name} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`,
     ]),
   ]
-  test.each(refused)('%j is refused, and nothing is initialised', async (body, message) => {
+  test.each(refused)('%j is rejected, and the cluster stays uninitialised', async (body, message) => {
     const reply = await init(body)
     expect([reply.status, reply.body.errors]).toEqual([400, [message]])
     expect((await host.api('GET', '/sys/init')).body).toEqual({ initialized: false })
@@ -202,7 +202,7 @@ describe('initialisation', () => {
   })
 })
 
-describe('shares and root token under OpenPGP keys', () => {
+describe('shares and root token encrypted to OpenPGP keys', () => {
   const pair = () => generateKey({ userIDs: [{ name: 'operator' }], format: 'armored' })
   type Pair = Awaited<ReturnType<typeof pair>>
   const binary = ({ publicKey }: Pair) => publicKey.split('\n\n')[1]?.replace(/\n=[\s\S]*|\n/g, '') ?? ''
@@ -215,7 +215,7 @@ describe('shares and root token under OpenPGP keys', () => {
     return String(data)
   }
 
-  test('each is for the holder of its key, and for nobody else', async () => {
+  test('only the holder of each key can decrypt its share', async () => {
     const pairs = [await pair(), await pair(), await pair()] as const
     const { status, text, body } = await init({
       recovery_shares: 3,

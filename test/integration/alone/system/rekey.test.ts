@@ -7,12 +7,12 @@ import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
 
-/** Ahead of the system's, in milliseconds. */
+/** Milliseconds ahead of the system's clock. */
 const clock = { ahead: 0, now: () => Date.now() + clock.ahead, sleep: async () => undefined }
 let host: Awaited<ReturnType<typeof ownHost>>
-/** the recovery key of initialisation */
+/** the recovery key from initialisation */
 let first: Item<'recovery-key'>
-/** the shares of the one that is in force, hex; three are needed where nothing else was made */
+/** the shares of the current recovery key in hex; the threshold is three unless a test changes it */
 let shares: string[] = []
 beforeAll(async () => {
   host = await ownHost({ clock })
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   shares = [...host.recovery_keys]
-  // attempts, and how often one was started lately, are over
+  // ends all attempts and resets the count of recent ones
   await tableStore(host).commit(
     put(key('recovery-key'), first.data),
     remove(key('rekey')),
@@ -35,7 +35,7 @@ type Body = any
 type Told = [status: number, body: Body]
 
 /**
- * What a command line sends, to the letter: verbs, paths, bodies and whose token. It asks for the state before it gives
+ * The requests of a command line: verbs, paths, bodies and token. It reads the state before it sends
  * a share, and again while shares are missing.
  */
 interface CommandLine {
@@ -43,9 +43,9 @@ interface CommandLine {
   at: string
   starts: 'PUT' | 'POST'
   token: () => string
-  /** what it sends beside what was asked for */
+  /** fields that it sends in addition to the parameters */
   init: object
-  /** the part of an answer that it reads */
+  /** returns the part of an answer that it reads */
   reads: (body: Body) => Body
 }
 
@@ -85,14 +85,14 @@ function run({ at, starts, token, init, reads }: CommandLine) {
     send,
     init: (asked: object) => send(starts, '/init', { ...init, ...asked }),
     status: (phase: 'init' | 'verify' = 'init') => send('GET', `/${phase}`),
-    /** whoever cancels has a token: strangers do not end what has a share */
+    /** cancelling needs a token once a share was sent */
     cancel: async (phase: 'init' | 'verify' = 'init'): Promise<Told> => {
       const reply = await host.api('DELETE', `${at}/${phase}`)
       return [reply.status, reply.status === 200 ? reads(reply.body) : reply.body]
     },
     give: (share = '', nonce?: string) => give('init', share, nonce),
     verify: (share = '', nonce?: string) => give('verify', share, nonce),
-    /** as many shares as are needed, and what the last one is told */
+    /** sends as many shares as the threshold needs, and returns the last answer */
     giveAll: async (): Promise<Body> => {
       for (const share of shares.slice(0, 2)) await give('init', share)
       return (await give('init', shares[2] ?? ''))[1]
@@ -100,7 +100,7 @@ function run({ at, starts, token, init, reads }: CommandLine) {
   }
 }
 
-/** Whether shares make a root token. */
+/** Reports whether the shares generate a root token. */
 async function makeRoot(some: readonly string[]): Promise<boolean> {
   const at = '/sys/generate-root'
   const anonymous = { token: '' }
@@ -118,7 +118,7 @@ async function makeRoot(some: readonly string[]): Promise<boolean> {
 }
 
 const foreign = 'ab'.repeat(33)
-/** An item as it stands in its table. */
+/** Returns an item as stored. */
 async function stored(place: Key): Promise<Body> {
   const item: Body = await raw(host, place)
   if (!item) throw new Error(`there is no ${place.kind}`)
@@ -129,7 +129,7 @@ const storedKey = () => stored(key('recovery-key'))
 describe.each(commandLines)('$name', line => {
   const cli = run(line)
 
-  test('makes another recovery key: its shares count from then on, and the old ones do not', async () => {
+  test('creates another recovery key: its shares become valid, and the old ones invalid', async () => {
     const old = shares
     const [status, started] = await cli.init({ secret_shares: 4, secret_threshold: 2 })
     const { nonce } = started
@@ -153,7 +153,7 @@ describe.each(commandLines)('$name', line => {
     expect(await makeRoot(shares.slice(2))).toBe(true)
   })
 
-  test('verifies: until its own shares were given the old ones count, and no key is kept', async () => {
+  test('with verification keeps the old shares valid until the new ones are verified, and stores no new key before', async () => {
     const asked = { secret_shares: 3, secret_threshold: 2, require_verification: true }
     const [, { nonce }] = await cli.init(asked)
     expect(await cli.status('verify')).toMatchObject([200, { started: false, nonce: '', t: 2, n: 3 }])
@@ -167,13 +167,13 @@ describe.each(commandLines)('$name', line => {
     const fresh = { started: true, nonce: verification_nonce, t: 2, n: 3, progress: 0 }
     expect(await cli.status('verify')).toMatchObject([200, fresh])
     expect(JSON.stringify(await stored(key('rekey')))).not.toContain(made.keys[0].slice(0, 16))
-    // an old share, one of nobody, the nonce of the start, the same share twice: nothing changes
+    // an old share, a foreign share, the nonce of the start, and a repeated share change nothing
     expect((await cli.verify(shares[0]))[0]).toBe(400)
     expect((await cli.verify(foreign))[0]).toBe(400)
     expect((await cli.verify(made.keys[0], nonce))[0]).toBe(400)
     expect(await cli.verify(made.keys[0])).toMatchObject([200, { progress: 1, nonce: verification_nonce }])
     expect((await cli.verify(made.keys[0]))[0]).toBe(400)
-    // the verification begins again; what was made stays
+    // cancelling restarts the verification and keeps the new shares
     const [, again] = await cli.cancel('verify')
     expect(again).toMatchObject({ ...fresh, nonce: expect.not.stringContaining(verification_nonce) })
     expect((await cli.send('PUT', '/update', { key: shares[0], nonce }))[1].errors[0]).toContain(again.nonce)
@@ -184,7 +184,7 @@ describe.each(commandLines)('$name', line => {
     expect((await cli.status('verify'))[0]).toBe(400)
   })
 
-  test('hands the shares out under OpenPGP keys, in their order', async () => {
+  test('encrypts the shares to OpenPGP keys in the given order', async () => {
     const pairs = await Promise.all(
       ['ecc', 'ecc', 'rsa'].map(type =>
         generateKey({
@@ -222,7 +222,7 @@ describe.each(commandLines)('$name', line => {
     expect((await storedKey()).data).toMatchObject({ pgpFingerprints: prints })
   })
 
-  test('cancels: 204 whatever there is, and the present key stays', async () => {
+  test('cancel always answers 204, and the current recovery key stays', async () => {
     expect(await cli.cancel()).toEqual([204, undefined])
     const asked = { secret_shares: 3, secret_threshold: 2, require_verification: true }
     const before = (await storedKey()).rev
@@ -233,7 +233,7 @@ describe.each(commandLines)('$name', line => {
     expect(await cli.status()).toMatchObject([200, { started: false, progress: 0, n: 0, t: 0 }])
     const [status, gone] = await cli.send('PUT', '/update', { key: shares[1], nonce: begun.nonce })
     expect([status, gone.errors[0]]).toEqual([400, expect.stringMatching(/^no rekey in progress; /)])
-    // also with the new shares told: then they are worth nothing
+    // after the new shares were returned, cancelling makes them invalid
     await cli.init(asked)
     const made = await cli.giveAll()
     await cli.cancel()
@@ -245,7 +245,7 @@ describe.each(commandLines)('$name', line => {
     expect(await makeRoot(shares.slice(2))).toBe(true)
   })
 
-  test('a wrong nonce, a share of nobody and a share twice are 400 and count nothing', async () => {
+  test('a wrong nonce, a foreign share and a repeated share get 400 and are not counted', async () => {
     const [, { nonce }] = await cli.init({ secret_shares: 3, secret_threshold: 2 })
     const [status, wrong] = await cli.give(shares[0], 'other')
     expect([status, wrong.errors[0]]).toEqual([400, expect.stringContaining(`"${nonce}"`)])
@@ -259,24 +259,24 @@ describe.each(commandLines)('$name', line => {
   })
 
   test.each([
-    ['without number', { secret_threshold: 2 }, /secret_shares/],
+    ['without the number of shares', { secret_threshold: 2 }, /secret_shares/],
     ['with a threshold above the number', { secret_shares: 2, secret_threshold: 3 }, /secret_threshold/],
-    ['with a threshold of 1 for several', { secret_shares: 2, secret_threshold: 1 }, /secret_threshold/],
-    ['with 256 shares', { secret_shares: 256, secret_threshold: 2 }, /secret_shares/],
     [
-      'with shares to be stored',
-      { secret_shares: 2, secret_threshold: 2, stored_shares: 1 },
-      /stored_shares/,
+      'with a threshold of 1 for several shares',
+      { secret_shares: 2, secret_threshold: 1 },
+      /secret_threshold/,
     ],
+    ['with 256 shares', { secret_shares: 256, secret_threshold: 2 }, /secret_shares/],
+    ['with stored shares', { secret_shares: 2, secret_threshold: 2, stored_shares: 1 }, /stored_shares/],
     ['with a backup', { secret_shares: 2, secret_threshold: 2, backup: true }, /backup/],
-  ])('is refused %s', async (_, asked, text) => {
+  ])('is rejected %s', async (_, asked, text) => {
     const [status, body] = await cli.init(asked)
     expect([status, body.errors[0]]).toEqual([400, expect.stringMatching(text)])
     expect(await cli.status()).toMatchObject([200, { started: false }])
   })
 })
 
-test('vault operator rekey -backup is refused, by the name that it sends', async () => {
+test('vault operator rekey -backup is rejected with an error that names the field', async () => {
   const body = { secret_shares: 2, secret_threshold: 2, stored_shares: 0, pgp_keys: null, Backup: true }
   const reply = await host.api('PUT', '/sys/rekey-recovery-key/init', body, { token: '' })
   expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringMatching(/backup/i)])
@@ -292,7 +292,7 @@ test.each([
   ['POST', '/sys/rotate/root/init'],
   ['PUT', '/sys/rotate/root/update'],
   ['DELETE', '/sys/rotate/root/verify'],
-])('%s %s is refused, and told where recovery keys are made anew', async (method, path) => {
+])('%s %s is rejected with the paths that rekey recovery keys', async (method, path) => {
   const reply = await host.api(method, path, method === 'GET' || method === 'DELETE' ? undefined : {})
   expect([reply.status, reply.body.errors[0]]).toEqual([
     400,
@@ -305,18 +305,18 @@ test.each([
   '/sys/rekey/recovery-key-backup',
   '/sys/rekey-recovery-key/backup',
   '/sys/rotate/recovery/backup',
-])('%s is refused by name', async path => {
+])('%s is rejected with an error about backups', async path => {
   for (const method of ['GET', 'DELETE']) {
     const reply = await host.api(method, path)
     expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringMatching(/^backup/)])
   }
 })
 
-describe('an attempt to make another recovery key', () => {
+describe('a rekey attempt', () => {
   const cli = run(commandLines[0] as CommandLine)
   const asked = { secret_shares: 3, secret_threshold: 2 }
 
-  test('is over after an hour in which nothing was given', async () => {
+  test('expires an hour after the last share', async () => {
     await cli.init(asked)
     clock.ahead += 3_599_000
     expect((await cli.give(shares[0]))[1]).toMatchObject({ progress: 1 })
@@ -324,7 +324,7 @@ describe('an attempt to make another recovery key', () => {
     expect(await cli.status()).toMatchObject([200, { started: false }])
   })
 
-  test('is ended by strangers while nobody has given a share and no holder began it, and not later', async () => {
+  test('can be cancelled without a token only before its first share, and only if it was started without one', async () => {
     const stranger = (path: string) =>
       host.api('DELETE', `/sys/rekey-recovery-key/${path}`, undefined, { token: '' })
     await cli.init(asked)
@@ -336,18 +336,18 @@ describe('an attempt to make another recovery key', () => {
     await cli.give(shares[0])
     expect((await stranger('init')).status).toBe(403)
     for (const share of shares.slice(1, 3)) await cli.give(share)
-    // enough old shares were given, if none of the new ones
+    // all old shares were sent, but no new ones
     for (const path of ['init', 'verify']) expect((await stranger(path)).status).toBe(403)
     expect(await cli.status('verify')).toMatchObject([200, { started: true, progress: 0 }])
   })
 
-  test('stands beside one to make a root token', async () => {
+  test('and a root generation can run at the same time', async () => {
     await cli.init(asked)
     expect(await makeRoot(shares.slice(0, 3))).toBe(true)
     expect(await cli.status()).toMatchObject([200, { started: true }])
   })
 
-  test('ends one for a root token that has the old shares', async () => {
+  test('ends a root generation that has received old shares', async () => {
     const at = '/sys/generate-root'
     const anonymous = { token: '' }
     const { nonce } = (await host.api('PUT', `${at}/attempt`, {}, anonymous)).body
@@ -360,7 +360,7 @@ describe('an attempt to make another recovery key', () => {
       expect((await update(share)).body.errors[0]).toMatch(/^no root generation in progress/)
   })
 
-  test('comes of shares given at the same moment, once', async () => {
+  test('with concurrent shares completes once', async () => {
     const [, { nonce }] = await cli.init(asked)
     const told = await Promise.all(shares.map(share => cli.send('PUT', '/update', { nonce, key: share })))
     const made = told.filter(([, body]) => body.complete)
@@ -368,7 +368,7 @@ describe('an attempt to make another recovery key', () => {
     expect(await makeRoot(made[0]?.[1].keys.slice(0, 2))).toBe(true)
   })
 
-  test('leaves entries in the audit log, without a share or a nonce', async () => {
+  test('leaves audit entries without shares or nonces', async () => {
     const [, { nonce }] = await cli.init(asked)
     const { keys } = await cli.giveAll()
     const log = readFileSync(`${host.directory}/audit.log`, 'utf8')
@@ -384,7 +384,7 @@ describe('an attempt to make another recovery key', () => {
   })
 })
 
-test('without a token sys/rotate/recovery is refused, and so are policies without sudo', async () => {
+test('sys/rotate/recovery is rejected without a token or without the sudo capability', async () => {
   const policy = 'path "sys/rotate/recovery/*" { capabilities = ["read", "update", "delete"] }'
   await host.api('POST', '/sys/policies/acl/rotating', { policy })
   const { body } = await host.api('POST', '/auth/token/create', { policies: ['rotating'], ttl: '1h' })

@@ -25,7 +25,7 @@ const encryptedSecret = async (): Promise<string> => {
 }
 
 describe('sys/rotate', () => {
-  test('new data and new batch tokens are encrypted by the new term; what older terms encrypted is good for as long', async () => {
+  test('new data and batch tokens are encrypted with the new term, and data of older terms stays readable', async () => {
     const before = await term()
     const tokens = [await batchToken()]
     const role = { auth_type: 'ec2', bound_account_id: '111122223333', role_tag: 'T', token_policies: 'dev' }
@@ -40,11 +40,11 @@ describe('sys/rotate', () => {
     expect(tokens.map(token => token.split('.')[1])).toEqual([String(before), String(before + 1)])
     for (const token of tokens) await done('GET', '/auth/token/lookup-self', undefined, token)
     expect(await encryptedSecret()).toMatch(new RegExp(`^${before + 1}\\.`))
-    // signed with the role's key, which the older term encrypted
+    // this tag was signed with the role's key, which the older term encrypted
     await done('POST', `/auth/cloud/roletag-denylist/${encodeURIComponent(tag)}`)
   })
 
-  test('every environment of every function encrypts by the new term from its next request on', async () => {
+  test('every environment of every function encrypts with the new term from its next request on', async () => {
     await Promise.all(Array.from({ length: 9 }, batchToken))
     await done('POST', '/sys/rotate')
     const newest = String(await term())
@@ -53,7 +53,7 @@ describe('sys/rotate', () => {
     expect((await encryptedSecret()).split('.')[0]).toBe(newest)
   })
 
-  test('tokens of chosen ids keep their accessors, and are found', async () => {
+  test('tokens with chosen IDs keep their accessors and stay valid', async () => {
     const chosen = { id: 'a-chosen-id', policies: ['default'], ttl: '1h' }
     const { accessor } = (await done('POST', '/auth/token/create', chosen)).body.auth
     await done('POST', '/sys/rotate')
@@ -62,27 +62,27 @@ describe('sys/rotate', () => {
     expect((await host.api('POST', '/auth/token/create', chosen)).status).toBe(400)
   })
 
-  test('HMACs of the audit log stay what they were', async () => {
+  test('HMACs in the audit log do not change', async () => {
     const hash = async () => (await done('POST', '/sys/audit-hash/file', { input: 'a value' })).body.data.hash
     const before = await hash()
     await done('POST', '/sys/rotate')
     expect(await hash()).toBe(before)
   })
 
-  test('four at the same moment add four terms', async () => {
+  test('four concurrent rotations add four terms', async () => {
     const before = await term()
     await Promise.all(Array.from({ length: 4 }, () => done('POST', '/sys/rotate')))
     expect(await term()).toBe(before + 4)
   })
 })
 
-test('the path of newer command lines, sys/rotate/keyring, rotates as well', async () => {
+test('sys/rotate/keyring, which newer command lines call, rotates too', async () => {
   const before = await term()
   await done('POST', '/sys/rotate/keyring')
   expect(await term()).toBe(before + 1)
 })
 
-test('sys/key-status tells the term and when it was added, in the shape that command lines read', async () => {
+test('sys/key-status returns the term and its install time in the shape that command lines read', async () => {
   await done('POST', '/sys/rotate')
   const { body } = await done('GET', '/sys/key-status')
   expect(body).toMatchObject({ term: body.data.term, install_time: body.data.install_time })

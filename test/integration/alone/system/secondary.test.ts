@@ -38,7 +38,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
   afterAll(() => become('disabled'))
 
   const closed = ways.filter(({ endpoint }) => ['active', 'primary', 'demotion'].includes(endpoint.serves))
-  test.each(closed)('refuses $title, with any token or none', async ({ endpoint, path: template }) => {
+  test.each(closed)('rejects $title with any token or none', async ({ endpoint, path: template }) => {
     const path = filled(template, '/auth/cloud')
     for (const token of [host.root_token, '', 'hvs.unknown'])
       for (const method of [endpoint.method, 'OPTIONS', 'LIST']) {
@@ -48,7 +48,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
     expect((await host.api('HEAD', path)).status).toBe(400)
   })
 
-  test('refuses paths of nothing, malformed bodies and wrong verbs in the same way', async () => {
+  test('rejects unknown paths, malformed bodies and wrong verbs in the same way', async () => {
     for (const [method, path, body] of [
       ['GET', '/nothing', undefined],
       ['GET', '/auth/no/role/x', undefined],
@@ -61,7 +61,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
     }
   })
 
-  test('monitors get their answers', async () => {
+  test('answers health, seal status, leader and init', async () => {
     const health = await host.api('GET', '/sys/health', undefined, { token: '' })
     expect([health.status, health.body]).toEqual([
       472,
@@ -80,7 +80,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
     expect([init.status, init.body.errors]).toEqual([400, ['the cluster is already initialised']])
   })
 
-  test('refusals are counted in the audit log, not written one by one', async () => {
+  test('counts rejected requests in the audit log instead of writing an entry for each', async () => {
     const before = auditText(host.directory).length
     for (let n = 0; n < 30; n++)
       await host.api('GET', '/auth/cloud/role/seen', undefined, { token: 'hvs.not-shown' })
@@ -92,7 +92,7 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
   })
 
   test.each(['/sys/replication/dr/status', '/sys/replication/status', '/sys/replication/performance/status'])(
-    'its status is for anyone, in any namespace: %s',
+    'returns its status without a token and in any namespace: %s',
     async path => {
       const headers = { 'x-vault-namespace': 'team', 'x-vault-wrap-ttl': '60' }
       const reply = await host.api('GET', path, undefined, { token: '', headers })
@@ -104,12 +104,12 @@ describe('a DR secondary: CVE-2021-27668, CVE-2022-36129', () => {
   )
 })
 
-describe('other roles', () => {
+describe('a cluster with another role', () => {
   test.each<[mode: ClusterMode, code: number, serves: boolean]>([
     ['bootstrapping', 503, false],
     ['primary', 200, true],
     ['disabled', 200, true],
-  ])('%s: health is %i', async (mode, code, serves) => {
+  ])('%s: health answers %i', async (mode, code, serves) => {
     await become(mode)
     const health = await host.api('GET', '/sys/health')
     expect([health.status, health.body.replication_dr_mode]).toEqual([code, mode])

@@ -8,9 +8,9 @@ import { fresh } from '../../../support/service/cluster.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, seed, tableStore } from '../../../support/tables/store.ts'
 
-// Work that is longer than its Lambda may run goes on in the next one, where it stopped. Jobs stop two seconds before
-// their end, so here they have one second for their work, on a clock on which every look takes a while: what outlasts
-// it does so on any machine.
+// A job that outlasts its Lambda continues in the next invocation. Jobs stop two seconds before their
+// timeout, so here they have one second. Each reading of this clock adds 5 ms, so the jobs outlast that
+// second on any machine.
 
 const SECONDS = 3
 const LOOK_MS = 5
@@ -65,8 +65,8 @@ const token = (accessor: string, more: Partial<Token>): Change =>
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 
-describe('work that outlasts one Lambda', () => {
-  test('a tidy of many entries goes on by itself until nothing is left, under one guard', async () => {
+describe('jobs that outlast one Lambda invocation', () => {
+  test('a tidy of many entries continues until it is complete, under one guard', async () => {
     const { path, accessor } = await mounted()
     await seed(
       tables,
@@ -86,7 +86,7 @@ describe('work that outlasts one Lambda', () => {
     expect(resultsOf('tidy').at(-1)).toBe('done')
   })
 
-  test('the removal of a mount with everything that it has goes on by itself', async () => {
+  test('the removal of a mount and its items continues until it is complete', async () => {
     const { path, accessor } = await mounted()
     await seed(tables, [
       ...numbered(150).map(name => entry('access', accessor, `i-${name}`, -1)),
@@ -105,7 +105,7 @@ describe('work that outlasts one Lambda', () => {
     expect(left).toContain(`other-${accessor}`)
   })
 
-  test('a tidy of tokens goes through all of them, however often it is cut', async () => {
+  test('a tidy of tokens visits all of them, however often it is cut', async () => {
     const parent = fresh('parent')
     await seed(tables, [
       ...numbered(150).map(name => token(`${parent}-orphan-${name}`, { parent: `${parent}-gone` })),

@@ -24,7 +24,7 @@ const tables = DynamoDBDocumentClient.from(
 const DAY = 86_400
 const STALE = 4_000_000_000
 
-describe('the engine’s own deletion follows the tidy settings (native TTL on list entries)', () => {
+describe('the TTL of list entries follows the tidy settings', () => {
   const instanceId = freshInstanceId()
   let mount = ''
   let place = { TableName: '', Key: {} }
@@ -36,7 +36,7 @@ describe('the engine’s own deletion follows the tidy settings (native TTL on l
       const { due, ttl } = await times()
       return (ttl === undefined ? undefined : ttl - due) === slack
     })
-  /** As a login writes it that was judged by settings of a moment ago. */
+  /** Stores a TTL as a login does that has read older settings. */
   const makeStale = () =>
     tables.send(
       new UpdateCommand({
@@ -59,11 +59,11 @@ describe('the engine’s own deletion follows the tidy settings (native TTL on l
     await done('POST', `${mount}/login`, { role: 'web', pkcs7: await pkcs7Of({ ...HOME, instanceId }) })
   })
 
-  test('an entry is stamped with its end, the buffer and a day', async () => {
+  test('the TTL of an entry is its end plus the safety buffer and a day', async () => {
     await slackIs(72 * 3600 + DAY)
   })
 
-  test('a change of the settings, or their removal, stamps the entries anew', async () => {
+  test('changing or deleting the settings updates the TTL of the entries', async () => {
     await settings({ safety_buffer: '1h' })
     await slackIs(3600 + DAY)
     await settings({ disable_periodic_tidy: true })
@@ -72,7 +72,7 @@ describe('the engine’s own deletion follows the tidy settings (native TTL on l
     await slackIs(72 * 3600 + DAY)
   })
 
-  test('what the change did not reach, the second hourly round does, once', async () => {
+  test('the second hourly round updates entries that the change missed, and only once', async () => {
     await settings({ safety_buffer: '2h' })
     await slackIs(7200 + DAY)
     await makeStale()

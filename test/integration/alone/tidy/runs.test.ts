@@ -7,7 +7,7 @@ import { raw, seed, tableStore } from '../../../support/tables/store.ts'
 
 withoutWaiting()
 
-// What a run over a list removes, who starts it, that it is alone, and what is told of it.
+// Tidy runs of a list: which entries they remove, how they start, that only one runs, and their status.
 
 const tables = tableStore(cluster)
 let mount = { path: '', accessor: '' }
@@ -17,7 +17,7 @@ beforeEach(async () => {
   mount = await freshMount()
 })
 
-// what runs in the background would be struck and counted with the next test's calls
+// a job in the background would meet the faults of the next test and appear in its counts
 afterEach(async () => {
   await storage.reset()
   await done('DELETE', `/sys${mount.path}`)
@@ -45,13 +45,18 @@ describe.each(lists)('$list', ({ list, kind }) => {
     )
 
   test.each<[string, object, string[]]>([
-    ['72 h when nothing is said', {}, ['-1h-ago', '1h-ago', '71h-ago']],
-    ['what the call says', { safety_buffer: '2h' }, ['-1h-ago', '1h-ago']],
+    ['72 h by default', {}, ['-1h-ago', '1h-ago', '71h-ago']],
+    ['the buffer in the request', { safety_buffer: '2h' }, ['-1h-ago', '1h-ago']],
     ['none', { safety_buffer: 0 }, ['-1h-ago']],
-    ['more than any entry has', { safety_buffer: 1_000_000 }, ['-1h-ago', '1h-ago', '71h-ago', '73h-ago']],
-  ])('a run by hand keeps what expired less than its buffer ago: %s', async (_name, body, left) => {
+    [
+      "a buffer longer than any entry's age",
+      { safety_buffer: 1_000_000 },
+      ['-1h-ago', '1h-ago', '71h-ago', '73h-ago'],
+    ],
+  ])('a manual run keeps entries that expired less than its buffer ago: %s', async (_name, body, left) => {
     await done('POST', `${mount.path}/config/tidy/${list}`, { safety_buffer: 7, disable_periodic_tidy: true })
-    // other settings give entries other times in the background: one that is written meanwhile is not removed
+    // changed settings rewrite entries in the background, and a run does not remove an entry that changes
+    // meanwhile
     await settled()
     await expired(-1, 1, 71, 73)
     const started = await api('POST', `${mount.path}/tidy/${list}`, body)
@@ -61,7 +66,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect(await namesOf(list)).toEqual([...left].sort())
   })
 
-  test('a second run while one is under way is 200 with a warning and changes nothing; after its lease it may start', async () => {
+  test('a second run gets 200 with a warning while the first holds its lease, and starts after the lease', async () => {
     await expired(100)
     const place = key('tidy-run', mount.accessor, list)
     const run = (leaseUntil: number) => ({
@@ -92,7 +97,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect(await finished(list)).toMatchObject({ removed: 1 })
   })
 
-  test('of callers at the same time one starts a run', async () => {
+  test('only one of several concurrent requests starts a run', async () => {
     await storage.fault({ kind: 'hold', operation: 'Query', skip: 0 })
     const replies = await Promise.all(
       Array.from({ length: 4 }, () => api('POST', `${mount.path}/tidy/${list}`)),
@@ -103,10 +108,10 @@ describe.each(lists)('$list', ({ list, kind }) => {
   })
 
   test.each<[string, object | undefined, string[]]>([
-    ['72 h when nothing is configured', undefined, ['71h-ago']],
+    ['72 h by default', undefined, ['71h-ago']],
     ['the configured buffer', { safety_buffer: '10h' }, []],
-    ['nothing where it is disabled', { disable_periodic_tidy: true }, ['71h-ago', '73h-ago']],
-  ])('the hourly run honours the settings: %s', async (_name, settings, left) => {
+    ['no entry when it is disabled', { disable_periodic_tidy: true }, ['71h-ago', '73h-ago']],
+  ])('the hourly run removes entries by the settings: %s', async (_name, settings, left) => {
     if (settings) await done('POST', `${mount.path}/config/tidy/${list}`, settings)
     await expired(71, 73)
     await invoke('on-tidy-schedule')
@@ -114,7 +119,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect(await namesOf(list)).toEqual(left)
   })
 
-  test('what became of the last run, and when the next one comes, can be read', async () => {
+  test('tidy-status shows the result of the last run and the time of the next one', async () => {
     expect(await statusOf(list)).toEqual({
       running: false,
       last_start: null,
@@ -134,7 +139,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect((await statusOf(list)).next_run, 'none is planned').toBeNull()
   })
 
-  test('an entry that cannot be removed is counted and does not stop the run', async () => {
+  test('an entry that cannot be removed is counted as failed, and the run continues', async () => {
     await expired(80, 81, 82, 83, 84)
     await storage.fault({
       kind: 'reset',
@@ -151,7 +156,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect(await namesOf(list)).toEqual([])
   })
 
-  test('a run that fails as a whole gives the list back', async () => {
+  test('a run that fails releases its guard', async () => {
     await expired(80)
     await storage.fault({ kind: 'error', when: 'before', operation: 'Query', skip: 0, times: 9, whole: true })
     await done('POST', `${mount.path}/tidy/${list}`)
@@ -164,13 +169,13 @@ describe.each(lists)('$list', ({ list, kind }) => {
     expect(await namesOf(list)).toEqual([])
   })
 
-  test('a negative buffer is refused and takes no guard', async () => {
+  test('a negative buffer is rejected and takes no guard', async () => {
     await expired(80)
     expect((await api('POST', `${mount.path}/tidy/${list}`, { safety_buffer: -1 })).status).toBe(400)
     expect((await raw(cluster, key('tidy-run', mount.accessor, list))) ?? 'none').toBe('none')
   })
 
-  test('costs what it removes, not what is stored', async () => {
+  test('a run reads only the entries that it removes', async () => {
     const cost = async (stored: number): Promise<object> => {
       await seed(
         tables,
@@ -179,7 +184,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
         ),
       )
       await expired(...Array.from({ length: 10 }, (_, index) => 80 + index))
-      // so that the mounts are known
+      // loads the mounts into the cache
       await statusOf(list)
       await storage.reset()
       await done('POST', `${mount.path}/tidy/${list}`)

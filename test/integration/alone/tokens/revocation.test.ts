@@ -21,7 +21,7 @@ beforeAll(() => {
   tables = tableStore(cluster)
 })
 
-/** What of a family is stored. */
+/** Counts the stored items of a family of tokens. */
 async function left(made: readonly Made[]): Promise<number> {
   const items = await tables.store.read([
     ...made.map(one => key('token', one.accessor)),
@@ -32,10 +32,10 @@ async function left(made: readonly Made[]): Promise<number> {
 
 afterEach(() => storage.reset())
 
-describe('revoke-orphan while children are being made', () => {
+describe('revoke-orphan while the token creates children', () => {
   const orphaning = (token: string) => done('POST', '/auth/token/revoke-orphan', { token })
 
-  test('who is stored before the parent goes lives on as an orphan', async () => {
+  test('a child stored before the parent is deleted becomes an orphan', async () => {
     const [{ client_token: token }, child] = await family()
     await storage.fault({ kind: 'hold', operation: 'DeleteItem', skip: 0 })
     const revoked = orphaning(token)
@@ -51,7 +51,7 @@ describe('revoke-orphan while children are being made', () => {
     expect((await tryMake({}, { token })).status).toBe(403)
   })
 
-  test('who comes too late is dead', async () => {
+  test('a child stored after the parent is deleted is invalid', async () => {
     const [{ client_token: token }] = await family()
     await storage.fault({ kind: 'hold', operation: 'TransactWriteItems', skip: 0 })
     const making = make({ policies: 'default', ttl: '1h' }, { token })
@@ -70,16 +70,19 @@ describe('revoke-orphan while children are being made', () => {
 
 describe('revoking while the storage fails', () => {
   test.each<[string, StorageFault]>([
-    ['looking for the children', { operation: 'Query', skip: 0, when: 'before', kind: 'error', times: 100 }],
     [
-      'looking for the grandchildren',
+      'when it lists the children',
+      { operation: 'Query', skip: 0, when: 'before', kind: 'error', times: 100 },
+    ],
+    [
+      'when it lists the grandchildren',
       { operation: 'Query', skip: 1, when: 'before', kind: 'reset', times: 100 },
     ],
     [
-      'removing the children',
+      'when it deletes the children',
       { operation: 'TransactWriteItems', skip: 0, when: 'before', kind: 'error', times: 100 },
     ],
-  ])('%s: the family is dead, and tidy removes it', async (_, fault) => {
+  ])('%s invalidates the whole family, and a tidy deletes it', async (_, fault) => {
     const made = await family()
     await storage.fault(fault)
     const reply = await api('POST', '/auth/token/revoke', { token: made[0].client_token })
@@ -92,7 +95,7 @@ describe('revoking while the storage fails', () => {
     expect(await left(made)).toBe(0)
   })
 
-  test('when the token itself could not be removed, the caller is told, and nothing has happened', async () => {
+  test('gets 503 and revokes nothing when the token itself cannot be deleted', async () => {
     const made = await family()
     await storage.fault({ operation: 'DeleteItem', skip: 0, when: 'before', kind: 'error', times: 100 })
     const reply = await api('POST', '/auth/token/revoke', { token: made[0].client_token })
@@ -103,7 +106,7 @@ describe('revoking while the storage fails', () => {
     for (const one of made) expect(await lives(one.client_token)).toBe(false)
   })
 
-  test('a use that is taken and not answered is taken', async () => {
+  test('a use is counted once although the answer of the update was lost', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 2 })
     await storage.fault({ operation: 'UpdateItem', skip: 0, when: 'after', kind: 'reset' })
     expect(await lives(token)).toBe(true)
@@ -111,7 +114,7 @@ describe('revoking while the storage fails', () => {
     expect(await lives(token)).toBe(false)
   })
 
-  test('taking a use is one update, and not a write of the token', async () => {
+  test('counting a use is one UpdateItem, without a write of the whole token', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 3 })
     await storage.reset()
     await api('GET', '/auth/token/lookup-self', undefined, { token })
@@ -119,14 +122,14 @@ describe('revoking while the storage fails', () => {
     expect(writes).toEqual(['UpdateItem'])
   })
 
-  test('without a way to take a use there is no request', async () => {
+  test('a request fails with 503 when its use cannot be counted', async () => {
     const { client_token: token } = await make({ policies: 'default', num_uses: 2 })
     await storage.fault({ operation: 'UpdateItem', skip: 0, when: 'before', kind: 'error', times: 100 })
     const reply = await api('GET', '/auth/token/lookup-self', undefined, { token })
     expect([reply.status, reply.body.data]).toEqual([503, undefined])
   })
 
-  test('a wrapped answer that could not be spent is not given', async () => {
+  test('unwrapping fails without the secret when the wrapping token cannot be spent', async () => {
     const { body } = await done(
       'POST',
       '/sys/wrapping/wrap',
@@ -148,7 +151,7 @@ describe('revoking while the storage fails', () => {
     expect((await open()).body.data).toEqual({ secret: 'TREASURE' })
   })
 
-  test('a token that could not be stored is not given, nor is a wrapped one', async () => {
+  test('token creation fails without a token when it cannot be stored, wrapped or not', async () => {
     for (const headers of [{}, { 'x-vault-wrap-ttl': '5m' }]) {
       await storage.fault({
         operation: 'TransactWriteItems',
