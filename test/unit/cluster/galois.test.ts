@@ -8,7 +8,7 @@ import { combineKey, inverse, multiply, splitKey } from '../../../shared/cluster
 
 const BYTES = [...Array(256).keys()]
 
-/** Long multiplication of polynomials, then division with remainder. */
+/** Multiplies by long multiplication of polynomials, then division with remainder. */
 function product(a: number, b: number): number {
   let sum = 0
   for (let bit = 0; bit < 8; bit++) if (b & (1 << bit)) sum ^= a << bit
@@ -17,12 +17,12 @@ function product(a: number, b: number): number {
 }
 
 describe('the field of 256 elements', () => {
-  test('multiplies every pair as polynomials modulo 0x11B', () => {
+  test('every product is that of polynomials modulo 0x11B', () => {
     const wrong = BYTES.flatMap(a => BYTES.filter(b => multiply(a, b) !== product(a, b)).map(b => [a, b]))
     expect(wrong).toEqual([])
   })
 
-  test('has an inverse of every element but 0', () => {
+  test('every element except 0 has an inverse', () => {
     expect(BYTES.slice(1).filter(a => multiply(a, inverse(a)) !== 1)).toEqual([])
     expect(inverse(0)).toBe(0)
   })
@@ -35,8 +35,8 @@ const division = fc
   )
 const some = fc.uint8Array({ minLength: 1, maxLength: 40 })
 
-describe('shares of another implementation', () => {
-  test('come to the same key here', async () => {
+describe('shares and the npm package shamir-secret-sharing', () => {
+  test('shares made by the other implementation combine to the same key here', async () => {
     await fc.assert(
       fc.asyncProperty(some, division, async (key, { shares, threshold }) => {
         const theirs = await split(new Uint8Array(key), shares, threshold)
@@ -45,7 +45,7 @@ describe('shares of another implementation', () => {
     )
   })
 
-  test('that are too few come to the same wrong key here as there', async () => {
+  test('too few shares combine to the same wrong key in both implementations', async () => {
     await fc.assert(
       fc.asyncProperty(some, async key => {
         const theirs = (await split(new Uint8Array(key), 5, 4)).slice(0, 3)
@@ -54,7 +54,7 @@ describe('shares of another implementation', () => {
     )
   })
 
-  test('are put together there when they were made here', async () => {
+  test('shares made here combine to the key in the other implementation', async () => {
     await fc.assert(
       fc.asyncProperty(some, division, async (key, wanted) => {
         const ours = splitKey(key, wanted, randomBytes).map(one => new Uint8Array(one))
@@ -64,25 +64,25 @@ describe('shares of another implementation', () => {
   })
 })
 
-test('one share fewer than the threshold says nothing of a key: any other fits as well', () => {
+test('one share fewer than the threshold fits every possible key', () => {
   const [first] = splitKey(Buffer.of(7), { shares: 3, threshold: 2 }, randomBytes)
   const keys = BYTES.map(y => combineKey([first as Buffer, Buffer.of(y, 2)])?.[0])
   expect(new Set(keys).size).toBe(256)
 })
 
-describe('nothing shows in a cache which bytes a key or a share has (CVE-2023-25000)', () => {
+describe('the arithmetic has no timing side channel (CVE-2023-25000)', () => {
   const source = readFileSync(`${root}shared/cluster/galois.ts`, 'utf8').replaceAll(
     /\/\*[\s\S]*?\*\/|\/\/.*/g,
     '',
   )
 
-  test('the arithmetic reads what it is given in its order, and has no table', () => {
+  test('it reads its input in order and uses no lookup table', () => {
     const indexes = [...source.matchAll(/[\w)\]]\[([^\]]+)\]/g)].map(([, index]) => index)
     expect(new Set(indexes)).toEqual(new Set(['at * degree + power', 'at', 'index']))
     expect(source).not.toMatch(/Uint8Array\.(of|from)|\[\s*(0x)?\d+\s*,|new (Map|Uint8Array)/)
   })
 
-  test('it branches by lengths, positions and x, which are not secret', () => {
+  test('it branches only on lengths, positions and x, which are not secret', () => {
     expect([...source.matchAll(/\b(if|while|switch)\b.*/g)].map(([text]) => text)).toEqual([
       'if (!first || shares.some(({ length }) => length !== first.length) || new Set(xs).size < xs.length)',
     ])
@@ -91,7 +91,7 @@ describe('nothing shows in a cache which bytes a key or a share has (CVE-2023-25
     ])
   })
 
-  test('nothing of the service uses an implementation with tables', () => {
+  test('the service does not depend on an implementation with lookup tables', () => {
     const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
       dependencies: object
     }

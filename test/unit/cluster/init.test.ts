@@ -19,7 +19,7 @@ interface HandedOut {
   root_token: string
 }
 
-/** What an initialisation answers and writes. */
+/** The answer of an initialisation, and the changes that it commits. */
 async function init(
   body: object,
   written: 'done' | 'conflict' = 'done',
@@ -65,7 +65,7 @@ describe('initialisation', () => {
   const base64 = (pair: typeof alice) =>
     Buffer.from(pair.publicKey as unknown as Uint8Array).toString('base64')
 
-  test('makes five shares, three of which are the key, and a root token, in one commit', async () => {
+  test('creates five shares, three of which combine to the key, and a root token, in one commit', async () => {
     const { body, commits } = await init({})
     expect(body).toMatchObject({ keys: [], keys_base64: [] })
     expect(body.recovery_keys).toHaveLength(5)
@@ -83,7 +83,7 @@ describe('initialisation', () => {
     ])
   })
 
-  test('writes a cluster without replication, the two first mounts and an endless root token', async () => {
+  test('stores a cluster without replication, the first two mounts and a root token without expiry', async () => {
     const { body, commits } = await init({ recovery_shares: 3, recovery_threshold: 2 })
     const data = Object.fromEntries(
       (commits[0] ?? []).flatMap(one => (one.kind === 'put' ? [[one.key.kind, one.data]] : [])),
@@ -115,12 +115,12 @@ describe('initialisation', () => {
     expect(accessorOf(hashOf(body.root_token))).toHaveLength(24)
   })
 
-  test('a single share is the bare key', async () => {
+  test('a single share is the key itself', async () => {
     const { body } = await init({ recovery_shares: 1 })
     expect(body.recovery_keys).toEqual([Buffer.alloc(32, 5).toString('hex')])
   })
 
-  test('encrypts each share’s hex text for its own OpenPGP key, and the root token for its', async () => {
+  test('encrypts the hex text of each share for its OpenPGP key, and the root token for its own key', async () => {
     const { body } = await init({
       recovery_shares: 2,
       recovery_threshold: 2,
@@ -139,7 +139,7 @@ describe('initialisation', () => {
     await expect(opened(first, bob)).rejects.toThrow()
   })
 
-  describe('where the deployment names the holders of shares', () => {
+  describe('a deployment that names the share holders', () => {
     const printOf = async (pair: typeof alice) =>
       (await readKey({ binaryKey: pair.publicKey as unknown as Uint8Array })).getFingerprint()
     const holders = async () => [await printOf(alice), await printOf(bob)]
@@ -150,7 +150,7 @@ describe('initialisation', () => {
       root_token_pgp_key: base64(alice),
     })
 
-    test('their keys are taken, in any order, and nothing else is ever handed out', async () => {
+    test('accepts exactly their keys, in any order', async () => {
       const { body } = await init(good(), 'done', {}, await holders())
       const [first = ''] = body.recovery_keys_base64
       expect(await opened(Buffer.from(first, 'base64'), bob)).toMatch(/^[0-9a-f]{66}$/)
@@ -170,7 +170,7 @@ describe('initialisation', () => {
         'recovery_pgp_keys must be',
       ],
       [
-        'one holder alone',
+        'only one of two holders',
         () => ({ recovery_shares: 1, recovery_threshold: 1, recovery_pgp_keys: [base64(alice)] }),
         'recovery_pgp_keys must be',
       ],
@@ -180,7 +180,7 @@ describe('initialisation', () => {
         ({ stranger }) => ({ root_token_pgp_key: stranger }),
         'root_token_pgp_key must be',
       ],
-    ])('%s: refused, and nothing is written', async (_, change, message) => {
+    ])('rejects %s and writes nothing', async (_, change, message) => {
       const stranger = base64(await keyPair())
       await expect(init({ ...good(), ...change({ stranger }) }, 'done', {}, await holders())).rejects.toThrow(
         message,
@@ -188,7 +188,7 @@ describe('initialisation', () => {
     })
   })
 
-  test('accepts neutral values, which the official client always sends', async () => {
+  test('accepts the neutral values that the official client always sends', async () => {
     const neutral = {
       secret_shares: 0,
       secret_threshold: 0,
@@ -212,26 +212,26 @@ describe('initialisation', () => {
     ['their keys', { pgp_keys: ['x'] }, 'pgp_keys'],
     ['fewer OpenPGP keys than shares', { recovery_pgp_keys: ['x', 'y'] }, 'one key for each share'],
     [
-      'an OpenPGP key that is none',
+      'an invalid OpenPGP key',
       { recovery_shares: 1, recovery_pgp_keys: ['AAAA'] },
       'recovery_pgp_keys: key 1',
     ],
     [
-      'a root token’s key that is none',
+      'an invalid OpenPGP key for the root token',
       { root_token_pgp_key: '-----BEGIN PGP' },
       'root_token_pgp_key: key 1',
     ],
-  ])('%s: refused', async (_, body, message) => {
+  ])('rejects %s', async (_, body, message) => {
     await expect(init(body)).rejects.toThrow(message)
   })
 
-  test('a second one is refused, also when it was begun at the same moment', async () => {
+  test('rejects a second initialisation, also a concurrent one', async () => {
     const cluster = { record: {}, readAt: NOW }
     await expect(init({}, 'done', { cluster })).rejects.toThrow('already initialised')
     await expect(init({}, 'conflict')).rejects.toThrow('already initialised')
   })
 
-  test('an armoured key does as well', async () => {
+  test('accepts an armoured key', async () => {
     const pair = await generateKey({ userIDs: [{ name: 'a' }], type: 'ecc' })
     const [message] = await encryptEach(['text'], [pair.publicKey], 'f')
     if (!message) throw new Error('a message')

@@ -32,8 +32,8 @@ const users = (count: number, on: number): Buffer[] =>
 const refused: [title: string, bytes: Buffer, says: string][] = [
   ['a modulus and exponent of 16,384 bits', hostileKey(16_384, 16_384), '16384 bits'],
   ['a modulus and exponent of 65,528 bits', hostileKey(65_528, 65_528), '65528 bits'],
-  ['a modulus of one bit too many', key(1, numbers(8193, 17)), '8193 bits, and 8192'],
-  ['an exponent of one bit too many', key(1, numbers(2048, 33)), '33 bits, and 32'],
+  ['a modulus that is one bit too long', key(1, numbers(8193, 17)), '8193 bits, and 8192'],
+  ['an exponent that is one bit too long', key(1, numbers(2048, 33)), '33 bits, and 32'],
   [
     'a subkey of that size',
     Buffer.concat([key(1, numbers(2048, 17)), packet(14, keyBody(1, numbers(2048, 2048)))]),
@@ -93,7 +93,7 @@ const armoured = (bytes: Buffer) =>
   `-----BEGIN PGP PUBLIC KEY BLOCK-----\nComment: x\n\n${bytes.toString('base64')}\n=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n`
 
 describe('an OpenPGP key', () => {
-  test.each(refused)('with %s is refused before anything is computed', async (_, bytes, says) => {
+  test.each(refused)('with %s is rejected before any arithmetic', async (_, bytes, says) => {
     for (const text of [bytes.toString('base64'), armoured(bytes)]) {
       const refusal = {
         code: 'invalid_request',
@@ -136,13 +136,13 @@ describe('an OpenPGP key', () => {
     'mDMEZ_-A',
     '-----BEGIN PGP PUBLIC KEY BLOCK-----',
     armoured(user).replace('z', '?'),
-  ])('%j is refused with the forms that are taken', async text => {
+  ])('%j is rejected with the allowed formats', async text => {
     await expect(fingerprintOf(text, 'pgp_key')).rejects.toThrow(
       /^pgp_key is not a usable OpenPGP public key: it is/,
     )
   })
 
-  test('of the largest sizes passes the look at its sizes', () => {
+  test('of the largest allowed sizes passes the size check', () => {
     for (const bytes of [
       key(1, numbers(8192, 32)),
       Buffer.concat([rsa, packet(13, Buffer.alloc(32_768 - rsa.length - 6))]),
@@ -152,12 +152,12 @@ describe('an OpenPGP key', () => {
       expect(() => decodePublicKey(bytes.toString('base64'), 'k')).not.toThrow()
   })
 
-  test('whose text is longer than a key of the largest size is refused before it is decoded', () => {
+  test('with a text longer than the largest key is rejected before it is decoded', () => {
     expect(() => decodePublicKey('\n'.repeat(49_153), 'k')).toThrow('49153 characters, and 49152 are taken')
   })
 
   test.each(['NIST P-256', 'NIST P-521', 'Ed25519'] as const)(
-    'of %s with as many signatures as it may have has each verified once, valid or not',
+    'of %s with the maximum number of signatures has each of them verified once, valid or not',
     async algorithm => {
       const made = await costlyKey(algorithm)
       const most = mostSignatures(algorithm)
@@ -174,7 +174,7 @@ describe('an OpenPGP key', () => {
     },
   )
 
-  test('is never computed with in JavaScript instead of by the library of the machine', async () => {
+  test('is never processed in JavaScript instead of OpenSSL', async () => {
     const made = await costlyKey('NIST P-256')
     config.useEllipticFallback = true
     await fingerprintOf(Buffer.from(made.write()).toString('base64'), 'k')
@@ -182,7 +182,7 @@ describe('an OpenPGP key', () => {
   })
 })
 
-describe('a start with an OpenPGP key', () => {
+describe('a ceremony start with an OpenPGP key', () => {
   const given = async () => {
     const { publicKey } = await generateKey({
       type: 'curve25519',
@@ -192,7 +192,7 @@ describe('a start with an OpenPGP key', () => {
     return { pgp_key: Buffer.from(publicKey.write()).toString('base64') }
   }
 
-  test('computes nothing while the slot is taken, or the limit is reached', async () => {
+  test('does no arithmetic while the slot is taken or the rate limit is reached', async () => {
     const w = await ceremonyWorld(undefined, { of: 'operation' })
     const body = await given()
     await w.start()
@@ -206,7 +206,7 @@ describe('a start with an OpenPGP key', () => {
     expect(computed).not.toHaveBeenCalled()
   })
 
-  test('uses up a try where it was computed with and is of no use, and none where its size refuses it', async () => {
+  test('counts towards the rate limit if the key was verified and is unusable, but not if its size is rejected', async () => {
     const w = await ceremonyWorld(undefined, { of: 'operation' })
     const large = hostileKey(16_384, 16_384).toString('base64')
     for (let starts = 0; starts < 11; starts++) expect((await w.start({ pgp_key: large })).status).toBe(400)

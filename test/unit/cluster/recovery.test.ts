@@ -14,13 +14,13 @@ const key = Buffer.alloc(32, 7)
 const made = (division = { shares: 5, threshold: 3 }) =>
   newRecoveryKey(division, { random: randomBytes, now: NOW })
 
-describe('what is stored of a recovery key', () => {
-  test('is hashes that stay what they are, another one for a key than for a share of the same bytes', () => {
+describe('the stored recovery key', () => {
+  test('hashes are stable, and differ between a key and a share of the same bytes', () => {
     expect(verifierOf(key)).toBe('G2QImhztMv1mCuPHfESvPMrWJ9yO8uZq-oyUsnwjYwM')
     expect(hashShare(key)).toBe('0aGequ8sfFL3SHYDQeudydo2jMfOuRB56dbM_73F-k4')
   })
 
-  test('tells key and shares again, and no others', () => {
+  test('recognises the key and its shares, and rejects others', () => {
     const { item, shares } = made()
     const hex = shares.map(one => one.toString('hex'))
     const whole = combineShares(hex.slice(1, 4)) as Buffer
@@ -36,7 +36,7 @@ describe('what is stored of a recovery key', () => {
       expect(isShareOf(item, other)).toBe(false)
   })
 
-  test('holds neither the key nor a share, in any notation', () => {
+  test('contains neither the key nor a share, in any encoding', () => {
     const { item, shares } = made()
     const whole = combineShares(shares.slice(0, 3).map(one => one.toString('hex'))) as Buffer
     const text = JSON.stringify(item)
@@ -52,14 +52,14 @@ describe('what is stored of a recovery key', () => {
     })
   })
 
-  test('is told apart where one share is the key itself', () => {
+  test('with one share: key and share have different hashes although they are equal', () => {
     const { item, shares } = made({ shares: 1, threshold: 1 })
     checkShares([shares[0]?.toString('hex') ?? ''], item)
     expect(isShareOf(item, shares[0] as Buffer)).toBe(true)
     expect(item.verifier).not.toBe(item.shareHashes[0])
   })
 
-  test('names the OpenPGP keys of its holders where shares were encrypted', () => {
+  test('contains the holders’ OpenPGP fingerprints if shares were encrypted', () => {
     const settings = { random: randomBytes, now: NOW, pgpFingerprints: ['ab', 'cd'] }
     const { item } = newRecoveryKey({ shares: 2, threshold: 2 }, settings)
     expect(item.pgpFingerprints).toEqual(['ab', 'cd'])

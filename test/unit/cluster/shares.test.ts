@@ -8,7 +8,7 @@ import { inEachForm } from '../../builders/base64-forms.ts'
 const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
 const whole = (parts: readonly Buffer[]) => combine(parts.map(part => new Uint8Array(part)))
 
-/** Interpolation at 0 in GF(2^8) with the polynomial 0x11B, for shares of y bytes followed by x. */
+/** Interpolates at 0 in GF(2^8) with the polynomial 0x11B, for shares of y bytes followed by x. */
 function interpolate(shares: readonly Uint8Array[]): Uint8Array {
   const times = (a: number, b: number): number => {
     let product = 0
@@ -33,7 +33,7 @@ function interpolate(shares: readonly Uint8Array[]): Uint8Array {
 }
 
 describe('shares of a key', () => {
-  test('have a byte of x behind 32 bytes of y, each another one', async () => {
+  test('each has 32 bytes of y and a different last byte x', async () => {
     const shares = splitIntoShares(key, { shares: 5, threshold: 3 }, randomBytes)
     expect(shares.map(share => share.length)).toEqual([33, 33, 33, 33, 33])
     const xs = shares.map(share => share.at(-1))
@@ -41,11 +41,11 @@ describe('shares of a key', () => {
     expect(xs).not.toContain(0)
   })
 
-  test('a single one is the key itself', async () => {
+  test('a single share is the key itself', async () => {
     expect(splitIntoShares(key, { shares: 1, threshold: 1 }, randomBytes)).toEqual([Buffer.from(key)])
   })
 
-  test('are those of GF(2^8) with 0x11B: another implementation puts them together', async () => {
+  test('another implementation over GF(2^8) with 0x11B combines them to the key', async () => {
     const [a, b, c, d] = splitIntoShares(key, { shares: 4, threshold: 3 }, randomBytes)
     if (!a || !b || !c || !d) throw new Error('four shares')
     expect(interpolate([a, b, c])).toEqual(key)
@@ -53,7 +53,7 @@ describe('shares of a key', () => {
     expect(interpolate([a, b])).not.toEqual(key)
   })
 
-  test('any threshold of them gives the key, fewer do not', async () => {
+  test('any threshold of them combines to the key, fewer do not', async () => {
     const division = fc
       .integer({ min: 2, max: 8 })
       .chain(threshold =>
@@ -74,7 +74,7 @@ describe('shares of a key', () => {
     )
   })
 
-  test('the largest division gives the key again', async () => {
+  test('255 shares with threshold 255 combine to the key', async () => {
     const shares = splitIntoShares(key, { shares: 255, threshold: 255 }, randomBytes)
     expect(new Set(shares.map(share => share.at(-1))).size).toBe(255)
     expect(await whole(shares)).toEqual(key)
@@ -88,7 +88,7 @@ describe('divisions', () => {
     [5, 3],
     [255, 2],
     [255, 255],
-  ])('%i shares, %i together: allowed', (shares, threshold) => {
+  ])('%i shares with threshold %i are allowed', (shares, threshold) => {
     expect(() => checkDivision({ shares, threshold })).not.toThrow()
   })
 
@@ -101,14 +101,14 @@ describe('divisions', () => {
     [5, 6],
     [2, 1],
     [1, 2],
-  ])('%i shares, %i together: refused', (shares, threshold) => {
+  ])('%i shares with threshold %i are rejected', (shares, threshold) => {
     expect(() => checkDivision({ shares, threshold })).toThrow(
       expect.objectContaining({ code: 'invalid_request' }),
     )
   })
 })
 
-describe('a share as its holder writes it', () => {
+describe('reading a share', () => {
   const share = Buffer.from([...Array(33).keys()])
 
   test.each([
@@ -119,18 +119,18 @@ describe('a share as its holder writes it', () => {
     ['hex in lines', share.toString('hex').replace(/.{60}/, '$&\n')],
     ['with blanks around', `  ${share.toString('base64')} `],
     ...inEachForm(share.toString('base64')),
-  ])('is read: %s', (_, text) => expect(readShare(text)).toEqual(share))
+  ])('accepts %s', (_, text) => expect(readShare(text)).toEqual(share))
 
-  test('text that is hex of a wrong length and base64 as well is base64', () => {
-    // 68 hexadecimal digits would be 34 bytes; 24 of them are 18 bytes of base64
+  test('a text of hex digits with a wrong length is read as base64', () => {
+    // 68 hexadecimal digits would be 34 bytes, which is too long; 24 of them are 18 bytes of base64
     const text = 'abcdef0123456789abcdef01'
     expect(readShare(text)).toEqual(Buffer.from(text, 'base64'))
   })
 
   test.each([
-    ['nothing that it could be', 'not a share!', 'key must be a valid hex or base64 string'],
+    ['a text that is neither hex nor base64', 'not a share!', 'key must be a valid hex or base64 string'],
     [
-      'padding left out',
+      'base64 without padding',
       share.subarray(0, 32).toString('base64').replace('=', ''),
       'key must be a valid hex or base64 string',
     ],
@@ -141,22 +141,22 @@ describe('a share as its holder writes it', () => {
       [share, share].map(one => one.toString('hex')).join(','),
       'key must be a valid hex or base64 string',
     ],
-  ])('%s is refused', (_, text, message) => expect(() => readShare(text)).toThrow(message))
+  ])('rejects %s', (_, text, message) => expect(() => readShare(text)).toThrow(message))
 })
 
-describe('shares united', () => {
+describe('combining shares', () => {
   test.each([
     [1, 1],
     [2, 2],
     [5, 3],
     [255, 255],
-  ])('of %i any %i are the key again', async (shares, threshold) => {
+  ])('of %i shares any %i combine to the key', async (shares, threshold) => {
     const key = Buffer.from([...Array(32).keys()])
     const parts = splitIntoShares(key, { shares, threshold }, randomBytes).map(part => part.toString('hex'))
     expect(combineShares(parts.slice(-threshold))).toEqual(key)
   })
 
-  test('that cannot belong together are nothing, and wrong ones another key', async () => {
+  test('shares that cannot belong together give nothing, and wrong shares give another key', async () => {
     const key = Buffer.alloc(32, 1)
     const [one = '', two = ''] = splitIntoShares(key, { shares: 3, threshold: 2 }, randomBytes).map(part =>
       part.toString('hex'),

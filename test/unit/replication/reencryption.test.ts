@@ -45,7 +45,7 @@ const done: Reencryption = {
 
 const LONG_AGO = NOW - TERM_KEPT_MS
 
-/** A primary at which the term `old` may be destroyed. */
+/** The facts of a primary that may destroy the term `old`. */
 const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
   now: NOW,
   record: { mode: 'primary', epoch: EPOCH, treeId: 'l', ownTerm: 'new' } as TermFacts['record'],
@@ -64,40 +64,43 @@ const facts = (more: Partial<TermFacts> = {}): TermFacts => ({
 const record = (more: object) => ({ ...facts().record, ...more })
 const keyring = (more: object) => ({ ...facts().keyring, ...more })
 
-describe('a term is destroyed', () => {
-  test('where nothing is encrypted by it, everybody has followed, and 35 days have passed', () =>
+describe('destroying a term', () => {
+  test('is allowed if nothing is encrypted with it, all secondaries have re-encrypted, and 35 days have passed', () =>
     expect(destroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
-    ['it encrypts', { keyring: keyring({ activeTerm: 'old' }), record: record({ ownTerm: 'old' }) }],
+    [
+      'it is the newest term',
+      { keyring: keyring({ activeTerm: 'old' }), record: record({ ownTerm: 'old' }) },
+    ],
     ['it is destroyed already', { terms: [term('old', { unusedSince: LONG_AGO, destroyed: 1 })] }],
-    ['a millisecond is missing', { terms: [term('old', { unusedSince: LONG_AGO + 1 })] }],
-    ['nobody has said since when it is not used', { terms: [term('old')] }],
-    ['something is being encrypted anew', { progress: { ...done, doneAt: undefined } as never }],
-    ['nothing has been encrypted anew', { progress: undefined }],
-    ['that was for another term', { progress: { ...done, term: 'other' } }],
-    ['that was in another journal', { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
-    ['this cluster has not done its own keys', { record: record({ ownTerm: 'old' }) }],
-    ['a secondary has never been heard of', { secondaries: [follower()] }],
-    ['one of two is behind', { secondaries: [follower({}), follower({ seq: 9 })] }],
+    ['35 days have passed but for a millisecond', { terms: [term('old', { unusedSince: LONG_AGO + 1 })] }],
+    ['the time since when it is unused is missing', { terms: [term('old')] }],
+    ['re-encryption is running', { progress: { ...done, doneAt: undefined } as never }],
+    ['re-encryption has not begun', { progress: undefined }],
+    ['re-encryption was for another term', { progress: { ...done, term: 'other' } }],
+    ['re-encryption was in another journal', { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
+    ['this cluster has not re-encrypted its own keys', { record: record({ ownTerm: 'old' }) }],
+    ['a secondary has never sent a heartbeat', { secondaries: [follower()] }],
+    ['one of two secondaries is behind', { secondaries: [follower({}), follower({ seq: 9 })] }],
     [
       'a secondary is in another journal',
       { secondaries: [follower({ epoch: '000000.bbbbbbbbbbbb', seq: 99 })] },
     ],
-    ['a secondary has not done its own keys', { secondaries: [follower({ ownTerm: 'old' })] }],
+    ['a secondary has not re-encrypted its own keys', { secondaries: [follower({ ownTerm: 'old' })] }],
     [
-      'a secondary is of a version that does not tell',
+      'a secondary of an older version does not report its term',
       { secondaries: [follower({ ownTerm: undefined as never })] },
     ],
     ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
-  ])('not where %s', (_, more) => expect(destroyableTerms(facts(more))).toEqual([]))
+  ])('is not allowed if %s', (_, more) => expect(destroyableTerms(facts(more))).toEqual([]))
 
-  test('with or without tokens that were never used', () => {
+  test('does not wait for unused activation tokens', () => {
     const unused = { id: 'later' } as Secondary
     expect(destroyableTerms(facts({ secondaries: [unused] }))).toHaveLength(1)
   })
 
-  test('by a cluster that is in no set, which waits for nobody', () => {
+  test('on a cluster without a set waits for no secondary', () => {
     const alone = facts({
       record: { mode: 'disabled', ownTerm: 'new' } as TermFacts['record'],
       progress: { ...done, epoch: '' },
@@ -107,7 +110,7 @@ describe('a term is destroyed', () => {
   })
 })
 
-test('the answer says what it waits for, one text for each reason', () => {
+test('reports one text for each reason to wait', () => {
   const all = facts({
     progress: undefined,
     record: record({ ownTerm: 'old' }),
@@ -123,61 +126,65 @@ test('the answer says what it waits for, one text for each reason', () => {
   ])
 })
 
-describe('a key is dropped', () => {
+describe('dropping a key', () => {
   const gone = [term('old', { destroyed: 1 }), term('new')]
 
-  test('where its term is destroyed, and the own keys are encrypted by another', () =>
+  test('is due if its term is destroyed and another term encrypts the own keys', () =>
     expect(droppableTerms(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
-    ['its term lives', { terms: facts().terms }],
-    ['it encrypts here', { terms: [term('new', { destroyed: 1 })] }],
-    ['it is not held any more', { terms: gone, keyring: keyring({ termIds: ['new'] }) }],
-    ['own keys may be encrypted by it', { terms: gone, record: record({ ownTerm: 'old' }) }],
-  ])('not where %s', (_, more) => expect(droppableTerms(facts(more))).toEqual([]))
+    ['its term is not destroyed', { terms: facts().terms }],
+    ['it is the newest term here', { terms: [term('new', { destroyed: 1 })] }],
+    ['this cluster no longer holds it', { terms: gone, keyring: keyring({ termIds: ['new'] }) }],
+    ['it may encrypt this cluster’s own keys', { terms: gone, record: record({ ownTerm: 'old' }) }],
+  ])('is not due if %s', (_, more) => expect(droppableTerms(facts(more))).toEqual([]))
 
-  test('on a secondary too', () =>
+  test('is due on a secondary too', () =>
     expect(droppableTerms(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
 })
 
-describe('work is begun', () => {
+describe('the re-encryption job', () => {
   const rotated = {
     progress: undefined,
     record: record({ ownTerm: 'old' }),
     terms: [term('old'), term('new')],
   }
 
-  test('half a minute after a rotation, not before', () => {
+  test('starts half a minute after a rotation', () => {
     expect(isTermWorkDue(facts(rotated))).toBe(true)
     expect(isTermWorkDue(facts({ ...rotated, keyring: keyring({ since: NOW - 29_999 }) }))).toBe(false)
   })
 
   test.each<[when: string, due: boolean, more: Partial<TermFacts>]>([
     ['a term can be destroyed', true, {}],
-    ['all is done, and it is kept', false, { terms: [term('old', { unusedSince: NOW })] }],
     [
-      'a run is at it',
+      'everything is re-encrypted, and the old term is still kept',
+      false,
+      { terms: [term('old', { unusedSince: NOW })] },
+    ],
+    [
+      'a run is working',
       false,
       { ...rotated, progress: { ...done, doneAt: undefined, until: NOW + 1 } as never },
     ],
     [
-      'a run was at it, and is over',
+      'a run has stopped',
       true,
       { ...rotated, progress: { ...done, doneAt: undefined, until: NOW } as never },
     ],
     ['there is one term', false, { ...rotated, keyring: keyring({ termIds: ['new'] }) }],
-    ['the journal is another one', true, { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
+    ['the journal has changed', true, { progress: { ...done, epoch: '000000.bbbbbbbbbbbb' } }],
     [
-      'a secondary has done its own keys',
+      'a secondary has re-encrypted its own keys',
       false,
       { progress: undefined, record: record({ mode: 'secondary' }) },
     ],
     [
-      'a secondary has not',
+      'a secondary has not re-encrypted its own keys',
       true,
       { progress: undefined, record: record({ mode: 'secondary', ownTerm: 'old' }) },
     ],
-  ])('where %s: %s', (_, due, more) => expect(isTermWorkDue(facts(more))).toBe(due))
+  ])('is due if %s: %s', (_, due, more) => expect(isTermWorkDue(facts(more))).toBe(due))
 })
 
 describe('a pass', () => {
@@ -185,7 +192,7 @@ describe('a pass', () => {
     beginReencryption({ ...facts({ progress }), items: {} as never })
   const going = { ...done, doneAt: undefined } as unknown as Reencryption
 
-  test('begins anew for another term or journal, and knows how much there was', () => {
+  test('starts again for another term or journal, with the earlier number of items as total', () => {
     expect(from(undefined)).toMatchObject({
       term: 'new',
       epoch: EPOCH,
@@ -203,12 +210,12 @@ describe('a pass', () => {
     expect(isDataReencrypted(facts({ progress: from({ ...done, term: 'old' }) }))).toBe(false)
   })
 
-  test('goes on where it was stopped', () => {
+  test('continues where the last run stopped', () => {
     const stopped = { ...going, nextPlace: { segment: 2, from: { pk: 'p', sk: 's' } }, skipped: 1 }
     expect(from(stopped)).toEqual(stopped)
   })
 
-  test('is followed by another where something was left', () =>
+  test('is followed by another pass if items were skipped', () =>
     expect(from({ ...going, skipped: 1 })).toMatchObject({
       pass: 2,
       skipped: 0,

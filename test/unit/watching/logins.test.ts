@@ -5,21 +5,21 @@ import { classifyLogin, countProviderFaults, guessLoginType } from '../../../sha
 import { metrics } from '../../../shared/watching/metrics.ts'
 
 test.each([
-  ['granted', undefined, 'granted', 'none'],
+  ['no error', undefined, 'granted', 'none'],
   ['a rule of the role', { status: 400, why: 'not-bound_ami_id' }, 'refused', 'role'],
-  ['a role that is not there', { status: 400, why: 'no-role' }, 'refused', 'role'],
-  ['an address', { status: 403, why: 'source-address' }, 'refused', 'role'],
-  ['a signature', { status: 400, why: 'sts-refused' }, 'refused', 'proof'],
-  ['fields that make no proof', { status: 400 }, 'refused', 'proof'],
-  ['EC2 that throttles', { status: 503, why: 'throttled', service: 'ec2' }, 'failed', 'aws'],
-  ['STS that fails', { status: 502, why: 'provider-failed', service: 'sts' }, 'failed', 'aws'],
-  ['tables that do not answer', { status: 503 }, 'failed', 'service'],
-  ['a fault of ours', { status: 500 }, 'failed', 'service'],
-])('a login is counted by %s', (_, fault, outcome, reason) => {
+  ['a missing role', { status: 400, why: 'no-role' }, 'refused', 'role'],
+  ['a source address that is not bound', { status: 403, why: 'source-address' }, 'refused', 'role'],
+  ['a rejected signature', { status: 400, why: 'sts-refused' }, 'refused', 'proof'],
+  ['an incomplete proof', { status: 400 }, 'refused', 'proof'],
+  ['EC2 throttling', { status: 503, why: 'throttled', service: 'ec2' }, 'failed', 'aws'],
+  ['an STS failure', { status: 502, why: 'provider-failed', service: 'sts' }, 'failed', 'aws'],
+  ['tables that cannot be reached', { status: 503 }, 'failed', 'service'],
+  ['an internal error', { status: 500 }, 'failed', 'service'],
+])('a login is counted with %s', (_, fault, outcome, reason) => {
   expect(classifyLogin(fault)).toEqual({ outcome, reason })
 })
 
-/** Names of all rules that refuse logins, as the sources have them. */
+/** Returns the names of all rules that reject logins, from the source files. */
 const rules = [
   'identity-proof',
   'auth-method/login',
@@ -36,7 +36,7 @@ const rules = [
     .map(([, why = '']) => why),
 )
 
-test('every rule is one of the role or one of the proof, as this table says', () => {
+test('each rule is classified as one of the role or of the proof by this table', () => {
   const of = (reason: string) =>
     [...new Set(rules)].filter(why => classifyLogin({ status: 400, why }).reason === reason).sort()
   expect(of('role')).toEqual([
@@ -83,7 +83,7 @@ test('every rule is one of the role or one of the proof, as this table says', ()
   ])
 })
 
-test('a login makes no more series than its row says, whatever strangers send', () => {
+test('a login has no more series than its metric’s row says, whatever clients send', () => {
   const faults = [
     undefined,
     ...[400, 403, 404, 413, 429, 500, 502, 503].flatMap(status =>
@@ -94,7 +94,7 @@ test('a login makes no more series than its row says, whatever strangers send', 
     ),
   ]
   const kinds = new Set(faults.map(fault => JSON.stringify(classifyLogin(fault))))
-  // without a type nothing is proven, so roles and AWS are not asked; without tables it may fail
+  // without a type no proof was checked, so no role was checked and AWS was not called; without tables the login may fail
   const withType = kinds.size * 2
   const without = 3
   expect(withType + without).toBeLessThanOrEqual(metrics.Logins.series[1])
@@ -108,8 +108,8 @@ test.each([
   [{ role: 'a' }, 'none'],
 ])('%j looks like a login of type %s', (given, type) => expect(guessLoginType(given)).toBe(type))
 
-describe('of the calls of a request', () => {
-  test('those that AWS refused, or that failed, are measured by service', () => {
+describe('failed AWS calls of a request', () => {
+  test('are counted by service as throttled or failed', () => {
     expect(countProviderFaults({ dynamodb: 3, ec2: 4, 'ec2 throttled': 3, sts: 1, 'iam failed': 1 })).toEqual(
       {
         Ec2Throttles: 3,
@@ -118,7 +118,7 @@ describe('of the calls of a request', () => {
     )
   })
 
-  test('nothing is measured where all went well', () => {
+  test('are absent if all calls succeeded', () => {
     expect(countProviderFaults({ dynamodb: 2, sts: 1 })).toEqual({})
   })
 })

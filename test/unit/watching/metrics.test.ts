@@ -4,8 +4,8 @@ import { toEmbeddedMetrics } from '../../../shared/watching/metrics.ts'
 
 const NOW = 1_800_000_000_000
 
-describe('numbers in a line', () => {
-  test('are metrics by what stands beside them, those of the same dimensions together', () => {
+describe('metrics in a log line', () => {
+  test('are declared in one directive for each set of dimensions', () => {
     expect(toEmbeddedMetrics({ Logins: 1, LoginLatency: 43, Ec2Throttles: 2 }, 'cloud-auth/x', NOW)).toEqual({
       Logins: 1,
       LoginLatency: 43,
@@ -31,13 +31,13 @@ describe('numbers in a line', () => {
     })
   })
 
-  test('are nothing where there are none, or nobody makes metrics of lines', () => {
+  test('are omitted without numbers or without a namespace', () => {
     expect(toEmbeddedMetrics({}, 'cloud-auth/x', NOW)).toEqual({})
     expect(toEmbeddedMetrics({ Lag: 1 }, '', NOW)).toEqual({})
   })
 })
 
-test('a line of the log is one event of JSON, whose members they are', () => {
+test('a log line is one JSON event that contains the metrics', () => {
   const lines: string[] = []
   const write = process.stdout.write.bind(process.stdout)
   process.stdout.write = ((text: string) => lines.push(String(text)) > 0) as typeof process.stdout.write

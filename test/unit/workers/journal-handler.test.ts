@@ -9,8 +9,8 @@ import { item } from '../../support/tables/items.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
 test.each([
-  ['journal entries that were written are worth a notice to those who follow', { Records: [{}] }, 1],
-  ['a minute that has passed is none', { source: 'aws.events' }, 0],
+  ['new journal entries notify the secondaries', { Records: [{}] }, 1],
+  ['the minute run does not notify the secondaries', { source: 'aws.events' }, 0],
 ])('%s', async (_, event, expected) => {
   let notices = 0
   const ports = portsWith({
@@ -22,16 +22,11 @@ test.each([
 })
 
 test.each([
-  [
-    'a journal entry that tells nothing but the time is worth no notice, and no new hashes',
-    [{ noop: true }],
-    ['7'],
-    0,
-  ],
-  ['a journal entry that tells more is', [{ body: [] }], ['7'], 1],
-  ['so is one that cannot be read, or is a part of another', [undefined], ['7'], 1],
-  ['so are several at once', [{ noop: true }], ['7', '8'], 1],
-  ['and what a stream names otherwise', [{ noop: true }], ['7.1'], 1],
+  ['an entry without changes wakes no secondary', [{ noop: true }], ['7'], 0],
+  ['an entry with changes notifies the secondaries', [{ body: [] }], ['7'], 1],
+  ['an unreadable or partial entry notifies the secondaries', [undefined], ['7'], 1],
+  ['several entries at once notify the secondaries', [{ noop: true }], ['7', '8'], 1],
+  ['an entry with an unusual sort key notifies the secondaries', [{ noop: true }], ['7.1'], 1],
 ])('%s', async (_, entries, names, expected) => {
   const asked: unknown[] = []
   const ports = portsWith({
@@ -52,7 +47,7 @@ test.each([
   if (names[0] === '7' && names.length === 1) expect(asked).toEqual([[[], 6, 7]])
 })
 
-test('a minute that has passed has an operation go on, and maintains the journal although none can be started', async () => {
+test('the minute run maintains the journal although an operation cannot be restarted', async () => {
   const operation = { name: 'activation', startedAt: 1 } as OperationState
   const { as, reads } = memoryStore([
     item(key('cluster'), { operation: 'o', keyringEdition: 1 } as ClusterRecord),
@@ -68,7 +63,7 @@ test('a minute that has passed has an operation go on, and maintains the journal
   const handler = journalHandler(ports, nothing)
   await handler({ source: 'aws.events' })
   const record = 'cluster record'
-  // a copy that was restored, an operation, an epoch that has ended, terms, the journal, hashes, others of the set
+  // a restored copy, an operation, an ended epoch, terms, the journal, hashes, other clusters of the set
   const minute = [
     record,
     record,
@@ -87,7 +82,7 @@ test('a minute that has passed has an operation go on, and maintains the journal
   ])
 })
 
-test('an embedded host asks for hashes alone', async () => {
+test('an embedded host requests a refresh of the hashes only', async () => {
   const calls: string[] = []
   const ports = portsWith({
     store: memoryStore([

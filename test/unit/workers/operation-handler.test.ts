@@ -56,7 +56,7 @@ const nobody = () => {
 
 beforeEach(() => void lines.splice(0))
 
-test('a step that fails in any other way writes a line with its cause, the operation and the step', async () => {
+test('an unexpected failure of a step logs its cause, the operation and the step', async () => {
   const cause = Object.assign(new Error('not authorized'), { name: 'AccessDeniedException' })
   const read = () => Promise.reject(new Error('the tables did not answer', { cause }))
   await expect(operationHandler(portsAround({ read }), nobody)(event, context)).rejects.toThrow('the tables')
@@ -64,7 +64,7 @@ test('a step that fails in any other way writes a line with its cause, the opera
   expect(lines).toEqual([['error', 'step failed', { ...event, error: 'Error', reason }]])
 })
 
-test('what the machine tells of a step that is given up is kept with the operation, in words', async () => {
+test('the state machine’s error of a failed step is stored as a text in the operation', async () => {
   const { store, commits } = memoryStore([operation, record])
   const told = { error: 'ApiError', cause: '{"errorMessage":"the storage is busy"}' }
   await operationHandler(portsAround(store), nobody)(
@@ -83,7 +83,7 @@ test('what the machine tells of a step that is given up is kept with the operati
   )
 })
 
-test('the text of a step that fails for good is kept with its operation; the machine learns the name of the error', async () => {
+test('the text of a permanent failure is stored in the operation; the state machine gets the error’s name', async () => {
   const { store, commits } = memoryStore([operation, record])
   const handler = operationHandler(portsAround(store), nobody)
   // `wipe` before anything was closed

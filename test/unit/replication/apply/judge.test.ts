@@ -19,7 +19,7 @@ const NOW = 2_000_000_000
 const DAY = 86_400
 const streaming: ApplySettings = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 
-/** The only piece of each journal entry of a writer. */
+/** Returns the only piece of each journal entry of a writer. */
 const piecesOf = ({ entries }: ReturnType<typeof writer>): Piece[] =>
   entries.map(entry => {
     const [piece] = splitIntoComponents(TREE_ID, [entry]).flat()
@@ -38,7 +38,7 @@ const stepsOf = (verdict: ReturnType<typeof judgePiece>): Steps => {
   return verdict.steps
 }
 
-/** A secondary that has applied pieces. */
+/** A secondary that has applied the given pieces. */
 const having = (pieces: readonly Piece[], setting = streaming) => {
   const at = tables()
   for (const piece of pieces) expect(at.write([planAsExpected(piece, setting)])).toBe('done')
@@ -46,7 +46,7 @@ const having = (pieces: readonly Piece[], setting = streaming) => {
 }
 
 describe('marks', () => {
-  test('what a frozen process writes late is refused, although its item is as the journal entry says', () => {
+  test('a late write of a frozen process is rejected, although its item is as the journal entry expects', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, null])
@@ -57,12 +57,12 @@ describe('marks', () => {
     expect(judged(put, at)).toEqual({ kind: 'applied' })
   })
 
-  test('a replay stands above what it replaces', () => {
+  test('a replay has higher marks than the entries it replaces', () => {
     const w = writer()
     for (const value of ['1', '2', '3', '4']) w.commit(0, [x, value])
     const pieces = piecesOf(w)
     const at = having(pieces)
-    // a sync begins again behind the second journal entry, and has fetched what the second one made
+    // a sync restarts after the second journal entry, and has fetched that entry's items
     const [, second, third] = pieces as [Piece, Piece, Piece]
     at.items.set('policy\nx', placeInTree(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
@@ -71,7 +71,7 @@ describe('marks', () => {
     expect(at.items.get('policy\nx')?.data).toEqual({ value: '3' })
   })
 
-  test('a piece marks the bucket of its own changes, and no other', () => {
+  test('a piece raises the mark of its own bucket only', () => {
     const w = writer()
     const token = tokenAt('t')
     w.commit(0, [token, '1', NOW + DAY])
@@ -83,7 +83,7 @@ describe('marks', () => {
     }
   })
 
-  test('changes of one journal entry in one bucket are written by one transaction', () => {
+  test('changes of one journal entry in one bucket are written in one transaction', () => {
     const w = writer()
     w.commit(0, [a, '1'], [b, '1'])
     const [both] = piecesOf(w) as [Piece]
@@ -93,10 +93,10 @@ describe('marks', () => {
   })
 })
 
-describe('while a sync is replayed', () => {
+describe('during the replay after a sync', () => {
   const replay: ApplySettings = { ...streaming, incarnation: 3, replayUntil: 2 }
 
-  /** A policy written twice, of which the sync has fetched the second state. */
+  /** A policy that was written twice. The sync has fetched its second state. */
   const fetched = () => {
     const w = writer()
     w.commit(0, [x, '1'])
@@ -105,7 +105,7 @@ describe('while a sync is replayed', () => {
     return { pieces, at: tables(w.items) }
   }
 
-  test('what the sync has fetched in a later state stays as it is', () => {
+  test('an item that the sync has fetched in a later state stays unchanged', () => {
     const { pieces, at } = fetched()
     for (const piece of pieces) {
       expect(at.write([stepsOf(judged(piece, at, replay))])).toBe('done')
@@ -113,7 +113,7 @@ describe('while a sync is replayed', () => {
     }
   })
 
-  test('an unchanged item raises the mark too', () => {
+  test('an unchanged item still raises the mark', () => {
     const { pieces, at } = fetched()
     const [first, second] = pieces
     const late = stepsOf(judgePiece(first, { items: [undefined], mark: '' }, replay))
@@ -123,7 +123,7 @@ describe('while a sync is replayed', () => {
     expect(at.write([late])).toBe('refused')
   })
 
-  test('the transaction expects an unchanged item to be as it was read', () => {
+  test('the transaction expects an unchanged item as it was read', () => {
     const { pieces, at } = fetched()
     const [first] = pieces
     const skip = stepsOf(judged(first, at, replay))
@@ -140,7 +140,7 @@ describe('while a sync is replayed', () => {
     expect(empty.write([skipped])).toBe('refused')
   })
 
-  test('what is there is replaced, whatever it was, and its own leaf leaves the sums', () => {
+  test('any existing item is replaced, and its leaf is removed from the sums', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, '2'])
@@ -150,7 +150,7 @@ describe('while a sync is replayed', () => {
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
 
-  test('behind its end items must be as journal entries say again', () => {
+  test('after its end, items must be as journal entries expect again', () => {
     const w = writer()
     for (const value of ['1', '2', '3']) w.commit(0, [x, value])
     const third = piecesOf(w)[2] as Piece
@@ -158,9 +158,9 @@ describe('while a sync is replayed', () => {
   })
 })
 
-describe('items that the engine may delete on either side are no mismatch', () => {
+describe('expired items that DynamoDB deletes at any time are no mismatch', () => {
   const token = tokenAt('t')
-  /** A renewal of a token that expired at `NOW - DAY * days`. */
+  /** Renews a token that expired at `NOW - DAY * days`. */
   const renewal = (days: number) => {
     const w = writer()
     w.commit((NOW - 20 * DAY) * 1000, [token, '1', NOW - days * DAY])
@@ -168,7 +168,7 @@ describe('items that the engine may delete on either side are no mismatch', () =
     return piecesOf(w) as [Piece, Piece]
   }
 
-  test('a renewed token whose earlier copy is gone here, its generation having ended', () => {
+  test('a renewed token whose earlier copy is already deleted here, after its generation ended', () => {
     const [first, second] = renewal(6)
     const at = having([first])
     at.items.clear()
@@ -176,12 +176,12 @@ describe('items that the engine may delete on either side are no mismatch', () =
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
 
-  test('not while its generation has not ended', () => {
+  test('a missing token before the end of its generation is a mismatch', () => {
     const [, second] = renewal(-1)
     expect(judged(second, tables())).toEqual({ kind: 'mismatch', places: [token] })
   })
 
-  test('a token made anew where a dead one still stands', () => {
+  test('a recreated token whose expired predecessor still exists here', () => {
     const w = writer()
     w.commit(NOW * 1000, [token, '2', NOW + DAY])
     const [made] = piecesOf(w) as [Piece]
@@ -191,7 +191,7 @@ describe('items that the engine may delete on either side are no mismatch', () =
     expect(at.tree(NOW).kept).toEqual(at.tree(NOW).right)
   })
 
-  test('not where the one that stands there was alive then', () => {
+  test('a recreated token whose predecessor had not expired is a mismatch', () => {
     const w = writer()
     w.commit((NOW - 30 * DAY) * 1000, [token, '2', NOW + DAY])
     const [made] = piecesOf(w) as [Piece]
@@ -200,7 +200,7 @@ describe('items that the engine may delete on either side are no mismatch', () =
     expect(judged(made, at)).toEqual({ kind: 'mismatch', places: [token] })
   })
 
-  test('never for what does not expire', () => {
+  test('a missing item of a kind that never expires is a mismatch', () => {
     const w = writer()
     w.commit(0, [x, '1'])
     w.commit(0, [x, '2'])

@@ -28,7 +28,7 @@ const DAY = 86_400
 const streaming: ApplySettings = { treeId: TREE_ID, incarnation: 1, replayUntil: 0, now: NOW }
 const places: readonly Place[] = [a, b, apart, tokenAt('t'), tokenAt('u')]
 
-/** Commits of one or two items each: put, or deleted where it is there. */
+/** Commits of one or two items each. An item is stored, or deleted if it exists. */
 const history = fc.array(
   fc.uniqueArray(
     fc.record({ place: fc.nat(places.length - 1), puts: fc.boolean(), days: fc.constantFrom(1, 5, 9, 50) }),
@@ -51,11 +51,11 @@ function written(commits: readonly { place: number; puts: boolean; days: number 
   return w
 }
 
-/** What journal entries made of an item. */
+/** Returns the states that journal entries gave an item. */
 const stateAt = (entries: readonly JournalEntry[], place: Place): StoredItem | null | undefined =>
   entries.flatMap(entry => entry.body).findLast(one => nameOf(one) === nameOf(place))?.item
 
-/** Random waits, and a choice. */
+/** Random waits and choices. */
 function chance(seed: number) {
   let state = seed
   const next = () => {
@@ -72,7 +72,7 @@ function chance(seed: number) {
 
 class Crash extends Error {}
 
-/** Tables whose calls come late, whose answers get lost, and whose callers crash; some writes arrive long after. */
+/** Tables whose calls are delayed, whose answers get lost, and whose callers crash. Some writes arrive long afterwards. */
 function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void)[]): Target {
   const { of, wait } = chance(seed)
   return {
@@ -96,7 +96,7 @@ function troubled(at: ReturnType<typeof tables>, seed: number, late: (() => void
   }
 }
 
-/** Applies a window by several processes at once, until one comes through. */
+/** Applies a window by several processes concurrently, until one succeeds. */
 async function byMany(
   entries: readonly JournalEntry[],
   setting: ApplySettings,
@@ -126,7 +126,7 @@ async function byMany(
 }
 
 describe('a window', () => {
-  test('comes to what the source has, and to its sums', async () => {
+  test('gives the secondary the source’s items and sums', async () => {
     await fc.assert(
       fc.asyncProperty(history, async commits => {
         const { entries, items } = written(commits)
@@ -138,7 +138,7 @@ describe('a window', () => {
     )
   })
 
-  test('may be applied by many at once, who crash and come late: it comes to the same', async () => {
+  test('applied by several processes that crash and write late, gives the same result', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(), async (commits, seed) => {
         const { entries, items } = written(commits)
@@ -154,7 +154,7 @@ describe('a window', () => {
     )
   })
 
-  test('may be cut anywhere, and by each of many elsewhere: it comes to the same', async () => {
+  test('split anywhere, differently by each process, gives the same result', async () => {
     const cuts = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
     await fc.assert(
       fc.asyncProperty(history, cuts, fc.nat(), async (commits, moments, seed) => {
@@ -169,7 +169,7 @@ describe('a window', () => {
     )
   })
 
-  test('writes an item once, however often it has changed, and in transactions that the engine takes', async () => {
+  test('writes each item once however often it changed, within DynamoDB’s transaction limits', async () => {
     const w = writer()
     for (let n = 0; n < 250; n++) w.commit(0, [n % 2 ? a : b, `${n}`], [policyAt(`n${n}`), 'v'])
     const large = 'x'.repeat(300_000)
@@ -192,7 +192,7 @@ describe('a window', () => {
     expect(Math.max(...sizes.map(({ bytes }) => bytes))).toBeLessThan(4 * 2 ** 20)
   })
 
-  test('replayed over what a sync fetched while the source went on, it comes to the same', async () => {
+  test('replayed over items that a sync fetched during writes, gives the same result', async () => {
     await fc.assert(
       fc.asyncProperty(
         history,
@@ -202,7 +202,7 @@ describe('a window', () => {
         async (commits, cut, moments, seed) => {
           const { entries, items } = written(commits)
           const start = cut % (entries.length + 1)
-          // each item as it stood at some moment from the start on
+          // each item as it was at some moment after the start
           const fetched = new Map<string, StoredItem>()
           for (const [index, place] of places.entries()) {
             const moment = start + ((moments[index] ?? 0) % (entries.length - start + 1))
@@ -223,7 +223,7 @@ describe('a window', () => {
     )
   })
 
-  test('names the items that are not as journal entries say, and applies what has nothing to do with them', async () => {
+  test('returns the items that mismatch, and applies all unrelated changes', async () => {
     const w = writer()
     w.commit(0, [a, '1'], [apart, '1'])
     w.commit(0, [a, '2'])
@@ -235,7 +235,7 @@ describe('a window', () => {
     expect(at.items.size).toBe(0)
   })
 
-  test('is busy while all writes meet a conflict', async () => {
+  test('is busy while all writes conflict', async () => {
     const w = writer()
     w.commit(0, [a, '1'])
     const at = tables()
@@ -245,7 +245,7 @@ describe('a window', () => {
 })
 
 describe('components of a window', () => {
-  test('every change is in exactly one piece, and no two components share a bucket', () => {
+  test('each change is in exactly one piece, and no two components share a bucket', () => {
     const place = fc.oneof(
       fc.constantFrom(a, b, apart),
       fc.integer({ min: 0, max: 5 }).map(n => tokenAt(`t${n}`)),
@@ -291,7 +291,7 @@ describe('components of a window', () => {
     ])
   })
 
-  test('a token whose expiry changes stays in one component, in the order of its journal entries', () => {
+  test('a token whose expiry changes stays in one component, in journal order', () => {
     const { commit, entries } = writer()
     const token = tokenAt('t')
     const DAY = 86_400
@@ -310,7 +310,7 @@ describe('components of a window', () => {
   })
 })
 
-describe('transactions of pieces', () => {
+describe('grouping pieces into transactions', () => {
   const pieces = (count: number, changes = 1) => {
     const { commit, entries } = writer()
     for (let n = 0; n < count; n++)
@@ -318,7 +318,7 @@ describe('transactions of pieces', () => {
     return splitIntoComponents(TREE_ID, entries).map(one => one.slice(0, 1))
   }
 
-  test('hold 98 elements at most, and every piece is in one', () => {
+  test('a transaction has at most 98 elements, and each piece is in one', () => {
     const all = pieces(300)
     const groups = packComponents(all, 2)
     expect(groups.flat()).toEqual(all)
@@ -326,7 +326,7 @@ describe('transactions of pieces', () => {
       expect(group.flat().reduce((sum, { changes }) => sum + changes.length + 1, 0)).toBeLessThanOrEqual(98)
   })
 
-  test('are shared among the workers before they are filled', () => {
+  test('pieces are distributed to all workers before transactions are filled', () => {
     expect(packComponents(pieces(16), 8).map(one => one.length)).toEqual([2, 2, 2, 2, 2, 2, 2, 2])
   })
 })

@@ -14,24 +14,30 @@ const slots: [slot: string, limbs: Limbs][] = [
   [`g${alive}`, [4n, 5n, 6n]],
 ]
 
-/** A bucket without items, of which each read gives the next of some answers. */
+/** A bucket without items; each read returns the next of the given answers. */
 function reading(...answers: StoredBucket[]) {
   let asked = 0
   const journal = {
     buckets: async () => [answers[asked++ % answers.length]],
-    itemsOf: async () => [],
+    readBucketItems: async () => [],
   }
-  const view = { journal, treeId: TREE_ID, now, tally: newTally(TREE_ID, now), tail: { keys: () => [] } }
+  const view = {
+    journal,
+    treeId: TREE_ID,
+    now,
+    tally: newTally(TREE_ID, now),
+    tail: { changedKeys: () => [] },
+  }
   return readBucket(view as unknown as TreeView, { of: 'local', page: 7 }, 3)
 }
 
-test('a bucket whose attributes come in another order each time is read all the same, and judged', async () => {
+test('a bucket whose attributes come in a different order at each read is judged', async () => {
   const one = { mark: 'm', sums: new Map(slots) }
   const read = await reading(one, { ...one, sums: new Map(slots.toReversed()) })
   expect(read?.verdict.difference).toBe(`g${alive}:-4 -5 -6,p:-1 -2 -3`)
 })
 
-test('a bucket that has other sums, or another mark, each time is not judged', async () => {
+test('a bucket whose sums or mark differ at each read is not judged', async () => {
   const one = { mark: 'm', sums: new Map(slots) }
   expect(await reading(one, { ...one, mark: 'n' })).toBeUndefined()
   expect(await reading(one, { ...one, sums: new Map(slots.slice(1)) })).toBeUndefined()
@@ -45,7 +51,7 @@ const clock = {
   },
 }
 
-/** What is said of suspects at each look. */
+/** The verdicts on suspects at each look. */
 const found = (says: Record<string, (string | undefined)[]>) => {
   let look = -1
   return findLasting(
@@ -58,8 +64,8 @@ const found = (says: Record<string, (string | undefined)[]>) => {
   )
 }
 
-describe('what lasts', () => {
-  test('is wrong in the same way for seconds; what is right once is right', async () => {
+describe('findLasting', () => {
+  test('returns suspects with the same fault at every look, and drops those that are right once', async () => {
     const kept = await found({
       same: ['x', 'x', 'x'],
       changed: ['x', 'y', 'y'],
@@ -73,7 +79,7 @@ describe('what lasts', () => {
     expect(kept).toEqual(['same', 'changed', 'clear at last'])
   })
 
-  test('takes no waiting time if nothing is wrong', async () => {
+  test('does not wait if there are no suspects', async () => {
     ms = 0
     expect(await found({ a: [''], b: [''] })).toEqual([])
     expect(ms).toBe(0)
@@ -82,7 +88,7 @@ describe('what lasts', () => {
   })
 })
 
-test('works side by side are sixteen at most, and their results are in order', async () => {
+test('at most sixteen tasks run in parallel, and their results keep the order', async () => {
   let [now, most] = [0, 0]
   const results = await mapInParallel(
     Array.from({ length: 50 }, (_, index) => index),

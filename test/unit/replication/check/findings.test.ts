@@ -14,7 +14,7 @@ const roots = { replicated: hash(1), local: hash(2) }
 const shown = (...faults: TreeFault[]) => toCorruptionReport(toFindings(faults, roots), 1_800_000_000_123)
 
 describe('the report of a check', () => {
-  test('of a tree that fits has both subtrees, with their roots in base64 and without maps', () => {
+  test('of a sound tree has both subtrees with their roots in base64, and no maps', () => {
     expect(isCorrupt(toFindings([], roots))).toBe(false)
     expect(shown()).toEqual({
       corrupted_root: false,
@@ -36,7 +36,7 @@ describe('the report of a check', () => {
     })
   })
 
-  test('names pages by number, each with whether its own hash is wrong, and with its wrong subpages in order', () => {
+  test('lists faulty pages by number, with the fault of their own hash and their faulty subpages in order', () => {
     const { corrupted_tree_map: map, corrupted_root: whole } = shown(
       { level: 'page', of: 'local', page: 255 },
       { level: 'bucket', of: 'replicated', page: 5, subpage: 255 },
@@ -57,7 +57,7 @@ describe('the report of a check', () => {
     [{ level: 'whole' }, true, false, false],
     [{ level: 'root', of: 'replicated' }, false, true, false],
     [{ level: 'root', of: 'local' }, false, false, true],
-  ])('%j is told apart', (fault, whole, replicated, local) => {
+  ])('shows %j at its level only', (fault, whole, replicated, local) => {
     const report = shown(fault)
     expect(report.corrupted_root).toBe(whole)
     expect(report.corrupted_tree_map['1']?.corrupted_subtree_root).toBe(replicated)
@@ -65,7 +65,7 @@ describe('the report of a check', () => {
     expect(isCorrupt(toFindings([fault], roots))).toBe(true)
   })
 
-  test('of everything fits into one item', () => {
+  test('with every fault fits into one DynamoDB item', () => {
     const all = (['replicated', 'local'] as const).flatMap(of =>
       Array.from(
         { length: 65_536 },
@@ -76,7 +76,7 @@ describe('the report of a check', () => {
   })
 })
 
-test('a tree is corrupted while the last check of this very tree says so', () => {
+test('a tree is corrupted as long as the last check of the same tree says so', () => {
   const check = (treeId: string, corrupted: boolean) => ({
     data: { treeId, corrupted, operation: 'o', startedAt: 0 },
   })
@@ -87,7 +87,7 @@ test('a tree is corrupted while the last check of this very tree says so', () =>
   expect(isTreeCorrupted({ ...a, treeId: 'b' }, check('a', true), undefined)).toBe(false)
 })
 
-test('a secondary shows a corrupted tree also while items keep differing from the primary’s', () => {
+test('a secondary also shows a corrupted tree while items keep differing from the primary’s', () => {
   const link = { ...emptyLink('own' as Encrypted), name: 'l' }
   const here = { treeId: 'a', mode: 'secondary', link } as const
   const diverging = (rounds: number, of = { treeId: 'a', link: 'l' }) => ({

@@ -10,7 +10,7 @@ import { addToTally, findSuspectBuckets, newTally } from '../../../../shared/rep
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { neighbours, type Place, TREE_ID, tokenAt, writer } from '../../../builders/journal.ts'
 
-// A bucket and its items: what is judged is the content, and nothing that an item says of itself.
+// A bucket is judged by the content of its items, not by the leaf that they store.
 
 const now = 1_800_000_000
 const alive = Math.ceil(now / 345_600) + 1
@@ -27,7 +27,7 @@ function itemAt(place: Place, value = 'v', expires?: number): StoredItem {
 
 const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(TREE_ID, kind, pk, sk)
 
-/** The bucket that items come to. */
+/** The bucket with the sums of the given items. */
 function sumOf(...items: StoredItem[]): StoredBucket {
   const [delta] = computeDeltas(
     TREE_ID,
@@ -46,31 +46,31 @@ const token = itemAt(tokenAt('x'), 'v', now + 1000)
 const flipped: StoredItem = { ...first, data: { value: 'other' } }
 
 describe('a bucket', () => {
-  test('fits what stands in it, whatever else was read with it', () => {
+  test('is right if its sums are those of its items, whatever else was read', () => {
     expect(judged(a, sumOf(first, second), [first, second, stranger]).difference).toBe('')
     expect(judged(a, undefined, []).difference).toBe('')
     expect(judged(tokenAt('x'), sumOf(token), [token]).difference).toBe('')
   })
 
   test.each<[string, Place, StoredBucket | undefined, StoredItem[]]>([
-    ['an item that was changed while its leaf stayed', a, sumOf(first, second), [flipped, second]],
+    ['an item that was changed without its leaf', a, sumOf(first, second), [flipped, second]],
     [
       'an item that was changed together with its leaf',
       a,
       sumOf(first),
       [repairItemPlace(flipped, TREE_ID, now)],
     ],
-    ['an item that was taken away', a, sumOf(first, second), [second]],
-    ['an item that was put there', a, sumOf(first), [first, second]],
+    ['a deleted item', a, sumOf(first, second), [second]],
+    ['an inserted item', a, sumOf(first), [first, second]],
     [
-      'one that was put there without a place in the tree',
+      'an item that was inserted without a place in the tree',
       a,
       sumOf(first),
       [first, { ...second, bucket: 't#other' }],
     ],
-    ['a leaf that was changed alone', a, sumOf(first), [{ ...first, leaf: second.leaf ?? '' }]],
-    ['an item that says another bucket', a, sumOf(first), [{ ...first, bucket: stranger.bucket ?? '' }]],
-    ['sums that are lost', a, undefined, [first]],
+    ['a leaf that was changed without its item', a, sumOf(first), [{ ...first, leaf: second.leaf ?? '' }]],
+    ['an item that stores another bucket', a, sumOf(first), [{ ...first, bucket: stranger.bucket ?? '' }]],
+    ['deleted sums', a, undefined, [first]],
     [
       'a token that was moved to another generation',
       tokenAt('x'),
@@ -78,25 +78,25 @@ describe('a bucket', () => {
       [{ ...token, ttl: ttlOf(alive + 3) }],
     ],
     [
-      'a token that would never be deleted',
+      'a token without a time of deletion',
       tokenAt('x'),
       sumOf(token),
       [{ ...token, ttl: undefined } as never],
     ],
-  ])('does not fit %s', (_, place, stored, items) => {
+  ])('is wrong with %s', (_, place, stored, items) => {
     const verdict = judged(place, stored, items)
     expect(verdict.difference).not.toBe('')
     expect(judged(place, stored, [...items].reverse()).difference).toBe(verdict.difference)
   })
 
-  test('does not count what belongs to a generation that has ended: it may be there or gone', () => {
+  test('ignores items of ended generations, which may exist or not', () => {
     const past = itemAt(tokenAt('x'), 'v', now - 1_000_000)
     const sums = new Map([['g100', [1n, 2n, 3n] as const]])
     expect(judged(tokenAt('x'), { sums }, [past]).difference).toBe('')
     expect(judged(tokenAt('x'), { sums }, []).difference).toBe('')
   })
 
-  test('is put right with items that are put right', () => {
+  test('is right again after the repair of its items', () => {
     const loose = { ...token, leaf: undefined, bucket: undefined, ttl: now + 4600 } as never as StoredItem
     for (const item of [flipped, loose, { ...second, leaf: 'wrong' }]) {
       const settled = repairItemPlace(item, TREE_ID, now)
@@ -134,7 +134,7 @@ describe('a tally', () => {
     return `${of} ${Number.parseInt(pk.slice(-2), 16)} ${Number.parseInt(sk, 16)}`
   }
 
-  test('suspects no bucket whose items it has seen, and each that is not as it has seen', () => {
+  test('suspects exactly the buckets whose sums differ from the counted items', () => {
     expect(suspects(items)).toEqual([])
     expect(suspects(items.slice(1))).toEqual([nameOf(first)])
     expect(suspects([...items, first])).toEqual([nameOf(first)])
@@ -143,14 +143,14 @@ describe('a tally', () => {
     expect(suspects([{ ...first, leaf: undefined } as never, ...items.slice(1)])).toEqual([nameOf(first)])
   })
 
-  test('ignores items that are not of this product', () => {
+  test('ignores items of other products', () => {
     expect(suspects([...items, { ...first, kind: 'toString' as never }])).toEqual([])
     expect(suspects([...items, { ...first, kind: 'cluster' }])).toEqual([])
   })
 })
 
-describe('a line of a bucket', () => {
-  test('contains the place of an item and the leaf of its content', () => {
+describe('a line about an item in a bucket', () => {
+  test('contains the key of the item and the leaf of its content', () => {
     expect(parseBucketLine(formatBucketLine(token))).toEqual([
       'token',
       'token#x',
@@ -161,7 +161,7 @@ describe('a line of a bucket', () => {
     expect(parseBucketLine(formatBucketLine(flipped))[3]).not.toBe(first.leaf)
   })
 
-  test.each(['', '{}', '[]', '["policy","p","q","leaf"]', '[1,2,3,4,5]'])('%j is none', text => {
+  test.each(['', '{}', '[]', '["policy","p","q","leaf"]', '[1,2,3,4,5]'])('%j is rejected', text => {
     expect(() => parseBucketLine(text)).toThrow()
   })
 })

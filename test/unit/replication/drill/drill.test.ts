@@ -16,7 +16,7 @@ import { closedFormerPrimary, followerOf, primaryOf } from '../../../builders/pa
 import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
-// What a drill decides at each step, by what it is answered. Whole drills are played in `alone/replication/drill.test.ts`.
+// Tests what each step of a drill decides, by the clusters' answers. `alone/replication/drill.test.ts` runs whole drills.
 
 const START = 1_800_000_000_000
 const MINUTE = 60_000
@@ -25,7 +25,7 @@ const SET = 'set'
 let now: number
 let memory: MemoryStore
 let events: Record<string, unknown>[]
-/** requests that were made, and what they are answered */
+/** the requests that were made, and their answers */
 let asked: string[]
 let answers: Record<string, Partial<DrillAnswer> | (() => Partial<DrillAnswer>)>
 
@@ -107,52 +107,52 @@ const run = (): DrillRun => ({
   }),
 })
 
-describe('a cluster is ready for a drill', () => {
+describe('readiness for a drill', () => {
   test.each<[what: string, change: object, fault: string]>([
-    ['when it says so', {}, ''],
+    ['is given if the answer says so', {}, ''],
     [
-      'whatever a primary has heard of its secondaries',
+      'is given whatever a primary knows of its secondaries',
       { checks: [{ name: 'secondaries', passes: false, text: 'x' }] },
       '',
     ],
     [
-      'not when a check fails',
+      'is refused if a check fails',
       { checks: [{ name: 'journal', passes: false, text: 'it ended' }] },
       'own: it ended',
     ],
     [
-      'not when the token does not count',
+      'is refused if the token is not sufficient',
       { operation_token: { presented: { counts: false, why: 'no policy' } } },
       'own: the operation token is not sufficient: no policy',
     ],
     [
-      'not when nothing is said of the token',
+      'is refused if the answer does not judge the token',
       { operation_token: undefined },
       'own: the operation token is not sufficient: the answer gives no reason',
     ],
     [
-      'not when the licence ends within a day',
+      'is refused if the licence expires within a day',
       { license: { seconds_left: 86_399 } },
       'own: the licence ends within a day; without it no cluster can rejoin',
     ],
     [
-      'not without a licence',
+      'is refused without a licence',
       { license: undefined },
       'own: the licence ends within a day; without it no cluster can rejoin',
     ],
     [
-      'not where a secondary has no contact to its primary',
+      'is refused if a secondary has no contact with its primary',
       { lag: { primary: 'silent' } },
       'own: it has no contact to its primary, which therefore cannot hand over',
     ],
     ['on a primary, which has no lag', { lag: undefined }, ''],
     [
-      'not where the answer is of another form',
+      'is refused if the answer is malformed',
       { checks: 7 },
       'own: the readiness answer is malformed: checks is odd',
     ],
     [
-      'not without checks',
+      'is refused if the answer has no checks',
       { checks: undefined },
       'own: the readiness answer is malformed: checks is missing',
     ],
@@ -171,7 +171,7 @@ describe('the check before a drill', () => {
     )
   }
 
-  test('passes if both clusters name each other, and notes the name of the other', async () => {
+  test('passes if both clusters are ready and of one set, and stores the other’s name', async () => {
     expect(await checked()).toBe('there')
     expect(drill()?.peer).toBe('west')
   })
@@ -183,46 +183,46 @@ describe('the check before a drill', () => {
       /no primary/,
     ],
     [
-      'of a cluster of another set',
+      'with a cluster of another set',
       () =>
         (answers['peer sys/replication/dr/status'] = { data: { mode: 'secondary', cluster_id: 'other' } }),
       /no secondary of this set/,
     ],
     [
-      'of a primary',
+      'with two primaries',
       () => (answers['peer sys/replication/dr/status'] = { data: { mode: 'primary', cluster_id: SET } }),
       /but primary/,
     ],
     [
-      'of a cluster that tells nothing',
+      'with an empty readiness answer of the primary',
       () => (answers['peer sys/replication/dr/status'] = { status: 502, text: 'bad gateway' }),
       /status: 502 bad gateway/,
     ],
     [
-      'where the own readiness is not told',
+      'without a readiness answer of the primary',
       () =>
         (answers['own sys/replication/dr/readiness'] = { status: 403, data: readiness(), text: 'denied' }),
       /own readiness answers 403: denied/,
     ],
     [
-      'where the other is not ready',
+      'if the secondary is not ready',
       () => (answers['peer sys/replication/dr/secondary/readiness'] = { data: readiness({ license: {} }) }),
       /^DrillStopped: peer: the licence/,
     ],
     [
-      'where the other takes this cluster for lost',
+      'if the secondary counts the primary as lost',
       () =>
         (answers['peer sys/replication/dr/secondary/readiness'] = {
           data: readiness({ lag: { primary: 'silent' } }),
         }),
       /has no contact to its primary/,
     ],
-  ])('refuses it %s', async (_, set, text) => {
+  ])('refuses a drill %s', async (_, set, text) => {
     set()
     expect(await checked()).toMatch(text)
   })
 
-  test('waits half a minute for an obstacle that may pass', async () => {
+  test('waits half a minute for a temporary obstacle', async () => {
     put(running())
     answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }
     now += 29_999
@@ -232,25 +232,25 @@ describe('the check before a drill', () => {
   })
 })
 
-describe('a drill begins', () => {
+describe('beginning a drill', () => {
   test.each<[when: string, last: Partial<Drill> | undefined, begins: boolean]>([
-    ['the first time', undefined, true],
-    ['once more by the same execution', { id: 'two' }, true],
-    ['after one that has ended', { status: 'done' }, true],
-    ['not while another one runs', { startedAt: START - 119 * MINUTE }, false],
-    ['after one that died two hours ago', { startedAt: START - 120 * MINUTE }, true],
+    ['without an earlier drill', undefined, true],
+    ['by the same execution again', { id: 'two' }, true],
+    ['after a drill that has ended', { status: 'done' }, true],
+    ['is refused while another drill runs', { startedAt: START - 119 * MINUTE }, false],
+    ['after a drill that died two hours ago', { startedAt: START - 120 * MINUTE }, true],
   ])('%s', async (_, last, begins) => {
     if (last) put(running(last))
     expect(await beginDrill(run(), 'two')).toBe(begins)
     expect(drill()?.id === 'two').toBe(begins)
   })
 
-  test('on no secondary', async () => {
+  test('is refused on a secondary', async () => {
     become('secondary')
     expect([await beginDrill(run(), 'two'), drill()]).toEqual([false, undefined])
   })
 
-  test('once: what the same execution begins again stays as far as it is', async () => {
+  test('by the same execution again keeps the progress', async () => {
     put(running({ id: 'two', step: 'settle' }))
     expect(await beginDrill(run(), 'two')).toBe(true)
     expect(drill()?.step).toBe('settle')
@@ -259,20 +259,20 @@ describe('a drill begins', () => {
 
 describe('a step', () => {
   test.each<[what: string, more: Partial<Drill>]>([
-    ['that a try before has done', { step: 'there' }],
-    ['of a drill that is over', { status: 'stopped' }],
+    ['that an earlier attempt completed', { step: 'there' }],
+    ['of a drill that has ended', { status: 'stopped' }],
   ])('%s does nothing', async (_, more) => {
     put(running(more))
     expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'done' })
     expect([asked, drill()]).toEqual([[], running(more)])
   })
 
-  test('of another drill than the one that runs is refused', async () => {
+  test('of a drill that is no longer the newest is refused', async () => {
     put(running())
     await expect(takeDrillStep(run(), 'two', 'check')).rejects.toThrow('another drill has begun')
   })
 
-  test('that waits for the former primary asks whether it could take over, and gives up after a quarter of an hour', async () => {
+  test('that waits for the former primary’s readiness gives up after a quarter of an hour', async () => {
     answers['own sys/replication/dr/secondary/readiness'] = { data: readiness({ license: {} }) }
     put(running({ step: 'settle' }))
     expect(await takeDrillStep(run(), 'one', 'settle')).toEqual({ next: 'again' })
@@ -289,7 +289,7 @@ describe('the end of a drill', () => {
     ['check', 'refused'],
     ['there', 'stopped'],
     ['settle back', 'stopped'],
-  ])('in the step %s: %s', async (step, result) => {
+  ])('in the step %s is reported as %s', async (step, result) => {
     put(running({ step }))
     await stopDrill(run(), 'one', 'why')
     await stopDrill(run(), 'one', 'why')
@@ -297,7 +297,7 @@ describe('the end of a drill', () => {
     expect(events[0]?.['next']).not.toBe('')
   })
 
-  test('is told once, and of no drill that is not this one', async () => {
+  test('is sent once, and not for another drill', async () => {
     put(running({ id: 'two' }))
     await stopDrill(run(), 'one', 'why')
     expect(events).toEqual([])
@@ -327,13 +327,13 @@ describe('a switch in a drill', () => {
     return done.ok ? done.value.there?.unserved : done.fault
   }
 
-  test('that an earlier attempt has made is not made again, whatever time it took', async () => {
+  test('that an earlier attempt completed is not repeated, however long it took', async () => {
     becomes()
     expect(await unservedIn()).toBeNull()
     expect(asked.filter(one => one.endsWith('promote'))).toEqual([])
   })
 
-  test('is asked for again while it goes on by itself, or its answer is lost, for ten minutes', async () => {
+  test('is repeated for ten minutes after a 503 or a lost answer', async () => {
     let times = 0
     answers[promote] = () => {
       times += 1
@@ -350,13 +350,13 @@ describe('a switch in a drill', () => {
     expect(now - START).toBeGreaterThanOrEqual(10 * MINUTE)
   })
 
-  test('that is refused is not asked for again', async () => {
+  test('is not repeated after a refusal', async () => {
     answers[promote] = { status: 400, text: 'no' }
     await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
     expect(asked.filter(one => one === promote)).toHaveLength(1)
   })
 
-  test('after which both say that they are the primary waits, then stops the drill', async () => {
+  test('with two primaries waits, then stops the drill', async () => {
     becomes()
     answers['own sys/replication/dr/status'] = { data: primaryOf('west') }
     const follow = (more: object) =>
@@ -370,7 +370,7 @@ describe('a switch in a drill', () => {
     await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
   })
 
-  test('stops where a cluster answers as none does, and is tried again where it does not answer', async () => {
+  test('stops after a malformed answer, and is retried without an answer', async () => {
     answers['peer sys/replication/dr/status'] = { data: {} }
     await expect(switched()).rejects.toMatchObject({ name: 'DrillStopped' })
     answers['peer sys/replication/dr/status'] = () => {
@@ -379,8 +379,8 @@ describe('a switch in a drill', () => {
     await expect(switched()).rejects.toMatchObject({ name: 'Error', message: 'peer: no route' })
   })
 
-  test('lasts as long as no cluster served without a break', async () => {
-    // 1 s and more without anybody, then served to the end
+  test('is measured by the longest time without a serving cluster', async () => {
+    // more than 1 s without a serving cluster, then served until the end
     let isAsked = false
     const served = [200, 503, 503, 503, 503, 200]
     let looks = 0
@@ -394,7 +394,7 @@ describe('a switch in a drill', () => {
     expect(await unservedIn()).toBeGreaterThanOrEqual(1000)
   })
 
-  test('has a former primary follow once, under its name', async () => {
+  test('makes the former primary follow once, under its name', async () => {
     becomes()
     const done = () => changeRoles(drilling(), running({ step: 'follow' }), 'there', 'follow')
     answers['own sys/replication/dr/secondary/update-primary'] = () => {
@@ -418,7 +418,7 @@ describe('a switch in a drill', () => {
   })
 })
 
-test('the losses of a drill are commits since its beginning; if they cannot be read, it stops', async () => {
+test('counts commits lost since its beginning, and stops if they cannot be read', async () => {
   const losing = {
     ...run(),
     clock: run().ports.clock,

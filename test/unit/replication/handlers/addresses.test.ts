@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ownAddress, parseAddress } from '../../../../shared/replication/handlers/addresses.ts'
 
-describe('an address that is given', () => {
+describe('an address parameter', () => {
   test.each([
     ['', ''],
     ['east.example.com', 'https://east.example.com'],
@@ -10,7 +10,7 @@ describe('an address that is given', () => {
     ['EAST.example.com:443', 'https://east.example.com'],
     ['http://127.0.0.1:8200', 'http://127.0.0.1:8200'],
     ['http://localhost:8200/', 'http://localhost:8200'],
-  ])('%j is kept as %j', (given, kept) =>
+  ])('%j is stored as %j', (given, kept) =>
     expect(parseAddress(given, 'x', { plainEndpoints: true })).toBe(kept),
   )
 
@@ -33,7 +33,7 @@ describe('an address that is given', () => {
     ':8200',
     'not an address',
     `https://${'a'.repeat(260)}.example`,
-  ])('%j is refused, and not repeated', given => {
+  ])('%j is rejected, and not repeated in the error text', given => {
     expect(() => parseAddress(given, 'primary_cluster_addr', { plainEndpoints: true })).toThrow(
       'primary_cluster_addr must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     )
@@ -45,13 +45,13 @@ test.each([
   'localhost',
   'https://169.254.169.254',
   'https://[::ffff:169.254.169.254]',
-])('of this machine or near it, %j, is refused by a deployment', given =>
+])('%j, on this machine or its network, is rejected by a deployment', given =>
   expect(() => parseAddress(given, 'primary_api_addr', { plainEndpoints: false })).toThrow(
     'primary_api_addr must be an https address',
   ),
 )
 
-test('a cluster that nobody told its address, and that was invoked directly, has none', () => {
+test('a cluster without a configured address that is invoked directly has none', () => {
   expect(() => ownAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
     'the address of this cluster is unknown',
   )

@@ -19,17 +19,17 @@ const found = async (given: AuthorityParameters, shipped: Record<string, string>
     (error: Error) => error.message,
   )
 
-describe('certificates that vouch for a primary', () => {
+describe('certificates of the authorities for a primary’s certificate', () => {
   test.each<[name: string, given: AuthorityParameters, pem: string[] | undefined]>([
-    ['none: the usual ones', { ca_cert: '', ca_file: '', ca_path: '' }, undefined],
-    ['themselves', { ca_cert: `${one}\n\n${two}\n` }, [one, two]],
+    ['no parameter: the public authorities', { ca_cert: '', ca_file: '', ca_path: '' }, undefined],
+    ['their text', { ca_cert: `${one}\n\n${two}\n` }, [one, two]],
     ['a file', { ca_file: 'a.pem' }, [one]],
     ['a file in a folder', { ca_file: './old/a.pem' }, [two]],
-    ['a folder, with those inside it', { ca_path: 'old' }, [two, three]],
-    ['a folder by another spelling', { ca_path: './old//' }, [two, three]],
-    ['all that is shipped, each once', { ca_path: '.' }, [one, two, three]],
-    ['in several ways', { ca_cert: two, ca_file: 'a.pem', ca_path: 'old/older' }, [two, one, three]],
-  ])('found: %s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
+    ['a folder, including its subfolders', { ca_path: 'old' }, [two, three]],
+    ['a folder in another spelling', { ca_path: './old//' }, [two, three]],
+    ['the root folder, without duplicates', { ca_path: '.' }, [one, two, three]],
+    ['several parameters', { ca_cert: two, ca_file: 'a.pem', ca_path: 'old/older' }, [two, one, three]],
+  ])('are found by %s', async (_, given, pem) => expect(await found(given)).toEqual(pem))
 
   const NAMES = 'a.pem, old/a.pem, old/older/b.pem, older.pem'
   const NEXT =
@@ -46,20 +46,20 @@ describe('certificates that vouch for a primary', () => {
     [{ ca_path: '/' }],
     [{ ca_path: '..' }],
     [{ ca_path: 'ol' }],
-  ])('%j names nothing', async given => {
+  ])('%j matches no file of the deployment', async given => {
     const [[field = '', name]] = Object.entries(given) as [[string, string]]
     expect(await found(given)).toBe(
       `${field} ${JSON.stringify(name)} names none of the certificates that this deployment ships: ${NAMES}; ${NEXT}`,
     )
   })
 
-  test('where none are shipped, it says so', async () => {
+  test('a deployment without certificates says so', async () => {
     expect(await found({ ca_file: 'a.pem' }, {})).toBe(
       `ca_file: this deployment ships no certificates; ${NEXT}`,
     )
   })
 
-  test('are no more than a link keeps', async () => {
+  test('are limited to what a link stores', async () => {
     const large = { ...SHIPPED, 'large.pem': newAuthority('x'.repeat(15_000)).cert }
     expect(await found({ ca_path: 'old' }, large)).toHaveLength(2)
     expect(await found({ ca_path: '.' }, large)).toMatch(
@@ -68,9 +68,9 @@ describe('certificates that vouch for a primary', () => {
   })
 
   test.each([
-    ['nothing', ''],
+    ['an empty text', ''],
     ['a key', tlsOf('server').key],
-    ['a text beside it', `${one}\nTrust me.`],
-    ['what is no certificate', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
-  ])('%s is none', (_, text) => expect(parseAuthorities(text)).toBeUndefined())
+    ['a certificate with other text', `${one}\nTrust me.`],
+    ['malformed PEM', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+  ])('%s is not a certificate of an authority', (_, text) => expect(parseAuthorities(text)).toBeUndefined())
 })

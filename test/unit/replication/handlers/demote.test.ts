@@ -10,7 +10,7 @@ import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_000
 
-/** @param becomes what the workflow makes of the operation, once it is looked at */
+/** @param becomes the operation's state after the first poll */
 function world(parts: Partial<ClusterRecord>, becomes: Partial<OperationState> = {}) {
   const data: ClusterRecord = {
     id: 'c-1',
@@ -54,7 +54,7 @@ const codeAndText = (error: { code: string; message: string }) =>
   `${error.code}: ${error.message.replace(/[0-9a-f-]{36}/, '<id>')}`
 
 describe('a demotion', () => {
-  test('waits for its workflow, and tells up to where the journal goes', async () => {
+  test('waits for its workflow, and returns the end of the journal', async () => {
     const { demote, commits, started } = world({}, { status: 'done' })
     const { answer, changes } = await demote()
     expect(answer).toEqual({
@@ -65,7 +65,7 @@ describe('a demotion', () => {
     expect([changes, started, commits.length]).toEqual([undefined, ['demotion'], 1])
   })
 
-  test('of a cluster that has stepped down already changes nothing, and gives the same answer', async () => {
+  test('of a cluster that has already stepped down changes nothing, and returns the same answer', async () => {
     const { demote, commits, started } = world({ mode: 'secondary', epoch: '000003.0123456789ab' })
     expect((await demote()).answer).toEqual({
       kind: 'data',
@@ -77,19 +77,19 @@ describe('a demotion', () => {
 
   test.each<[name: string, parts: Partial<ClusterRecord>, becomes: Partial<OperationState>, text: string]>([
     [
-      'while the role changes',
+      'during another role change',
       { operation: 'o' },
       {},
       'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
-      'that was given up',
+      'if the operation failed',
       {},
       { status: 'failed', fault: { code: 'busy', text: 'what is wrong; what to do' } },
       'busy: what is wrong; what to do',
     ],
     [
-      'that takes longer than a request may',
+      'if it takes longer than a request may',
       {},
       {},
       'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows its progress',

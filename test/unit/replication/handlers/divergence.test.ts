@@ -22,7 +22,7 @@ const part = (name: string, entries: Report['entries']): Item<'report'> => ({
   data: { at: 0, epoch: '000002.ba9876543210', forkPoint: 3, entries, keys: [] },
 })
 
-/** Parts of reports, as the store lists them. */
+/** Report parts as the store lists them. */
 function storeOf(parts: readonly Item<'report'>[]) {
   const list = async (_: unknown, { after = '', limit = 0 }: { after?: string; limit?: number }) =>
     parts.filter(({ sk }) => sk > after).slice(0, limit)
@@ -61,8 +61,8 @@ const shown = async (...given: Parameters<typeof answered>) => (await answered(.
 
 const NONE = { complete: true, waits_for: '', lost: [], next: '', diverging: [] }
 
-describe('what a fail-over has lost', () => {
-  test('is told by commit and key: what was written, what was deleted, and what was too large to keep', async () => {
+describe('commits that a fail-over has lost', () => {
+  test('are listed by commit and key: written, deleted, and too large to keep', async () => {
     const parts = [
       part('000000003.abc/0000-1', [
         entry(4),
@@ -94,7 +94,7 @@ describe('what a fail-over has lost', () => {
     })
   })
 
-  test('of a sync that was begun twice lists each change once', async () => {
+  test('of a sync that began twice are listed once', async () => {
     const parts = [
       part('000000003.abc/0000-1', [entry(4)]),
       part('000000003.bcd/0000-1', [entry(4), entry(5)]),
@@ -102,7 +102,7 @@ describe('what a fail-over has lost', () => {
     expect((await shown(parts)).lost.map(one => one.position)).toEqual([pos(4), pos(5)])
   })
 
-  test.each([1, 2, 3, 7, 100])('comes in pages of %i, none twice and none left out', async limit => {
+  test.each([1, 2, 3, 7, 100])('come in pages of %i, each exactly once', async limit => {
     const parts = Array.from({ length: 20 }, (_, index) =>
       part(
         `00000000${3 + Math.floor(index / 10)}.abc/${String(index % 10).padStart(4, '0')}-10`,
@@ -120,7 +120,7 @@ describe('what a fail-over has lost', () => {
     expect(found).toEqual(parts.flatMap(({ data }) => data.entries.map(one => one.pos)))
   })
 
-  test('is counted by kind over all reports with the first page, whatever its size; a page behind it counts nothing', async () => {
+  test('are counted by kind over all reports in the first page only, whatever its size', async () => {
     const child = { kind: 'child', pk: 'token#a', sk: 'b', item: {} }
     const parts = [
       part('000000003.abc/0000-1', [entry(4), entry(5, { changes: [child] })]),
@@ -139,13 +139,13 @@ describe('what a fail-over has lost', () => {
     expect(await shown(parts, { limit: 1, after: next })).not.toHaveProperty('counts')
   })
 
-  test('is nothing on a cluster that has never lost anything, and behind every name', async () => {
+  test('are none on a cluster that has never lost anything, after every name', async () => {
     expect(await shown([])).toEqual({ ...NONE, counts: { commits: 0, kinds: {} } })
     expect(await shown([part('000000003.abc/0000-1', [entry(4)])], { after: 'zzz' })).toEqual(NONE)
   })
 })
 
-describe('the report is complete', () => {
+describe('completeness of the report', () => {
   const link = {
     name: 'n',
     secondaryId: 'west',
@@ -158,17 +158,37 @@ describe('the report is complete', () => {
   const head = (mode: string, by = 'n') => ({ mode, link: by }) as never
 
   test.each<[when: string, record: never, head: never, waitsFor: RegExp | '']>([
-    ['without replication', { mode: 'disabled' } as never, undefined as never, ''],
-    ['on a primary that writes', { mode: 'primary' } as never, head('writing', ''), ''],
-    ['on a secondary that applies what comes by its link', follows, head('applying'), ''],
-    ['not before the journals are compared', follows, head('closed', ''), /^the journal of the primary/],
-    ['not while it stops an old link', follows, head('draining'), /^the journal of the primary/],
-    ['not while it follows by an old link', follows, head('applying', 'old'), /^the journal of the primary/],
-    ['not while what differs is put right', follows, head('syncing'), /^the end of the sync/],
-    ['not on one that follows nobody', { mode: 'secondary' } as never, head('closed'), /update-primary/],
-    ['not while a primary ends', { mode: 'primary' } as never, head('closed', ''), /change of the role/],
+    ['is complete without replication', { mode: 'disabled' } as never, undefined as never, ''],
+    ['is complete on a writing primary', { mode: 'primary' } as never, head('writing', ''), ''],
+    ['is complete on a secondary that applies entries of its current link', follows, head('applying'), ''],
     [
-      'not during an operation',
+      'is incomplete before the journals are compared',
+      follows,
+      head('closed', ''),
+      /^the journal of the primary/,
+    ],
+    ['is incomplete while the old link is stopped', follows, head('draining'), /^the journal of the primary/],
+    [
+      'is incomplete while it follows by an old link',
+      follows,
+      head('applying', 'old'),
+      /^the journal of the primary/,
+    ],
+    ['is incomplete during a sync', follows, head('syncing'), /^the end of the sync/],
+    [
+      'is incomplete on a secondary that follows nobody',
+      { mode: 'secondary' } as never,
+      head('closed'),
+      /update-primary/,
+    ],
+    [
+      'is incomplete while a primary steps down',
+      { mode: 'primary' } as never,
+      head('closed', ''),
+      /change of the role/,
+    ],
+    [
+      'is incomplete during an operation',
       { ...(follows as object), operation: 'x' } as never,
       head('applying'),
       /^an operation/,
@@ -179,7 +199,7 @@ describe('the report is complete', () => {
     expect([data.complete, retryAfter]).toEqual(expected === '' ? [true, undefined] : [false, 2])
   })
 
-  test('where the head is read before the reports: what is stored in between may be missing in no complete one', async () => {
+  test('the head is read before the reports, so a report stored in between is never missing from a complete answer', async () => {
     const order: string[] = []
     const noted = (name: string, value: unknown) => async () => {
       order.push(name)
@@ -197,7 +217,7 @@ describe('the report is complete', () => {
   })
 })
 
-describe('things in words', () => {
+describe('descriptions of items', () => {
   const mounts = [{ accessor: 'acc', path: 'cloud' }]
   const tag = 'v1:AAAAAAAAAAA=:r=web:d=false:m=false'
   const login = { login: { role: 'web' }, hash: 'hash-of-a-token' }
@@ -219,14 +239,14 @@ describe('things in words', () => {
   })
 })
 
-describe('what does not stay in line with the primary', () => {
+describe('items that keep differing from the primary’s', () => {
   const keys = [
     { kind: 'policy', pk: 'policy', sk: 'x', rounds: 4, at: 5000 },
     { kind: 'policy', pk: 'policy', sk: 'y', rounds: 2, at: 6000 },
   ]
   const found = (link: string) => ({ ...key('diverging'), data: { treeId: 'l', link, keys } })
 
-  test('is named with its rounds, and whether it was given up; its short name is that of the status', async () => {
+  test('are listed with rounds, given_up and the short name that status shows', async () => {
     const { diverging } = await shown([], {}, { diverging: found('n') })
     const [x] = keys
     expect(diverging).toEqual([
@@ -243,7 +263,7 @@ describe('what does not stay in line with the primary', () => {
     ])
   })
 
-  test('is nothing where it was another primary', async () => {
+  test('of another primary are not listed', async () => {
     expect((await shown([], {}, { diverging: found('other') })).diverging).toEqual([])
   })
 })

@@ -28,10 +28,10 @@ function world(parts: Partial<ClusterRecord>) {
   return { recover: () => recoverLink(call), woken: () => woken }
 }
 
-describe('a secondary that is told to recover', () => {
+describe('recover', () => {
   const following = { link: { ...own, primaryKey: 'p' } }
 
-  test('is noted for the next run, which begins at once', async () => {
+  test('stores the request, and wakes the puller', async () => {
     const { recover, woken } = world(following)
     const { answer, changes, afterwards } = recover()
     expect(answer.warnings).toEqual([expect.stringContaining('begins anew')])
@@ -45,13 +45,13 @@ describe('a secondary that is told to recover', () => {
   test.each<[parts: Partial<ClusterRecord>, warning: string]>([
     [{ link: own }, 'follows nobody'],
     [{ mode: 'primary', link: own }, 'is a primary'],
-  ])('is none on %o, which is said', (parts, warning) => {
+  ])('changes nothing on %o and says why', (parts, warning) => {
     const { answer, ...rest } = world(parts).recover()
     expect(answer.warnings).toEqual([expect.stringContaining(warning)])
     expect(rest).toEqual({})
   })
 
-  test('is none on a cluster of no set, which is refused', () => {
+  test('is refused on a cluster without a set', () => {
     expect(() => world({ mode: 'disabled' }).recover()).toThrow(
       'this cluster is in no DR set, so it has no link to others; send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
     )

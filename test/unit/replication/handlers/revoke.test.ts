@@ -49,7 +49,7 @@ interface World {
 const OTHER = '66666666-7777-8888-9999-aaaaaaaaaaaa'
 const THIRD = 'bbbbbbbb-cccc-dddd-eeee-ffffffffffff'
 
-/** A term whose signers have been primaries: cluster and own name. */
+/** A term whose signers have been primaries: cluster ids and their names. */
 const signedBy = (...signers: [cluster: string, name: string][]): Item => ({
   ...key('term', 't-1'),
   rev: 'r',
@@ -71,7 +71,7 @@ const met = (cluster: string): Item => ({
   data: { statements: [], addresses: ['https://met'] },
 })
 
-/** A revocation of `id`, what it wrote besides into the audit log, and its commits. */
+/** Revokes `id`. Returns the answer, further audit entries, and the commits. */
 function revoking(
   id: string,
   { items = [], verdicts = [] }: World,
@@ -95,7 +95,7 @@ function revoking(
   return { done, notes, commits }
 }
 
-test('a revocation ends what stands under a name, for the set to know, and is noted with id and epoch, once for a request', async () => {
+test('a revocation is stored as a replicated item, and logged once per request with id and epoch', async () => {
   const items = [secondary({ id: 'a', cluster: CLUSTER })]
   const { done, notes, commits } = revoking('a', { items, verdicts: ['conflict', 'conflict'] })
   expect(await done()).toEqual({
@@ -132,7 +132,7 @@ test('a revocation ends what stands under a name, for the set to know, and is no
   ])
 })
 
-test('a revocation names again whom it has named before, and keeps what is known of it', async () => {
+test('a repeated name revokes the same cluster again, and keeps the known facts', async () => {
   const data = { name: 'a', at: 1, terms: ['t'] }
   const before = { ...key('holder', CLUSTER), rev: 'q', data } as Item
   const { done, commits } = revoking(CLUSTER, { items: [before] })
@@ -145,14 +145,14 @@ test('a revocation names again whom it has named before, and keeps what is known
   })
 })
 
-/** Ids and names that a revocation has written. */
+/** The ids and names that a revocation has stored. */
 const revokedIn = (commits: readonly (readonly Change[])[]): string[] =>
   commits.flat().flatMap(change => (change.kind === 'put' ? [`${change.key.kind} ${change.key.sk}`] : []))
 
-describe('what leads to a cluster', () => {
+describe('a cluster is found by', () => {
   test.each<[string, id: string, items: Item[], more: object, written: string[]]>([
     [
-      'its own name, of a former primary that no token admitted',
+      'its own name if it was primary, without an admission here',
       'north',
       [signedBy([OTHER, 'north'])],
       {},
@@ -161,13 +161,7 @@ describe('what leads to a cluster', () => {
     ['its id', OTHER, [signedBy([OTHER, 'north'])], {}, [`holder ${OTHER}`]],
     ['its id in capitals', OTHER.toUpperCase(), [signedBy([OTHER, 'north'])], {}, [`holder ${OTHER}`]],
     ['the id of one that is known only by its address', OTHER, [met(OTHER)], {}, [`holder ${OTHER}`]],
-    [
-      'the id of one that is not known, with force',
-      OTHER.toUpperCase(),
-      [],
-      { force: true },
-      [`holder ${OTHER}`],
-    ],
+    ['an unknown id, with force', OTHER.toUpperCase(), [], { force: true }, [`holder ${OTHER}`]],
     [
       'the name under which another primary admitted it',
       'north',
@@ -176,14 +170,14 @@ describe('what leads to a cluster', () => {
       [`holder ${OTHER}`],
     ],
     [
-      'its name, where a cluster of that name was revoked before',
+      'its name, although another cluster of that name was revoked before',
       'a',
       [secondary({ id: 'a', cluster: CLUSTER }), holder(OTHER, 'a', 5)],
       {},
       ['secondary a', `holder ${CLUSTER}`],
     ],
     [
-      'its name, where it is the own name too',
+      'its name, which is also the name of its admission',
       'a',
       [secondary({ id: 'a', cluster: OTHER }), signedBy([OTHER, 'a'])],
       {},
@@ -196,23 +190,23 @@ describe('what leads to a cluster', () => {
   })
 })
 
-describe('nothing is revoked, and nothing retired,', () => {
+describe('nothing is revoked or retired', () => {
   const two = (what: string) => [`id: "a" denotes ${what}; nothing was revoked; give the UUID`]
   test.each<[string, id: string, items: Item[], texts: string[]]>([
     [
-      'by a name that nobody has',
+      'by an unknown name',
       'b',
       [secondary({ id: 'a' })],
       ['("b"); nothing was revoked; these clusters hold keys: none; force=true'],
     ],
     [
-      'by a misspelt name: those that hold keys are named, without revoked ones',
+      'by a misspelt name; the error lists the clusters that hold keys, without revoked ones',
       'wset',
       [signedBy([OTHER, 'north'], ['c-1', 'east']), holder(CLUSTER, 'a'), holder(THIRD, 'gone', 5)],
       [`these clusters hold keys: a (${CLUSTER}), north (${OTHER}); force=true`],
     ],
     [
-      'by an id that is known from nowhere',
+      'by an unknown id',
       OTHER,
       [secondary({ id: 'a', cluster: CLUSTER })],
       [`("${OTHER}"); nothing was revoked`],
@@ -226,7 +220,7 @@ describe('nothing is revoked, and nothing retired,', () => {
       two(`${CLUSTER} (admitted under it), ${OTHER} (of that name or id)`),
     ],
     [
-      'by a name of an admission that was revoked and of another cluster',
+      'by a name of a revoked admission and of another cluster',
       'a',
       [secondary({ id: 'a', cluster: CLUSTER, revokedAt: 5 }), signedBy([OTHER, 'a'])],
       two(`${CLUSTER} (admitted under it), ${OTHER} (of that name or id)`),
@@ -259,7 +253,7 @@ describe('nothing is revoked, and nothing retired,', () => {
   })
 })
 
-test('a revocation of a token that nobody has used revokes no cluster of its name, and names it', async () => {
+test('revoking an unused token does not revoke the cluster of the same name, and warns of it', async () => {
   const items = [secondary({ id: 'a' }), signedBy([OTHER, 'a'])]
   const { done, commits } = revoking('a', { items })
   expect((await done()).answer.warnings).toEqual([
@@ -268,7 +262,7 @@ test('a revocation of a token that nobody has used revokes no cluster of its nam
   expect(revokedIn(commits)).toEqual(['secondary a'])
 })
 
-test('a revocation of a token that nobody has used warns of nothing', async () => {
+test('revoking an unused token without a namesake gives no warning', async () => {
   expect(await revoking('a', { items: [secondary({ id: 'a' })] }).done()).toEqual({
     answer: { kind: 'nothing' },
   })
@@ -285,9 +279,9 @@ test.each<[string, id: string, items: Item[]]>([
     CLUSTER,
     [secondary({ id: 'a', cluster: CLUSTER, revokedAt: 5000 }), holder(CLUSTER, 'a', 5000)],
   ],
-  ['by the own name of a former primary', 'a', [signedBy([CLUSTER, 'a']), holder(CLUSTER, '', 5000)]],
+  ['by a former primary’s own name', 'a', [signedBy([CLUSTER, 'a']), holder(CLUSTER, '', 5000)]],
 ])(
-  'a revocation that is repeated %s changes nothing, and tells the time of the first one',
+  'a repeated revocation %s changes nothing, and returns the time of the first one',
   async (_, id, items) => {
     const { done, notes, commits } = revoking(id, { items })
     const { warnings } = (await done()).answer
@@ -296,7 +290,7 @@ test.each<[string, id: string, items: Item[]]>([
   },
 )
 
-test('a revocation is refused for a moment where what it is about changes all the time', async () => {
+test('a revocation is refused as busy if its items keep changing', async () => {
   const verdicts = Array.from({ length: 9 }, () => 'conflict' as const)
   const { done } = revoking('a', { verdicts, items: [secondary({ id: 'a' })] })
   await expect(done()).rejects.toMatchObject({ code: 'busy' })

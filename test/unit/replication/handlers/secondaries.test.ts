@@ -18,7 +18,7 @@ import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_500
-/** Encrypts nothing. */
+/** A cipher that encrypts nothing. */
 const cipher = {
   encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
   decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
@@ -68,7 +68,7 @@ interface World {
   parts?: Partial<ClusterRecord>
 }
 
-/** A call of an endpoint of the primary, what it wrote into the audit log besides, and what it would store. */
+/** Calls an endpoint of the primary. Returns the answer, further audit entries, and the changes. */
 async function callOf(
   given: Record<string, unknown>,
   { mode = 'primary', items = [], deployment, parts }: World = {},
@@ -101,14 +101,14 @@ async function callOf(
 
 const codeAndText = (error: { code: string; message: string }) => [error.code, error.message]
 
-/** Makes a token, after the first step of its row. */
+/** Makes a token, after the first step of its endpoint. */
 async function tokenOf(call: Parameters<typeof makeSecondaryToken>[0]) {
   await noteReplacement(call)
   return makeSecondaryToken(call)
 }
 
 describe('an activation token', () => {
-  test('without a public key needs no secondary, and has the form of a wrapped answer', async () => {
+  test('without a public key is returned like a wrapped answer', async () => {
     const { call } = await callOf({ id: 'us-west' })
     const { answer, changes } = await tokenOf(call)
     if (answer.kind !== 'wrapped') throw new Error('no wrapping')
@@ -131,7 +131,7 @@ describe('an activation token', () => {
     expect(JSON.stringify(changes)).not.toContain(answer.info.token)
   })
 
-  test('for a key is encrypted, and nobody reads in it what it is', async () => {
+  test('for a public key is encrypted, and its text reveals nothing', async () => {
     const { publicKey } = await newPublicKey(NOW, around)
     const { call } = await callOf({ id: 'us-west', secondary_public_key: publicKey, ttl: 60 })
     const { answer, changes } = await tokenOf(call)
@@ -144,19 +144,23 @@ describe('an activation token', () => {
 
   test.each<[name: string, world: World, address: string]>([
     [
-      'as the set was told',
+      'as the set knows it',
       { parts: { clusterAddr: 'https://lb.example' }, deployment: { apiAddress: 'https://api' } },
       'https://lb.example',
     ],
-    ['as the deployment says', { deployment: { apiAddress: 'https://api' } }, 'https://api'],
+    ['as the deployment configures it', { deployment: { apiAddress: 'https://api' } }, 'https://api'],
     [
-      'as the deployment says, where others of the set come another way than clients',
+      'as the deployment configures it, if other clusters use another address than clients',
       { deployment: { apiAddress: 'https://api', linkAddress: 'https://link' } },
       'https://link',
     ],
-    ['as it was asked', {}, 'https://abc.example.com'],
-    ['as it was asked on this machine', { deployment: { plainEndpoints: true } }, 'http://abc.example.com'],
-  ])('names the address of the primary: %s', async (_, world, address) => {
+    ['as the request used it', {}, 'https://abc.example.com'],
+    [
+      'as the request used it on this machine',
+      { deployment: { plainEndpoints: true } },
+      'http://abc.example.com',
+    ],
+  ])('contains the primary’s address %s', async (_, world, address) => {
     const { answer } = await tokenOf((await callOf({ id: 'a' }, world)).call)
     expect(answer.kind === 'wrapped' && readActivation(answer.info.token)?.addr).toBe(address)
   })
@@ -165,46 +169,46 @@ describe('an activation token', () => {
     'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary'
   test.each<[name: string, given: Record<string, unknown>, items: Item[], text: string]>([
     ['an id that ends in a dash', { id: 'a-' }, [], ID],
-    ['a path', { id: 'a/b' }, [], ID],
-    ['a name that is reserved', { id: '.current' }, [], ID],
-    ['a long one', { id: 'a'.repeat(129) }, [], ID],
+    ['an id with a slash', { id: 'a/b' }, [], ID],
+    ['a reserved id', { id: '.current' }, [], ID],
+    ['an id longer than 128 characters', { id: 'a'.repeat(129) }, [], ID],
     [
-      'one that is taken, used or not',
+      'a name that is taken, used or not',
       { id: 'a' },
       [secondary({ id: 'a' })],
       'the secondary a exists already, even if no cluster has used its token; send replace=true to end that admission, or choose another id',
     ],
     [
-      'no lifetime',
+      'a ttl of 0',
       { id: 'a', ttl: 0 },
       [],
       'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
     ],
     [
-      'a lifetime of more than a day',
+      'a ttl of more than a day',
       { id: 'a', ttl: 86_401 },
       [],
       'ttl must be longer than 0 seconds, and 24 hours at most; leave it out for 30 minutes',
     ],
     [
-      'a key to which nothing can be sealed',
+      'a public key that cannot encrypt',
       { id: 'a', secondary_public_key: Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64') },
       [],
       'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
     [
-      'a key that is none',
+      'a malformed public key',
       { id: 'a', secondary_public_key: 'AAAA' },
       [],
       'secondary_public_key is not a public key of a cluster; copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
     ],
-  ])('refuses %s', async (_, given, items, text) => {
+  ])('rejects %s', async (_, given, items, text) => {
     const { call } = await callOf(given, { items })
     const refusal = await tokenOf(call).catch(codeAndText)
     expect(refusal).toEqual(['invalid_request', text])
   })
 
-  test('with replace ends the admission under its name in the same commit, under every name of that cluster', async () => {
+  test('with replace ends the earlier admission in the same commit, under every name of that cluster', async () => {
     const cluster = '11111111-2222-3333-4444-555555555555'
     const items = [
       secondary({ id: 'a', cluster, publicKey: 'k' }),
@@ -229,7 +233,7 @@ describe('an activation token', () => {
   test.each<[string, Item[]]>([
     ['free', []],
     ['revoked', [secondary({ id: 'a', cluster: 'c-2', revokedAt: 5 })]],
-  ])('with replace ends nothing where the name is %s', async (_, items) => {
+  ])('with replace ends nothing if the name is %s', async (_, items) => {
     const { call, notes } = await callOf({ id: 'a', replace: true }, { items })
     const { answer, changes = [] } = await tokenOf(call)
     expect(changes.flatMap(change => (change.kind === 'put' ? [change.key.kind] : []))).toEqual([
@@ -239,7 +243,7 @@ describe('an activation token', () => {
     expect([answer.warnings, notes]).toEqual([undefined, []])
   })
 
-  test('takes the name of one that was revoked', async () => {
+  test('reuses the name of a revoked admission', async () => {
     const { call } = await callOf({ id: 'a' }, { items: [secondary({ id: 'a', revokedAt: 5 })] })
     const { changes } = await tokenOf(call)
     expect(changes).toContainEqual(
@@ -249,7 +253,7 @@ describe('an activation token', () => {
 })
 
 describe('a public key', () => {
-  test.each<ClusterMode>(['disabled', 'secondary'])('is made on a cluster that is %s', async mode => {
+  test.each<ClusterMode>(['disabled', 'secondary'])('is made on a cluster in mode %s', async mode => {
     const { call } = await callOf({}, { mode })
     const { answer, changes } = await generatePublicKey(call)
     const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''

@@ -30,7 +30,7 @@ const tokenUntil = (exp: number): string =>
     exp,
   })
 const TOKEN = tokenUntil(NOW / 1000 + 60)
-/** Encrypts nothing. */
+/** A cipher that encrypts nothing. */
 const cipher = {
   encrypt: async (_: unknown, __: string, text: string) => text as Encrypted,
   decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
@@ -41,7 +41,7 @@ interface World {
   record?: Partial<ClusterRecord>
   verdicts?: ('done' | 'conflict')[]
   items?: Item[]
-  /** what the workflow makes of the operation, once it is looked at so often */
+  /** the operation's state after that many polls */
   becomes?: Partial<OperationState>
 }
 
@@ -103,8 +103,8 @@ function world({ mode = 'disabled', record: parts = {}, verdicts = [], items = [
 const codeAndText = (error: { code: string; message: string }) =>
   `${error.code}: ${error.message.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '<id>')}`
 
-describe('a cluster that shall become a secondary', () => {
-  test('begins an operation in one commit, starts its workflow by id only, and waits for the primary', async () => {
+describe('secondary/enable', () => {
+  test('begins an operation in one commit, starts its workflow with the id only, and waits for the primary', async () => {
     const { enable, commits, started, notes } = world({ becomes: { step: 'close' } })
     const { answer, changes } = await enable({ token: TOKEN, primary_api_addr: 'b.example' })
     expect(answer).toEqual({
@@ -138,7 +138,7 @@ describe('a cluster that shall become a secondary', () => {
     expect(notes).toEqual([expect.objectContaining({ event: 'activation', operation: id, cluster: 'c-1' })])
   })
 
-  test('takes a token that was encrypted for its newest key, and no other', async () => {
+  test('accepts a token encrypted for its newest key only', async () => {
     const text = newLinkPair(randomBytes)
     const pending: Item<'pending-key'> = {
       ...key('pending-key'),
@@ -159,49 +159,49 @@ describe('a cluster that shall become a secondary', () => {
     'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster'
   test.each<[name: string, given: Record<string, unknown>, world: World, text: string]>([
     [
-      'nonsense',
+      'a malformed token',
       { token: 'x.y.z' },
       {},
       `invalid_request: token is not an activation token for this cluster; ${MAKE}`,
     ],
     [
-      'a token that has lapsed',
+      'an expired token',
       { token: tokenUntil(NOW / 1000) },
       {},
       'invalid_request: token has lapsed; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
     ],
     [
-      'what a primary holds',
+      'a primary',
       { token: TOKEN },
       { mode: 'primary' },
       'invalid_request: this cluster is a DR primary; if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
     ],
     [
-      'a second change of the role',
+      'a second role change',
       { token: TOKEN },
       { record: { operation: 'other' } },
       'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
-      'one that began at the same moment',
+      'a concurrent role change',
       { token: TOKEN },
       { verdicts: ['conflict'] },
       'busy: another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
     ],
     [
-      'a file of certificates that is not shipped',
+      'a certificate file that the deployment does not contain',
       { token: TOKEN, ca_file: 'ca.pem' },
       {},
       'invalid_request: ca_file: this deployment ships no certificates; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
     ],
     [
-      'certificates that are none',
+      'an invalid certificate',
       { token: TOKEN, ca_cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
       {},
       'invalid_request: what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out if a publicly trusted authority vouches for the primary',
     ],
     [
-      'a primary that cannot be reached',
+      'a token that the primary refuses',
       { token: TOKEN },
       {
         becomes: {
@@ -212,22 +212,22 @@ describe('a cluster that shall become a secondary', () => {
       'activation_failed: it was refused; what to do',
     ],
     [
-      'what the workflow finds unusable',
+      'a token that the workflow finds unusable',
       { token: TOKEN },
       { becomes: { status: 'failed', fault: { code: 'invalid_request', text: 'no token' } } },
       'invalid_request: no token',
     ],
     [
-      'to wait without end',
+      'an operation that takes too long',
       { token: TOKEN },
       {},
       'busy: the operation <id> (activation) goes on by itself; its step is handshake; GET sys/replication/dr/status shows its progress',
     ],
-  ])('refuses %s', async (_, given, parts, text) => {
+  ])('rejects %s', async (_, given, parts, text) => {
     expect(await world(parts).enable(given).catch(codeAndText)).toBe(text)
   })
 
-  test('has changed nothing where it refuses what it was given', async () => {
+  test('a rejected request has changed nothing', async () => {
     const { enable, commits, started } = world()
     for (const token of ['', 'x', 'x.y.z', tokenUntil(NOW / 1000)])
       await enable({ token }).catch(() => undefined)

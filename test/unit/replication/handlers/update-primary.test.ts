@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseUpdate } from '../../../../shared/replication/handlers/update-primary.ts'
 
-/** What a request wants, or why it is refused. */
+/** Returns the parsed update, or the error text. */
 function wanted(raw: Record<string, unknown>): unknown {
   const given = raw['token'] === null ? { ...raw, token: '' } : raw
   try {
@@ -21,58 +21,62 @@ const BOTH =
 const NO_ADDRESS =
   'invalid_request: update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked'
 
-describe('an update of the primary is asked for', () => {
+describe('parameters of secondary/update-primary', () => {
   test.each<[name: string, raw: Record<string, unknown>, expected: unknown]>([
-    ['by a token', { token: 'a.b.c' }, { form: 'token', addresses: [] }],
+    ['a token', { token: 'a.b.c' }, { form: 'token', addresses: [] }],
     [
-      'by a token and where to reach the primary',
+      'a token and the primary’s address',
       { token: 't', primary_api_addr: 'https://a', ca_cert: 'PEM' },
       { form: 'token', addresses: [] },
     ],
-    ['by the empty token, which forgets', { token: '' }, { form: 'clear', addresses: [] }],
+    ['an empty token, to follow nobody', { token: '' }, { form: 'clear', addresses: [] }],
     [
-      'by addresses, each once, in their order',
+      'addresses, without duplicates and in their order',
       { update_primary_addrs: ['b.example/', 'https://a', 'https://b.example'] },
       { form: 'addresses', addresses: ['https://b.example', 'https://a'] },
     ],
     [
-      'by a token beside no address at all',
+      'a token and an empty list of addresses',
       { token: 't', update_primary_addrs: [] },
       { form: 'token', addresses: [] },
     ],
     [
-      'by the empty token beside no address at all',
+      'an empty token and an empty list of addresses',
       { token: '', update_primary_addrs: [] },
       { form: 'clear', addresses: [] },
     ],
     [
-      'with fields that say nothing',
+      'empty optional fields',
       { update_primary_addrs: ['https://a'], primary_api_addr: '', ca_file: '' },
       { form: 'addresses', addresses: ['https://a'] },
     ],
-    ['by nothing', {}, NEITHER],
-    ['by a token that is null, which is none', { token: null }, NEITHER],
-    ['both ways', { token: 't', update_primary_addrs: ['https://a'] }, BOTH],
-    ['both ways, to forget', { token: '', update_primary_addrs: ['https://a'] }, BOTH],
-    ['by an empty list', { update_primary_addrs: [] }, NO_ADDRESS],
-    ['by an empty list and a token that is null', { token: null, update_primary_addrs: [] }, NO_ADDRESS],
+    ['no parameter', {}, NEITHER],
+    ['a token that is null', { token: null }, NEITHER],
+    ['a token and addresses', { token: 't', update_primary_addrs: ['https://a'] }, BOTH],
+    ['an empty token and addresses', { token: '', update_primary_addrs: ['https://a'] }, BOTH],
+    ['an empty list of addresses', { update_primary_addrs: [] }, NO_ADDRESS],
     [
-      'by a long list',
+      'an empty list of addresses and a token that is null',
+      { token: null, update_primary_addrs: [] },
+      NO_ADDRESS,
+    ],
+    [
+      'more than 16 addresses',
       { update_primary_addrs: Array.from({ length: 17 }, (_, n) => `https://a${n}`) },
       NO_ADDRESS,
     ],
     [
-      'by addresses with certificates',
+      'addresses with certificates',
       { update_primary_addrs: ['https://a'], ca_cert: 'PEM' },
       'invalid_request: ca_cert goes with a token only; leave it out',
     ],
     [
-      'by the empty token with an address',
+      'an empty token with an address',
       { token: '', primary_api_addr: 'https://a' },
       'invalid_request: primary_api_addr goes with a token only; leave it out',
     ],
     [
-      'by what is no address',
+      'a malformed address',
       { update_primary_addrs: ['http://far.example'] },
       'invalid_request: update_primary_addrs must be an https address, such as https://east.example.com; give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
     ],

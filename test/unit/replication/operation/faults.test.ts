@@ -4,7 +4,7 @@ import * as fault from '../../../../shared/replication/operation/faults.ts'
 import { operationGivenUp } from '../../../../shared/replication/operation/refusals.ts'
 import { defined } from '../../../../shared/values/defined.ts'
 
-// What an operation that is given up says, word for word; scripts and runbooks quote it.
+// Tests the texts of failed operations word for word, because scripts and runbooks quote them.
 
 type Row = readonly [fault: fault.OperationFailed, code: fault.OperationFailed['code'], text: string]
 
@@ -180,7 +180,7 @@ const rows: Readonly<Record<string, Row>> = {
   ],
 }
 
-test('every fault stands here', () => {
+test('every fault is in this table', () => {
   const { OperationFailed: _, textForOperators: __, ...faults } = fault
   expect(Object.keys(rows).sort()).toEqual(Object.keys(faults).sort())
 })
@@ -200,13 +200,16 @@ test.each<[string, fault.OperationFailed, status: string, retryAfter: number | u
     'activation_failed',
     undefined,
   ],
-])('%s during an activation tells whether repeating it helps', (_, failed, code, retryAfter) => {
-  const { message: text, code: given, retryAfter: seconds } = failed
-  expect(operationGivenUp(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({
-    code,
-    retryAfter,
-  })
-})
+])(
+  '%s during an activation has the code and Retry-After of a permanent or temporary fault',
+  (_, failed, code, retryAfter) => {
+    const { message: text, code: given, retryAfter: seconds } = failed
+    expect(operationGivenUp(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({
+      code,
+      retryAfter,
+    })
+  },
+)
 
 test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [given, code, text]) => {
   expect([given.code, given.message]).toEqual([code, text])
@@ -226,7 +229,7 @@ test.each([
     'tables or keys of this cluster could not be used, or were being changed',
   ]),
 ])(
-  'a step that failed by %s %j is told in words, and tells nothing that is not public',
+  'the text of a step that failed by %s %j contains no private detail',
   (error = '', cause = '', text = '') => {
     expect(fault.stepFailed('forget', { error, cause }).message).toBe(
       `the step forget failed in every attempt: ${text} (${error}); ${LOG_TELLS}`,
@@ -245,17 +248,14 @@ test.each([
   ['Error', JSON.stringify({ errorMessage: 'x'.repeat(2000) }), 'x'.repeat(1000)],
   ['ApiError', '{"errorMessage":"the storage is busy"}', undefined],
   ['TypeError', '', undefined],
-])(
-  'the caller of an operation that failed by %s %j gets the own text of the error',
-  (error, cause, detail) => {
-    const failed = fault.stepFailed('forget', { error, cause })
-    expect(failed.detail).toBe(detail)
-    const answer = operationGivenUp({
-      code: failed.code,
-      text: failed.message,
-      ...(detail ? { detail } : {}),
-    })
-    const more = detail ? `; the error's own text: ${detail}` : ''
-    expect([answer.code, answer.message]).toEqual(['busy', `${failed.message}${more}`])
-  },
-)
+])('the caller of an operation that failed by %s %j gets the error’s own text', (error, cause, detail) => {
+  const failed = fault.stepFailed('forget', { error, cause })
+  expect(failed.detail).toBe(detail)
+  const answer = operationGivenUp({
+    code: failed.code,
+    text: failed.message,
+    ...(detail ? { detail } : {}),
+  })
+  const more = detail ? `; the error's own text: ${detail}` : ''
+  expect([answer.code, answer.message]).toEqual(['busy', `${failed.message}${more}`])
+})

@@ -8,7 +8,7 @@ import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const ID = '0c0ffee0-0000-4000-8000-000000000001'
 
-/** What ends an operation that stands so, for one that is asked for. */
+/** Returns the changes that end an operation in this state for another one. */
 function madeWay(state: Partial<OperationState> | undefined, to: OperationName) {
   const data: OperationState = {
     name: 'promotion',
@@ -28,7 +28,7 @@ function madeWay(state: Partial<OperationState> | undefined, to: OperationName) 
 }
 
 const asked = ['promotion', 'update-primary', 'disable', 'demotion', 'activation'] as const
-/** Who takes its place, by operation and step; none of the others does. */
+/** The operations that may replace another one, by its name and step. No others may. */
 const making: Readonly<Record<string, readonly OperationName[]>> = {
   'promotion drain': ['promotion', 'update-primary', 'disable'],
   'update-primary find': ['promotion', 'update-primary', 'disable'],
@@ -41,14 +41,14 @@ const steps = Object.entries(workflows).flatMap(([name, workflow]) =>
 )
 
 test.each(steps)(
-  '%s at its step %s makes way where it only waits for another cluster',
+  '%s in the step %s can be replaced only while it waits for another cluster',
   async (name, step) => {
     const ways = await Promise.all(asked.map(async to => ((await madeWay({ name, step }, to)) ? [to] : [])))
     expect(ways.flat()).toEqual(making[`${name} ${step}`] ?? [])
   },
 )
 
-test('it ends in the commit by which the other one begins, and says what has taken its place', async () => {
+test('the replaced operation ends in the commit that begins the other one, with a text that names it', async () => {
   expect(await madeWay({}, 'update-primary')).toEqual([
     expect.objectContaining({
       data: expect.objectContaining({
@@ -64,14 +64,14 @@ test('it ends in the commit by which the other one begins, and says what has tak
   ])
 })
 
-test('an activation leaves nothing of what the primary gave', async () => {
+test('a replaced activation deletes the primary’s answer', async () => {
   const changes = await madeWay({ name: 'activation', step: 'sync' }, 'disable')
   expect(changes?.slice(1)).toEqual([expect.objectContaining({ kind: 'delete', key: key('pending-link') })])
 })
 
 test.each<[what: string, state: Partial<OperationState> | undefined]>([
-  ['that is not there', undefined],
+  ['that does not exist', undefined],
   ['that has ended', { status: 'failed' }],
-])('an operation %s makes no way', async (_, state) => {
+])('an operation %s cannot be replaced', async (_, state) => {
   expect(await madeWay(state, 'update-primary')).toBeUndefined()
 })

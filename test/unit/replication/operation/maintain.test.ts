@@ -46,7 +46,7 @@ const operationWith = (more: Partial<OperationState> = {}): Item<'operation'> =>
   } as OperationState,
 })
 
-/** State machines that remember what was started, and in which some executions have ended. */
+/** Step Functions that records started executions, some of which have ended. */
 function machines(ended: readonly string[] = []) {
   const started: string[] = []
   const start: Ports['workflows']['start'] = async (name, id, before = 0) => {
@@ -70,8 +70,8 @@ test.each([
   expect(allowedExecutions(age)).toBe(count)
 })
 
-describe('an operation that holds the record', () => {
-  test('goes on although its process died between the commit and the start of the workflow', async () => {
+describe('maintaining the running operation', () => {
+  test('starts its workflow if the process died after the commit', async () => {
     const record = recordWith()
     const { store } = memoryStore([record])
     const operating = newOperation({ entropy: { bytes: () => Buffer.alloc(0), uuid: () => ID } })
@@ -89,7 +89,7 @@ describe('an operation that holds the record', () => {
     expect(started).toEqual([`activation ${ID} 0`])
   })
 
-  test('has the next execution when those before have ended, and none while one runs', async () => {
+  test('starts the next execution after the previous ones ended, and none while one runs', async () => {
     const { store } = memoryStore([recordWith({ operation: ID }), operationWith()])
     const clock = at(BEGUN + 3 * MINUTE)
     const second = machines(['0'])
@@ -100,7 +100,7 @@ describe('an operation that holds the record', () => {
     expect(none.started).toHaveLength(3)
   })
 
-  test('has nothing started where there is none', async () => {
+  test('does nothing without an operation', async () => {
     const { started, workflows } = machines()
     await maintainOperation({ store: memoryStore([recordWith()]).store, clock: at(BEGUN), workflows })
     await maintainOperation({ store: memoryStore([]).store, clock: at(BEGUN), workflows })
@@ -108,12 +108,22 @@ describe('an operation that holds the record', () => {
   })
 })
 
-describe('the execution of an operation that has failed and holds the record still', () => {
+describe('the failure handler of an operation that the record still contains', () => {
   test.each([
-    ['gives the record back', { mode: 'disabled' }, 'failed', { mode: 'disabled', failedOperation: ID }],
-    ['serves again', { mode: 'bootstrapping' }, 'failed', { mode: 'disabled', failedOperation: ID }],
     [
-      'goes on with a wipe, from which there is no way back',
+      'removes a finished activation from the record',
+      { mode: 'disabled' },
+      'failed',
+      { mode: 'disabled', failedOperation: ID },
+    ],
+    [
+      'makes a closed cluster serve again',
+      { mode: 'bootstrapping' },
+      'failed',
+      { mode: 'disabled', failedOperation: ID },
+    ],
+    [
+      'keeps a wipe running, because it cannot be undone',
       { mode: 'bootstrapping', treeId: ID },
       'running',
       { mode: 'bootstrapping', treeId: ID, operation: ID },

@@ -4,7 +4,7 @@ import * as token from '../../../../shared/ceremony/refusals.ts'
 import * as journal from '../../../../shared/journal/refusals.ts'
 import * as role from '../../../../shared/replication/operation/refusals.ts'
 
-// What each refusal of replication says: what is wrong, and what to do next. Scripts and runbooks quote them.
+// Tests each refusal of replication: what is wrong, and what to do next. Scripts and runbooks quote them.
 
 const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError['code'], text: string]>> = {
   addressUnknown: [
@@ -286,7 +286,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   ],
 }
 
-test('every refusal stands here', () => {
+test('every refusal is in this table', () => {
   expect(Object.keys(rows).sort()).toEqual(
     [...Object.keys(role), ...Object.keys(token), ...Object.keys(journal)].sort(),
   )

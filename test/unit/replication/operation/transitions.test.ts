@@ -29,20 +29,20 @@ const following: ClusterRecord = {
   link: { ...own, secondaryId: 'west', primaryAddr: 'https://a', primaryAddrs: [], primaryKey: 'key' },
 }
 
-/** What a cluster may be when a call arrives. Whether a sync is under way its record does not say: it decides nothing. */
+/** The states in which a cluster may get a call. A running sync is not in the cluster record, and decides nothing. */
 const states = {
   'not initialised': undefined,
   disabled: alone,
   primary,
   bootstrapping: { ...alone, mode: 'bootstrapping', operation: 'o' },
   demoted: { ...primary, mode: 'secondary' },
-  'told to follow nobody': { ...alone, mode: 'secondary', link: own },
+  'without a primary': { ...alone, mode: 'secondary', link: own },
   following,
-  'has rejoined': { ...following, epoch: '000001.0123456789ab' },
+  rejoined: { ...following, epoch: '000001.0123456789ab' },
 } as const satisfies Record<string, ClusterRecord | undefined>
 type State = keyof typeof states
 
-/** The roles that a call is for, by the table of endpoints. */
+/** The roles that accept a call, by the table of endpoints. */
 function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
   const row = groups
     .flatMap(({ endpoints }) => endpoints)
@@ -51,7 +51,7 @@ function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
   return row
 }
 
-/** Status and first words of what a cluster says to a call, gate included; `ok`: it is judged by what it brings. */
+/** Returns status and first words of a cluster's answer to a call, gate included; `ok`: the call's own checks decide. */
 function said(call: RoleCall, record: ClusterRecord | undefined, change?: TransitionRequest): string {
   const base = record ? { cluster: { record, readAt: 0 } } : {}
   const { serves } = rowOf(call)
@@ -81,7 +81,7 @@ const NO_LINK = '400 this cluster has no credentials for a primary, so update_pr
 const READDRESSED = { isNewAddress: true }
 const BY_ADDRESSES = { byAddresses: true }
 
-/** By state, in the order above: not initialised, disabled, primary, bootstrapping, demoted, told …, following, rejoined. */
+/** The answers by state, in the order of `states`. */
 const forPrimaries = [NOBODY, NO_PRIMARY, OK, BECOMES, CLOSED, CLOSED, CLOSED, CLOSED]
 const forSecondaries = [NOBODY, NO_SECONDARY, NO_SECONDARY, BECOMES, OK, OK, OK, OK]
 const table: [call: RoleCall, change: TransitionRequest, said: string[]][] = [
@@ -121,12 +121,12 @@ const anytime: readonly RoleCall[] = [
   'secondary/operation-token/delete',
 ]
 
-/** They take the place of an operation that waits: which one that is, their beginning judges. */
+/** Calls that may replace a waiting operation, which is checked when they begin. */
 const takingOver: readonly RoleCall[] = ['secondary/promote', 'secondary/disable', 'secondary/update-primary']
 
-describe('while the role changes', () => {
+describe('during a role change', () => {
   test.each(table)(
-    '%s (%j) waits, unless it changes no role or may take the place of what waits',
+    '%s (%j) is refused as busy, unless it changes no role or may replace a waiting operation',
     (call, change, expected) => {
       for (const [index, record] of Object.values<ClusterRecord | undefined>(states).entries()) {
         const answer = said(call, record && { ...record, operation: 'other' }, change)
@@ -138,8 +138,8 @@ describe('while the role changes', () => {
   )
 })
 
-describe('what is refused', () => {
-  /** Where docs/spec/replication.md tells of it. */
+describe('each refusal', () => {
+  /** The page that describes the refusals. */
   const documented: Record<string, string> = {
     [NOBODY]: 'not initialised',
     [BECOMES]: '`bootstrapping` is a cluster that is being wiped',
@@ -154,7 +154,7 @@ describe('what is refused', () => {
   const text = readFileSync('docs/spec/replication.md', 'utf8')
 
   test.each([...new Set([...table.flatMap(([, , answers]) => answers), CHANGES])].filter(one => one !== OK))(
-    'is described: %s',
+    'is described in the page: %s',
     answer => {
       expect(text).toContain(documented[answer] ?? `nothing about: ${answer}`)
     },

@@ -47,7 +47,7 @@ const waitingItem = (): Item<'waiting'> => ({
 })
 
 describe('an execution that was started by hand', () => {
-  test('is remembered for an hour, with its token encrypted', async () => {
+  test('is stored for an hour, with its token encrypted', async () => {
     const { ports, clock, commits } = world()
     await noteWaiting('activation', { token: 't', options: { force: false } }, ports)
     expect(commits.flat().map(change => 'data' in change && change.data)).toEqual([
@@ -60,7 +60,7 @@ describe('an execution that was started by hand', () => {
     expect(await readWaitingExecution('activation', ports)).toBeUndefined()
   })
 
-  test('is told the operation, and none is started beside it', async () => {
+  test('gets the operation’s id, and no second execution starts', async () => {
     const { ports, calls } = world()
     await runWorkflow('activation', 'op-1', waitingItem(), ports)
     expect(calls).toEqual(['signal t {"operation":"op-1"}'])
@@ -75,7 +75,7 @@ describe('an execution that was started by hand', () => {
     expect(calls).toEqual(['signal t {"operation":"op-1"}', 'start activation op-1'])
   })
 
-  test('is not needed', async () => {
+  test('is not required to start a workflow', async () => {
     const { ports, calls } = world()
     await runWorkflow('activation', 'op-1', undefined, ports)
     expect(calls).toEqual(['start activation op-1'])

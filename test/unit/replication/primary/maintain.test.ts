@@ -19,22 +19,23 @@ import { movedBy } from '../../../support/tables/heads.ts'
 import { item } from '../../../support/tables/items.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
-// On which cluster its journal and its hashes are maintained, and how often. What is done then: `alone/replication/tree.test.ts`.
+// Tests on which clusters journal and hashes are maintained, and how often. `alone/replication/tree.test.ts` tests the
+// results.
 
 const EPOCH = '000001.aaaaaaaaaaaa'
 const START = 1_800_000_000_000
 
 let now: number
 let slept: number[]
-/** calls of the journal, by name */
+/** calls of the journal by name */
 let calls: string[]
 let memory: MemoryStore
 let head: Head
-/** what the last journal entry changes, where hashes are those of the one before; absent: they are up to date */
+/** the pages that the last journal entry changes if the hashes are those of the entry before; absent: the hashes are current */
 let body: JournalEntry['body'] | undefined
-/** of the stored root of the whole tree */
+/** time of the stored root of the whole tree */
 let whole: Pick<StoredPage, 'at' | 'pages'>
-/** the generation that both stored roots count from; absent: the present one */
+/** the generation of both stored roots; absent: the current one */
 let gen: number | undefined
 
 beforeEach(() => {
@@ -49,7 +50,7 @@ beforeEach(() => {
   head = { ...firstHead(EPOCH, 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
 })
 
-/** Writes the cluster record. */
+/** Stores the cluster record. */
 const become = (parts: Partial<ClusterRecord>) =>
   memory.stored.put(item(key('cluster'), { keyringEdition: 1, ...parts } as ClusterRecord))
 const record = () => memory.stored.at(key('cluster'))?.data
@@ -98,7 +99,7 @@ const ports = () => {
   })
 }
 const looked = () => calls.filter(name => name === 'pageHashes').length
-/** Makes so many pages change with each journal entry. */
+/** Makes each journal entry change that many pages. */
 function changing(pages: number): void {
   const changes = new Map<string, JournalEntry['body'][number]>()
   for (let sk = 0; changes.size < pages; sk++) {
@@ -119,8 +120,8 @@ const primary = (mode: Head['mode'] = 'writing') => {
   head = { ...head, mode, ownEpoch: EPOCH }
 }
 
-describe('holes are closed', () => {
-  test('on a primary', async () => {
+describe('closing holes', () => {
+  test('happens on a primary', async () => {
     primary()
     await closeHoles(ports())
     expect(calls).toContain('head')
@@ -131,8 +132,8 @@ describe('holes are closed', () => {
     ['a cluster without a tree', { treeId: undefined as never }],
     ['a restored copy', { homeTable: 'other tables' }],
     ['a cluster without replication', { mode: 'disabled' }],
-    ['a cluster that is emptied', { mode: 'bootstrapping' }],
-  ])('on none but that: %s', async (_, change) => {
+    ['a cluster that is being wiped', { mode: 'bootstrapping' }],
+  ])('does not happen on %s', async (_, change) => {
     primary()
     become({ ...record(), ...change })
     await closeHoles(ports())
@@ -141,7 +142,7 @@ describe('holes are closed', () => {
   })
 })
 
-describe('hashes are refreshed', () => {
+describe('refreshing hashes', () => {
   test.each<[role: 'primary' | 'secondary', mode: Head['mode'], refreshed: boolean]>([
     ['primary', 'writing', true],
     ['primary', 'closed', false],
@@ -150,7 +151,7 @@ describe('hashes are refreshed', () => {
     ['secondary', 'draining', false],
     ['secondary', 'closed', false],
     ['secondary', 'writing', false],
-  ])('by a %s whose journal is %s: %s', async (role, mode, refreshed) => {
+  ])('on a %s whose journal is %s: %s', async (role, mode, refreshed) => {
     if (role === 'primary') primary(mode)
     else head = { ...head, mode }
     await refreshHashes(ports(), 'paced')
@@ -159,7 +160,7 @@ describe('hashes are refreshed', () => {
 })
 
 describe('a paced refresh', () => {
-  /** Pages that were read since this was asked last. */
+  /** Returns the pages that were read since the last call. */
   function pagesRead(): number {
     const read = calls.filter(name => name === 'page').length
     calls = []
@@ -174,7 +175,7 @@ describe('a paced refresh', () => {
     [1, 1200],
     [10, 12_000],
     [256, 307_200],
-  ])('after one that computed %i pages is left to runs that begin %i ms later', async (pages, pause) => {
+  ])('after one that computed %i pages begins %i ms later at the earliest', async (pages, pause) => {
     changing(pages)
     whole = { at: now - pause + 1000, pages }
     expect(await paced()).toBe(0)
@@ -182,7 +183,7 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(pages)
   })
 
-  test('after one of all pages is left to runs that begin ten minutes later', async () => {
+  test('after one of all pages begins ten minutes later at the earliest', async () => {
     body = []
     head = { ...head, retainedFrom: 9 }
     whole = { at: now - 599_000, pages: 512 }
@@ -191,7 +192,7 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(512)
   })
 
-  test('notes when it began and how many pages it computed, by which the next one is paced', async () => {
+  test('stores its start time and its number of pages, which pace the next one', async () => {
     changing(20)
     expect(await paced()).toBe(20)
     expect(whole).toMatchObject({ at: now, pages: 20 })
@@ -201,7 +202,7 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(20)
   })
 
-  test('of a tree whose roots were forgotten waits for nothing', async () => {
+  test('of a tree without roots begins immediately', async () => {
     changing(1)
     head = { ...head, retainedFrom: 9 }
     whole = { at: now, pages: 512 }
@@ -209,14 +210,14 @@ describe('a paced refresh', () => {
     expect(await paced()).toBe(512)
   })
 
-  test('of whoever needs hashes now is not paced', async () => {
+  test('on request begins immediately', async () => {
     changing(3)
     whole = { at: now, pages: 512 }
     await refreshHashes(ports(), 'now')
     expect(pagesRead()).toBe(3)
   })
 
-  test('never sleeps: nobody pays for a function that waits', async () => {
+  test('never sleeps, because waiting Lambdas cost money', async () => {
     changing(10)
     whole = { at: now, pages: 512 }
     await paced()
@@ -228,7 +229,7 @@ describe('a paced refresh', () => {
 const DAY = 24 * 3600 * 1000
 const NOW = 1_800_000_000_000
 
-/** A journal whose journal entries are so many days old; those older than 30 are gone. */
+/** A journal with entries of the given ages in days. Entries older than 30 days are deleted. */
 function journalOf(ages: readonly number[], parts: Partial<Head> = {}) {
   const head: Head = { ...firstHead(EPOCH, 1), last: ages.length, applied: ages.length, ...parts }
   const entries = ages.map((age, index): JournalEntry | undefined =>
@@ -253,13 +254,13 @@ async function trimmed(ages: readonly number[], parts: Partial<Head> = {}): Prom
   return head.retainedFrom
 }
 
-describe('the beginning of a journal', () => {
+describe('retainedFrom', () => {
   test.each<[string, number[], number]>([
-    ['stays while no journal entry is older than 29 days and a half', [29.4, 29.1, 3, 1], 0],
+    ['stays while no journal entry is older than 29.5 days', [29.4, 29.1, 3, 1], 0],
     ['moves to the first journal entry younger than 29 days', [29.6, 29.2, 28.9, 1], 2],
-    ['moves over journal entries that are gone already', [40, 35, 29.2, 28.9, 1], 3],
-    ['moves to the end where all of them are old', [40, 35, 31], 3],
-    ['stays in a journal that is empty', [], 0],
+    ['moves over deleted journal entries', [40, 35, 29.2, 28.9, 1], 3],
+    ['moves to the end if all entries are old', [40, 35, 31], 3],
+    ['stays in an empty journal', [], 0],
   ])('%s', async (_, ages, from) => {
     expect(await trimmed(ages)).toBe(from)
   })
@@ -270,17 +271,17 @@ describe('the beginning of a journal', () => {
     ['applying', 2],
     ['draining', 0],
     ['syncing', 0],
-  ])('of a head that is %s is %i', async (mode, from) => {
+  ])('stays in mode %s at %i', async (mode, from) => {
     const own = mode === 'writing' || mode === 'closed' ? EPOCH : ''
     const unfinishedSync = mode === 'syncing' ? 'all' : null
     expect(await trimmed([40, 31, 2, 1], { mode, ownEpoch: own, unfinishedSync })).toBe(from)
   })
 
-  test('never passes what is not applied, or not dense', async () => {
+  test('never exceeds the applied position', async () => {
     expect(await trimmed([40, 40, 40, 40], { applied: 2 })).toBe(2)
   })
 
-  test('loses no journal entry younger than 29 days, and keeps none of those that may be gone', () =>
+  test('keeps all journal entries younger than 29 days, and none that may be deleted', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 60 }), async given => {
         const ages = given.sort((a, b) => b - a)

@@ -11,7 +11,7 @@ const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
 const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 100 } as const
 const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
-/** Of a secondary that nothing is wrong with. */
+/** Facts of a secondary without obstacles. */
 const fine: PromotionFacts = {
   head,
   primary: answers,
@@ -28,41 +28,41 @@ const silentFor = (ms: number): Partial<PromotionFacts> => ({
 const decide = (facts: Partial<PromotionFacts>, force = false) =>
   decidePromotion({ ...fine, ...facts }, { force })
 
-test('a secondary that follows and misses nothing may be promoted, without a word', () => {
+test('a secondary that follows and lacks nothing may be promoted without warnings', () => {
   expect(decide({})).toEqual({ warnings: [] })
   expect(decide({}, true)).toEqual({ warnings: [] })
 })
 
-describe('what is in the way of a promotion, and what force goes over', () => {
+describe('obstacles of a promotion that force overrides', () => {
   test.each<[name: string, facts: Partial<PromotionFacts>, text: RegExp]>([
     ['merkle-sync', { head: { ...head, mode: 'syncing' } }, /merkle-sync/],
     ['merkle-diff', { head: { ...head, mode: 'draining' } }, /merkle-diff/],
     ['a replay after a sync', { head: { ...head, replayUntil: 130 } }, /from position 130 on.* at 100/],
-    [
-      'what an unfinished sync has touched',
-      { head: { ...head, unfinishedSync: 'all' } },
-      /a sync has fetched/,
-    ],
+    ['items of an unfinished sync', { head: { ...head, unfinishedSync: 'all' } }, /a sync has fetched/],
     ['a corrupted tree', { corrupted: true }, /corrupted/],
     ['a reindex', { reindexing: true }, /reindex/],
     ['journal entries that cannot be applied', { stuck: 'policy p' }, /cannot be applied: policy p/],
-    ['some terms do not open', { keyring: { opened: 1, failed: ['role hmacKey'] } }, /role hmacKey/],
+    [
+      'fields of some terms that cannot be decrypted',
+      { keyring: { opened: 1, failed: ['role hmacKey'] } },
+      /role hmacKey/,
+    ],
     ['a lag of more than 5 s', { primary: { ...answers, lag: 5001 } }, /5 s behind/],
     ['journals that have diverged', { primary: { ...answers, lag: 'diverged' } }, /diverged/],
-    ['a primary that answered just now', silentFor(59_999), /answered 60 s ago/],
+    ['a primary that was silent for less than a minute', silentFor(59_999), /answered 60 s ago/],
     [
-      'a primary that answered at a time which is still to come by this clock',
+      'a primary whose last answer is in the future by this clock',
       { primary: { state: 'silent', lastAnswerAt: NOW + 3000, silentMs: 0 } },
       /answered 0 s ago/,
     ],
     [
-      'a clock that was set while it did not answer',
+      'a clock that was set while the primary did not answer',
       { primary: { state: 'silent', lastAnswerAt: NOW - 3_600_000, silentMs: 59_999 } },
       /unanswered calls show 60 s of silence/,
     ],
     ['a primary that has never answered', { primary: { state: 'silent', silentMs: 0 } }, /never answered/],
     [
-      'a front that answers, however long the primary has been silent',
+      'an unsigned answer, however long the primary has been silent',
       {
         primary: {
           state: 'silent',
@@ -74,7 +74,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
       /other than the primary .* may be serving behind it: HTTP 503/,
     ],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, /west was revoked/],
-    ['a demoted one', { head: { ...head, mode: 'closed' } }, /was a primary/],
+    ['a demoted cluster', { head: { ...head, mode: 'closed' } }, /was a primary/],
   ])('%s', (_, facts, text) => {
     const { refused } = decide(facts)
     expect(refused?.code).toBe('busy')
@@ -89,8 +89,8 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['no first sync', { head: { ...head, lineage: [] } }, 'invalid_request', /first sync has not ended/],
     ['no journal', { head: undefined }, 'invalid_request', /first sync has not ended/],
     ['a restored copy', { copied: true }, 'invalid_request', /secondary\/disable makes an ordinary cluster/],
-    ['a keyring that opens nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
-  ])('%s: not even force helps', (_, facts, code, text) => {
+    ['a keyring that decrypts nothing', { keyring: { opened: 0, failed: ['x'] } }, 'busy', /KMS key/],
+  ])('%s refuses a promotion also with force', (_, facts, code, text) => {
     for (const force of [false, true]) {
       const { refused } = decide(facts, force)
       expect(refused?.code).toBe(code)
@@ -99,7 +99,7 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     }
   })
 
-  test('no primary: repeating the request alone does not help', () => {
+  test('without a primary the refusal has no Retry-After', () => {
     const alone = { primary: { state: 'none' } } as const
     for (const facts of [alone, { ...alone, corrupted: true }]) {
       const { refused } = decide(facts)
@@ -111,11 +111,11 @@ describe('what is in the way of a promotion, and what force goes over', () => {
   })
 
   test.each<[name: string, facts: Partial<PromotionFacts>, seconds: number]>([
-    ['a primary that is lost in 12 s', silentFor(48_000), 12],
-    ['a primary that is lost within a second', silentFor(59_999), 1],
-    ['a primary that may answer again until it counts as lost', silentFor(1000), 15],
+    ['a primary that counts as lost in 12 s', silentFor(48_000), 12],
+    ['a primary that counts as lost within a second', silentFor(59_999), 1],
+    ['a primary that was silent for a second', silentFor(1000), 15],
     [
-      'a front that answers',
+      'an unsigned answer',
       {
         primary: {
           state: 'silent',
@@ -130,23 +130,23 @@ describe('what is in the way of a promotion, and what force goes over', () => {
     ['a sync', { head: { ...head, mode: 'syncing' } }, 10],
     ['a refusal', { primary: { state: 'refuses', text: 'west was revoked' } }, 30],
     ['a lag and a corrupted tree', { primary: { ...answers, lag: 7000 }, corrupted: true }, 30],
-    ['a keyring that does not open', { keyring: { opened: 0, failed: ['x'] } }, 30],
-  ])('the seconds of Retry-After fit the cause: %s', (_, facts, seconds) => {
+    ['a keyring that cannot be unwrapped', { keyring: { opened: 0, failed: ['x'] } }, 30],
+  ])('Retry-After after %s', (_, facts, seconds) => {
     expect(decide(facts).refused?.retryAfter).toBe(seconds)
   })
 
-  test('all obstacles are named at once', () => {
+  test('a refusal names all obstacles', () => {
     const { refused } = decide({ corrupted: true, primary: { ...answers, lag: 60_000 } })
     expect(refused?.text).toMatch(/corrupted.*60 s behind/)
   })
 })
 
-describe('what is no obstacle', () => {
-  test('a lag of 5 s', () => {
+describe('no obstacle', () => {
+  test('is a lag of 5 s', () => {
     expect(decide({ primary: { ...answers, lag: 5000 } })).toEqual({ warnings: [] })
   })
 
-  test('a primary silent for a minute: the warning names position and time', () => {
+  test('is a primary that was silent for a minute; the warning names position and time', () => {
     const { refused, warnings } = decide(silentFor(60_000))
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([
@@ -161,22 +161,25 @@ describe('what is no obstacle', () => {
     [103, /: at least 3 positions up to 103, which the primary’s last answer named, and everything after/],
     [100, /: everything after the primary’s last answer, and nothing that came before it$/],
     [99, /nothing that came before it$/],
-  ])('a silent primary that was heard at %s: what is known to be missing is counted', (heard, expected) => {
-    expect(decide({ ...silentFor(60_000), lastKnownPosition: heard }).warnings[0]).toMatch(expected)
-  })
+  ])(
+    'the warning about a silent primary counts the missing positions if it reported %s',
+    (heard, expected) => {
+      expect(decide({ ...silentFor(60_000), lastKnownPosition: heard }).warnings[0]).toMatch(expected)
+    },
+  )
 
-  test('force does not override the other checks of a silent primary', () => {
+  test('is a lost primary, but other obstacles still count', () => {
     expect(decide({ ...silentFor(60_000), corrupted: true }).refused?.text).toMatch(/corrupted/)
   })
 
-  test('an older primary, which is told that it cannot come back before its upgrade', () => {
+  test('is a primary of an older format; the warning says that it cannot return before its upgrade', () => {
     const { refused, warnings } = decide({ format: 2 })
     expect(refused).toBeUndefined()
     expect(warnings).toEqual([expect.stringMatching(/format 1, this cluster 2.*upgrade/)])
   })
 })
 
-describe('what is in the way, word for word', () => {
+describe('the text of each obstacle', () => {
   const LAST = '; repeat this later, or use force'
   const FINAL = '; force does not help here'
   const rows: Readonly<Record<string, readonly [facts: Partial<PromotionFacts>, text: string][]>> = {
@@ -282,7 +285,7 @@ describe('what is in the way, word for word', () => {
     ],
   }
 
-  test('every check stands here', () => {
+  test('every check is in this table', () => {
     expect(checkPromotion(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
   })
 

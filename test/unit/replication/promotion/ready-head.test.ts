@@ -11,7 +11,7 @@ import { movedBy } from '../../../support/tables/heads.ts'
 const EPOCH = '000001.aaaaaaaaaaaa'
 const clock = { now: () => 0, sleep: async () => undefined }
 
-/** A closed journal with a journal entry at some positions only. */
+/** A closed journal that has entries at the given positions only. */
 function closed(seq: number, there: readonly number[]) {
   let head: Head = { ...firstHead(EPOCH, 1), mode: 'closed', last: seq }
   const entries = new Map<number, JournalEntry>(
@@ -39,8 +39,8 @@ function closed(seq: number, there: readonly number[]) {
   return { entries, ready: () => prepareHead({ clock, journal }, follower, stand) }
 }
 
-describe('a journal that was closed', () => {
-  test('is taken over only when no position of it is open: who holds one comes too late', async () => {
+describe('a closed journal', () => {
+  test('is ready only after its open positions are closed, so that a late writer is rejected', async () => {
     const { entries, ready } = closed(4, [1, 3])
     const found = await ready()
     expect([...entries.keys()].sort()).toEqual([1, 2, 3, 4])

@@ -14,39 +14,49 @@ const head: Head = {
   retainedFrom: 5,
 }
 test.each([
-  ['the highest number that it knows', { ...head, maxEpoch: 4 }, [], '000005.bbbbbbbbbbbb'],
-  ['what others have said', head, [undefined, '000007.cccccccccccc', FIRST], '000008.bbbbbbbbbbbb'],
+  ['the highest number that the head contains', { ...head, maxEpoch: 4 }, [], '000005.bbbbbbbbbbbb'],
   [
-    'the epoch of the successor of its own, heard of or not',
+    'the epochs that other clusters have reported',
+    head,
+    [undefined, '000007.cccccccccccc', FIRST],
+    '000008.bbbbbbbbbbbb',
+  ],
+  [
+    'the epoch of its own successor, known or not',
     { ...head, mode: 'closed' as const, ownEpoch: FIRST, successor: 'some cluster' },
     [],
     '000003.bbbbbbbbbbbb',
   ],
   [
-    'nothing more where its own was closed without a successor',
+    'only its own epoch if that was closed without a successor',
     { ...head, mode: 'closed' as const, ownEpoch: FIRST },
     [],
     SECOND,
   ],
-  ['nothing more once it has followed since', { ...head, successor: 'some cluster' }, [], SECOND],
-])('a new epoch lies above %s', (_, before, seen, next) => {
+  [
+    'only its own epoch once it has followed another cluster',
+    { ...head, successor: 'some cluster' },
+    [],
+    SECOND,
+  ],
+])('a new epoch is higher than %s', (_, before, seen, next) => {
   expect(nextEpoch(before, seen, '00000000-0000-4000-8000-bbbbbbbbbbbb')).toBe(next)
 })
 
-describe('without force nothing may be missing', () => {
+describe('a complete journal, without force', () => {
   const end = { epoch: FIRST, seq: 40, closedEpoch: FIRST }
 
-  test('the secondary has exactly what the primary acknowledged', () => {
+  test('is accepted at exactly the end that the primary returned', () => {
     expect(() => checkWhole(head, { force: false, end })).not.toThrow()
   })
 
   test.each<[string, Partial<Head>]>([
-    ['the same position, in another epoch,', { epoch: SECOND }],
+    ['the same position in another epoch', { epoch: SECOND }],
     ['one position less', { last: 39 }],
     ['one position more', { last: 41 }],
     ['a sync that has begun', { unfinishedSync: 'all' }],
     ['a replay that has not ended', { replayUntil: 50 }],
-  ])('%s is refused, but by force', (_, change) => {
+  ])('is required: %s is refused', (_, change) => {
     expect(() => checkWhole({ ...head, ...change }, { force: false, end })).toThrow()
     expect(() => checkWhole({ ...head, ...change }, { force: true, end })).not.toThrow()
   })

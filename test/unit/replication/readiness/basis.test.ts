@@ -18,13 +18,13 @@ const refused = { at: NOW, code: 'unavailable', text: 'no answer', silentMs: 0 }
 const plain: Circumstances = { record, contact, head: { mode: 'applying' } }
 const basis = (more: Partial<Circumstances>, now = NOW) => readinessBasis({ ...plain, ...more }, now)
 
-describe('the basis of readiness', () => {
+describe('the basis of a readiness trial', () => {
   test.each<[string, Partial<Circumstances>]>([
     ['the mode', { record: { ...record, mode: 'primary' } }],
     ['the link, by update-primary', { record: { ...record, link: { ...link, name: 'op-2' } } }],
     ['the tree', { record: { ...record, treeId: 'other' } }],
-    ['an operation that begins', { record: { ...record, operation: 'op-3' } }],
-    ['an operation that is given up', { record: { ...record, failedOperation: 'op-3' } }],
+    ['a new operation', { record: { ...record, operation: 'op-3' } }],
+    ['a failed operation', { record: { ...record, failedOperation: 'op-3' } }],
     ['a first sync', { head: { mode: 'syncing' } }],
     ['the epoch of the primary', { contact: { ...contact, epoch: '2-b' } }],
     ['no contact', { contact: undefined }],
@@ -34,7 +34,7 @@ describe('the basis of readiness', () => {
     expect(basis(more)).not.toBe(basis({}))
   })
 
-  test('changes when the calls of a silent primary show a minute of silence, and when it refuses instead', () => {
+  test('changes when a primary has been silent for a minute, and when it refuses instead', () => {
     const withSilence = (silentMs: number) =>
       basis({ contact: { ...contact, failedCall: { ...refused, silentMs } } })
     expect(withSilence(10_000)).toBe(withSilence(59_999))
@@ -44,7 +44,7 @@ describe('the basis of readiness', () => {
     ).not.toBe(withSilence(0))
   })
 
-  test('stays the same while heartbeats come and the primary reports other addresses', () => {
+  test('stays the same while heartbeats succeed and the primary reports other addresses', () => {
     const later = { record: { ...record, link: { ...link, primaryAddrs: ['https://b.example'] } } }
     expect(basis({ ...later, contact: { ...contact, at: NOW + 8000 } }, NOW + 9000)).toBe(basis({}))
   })

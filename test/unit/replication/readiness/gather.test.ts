@@ -6,7 +6,7 @@ import {
   regionIn,
 } from '../../../../shared/replication/readiness/gather.ts'
 
-describe('the region that an endpoint names', () => {
+describe('the region in an endpoint', () => {
   test.each([
     ['https://ec2.us-east-1.amazonaws.com', 'us-east-1'],
     ['https://sts.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
@@ -26,8 +26,8 @@ const config = { endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' }
 const found = (parts: Partial<ClientConfig>) =>
   findPlacedSettings('auth/cloud/config/client', { ...config, ...parts }, { region: 'eu-west-1' })
 
-describe('settings that hold in one place', () => {
-  test('of a mount that follows its instances and callers there are none', () => {
+describe('settings that depend on the region', () => {
+  test('are none of a mount without regions and endpoints', () => {
     expect(found({})).toEqual([])
   })
 
@@ -44,7 +44,7 @@ describe('settings that hold in one place', () => {
       { field: 'endpoint', region: 'us-east-1', elsewhere: true, text: /us-east-1.*eu-west-1/ },
     ],
     [
-      'a host of somebody’s own',
+      'a private host',
       { iamEndpoint: 'https://iam.internal' },
       { field: 'iam_endpoint', region: '', elsewhere: true, text: /names no region/ },
     ],
@@ -56,7 +56,7 @@ describe('settings that hold in one place', () => {
     expect(only?.text).toMatch(text ?? /./)
   })
 
-  test('a role that this deployment may not assume is one', () => {
+  test('include an STS role that this deployment may not assume', () => {
     const here = { assumableRoles: ['arn:*:iam::*:role/cloud-auth-*'] }
     const role = (name: string) => ({ role: `arn:aws:iam::210987654321:role/${name}`, externalId: '' })
     expect(findUnassumableRole('p', role('cloud-auth-x'), here)).toEqual([])

@@ -14,7 +14,7 @@ const ID = '11111111-2222-3333-4444-bbbbbbbbbbbb'
 const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 98 } as const
 const reported = { epoch: EPOCH, seq: 107, frontier: 105, skew: 0 }
 
-/** Values of each fact that a promotion is judged by: all of their combinations are tried. */
+/** Values of each fact that decides a promotion. The test tries all combinations. */
 const values: { readonly [K in keyof Planning['facts']]: readonly Planning['facts'][K][] } = {
   head: [
     undefined,
@@ -55,7 +55,7 @@ const all = Object.entries(values).reduce<Record<string, unknown>[]>(
 const planned = (facts: Planning['facts'], force: boolean) =>
   planPromotion({ facts, record: { id: ID } }, { force })
 
-test('readiness says what a promotion decides, whatever the facts: verdict, words, warnings, every check', () => {
+test('readiness and promotion agree on result, texts, warnings and checks for all facts', () => {
   expect(all.length).toBeGreaterThan(1000)
   for (const facts of all)
     for (const force of [false, true]) {
@@ -71,7 +71,7 @@ test('readiness says what a promotion decides, whatever the facts: verdict, word
     }
 })
 
-describe('what the steps would do', () => {
+describe('the steps of a planned promotion', () => {
   const fine: Planning['facts'] = {
     head,
     keyring: { opened: 1, failed: [] },
@@ -87,7 +87,7 @@ describe('what the steps would do', () => {
       planned({ ...fine, ...facts }, force).steps.map(({ step, does: text }) => [step, text]),
     )
 
-  test('with a primary that answers: it hands over, and nothing is lost', () => {
+  test('with an answering primary include its handover, and lose nothing', () => {
     expect(does({})).toMatchObject({
       handover: expect.stringContaining(`end its epoch ${EPOCH}`),
       drain: expect.stringMatching(/7 positions by now.*applies 2 positions/),
@@ -96,7 +96,7 @@ describe('what the steps would do', () => {
     })
   })
 
-  test('with one that has been silent for a minute: without it, from the position that is here', () => {
+  test('with a primary that was silent for a minute begin at this cluster’s position', () => {
     expect(
       does({ primary: { state: 'silent', lastAnswerAt: NOW - 60_000, silentMs: 60_000 } }),
     ).toMatchObject({
@@ -106,7 +106,7 @@ describe('what the steps would do', () => {
     })
   })
 
-  test('by force in the middle of a sync: the primary is not asked, though it answers', () => {
+  test('with force during a sync skip the handover, although the primary answers', () => {
     expect(does({ head: { ...head, mode: 'syncing', unfinishedSync: 'all' } }, true)).toMatchObject({
       handover: expect.stringMatching(/left out: what is here is being fetched anew \(syncing\)/),
     })

@@ -30,11 +30,11 @@ const inTheWay = (parts: Partial<SwitchFacts>) =>
     text === undefined ? [] : [[name, text]],
   )
 
-test('a primary whose secondary follows may be switched', () => {
+test('a switch with a secondary that follows has no obstacle', () => {
   expect(inTheWay({})).toEqual([])
 })
 
-describe('what is in the way of a planned switch', () => {
+describe('obstacles of a planned switch', () => {
   test.each<[name: string, parts: Partial<SwitchFacts>, text: RegExp]>([
     ['journal', { head: { mode: 'closed', epoch: EPOCH, last: 100 } }, /has ended/],
     ['tree', { built: false }, /being built/],
@@ -52,22 +52,22 @@ describe('what is in the way of a planned switch', () => {
     expect(inTheWay(parts)).toEqual([[name, expect.stringMatching(text)]])
   })
 
-  test('one that could take over is enough', () => {
+  test('one secondary that can take over is enough', () => {
     expect(inTheWay({ secondaries: [{ id: 'new', lag: 0 }, west] })).toEqual([])
   })
 })
 
-describe('why a secondary could not take over', () => {
+describe('a secondary cannot take over', () => {
   test.each<[Partial<SuccessorFacts>, RegExp]>([
     [{ heartbeat: { ...contact, at: NOW - 30_000 } }, /30 s ago/],
     [{ heartbeat: { ...contact, state: 'merkle-sync' } }, /merkle-sync/],
     [{ heartbeat: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
     [{ lag: 5001 }, /5 s behind/],
-  ])('%j', (parts, text) => {
+  ])('with %j', (parts, text) => {
     expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
   })
 
-  test('5 s behind, and a heartbeat of 29 s ago, do', () => {
+  test('a lag of 5 s, or a heartbeat 29 s ago, is allowed', () => {
     const parts = { lag: 5000, heartbeat: { ...contact, at: NOW - 29_999 } }
     expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toBe('')
   })

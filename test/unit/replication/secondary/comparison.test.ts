@@ -7,8 +7,8 @@ import { takeComparisonStep } from '../../../../shared/replication/secondary/com
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { portsWith } from '../../../builders/ports.ts'
 
-// When a secondary compares what a sync has brought, and when it does not. What comes of it is shown on whole clusters:
-// `alone/replication/comparison.test.ts`.
+// Tests when a secondary compares the items that a sync has fetched. `alone/replication/comparison.test.ts` tests the
+// results on whole clusters.
 
 const TREE_ID = 'a life'
 const START = 1_800_000_000_000
@@ -28,9 +28,9 @@ const withoutCompare = ({ compare: _, ...rest }: SyncSegment): SyncSegment => re
 let now: number
 let head: Head
 let segments: SyncSegment[]
-/** generation by whose end the hashes of the own tree were made; absent: they are forgotten */
+/** the generation of this cluster's hashes; absent: they are deleted */
 let made: number | undefined
-/** how often hashes of the own tree were looked at, and the primary was asked */
+/** how often this cluster read its hashes, and called the primary */
 let looks: { own: number; theirs: number }
 
 beforeEach(() => {
@@ -41,7 +41,7 @@ beforeEach(() => {
   looks = { own: 0, theirs: 0 }
 })
 
-/** A secondary whose tree is the primary's, as far as the hashes of pages tell. */
+/** A secondary whose page hashes equal the primary's. */
 const newFollower = (): Follower =>
   ({
     treeId: TREE_ID,
@@ -76,12 +76,12 @@ const newFollower = (): Follower =>
   }) as unknown as Follower
 const pages = Array.from({ length: 256 }, (_, page) => page.toString(16).padStart(2, '0'))
 
-/** Steps until there is nothing to do. */
+/** Takes steps until there is nothing to do. */
 async function compared(follower = newFollower()): Promise<void> {
   while ((await takeComparisonStep(follower)) === 'worked');
 }
 
-test('the items of a full sync are compared once, and that is noted for later runs', async () => {
+test('the items of a full sync are compared once, which is stored for later runs', async () => {
   const follower = newFollower()
   await compared(follower)
   expect(looks.theirs).toBe(1)
@@ -93,18 +93,12 @@ test('the items of a full sync are compared once, and that is noted for later ru
   expect(looks, 'another run asks nobody').toEqual({ own: before, theirs: 1 })
 })
 
-describe('nothing is compared', () => {
+describe('no comparison begins', () => {
   test.each<[when: string, set: () => void]>([
     ['after a sync that was noted as compared', () => segments.splice(4, 1, withoutCompare(synced))],
     ['while a sync has not ended', () => segments.splice(4, 1, { ...synced, phase: 'source' })],
-    [
-      'after a sync of a tree that is not there any more',
-      () => segments.splice(4, 1, { ...synced, treeId: 'x' }),
-    ],
-    [
-      'before the journal is replayed behind what was fetched',
-      () => Object.assign(head, { unfinishedSync: 'all' }),
-    ],
+    ['after a sync of an earlier tree', () => segments.splice(4, 1, { ...synced, treeId: 'x' })],
+    ['before the replay after a sync has ended', () => Object.assign(head, { unfinishedSync: 'all' })],
     ['while a sync is about to begin', () => Object.assign(head, { mode: 'draining' })],
   ])('%s', async (_, set) => {
     set()
@@ -112,7 +106,7 @@ describe('nothing is compared', () => {
     expect(looks).toEqual({ own: 0, theirs: 0 })
   })
 
-  test('if this cluster follows nobody, or its role changes or may change: nothing was compared yet', async () => {
+  test('without a primary, or during a role change, or before the cluster record was read', async () => {
     const roles = [{ roleChangePending: true }, {}].map(session => ({ session }))
     for (const change of [{ link: undefined }, ...roles]) await compared(Object.assign(newFollower(), change))
     expect(looks).toEqual({ own: 0, theirs: 0 })
@@ -120,25 +114,22 @@ describe('nothing is compared', () => {
 })
 
 test.each<[why: string, gen: number | undefined]>([
-  ['forgotten', undefined],
-  ['those of an earlier generation', lastEndedGeneration(START / 1000) - 1],
-])(
-  'hashes of the own tree that are %s are looked at again ten seconds later, and not before',
-  async (_, gen) => {
-    made = gen
-    const follower = newFollower()
-    await compared(follower)
-    const once = looks.own
-    expect([once, looks.theirs]).toEqual([1, 0])
-    now += 9999
-    await compared(follower)
-    expect(looks.own).toBe(once)
-    now += 1
-    await compared(follower)
-    expect(looks).toEqual({ own: 2 * once, theirs: 0 })
-    made = lastEndedGeneration(START / 1000)
-    now += 10_000
-    await compared(follower)
-    expect(looks.theirs).toBe(1)
-  },
-)
+  ['missing', undefined],
+  ['of an earlier generation', lastEndedGeneration(START / 1000) - 1],
+])('if this cluster’s hashes are %s, the secondary looks again ten seconds later', async (_, gen) => {
+  made = gen
+  const follower = newFollower()
+  await compared(follower)
+  const once = looks.own
+  expect([once, looks.theirs]).toEqual([1, 0])
+  now += 9999
+  await compared(follower)
+  expect(looks.own).toBe(once)
+  now += 1
+  await compared(follower)
+  expect(looks).toEqual({ own: 2 * once, theirs: 0 })
+  made = lastEndedGeneration(START / 1000)
+  now += 10_000
+  await compared(follower)
+  expect(looks.theirs).toBe(1)
+})

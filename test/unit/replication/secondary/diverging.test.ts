@@ -19,7 +19,7 @@ const HOUR = 3_600_000
 const at = (sk: string): Place => ({ kind: 'policy', pk: 'policy', sk })
 const names = (places: readonly { sk: string }[]) => places.map(({ sk }) => sk).sort()
 
-/** Rounds, a minute after each other. */
+/** Judges rounds, a minute apart. */
 function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   let keys: DivergingKey[] = []
   return rounds.map((wrong, index) => {
@@ -29,29 +29,29 @@ function played(rounds: readonly (readonly string[])[], pause = 60_000) {
   })
 }
 
-describe('a key that is found wrong', () => {
-  test('is fetched three times, then given up, once', () => {
+describe('a differing key', () => {
+  test('is given up after three syncs, once', () => {
     const rounds = played(Array.from({ length: 5 }, () => ['x']))
     expect(rounds.map(({ left }) => left)).toEqual([['x'], ['x'], ['x'], [], []])
     expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
   })
 
-  test('is counted by itself: others that are found with it later have their own three', () => {
+  test('is counted separately from keys that begin to differ later', () => {
     const rounds = played([['x'], ['x'], ['x', 'y'], ['x', 'y'], ['x', 'y']])
     expect(rounds.map(({ left }) => left)).toEqual([['x'], ['x'], ['x', 'y'], ['y'], ['y']])
     expect(rounds.flatMap(({ fallen }) => fallen)).toEqual(['x'])
     expect(
       rounds.some(({ tooMany }) => tooMany),
-      'and one that is given up is not too many',
+      '200 keys including a given-up one are not too many',
     ).toBe(false)
   })
 
-  test('is named once: later passes do not name it again', () => {
+  test('is reported once when it is given up', () => {
     const rounds = played([['x'], ['x'], ['x'], ['x'], ['y']])
     expect(rounds.map(({ fallen }) => fallen)).toEqual([[], [], [], ['x'], []])
   })
 
-  test('that is given up stays known, however many others are found after it', () => {
+  test('stays given up, however many other keys differ later', () => {
     const [, , , last] = played([['x'], ['x'], ['x'], ['x']])
     const others = Array.from({ length: 200 }, (_, index) => at(`k${index}`))
     const first = judgeRound([], others, 0).keys
@@ -59,7 +59,7 @@ describe('a key that is found wrong', () => {
     expect([keys.length, keys[0]?.sk]).toEqual([200, 'x'])
   })
 
-  test('begins anew after an hour without, unless it was given up', () => {
+  test('is counted from the beginning after an hour, unless it was given up', () => {
     expect(played([['x'], ['x'], ['x'], ['x']], HOUR).map(({ left }) => left)).toEqual([
       ['x'],
       ['x'],
@@ -71,7 +71,7 @@ describe('a key that is found wrong', () => {
     expect(later.keys.filter(isGivenUp).map(({ sk }) => sk)).toEqual(['x'])
   })
 
-  test('is one of too many where two hundred others have been given up', () => {
+  test('stops the secondary if two hundred others are given up', () => {
     const many = Array.from({ length: 201 }, (_, index) => `k${String(index).padStart(3, '0')}`)
     const rounds = played([many, many, many, many])
     expect(rounds.map(({ tooMany }) => tooMany)).toEqual([false, false, false, true])
@@ -83,7 +83,7 @@ describe('a key that is found wrong', () => {
   })
 })
 
-test('keys found by another link, or in another tree, are not among them', () => {
+test('of another link or another tree is ignored', () => {
   const keys: DivergingKey[] = [{ ...at('x'), rounds: 1, at: 0 }]
   const data = { treeId: 'a life', link: 'a link', keys }
   expect(divergingOf({ data }, { treeId: 'a life', link: 'a link' })).toEqual(keys)
@@ -92,18 +92,17 @@ test('keys found by another link, or in another tree, are not among them', () =>
   expect(divergingOf({ data: { ...data, link: '' } }, { treeId: 'a life', link: undefined })).toEqual(keys)
 })
 
-test('keys of kinds that this version does not know are no places', () => {
+test('of an unknown kind is ignored', () => {
   const unknown = { kind: 'of-the-future', pk: 'a', sk: 'b', rounds: 1, at: 0 }
   expect(placesOf([{ ...at('x'), rounds: 1, at: 0 }, unknown])).toEqual([at('x')])
 })
 
-test('the short name of a key tells its kind, and nothing of what it names', () => {
+test('has a short name that shows only its kind', () => {
   expect(tagOf(at('secret-team'))).toMatch(/^policy [0-9a-f]{12}$/)
   expect(tagOf(at('a'))).not.toBe(tagOf(at('b')))
 })
 
-// How rounds of keys that do not come in line are counted, and what somebody else who counts does to that. The rule of
-// the rounds themselves: `diverging.test.ts`.
+// Tests how rounds of differing keys are stored while other runs count too. The tests above cover the rule itself.
 
 let memory: MemoryStore
 let told: unknown[]
@@ -133,7 +132,7 @@ const follower = () =>
   }) as unknown as Follower
 
 describe('a round', () => {
-  test('is kept by the link and the tree in which it was counted', async () => {
+  test('is stored with the link and the tree to which it belongs', async () => {
     expect(await countRound(follower(), [at('x')])).toEqual(ok([at('x')]))
     expect(counted()).toEqual({
       treeId: 'a life',
@@ -143,7 +142,7 @@ describe('a round', () => {
     expect([told, audited]).toEqual([[], []])
   })
 
-  test('that gives a key up names it, to the log and the audit log, and leaves nothing to fetch', async () => {
+  test('that gives up a key names it in the log and the audit log, and leaves nothing to fetch', async () => {
     for (let rounds = 0; rounds < 3; rounds++) await countRound(follower(), [at('x')])
     expect(told).toEqual([])
     expect(await countRound(follower(), [at('x')])).toEqual(ok([]))
@@ -151,18 +150,18 @@ describe('a round', () => {
     expect(audited).toEqual([expect.objectContaining({ event: 'divergence', items: ['policy policy/x'] })])
   })
 
-  test('that another run has counted meanwhile is judged again', async () => {
+  test('is judged again after another run has counted', async () => {
     memory = memoryStore([], { verdicts: ['conflict'] })
     expect(await countRound(follower(), [at('x')])).toEqual(failed('conflict'))
   })
 
-  test('of a cluster that is no longer a secondary counts nothing', async () => {
+  test('on a cluster that is no longer a secondary counts nothing', async () => {
     isSecondary = false
     expect(await countRound(follower(), [at('x')])).toEqual(failed('conflict'))
     expect(counted()).toBeUndefined()
   })
 
-  test('of more keys than can be kept, where all of those are given up, is the last', async () => {
+  test('with too many given-up keys is the last', async () => {
     const many = Array.from({ length: 201 }, (_, index) => at(`k${index}`))
     for (let rounds = 0; rounds < 3; rounds++) expect(await countRound(follower(), many)).toEqual(ok(many))
     expect(await countRound(follower(), many)).toEqual(failed('too-many'))

@@ -19,7 +19,7 @@ const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
 const OTHER = '000002.cccccccccccc'
 
-/** A secondary that has followed the first epoch up to position 100. */
+/** The head of a secondary that has followed the first epoch up to position 100. */
 const following: Head = {
   ...firstHead(FIRST, 1),
   mode: 'applying',
@@ -36,7 +36,7 @@ const promoted: KnownSource = {
   ],
   from: 0,
 }
-/** A primary that was demoted after 20 positions of its own. */
+/** The head of a primary that was demoted after 20 positions of its own. */
 const demoted: Head = {
   ...following,
   mode: 'closed',
@@ -63,32 +63,32 @@ const step = (head: Partial<Head>, from: KnownSource | undefined = source, ownEp
   nextFollowStep({ ...following, ...head }, from, ownEpochClosed)
 
 describe('a secondary', () => {
-  test('that has something staged applies it before anything else', () => {
+  test('applies staged entries before anything else', () => {
     for (const mode of ['applying', 'draining'] as const)
       for (const one of [source, promoted, undefined])
         expect(step({ mode, applied: 90 }, one)).toEqual({ do: 'applyStaged' })
   })
 
-  test('stages while its journal and the source are one', () => {
+  test('fetches entries while its journal is a prefix of the source’s', () => {
     expect(step({})).toEqual({ do: 'fetchNext' })
     expect(step({ last: 90, applied: 90 }, promoted)).toEqual({ do: 'fetchNext' })
   })
 
-  test('does nothing by itself without a source', () => {
+  test('waits without a source', () => {
     for (const mode of ['applying', 'draining', 'syncing', 'closed', 'writing'] as const)
       expect(nextFollowStep({ ...following, mode }, undefined, true)).toEqual({ do: 'wait' })
   })
 
-  test('never touches a journal that is being written', () => {
+  test('never touches a journal in mode writing', () => {
     expect(step({ mode: 'writing' })).toEqual({ do: 'wait' })
   })
 
-  test('ends staging before a sync', () => {
+  test('stops staging before a sync', () => {
     expect(step({}, promoted)).toEqual({ do: 'stopStaging' })
     expect(step({ mode: 'draining' }, promoted)).toMatchObject({ do: 'sync' })
   })
 
-  test('rewinds what it has beyond the common end', () => {
+  test('rewinds its entries after the fork point', () => {
     expect(step({ mode: 'draining' }, promoted)).toEqual({
       do: 'sync',
       what: 'touched',
@@ -97,7 +97,7 @@ describe('a secondary', () => {
     })
   })
 
-  test('fetches everything where own journal entries from the fork point on are not kept', () => {
+  test('runs a full sync if its own entries after the fork point are deleted', () => {
     expect(step({ mode: 'draining', retainedFrom: 91 }, promoted)).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining', retainedFrom: 90 }, promoted)).toMatchObject({
       do: 'sync',
@@ -105,14 +105,14 @@ describe('a secondary', () => {
     })
   })
 
-  test('fetches everything where the source has trimmed what would come next, or nothing is common', () => {
+  test('runs a full sync if the source has trimmed the next entries, or the journals have nothing in common', () => {
     expect(step({ mode: 'draining' }, { ...source, from: 101 })).toMatchObject({ do: 'sync', what: 'all' })
     expect(step({ mode: 'draining' }, { ...source, from: 100 })).toEqual({ do: 'resume' })
     const strange = { epoch: OTHER, lineage: [[OTHER, 1]], from: 0 } as const
     expect(step({ mode: 'draining' }, strange)).toMatchObject({ do: 'sync', what: 'all', forkPoint: -1 })
   })
 
-  test('a wiped one fetches everything', () => {
+  test('runs a full sync after a wipe', () => {
     const wiped = {
       mode: 'syncing',
       epoch: '',
@@ -125,15 +125,15 @@ describe('a secondary', () => {
     expect(step(wiped)).toMatchObject({ do: 'sync', what: 'all', forkPoint: -1 })
   })
 
-  describe('what an unfinished sync has touched is right only with the rest of the same journal', () => {
-    test('the replay goes on while the source stays the same', () => {
+  describe('items of an unfinished sync are consistent only with the same source’s journal', () => {
+    test('the replay continues with the same source', () => {
       for (const unfinishedSync of ['all', 'report']) {
         const replaying = { replayUntil: 130, unfinishedSync, unfinishedSyncEpoch: FIRST }
         expect(step(replaying)).toEqual({ do: 'fetchNext' })
       }
     })
 
-    test('another source: fetched again', () => {
+    test('with another source they are fetched again', () => {
       const after: KnownSource = {
         epoch: SECOND,
         lineage: [
@@ -156,7 +156,7 @@ describe('a secondary', () => {
       })
     })
 
-    test('a sync that never ended is done again', () => {
+    test('a sync that did not end is repeated', () => {
       expect(step({ mode: 'syncing', unfinishedSync: 'report' })).toMatchObject({
         do: 'sync',
         what: 'touched',
@@ -167,16 +167,16 @@ describe('a secondary', () => {
 })
 
 describe('a demoted primary', () => {
-  test('gives its journal its exact end first', () => {
+  test('closes its journal at its exact end first', () => {
     expect(nextFollowStep(demoted, successor, false)).toEqual({ do: 'closeOwnEpoch' })
     expect(nextFollowStep(demoted, undefined, false)).toEqual({ do: 'closeOwnEpoch' })
   })
 
-  test('follows at once whoever goes on where it ended', () => {
+  test('follows a successor that continues at its end', () => {
     expect(nextFollowStep(demoted, successor, true)).toEqual({ do: 'resume' })
   })
 
-  test('rewinds what nobody else has', () => {
+  test('rewinds entries that no other cluster has', () => {
     expect(nextFollowStep(demoted, promoted, true)).toEqual({
       do: 'sync',
       what: 'touched',
@@ -201,24 +201,24 @@ const entry = (seq: number, epoch = seq < 13 ? FIRST : SECOND): JournalEntry => 
 })
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => entry(from + at))
 
-describe('what a source sends is staged', () => {
-  test('from the next position on, across the end of an epoch, a window at a time', () => {
+describe('entries of an answer are staged', () => {
+  test('from the next position on, across epochs, one window at a time', () => {
     expect(nextEntries(head, { entries: range(11, 15), lineage })).toEqual(range(11, 15))
     expect(nextEntries(head, { entries: [], lineage })).toEqual([])
     expect(nextEntries(head, { entries: range(11, 1900), lineage }).length).toBe(1000)
   })
 
-  test('not where a journal entry is missing, comes twice, or comes late', () => {
+  test('but not if one is missing, duplicated or out of order', () => {
     for (const entries of [range(12, 13), [entry(11), entry(13)], [entry(11), entry(11)], range(10, 12)])
       expect(() => nextEntries(head, { entries, lineage })).toThrow('is not the next one')
   })
 
-  test('not where a journal entry is of another epoch than the lineage says', () => {
+  test('but not if one is of another epoch than the lineage says', () => {
     const foreign = [entry(11), entry(12, SECOND)]
     expect(() => nextEntries(head, { entries: foreign, lineage })).toThrow('is of another epoch')
   })
 
-  test('not where the lineage has left the own one, or never met it', () => {
+  test('but not if the lineage has diverged from this cluster’s', () => {
     const left: Lineage = [
       [FIRST, 1],
       [SECOND, 9],
@@ -236,7 +236,7 @@ describe('prefetched journal entries', () => {
     arrival: Promise.resolve({ answer, stored: true }),
   }
 
-  test('are taken once, behind the position that they were requested for', async () => {
+  test('are used once, at the position for which they were requested', async () => {
     const streaming = { prefetched }
     expect(await takePrefetched(streaming, head)).toEqual({ answer, stored: true })
     expect(await takePrefetched(streaming, head)).toBeUndefined()
@@ -253,14 +253,14 @@ describe('prefetched journal entries', () => {
 })
 
 describe('a heartbeat answer', () => {
-  test('is outdated once this cluster has written an epoch of its own since, and not before', () => {
+  test('is outdated once this cluster has written a newer epoch itself', () => {
     const asked = { ownEpoch: FIRST }
     expect(isOutdated(asked, { ownEpoch: OTHER })).toBe(true)
     expect(isOutdated({ ownEpoch: '' }, { ownEpoch: OTHER })).toBe(true)
     for (const own of [FIRST, '']) expect(isOutdated(asked, { ownEpoch: own })).toBe(false)
   })
 
-  test('keeps the position from which on the source has journal entries, until the source fails', async () => {
+  test('keeps the first retained position of the source until the source fails', async () => {
     const session = newSession()
     const link = { heartbeat: async () => ({ lineage, epoch: FIRST }) }
     const follower = {

@@ -9,7 +9,7 @@ const HEARD = 1_000_000
 const heard: Asked = { at: HEARD }
 const silent = new LinkSilent('nobody')
 
-/** What is known after questions in vain, each so many milliseconds after the last. */
+/** Returns the contact after failed calls. Each call comes that many milliseconds after the previous one. */
 const asked = (...steps: readonly (readonly [after: number, error: unknown])[]): Asked & { now: number } => {
   let known = { ...heard, now: HEARD }
   for (const [after, error] of steps) {
@@ -20,27 +20,31 @@ const asked = (...steps: readonly (readonly [after: number, error: unknown])[]):
 }
 
 test.each<[name: string, known: ReturnType<typeof asked>, silentMs: number]>([
-  ['questions at each heartbeat: all of it', asked([10_000, silent], [10_000, silent]), 20_000],
-  ['a question long after: a quarter of a minute', asked([3_600_000, silent]), 15_000],
-  ['a clock that was set back: nothing', asked([-300_000, silent]), 0],
-  ['one that was set forward between two', asked([10_000, silent], [300_000, silent]), 25_000],
+  ['unanswered heartbeats count in full', asked([10_000, silent], [10_000, silent]), 20_000],
+  ['an unanswered call after an hour counts 15 s', asked([3_600_000, silent]), 15_000],
+  ['a call after the clock was set back counts nothing', asked([-300_000, silent]), 0],
+  ['a call after the clock was set forward counts 15 s', asked([10_000, silent], [300_000, silent]), 25_000],
   [
-    'a refusal of the primary’s own: from there',
+    'silence is counted from the primary’s last refusal',
     asked([10_000, silent], [10_000, new LinkRefused('unavailable', 'busy')], [2_000, silent]),
     2_000,
   ],
   [
-    'a front between two',
+    'an unsigned answer in between adds nothing',
     asked([10_000, silent], [10_000, new LinkUnsigned('HTTP 503')], [5_000, silent]),
     15_000,
   ],
-  ['somebody else between two', asked([10_000, silent], [9_000, new LinkUnbelieved('other key')]), 10_000],
-  ['a fault of one’s own', asked([10_000, silent], [9_000, new Error('disk')]), 10_000],
+  [
+    'an answer signed by another key adds nothing',
+    asked([10_000, silent], [9_000, new LinkUnbelieved('other key')]),
+    10_000,
+  ],
+  ['a local error adds nothing', asked([10_000, silent], [9_000, new Error('disk')]), 10_000],
 ])('%s', (_, known, silentMs) => {
   expect(known.failedCall?.silentMs).toBe(silentMs)
 })
 
-test('a question in vain just now adds to what is kept; what an older version kept counts from the last question', () => {
+test('an unanswered call now adds to the stored silence; without a stored one it counts from the last call', () => {
   expect(addSilence(asked([10_000, silent]), HEARD + 12_000)).toBe(12_000)
   expect(
     addSilence(
@@ -50,7 +54,7 @@ test('a question in vain just now adds to what is kept; what an older version ke
   ).toBe(2_000)
 })
 
-test('what was refused keeps its code, and what was not answered is unavailable', () => {
+test('a refusal keeps its code, and an unanswered call is unavailable', () => {
   expect(toUnansweredCall(new LinkRefused('permission_denied', 'revoked'), heard, HEARD)).toEqual({
     at: HEARD,
     code: 'permission_denied',

@@ -10,8 +10,8 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
-// What a comparison does with keys that seem to differ: they are looked at once the journal up to then is applied,
-// fetched where they still differ, and given up in the end.
+// Tests how a comparison handles keys that seem to differ: it checks them after applying the journal, fetches those that
+// still differ, and gives them up in the end.
 
 const TREE_ID = 'a life'
 const NOW = 1_800_000_000_000
@@ -19,7 +19,7 @@ const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${
 
 let head: Head
 let memory: MemoryStore
-/** keys that the primary was asked for, by question, and heads of syncs that were begun */
+/** the keys that each call asked the primary for, and the heads of begun syncs */
 let asked: number[]
 let begun: object[]
 let comparison: Comparison & { kind: 'comparing' }
@@ -42,7 +42,7 @@ for (let index = 0; index < MOST_COMPARED + 500; index++) {
   buckets.set(bucket, [...(buckets.get(bucket) ?? []), line])
 }
 
-/** A secondary that has nothing of what its primary has, up to position 12 of its journal. */
+/** A secondary without the primary's items, up to position 12 of the primary's journal. */
 const newFollower = (): Follower =>
   ({
     treeId: TREE_ID,
@@ -84,7 +84,7 @@ const newFollower = (): Follower =>
     },
   }) as unknown as Follower
 
-/** Steps until there is nothing to do. @returns what the last one came to */
+/** Takes steps until there is nothing to do. @returns the result of the last one */
 async function compared(follower: Follower): Promise<string> {
   for (;;) {
     const progress = await takeComparisonStep(follower)
@@ -92,7 +92,7 @@ async function compared(follower: Follower): Promise<string> {
   }
 }
 
-test('keys are judged once all is applied that the primary had when it was asked, and not before', async () => {
+test('keys are judged only after this cluster has applied the primary’s entries', async () => {
   const follower = newFollower()
   expect(await compared(follower)).toBe('waiting')
   Object.assign(head, { last: 12, applied: 11 })
@@ -104,11 +104,11 @@ test('keys are judged once all is applied that the primary had when it was asked
   expect(counted()?.keys).toEqual([{ ...at(0), rounds: 1, at: NOW }])
 })
 
-test('at most ten thousand keys are asked for, a hundred at a time', async () => {
+test('at most ten thousand keys are checked, a hundred at a time', async () => {
   Object.assign(comparison, { pages: [...allPages], suspects: [] })
   Object.assign(head, { last: 12, applied: 12 })
   await compared(newFollower())
-  // each of them twice: when it is looked at, and when it is judged
+  // each key twice: when it is read, and when it is judged
   expect(asked).toEqual(Array.from({ length: (2 * MOST_COMPARED) / 100 }, () => 100))
 })
 
@@ -124,18 +124,18 @@ describe('keys that differ', () => {
     return { progress, state: follower.session.comparison, fault: follower.session.reported.fault }
   }
 
-  test('are fetched by another sync, and the comparison is over', async () => {
+  test('are fetched by another sync, and the comparison ends', async () => {
     expect(await concluded(1)).toMatchObject({ state: { kind: 'none' }, fault: undefined })
     expect(begun).toEqual([expect.objectContaining({ mode: 'syncing' })])
   })
 
-  test('and are given up by now are not', async () => {
+  test('and are given up are not fetched', async () => {
     known(1, 4)
     expect(await concluded(1)).toEqual({ progress: 'waiting', state: { kind: 'none' }, fault: undefined })
     expect(begun).toEqual([])
   })
 
-  test('and are more than can be kept stop this secondary, which says so', async () => {
+  test('and are too many stop this secondary, which status shows', async () => {
     known(200, 4)
     expect(await concluded(201)).toEqual({
       progress: 'stopped',

@@ -16,16 +16,16 @@ const secondary = (contact?: { at: number; epoch: string; seq: number }) =>
   ({ id: 'west', createdAt: 0, epoch: EPOCH, heartbeat: contact }) as Secondary
 
 test.each<[name: string, one: Secondary, waits: boolean]>([
-  ['has it', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],
-  ['has less', secondary({ at: NOW - 1, epoch: EPOCH, seq: 39 }), true],
+  ['has acknowledged it', secondary({ at: NOW - 1, epoch: EPOCH, seq: 40 }), false],
+  ['has acknowledged less', secondary({ at: NOW - 1, epoch: EPOCH, seq: 39 }), true],
   ['follows another epoch', secondary({ at: NOW - 1, epoch: '000000.b', seq: 99 }), true],
-  ['is cut off', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
-  ['has never come', secondary(), false],
+  ['is disconnected', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
+  ['has never connected', secondary(), false],
 ])('a secondary that %s is waited for: $2', (_, one, waits) => {
   expect(secondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 
-/** A primary, or another cluster, whose secondary reports the next position whenever time passes. */
+/** A primary, or another cluster, whose secondary acknowledges one more position each time it waits. */
 function portsWith(mode: ClusterMode, seqs: number[]) {
   let now = NOW
   const { store, stored } = memoryStore([
@@ -51,7 +51,7 @@ function portsWith(mode: ClusterMode, seqs: number[]) {
   }
 }
 
-test('a commit is waited for as long as there is patience, and only on a primary', async () => {
+test('waiting ends after the given patience, and only a primary waits', async () => {
   expect(await awaitAllAcknowledged(portsWith('primary', [38, 39, 40]), 5000)).toBe(true)
   expect(await awaitAllAcknowledged(portsWith('primary', [38, 39, 40]), 500)).toBe(false)
   expect(await awaitAllAcknowledged(portsWith('disabled', [0]), 0)).toBe(true)

@@ -11,7 +11,7 @@ const counted = <T>(count: number, make: (number: number) => T): T[] =>
 
 const term = (number: number) =>
   item(key('term', `term-${number}`), { number, since: number * 1000, probe: '', signers: [] } as never)
-/** Clusters in the order of their admission; the first ones were revoked, in the same order. */
+/** Clusters in the order of their admission. The first ones were revoked, in the same order. */
 const known = (clusters: number, revoked = 0, terms = 1): KnownHolders => ({
   self: idOf(999),
   terms: counted(terms, term),
@@ -31,8 +31,8 @@ const secondary = (number: number, heardAt?: number) =>
     ...(heardAt ? { heartbeat: { at: heardAt } } : {}),
   }) as Secondary
 
-describe('what a primary shows of terms and secondaries', () => {
-  test('is everything of a small set', () => {
+describe('terms and secondaries in the status of a primary', () => {
+  test('are complete in a small set', () => {
     const shown = showHolders(
       known(16, 4, 2),
       counted(8, number => secondary(number)),
@@ -45,7 +45,7 @@ describe('what a primary shows of terms and secondaries', () => {
     ])
   })
 
-  test('names the clusters admitted last and those revoked last, and counts the others', () => {
+  test('name the clusters admitted last and revoked last, and count the others', () => {
     const { terms, notShown: left } = showHolders(known(70, 30), [], undefined)
     expect(left).toEqual({ secondaries: 0, terms: 0, clusters: 70 - 32 })
     const names = (isRevoked: boolean) =>
@@ -54,7 +54,7 @@ describe('what a primary shows of terms and secondaries', () => {
     expect(names(false)).toEqual(counted(16, number => `n-${54 + number}`))
   })
 
-  test('keeps a secondary that was heard, however many tokens were made after it', () => {
+  test('keep a secondary with a heartbeat, however many tokens were made later', () => {
     const { secondaries, notShown: left } = showHolders(
       known(0),
       [secondary(0, 5), ...counted(70, number => secondary(number + 1))],
@@ -66,7 +66,7 @@ describe('what a primary shows of terms and secondaries', () => {
     expect(left.secondaries).toBe(71 - 32)
   })
 
-  test('does not grow with clusters, terms and secondaries of the past', () => {
+  test('are limited for a set with many former members', () => {
     const sizeOf = (count: number) =>
       JSON.stringify(
         showHolders(

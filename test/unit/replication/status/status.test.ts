@@ -65,7 +65,7 @@ const peer = {
   clock_skew_ms: '-1',
 }
 
-/** Whatever the situation, the answer decodes as clients decode it. */
+/** Clients can decode the answer in every situation. */
 function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
   const status = statusOf({ now: NOW, ...facts })
   v.parse(drStatus, JSON.parse(JSON.stringify(status)))
@@ -73,13 +73,13 @@ function shown(facts: Omit<StatusFacts, 'now'>): Record<string, unknown> {
 }
 
 describe('status of a cluster without replication', () => {
-  test('answers with that, and nothing else', () => {
+  test('contains only the mode', () => {
     expect(shown({ record: record({ mode: 'disabled' }) })).toEqual({ mode: 'disabled' })
     expect(shown({})).toEqual({ mode: 'disabled' })
   })
 })
 
-test('failures of a day are shown in every mode: ongoing for ten minutes, unless they have ended', () => {
+test('recent failures are shown for a day in every mode, and are ongoing for ten minutes unless they have ended', () => {
   const minutes = (count: number) => NOW - count * 60_000
   const text = 'it is off'
   const faults = [
@@ -118,7 +118,7 @@ test('failures of a day are shown in every mode: ongoing for ten minutes, unless
 })
 
 describe('status of a primary', () => {
-  test('names secondaries that are there, lost, and never came', () => {
+  test('lists connected, disconnected and never connected secondaries', () => {
     const secondaries = [
       {
         id: 'us-west',
@@ -160,7 +160,7 @@ describe('status of a primary', () => {
     })
   })
 
-  test('without known clusters has empty lists, and an empty address', () => {
+  test('without known clusters has empty lists and an empty address', () => {
     expect(shown({ record: record({}), journal })).toMatchObject({
       known_secondaries: [],
       secondaries: [],
@@ -168,17 +168,17 @@ describe('status of a primary', () => {
     })
   })
 
-  test('whose journal does not write is idle: a fault', () => {
+  test('is idle if its journal does not write', () => {
     expect(shown({ record: record({}), journal: { ...journal, doing: 'closed' } })['state']).toBe('idle')
     expect(shown({ record: record({}) })).toMatchObject({ state: 'idle', last_wal: 0, merkle_root: '' })
   })
 
   test.each<[heard: string, ago: number, age: string]>([
-    ['now', 0, '900'],
-    ['nearly a heartbeat ago', 9_900, '900'],
-    ['just now enough to count', 29_999, '900'],
-    ['too long ago, so that it grows', 30_000, '30900'],
-  ])('heard %s a secondary’s newest journal entry is as old as it was then', (_, ago, age) => {
+    ['0 s', 0, '900'],
+    ['9.9 s', 9_900, '900'],
+    ['29.999 s', 29_999, '900'],
+    ['30 s', 30_000, '30900'],
+  ])('a secondary’s newest entry ages only after it disconnects: last heartbeat %s ago', (_, ago, age) => {
     const at = NOW - ago
     const one = {
       id: 'a',
@@ -197,20 +197,20 @@ describe('status of a primary', () => {
     ['000002.c2', 1],
     ['000017.c1', 16],
     ['', 0],
-  ])('in the epoch %j its set has been through %i promotions, whoever is asked', (epoch, count) => {
+  ])('in epoch %j every cluster reports %i promotions', (epoch, count) => {
     const expected = { ssct_generation_counter: count }
     expect(shown({ record: record({}), journal: { ...journal, epoch } })).toMatchObject(expected)
     const follows = record({ mode: 'secondary', link })
     expect(shown({ record: follows, journal: { ...journal, epoch }, contact })).toMatchObject(expected)
   })
 
-  test('whose tree is being built says so, and shows no empty root without that', () => {
+  test('shows that its tree is being built, and no empty root otherwise', () => {
     const status = shown({ record: record({}), journal: { ...journal, root: '' } })
     expect(status).toMatchObject({ merkle_root: '', reindex_in_progress: true, reindex_stage: 'commit' })
     expect(status).not.toHaveProperty('reindex_building_total')
   })
 
-  test('tells how far its tree is while it is built', () => {
+  test('shows the progress while the tree is built', () => {
     const building = { stage: 'building', done: 7, total: 9 } as const
     expect(shown({ record: record({}), journal: { ...journal, root: '', building } })).toMatchObject({
       reindex_in_progress: true,
@@ -222,7 +222,7 @@ describe('status of a primary', () => {
     expect(shown({ record: record({}), journal })).not.toHaveProperty('reindex_in_progress')
   })
 
-  test('whose tree was found wrong says so', () => {
+  test('shows a corrupted tree', () => {
     expect(
       shown({ record: record({}), journal: { ...journal, corrupted: true } })['corrupted_merkle_tree'],
     ).toBe(true)
@@ -233,7 +233,7 @@ describe('status of a secondary', () => {
   const own = record({ mode: 'secondary', link })
   const applying = { ...journal, doing: 'applying', position: 223 } as const
 
-  test('that streams tells its position, its primary and how far the clocks are apart', () => {
+  test('that streams shows its position, its primary and the clock skew', () => {
     expect(shown({ record: own, journal: applying, contact })).toEqual({
       mode: 'secondary',
       state: 'stream-wals',
@@ -259,7 +259,7 @@ describe('status of a secondary', () => {
   test.each([
     [[], true],
     [['keyring', 'lag'], false],
-  ])('whose take-over was tried, and refused by %j, says so', (refusedBy, ready) => {
+  ])('shows a readiness trial that was refused by %j', (refusedBy, ready) => {
     const readiness = { at: NOW - 5_678, refusedBy, basis: '' }
     expect(shown({ record: own, journal: applying, contact, readiness })['readiness']).toEqual({
       ready,
@@ -272,21 +272,21 @@ describe('status of a secondary', () => {
   test.each<[name: string, facts: Omit<StatusFacts, 'now'>, state: string, connection: string, peer: string]>(
     [
       [
-        'has not heard of its primary yet',
+        'has not reached its primary yet',
         { record: own, journal: applying },
         'idle',
         'connecting',
         'disconnected',
       ],
       [
-        'hears it',
+        'is connected',
         { record: own, journal: applying, contact: { ...contact, at: NOW - 29_999 } },
         'stream-wals',
         'ready',
         'connected',
       ],
       [
-        'has lost it, whatever it was doing',
+        'has lost its primary in any state',
         { record: own, journal: applying, contact: { ...contact, at: NOW - 30_000 } },
         'idle',
         'transient_failure',
@@ -300,21 +300,21 @@ describe('status of a secondary', () => {
         'connected',
       ],
       [
-        'fetches what differs',
+        'runs a sync',
         { record: own, journal: { ...applying, doing: 'syncing', sync: { done: 1, total: 2 } }, contact },
         'merkle-sync',
         'ready',
         'connected',
       ],
       [
-        'has just been given another primary',
+        'has a new primary',
         { record: own, journal: { ...applying, doing: 'closed' } },
         'merkle-diff',
         'connecting',
         'disconnected',
       ],
       [
-        'compares its journal, which it wrote itself, with that of its primary',
+        'compares its own former journal with its primary’s',
         { record: own, journal: { ...applying, doing: 'closed' }, contact },
         'merkle-diff',
         'ready',
@@ -347,14 +347,14 @@ describe('status of a secondary', () => {
         'connected',
       ],
       [
-        'lost its primary before they were compared',
+        'lost its primary before the comparison',
         { record: own, journal: { ...applying, doing: 'closed' }, contact: { ...contact, at: NOW - 30_000 } },
         'idle',
         'transient_failure',
         'disconnected',
       ],
       [
-        'is being emptied',
+        'is being wiped',
         { record: { ...own, mode: 'bootstrapping' } },
         'merkle-diff',
         'connecting',
@@ -367,7 +367,7 @@ describe('status of a secondary', () => {
     expect(answer['primaries']).toEqual([expect.objectContaining({ connection_status: status })])
   })
 
-  test('that knows no primary has empty fields, none missing', () => {
+  test('without a primary has empty fields, but none missing', () => {
     const { link: _, ...alone } = own
     expect(shown({ record: alone, journal: { ...applying, doing: 'closed' }, contact })).toEqual({
       mode: 'secondary',
@@ -383,7 +383,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('knows the addresses that the primary told last', () => {
+  test('shows the addresses that the primary reported last', () => {
     const told = { ...contact, addresses: ['https://a3.example'] }
     const status = shown({ record: own, journal: applying, contact: told })
     expect(status['known_primary_cluster_addrs']).toEqual(['https://a3.example'])
@@ -393,7 +393,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('tells how far its primary was when it was heard last, never less than what has come since', () => {
+  test('shows the primary’s last reported position, or its own if that is higher', () => {
     const peerAt = (seq: number) =>
       (
         shown({ record: own, journal: applying, contact: { ...contact, at: NOW - 90_000, seq } })[
@@ -408,19 +408,19 @@ describe('status of a secondary', () => {
     expect(peerAt(220)).toMatchObject({ last_position: 223 })
   })
 
-  test('shows the primary’s API as the primary told it, and its link beside it', () => {
+  test('shows the API address that the primary reported, and its link address', () => {
     const peerOf = (parts: object) =>
       shown({ record: own, journal: applying, contact: { ...contact, ...parts } })['primaries']
     expect(peerOf({ apiAddress: 'https://api.example' })).toEqual([
       expect.objectContaining({ api_address: 'https://api.example', cluster_address: 'https://a2.example' }),
     ])
-    // an earlier version tells none
+    // an earlier version reports none
     expect(peerOf({ apiAddress: '' })).toEqual([
       expect.objectContaining({ api_address: 'https://a2.example' }),
     ])
   })
 
-  test('tells how far a sync has come', () => {
+  test('shows the progress of a sync', () => {
     const syncing = { ...applying, doing: 'syncing', sync: { done: 3, total: 16 } } as const
     expect(shown({ record: own, journal: syncing, contact })['merkle_sync_progress']).toEqual({
       sync_progress: 3,
@@ -428,7 +428,7 @@ describe('status of a secondary', () => {
     })
   })
 
-  test('shows no age of a canary that has not come, and 0 for one from a clock that is ahead', () => {
+  test('shows no canary age before the first canary, and 0 if the clock is ahead', () => {
     const { canaryAt: _, ...without } = contact
     const ageOf = (one: typeof without) =>
       (
@@ -439,7 +439,7 @@ describe('status of a secondary', () => {
   })
 })
 
-describe('what changes the role, and what went wrong', () => {
+describe('the running operation and the last error', () => {
   const operation = {
     id: 'op-1',
     name: 'activation',
@@ -455,7 +455,7 @@ describe('what changes the role, and what went wrong', () => {
     ['primary', { record: record({}), journal }],
     ['bootstrapping', { record: record({ mode: 'bootstrapping', link }) }],
     ['secondary', { record: record({ mode: 'secondary', link }), journal }],
-  ])('an operation is shown in mode %s, with its step and until when that waits', (_, facts) => {
+  ])('an operation is shown in mode %s, with its step and the end of its wait', (_, facts) => {
     const one = { id: 'op-1', name: 'activation', step: 'wipe', since, waits_until: '', error: '' }
     expect(shown({ ...facts, operation })).toMatchObject({ operation: one })
     expect(shown({ ...facts, operation: { ...operation, waitsUntil: NOW + 29_000 } })).toMatchObject({
@@ -471,7 +471,7 @@ describe('what changes the role, and what went wrong', () => {
     expect(shown(facts)).not.toHaveProperty('operation')
   })
 
-  test('the one that was given up is the last error, until asking the primary fails later', () => {
+  test('a failed operation is the last error, until a later call to the primary fails', () => {
     const own = record({ mode: 'secondary', link })
     const failed = { ...operation, isRunning: false, error: 'nothing was handed over' }
     const refused = (at: number) => ({ ...contact, refused: { at, text: 'revoked' } })
@@ -493,7 +493,7 @@ describe('what changes the role, and what went wrong', () => {
   })
 })
 
-test('nothing of it is secret: keys are not shown', () => {
+test('status shows no keys', () => {
   const text = JSON.stringify(
     statusOf({ record: record({ mode: 'secondary', link }), journal, contact, now: NOW }),
   )
@@ -501,7 +501,7 @@ test('nothing of it is secret: keys are not shown', () => {
   expect(text).not.toContain('"key"')
 })
 
-test('a root that an earlier version computed has a position and no time; where there is none, neither has a value', () => {
+test('a root from an earlier version has a position but no time; without a root there is neither', () => {
   const { rootComputedAt: _, ...undated } = journal
   const rootIn = (of: Partial<JournalFacts>) => {
     const { merkle_root, merkle_root_at, merkle_root_time } = shown({
@@ -519,7 +519,7 @@ test('a root that an earlier version computed has a position and no time; where 
   })
 })
 
-test('the page of the status has a row for every field that there may be, and for no other', () => {
+test('the page on status has a row for every possible field, and for no other', () => {
   const page = readFileSync(new URL('../../../../docs/spec/status.md', import.meta.url), 'utf8')
   const tables = page.slice(page.indexOf('### Fields'), page.indexOf('## Readiness'))
   const [named = '', told = ''] = ['^\\| (.*?) \\|', '^\\| (.*) \\|$'].map(of =>

@@ -28,7 +28,7 @@ const secondary = (contact: PeerFacts['contact'], more: Partial<PeerFacts> = {})
 const heard = (seconds: number, frontier = 100) => ({ at: ago(seconds), frontier })
 
 describe('a primary', () => {
-  test('misses secondaries that it has not heard of for a minute, by name, and none that has never come', () => {
+  test('reports secondaries without a heartbeat for a minute by name, and none that has never connected', () => {
     expect(findPeerFaults(primary(59, 60, undefined, 3600))).toEqual([
       'the secondary s1 has not been heard of for 60 s',
       'the secondary s3 has not been heard of for 3600 s',
@@ -38,44 +38,52 @@ describe('a primary', () => {
 
 describe('a secondary', () => {
   test.each<[string, PeerFacts, string[]]>([
-    ['has what the primary had', secondary(heard(9)), []],
+    ['with all entries is not reported', secondary(heard(9)), []],
     [
-      'is later than five seconds',
+      'more than five seconds behind is reported',
       secondary(heard(5, 107)),
       ['this secondary is 7 commits behind what the primary had 5 s ago'],
     ],
-    ['is asked too early', secondary(heard(4, 107)), []],
-    ['fetches everything', secondary(heard(9, 107), { applied: undefined }), []],
-    ['hears nothing', secondary(heard(61)), ['the primary has not been heard of for 61 s']],
+    ['less than five seconds behind is not reported', secondary(heard(4, 107)), []],
+    ['during a sync is not reported', secondary(heard(9, 107), { applied: undefined }), []],
     [
-      'is refused',
+      'with a silent primary is reported',
+      secondary(heard(61)),
+      ['the primary has not been heard of for 61 s'],
+    ],
+    [
+      'that is refused is reported',
       secondary({ ...heard(70), failedCall: { at: NOW, code: 'permission_denied', text: 'revoked' } }),
       ['the primary refuses this secondary: revoked'],
     ],
     [
-      'is stuck',
+      'that cannot apply entries is reported',
       secondary(heard(1), { fault: 'x' }),
       ['this secondary cannot apply what the primary has: x'],
     ],
-    ['has heard of nobody yet', secondary(undefined), []],
-    ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' } }, []],
-    ['is none any more', { ...secondary(heard(3600)), record: { mode: 'disabled' } as never }, []],
+    ['without a first heartbeat is not reported', secondary(undefined), []],
+    ['without a primary is not reported', { ...secondary(heard(3600)), record: { mode: 'secondary' } }, []],
+    [
+      'that has left its set is not reported',
+      { ...secondary(heard(3600)), record: { mode: 'disabled' } as never },
+      [],
+    ],
   ])('%s', (_, facts, amiss) => expect(findPeerFaults(facts)).toEqual(amiss))
 })
 
-describe('what is measured', () => {
+describe('metrics', () => {
   const journal = { last: 120, applied: 118 }
   const west = (seconds: number, seq: number) => ({
     id: `s${seq}`,
     heartbeat: { at: ago(seconds), seq } as never,
   })
 
-  test('on a primary is its worst secondary, and its frontier', () => {
+  test('of a primary describe its worst secondary, and its frontier', () => {
     const facts = { ...primary(), secondaries: [west(3, 120), west(12, 90), { id: 'never' }], journal }
     expect(measurePeers(facts)).toEqual({ HeartbeatAge: 12, Lag: 30, Frontier: 118 })
   })
 
-  test('on a secondary is what it had not applied at the last heartbeat', () => {
+  test('of a secondary describe its lag at the last heartbeat', () => {
     expect(measurePeers(secondary(heard(4, 125), { journal }))).toEqual({
       HeartbeatAge: 4,
       Lag: 7,
@@ -86,8 +94,8 @@ describe('what is measured', () => {
 
   test.each<[string, PeerFacts]>([
     ['has no secondary', { ...primary(), journal }],
-    ['has one that never came', { ...primary(undefined), journal }],
+    ['has a secondary that never connected', { ...primary(undefined), journal }],
     ['follows nobody', { ...secondary(heard(3600)), record: { mode: 'secondary' }, journal }],
     ['has no journal', secondary(heard(1))],
-  ])('is nothing on a cluster that %s', (_, facts) => expect(measurePeers(facts)).toBeUndefined())
+  ])('are absent on a cluster that %s', (_, facts) => expect(measurePeers(facts)).toBeUndefined())
 })

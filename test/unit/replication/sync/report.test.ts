@@ -5,8 +5,8 @@ import { policyAt, tokenAt, writer } from '../../../builders/journal.ts'
 const facts = { at: 1, epoch: '000002.bbbbbbbbbbbb', forkPoint: 3 }
 const [x, y] = [policyAt('x'), tokenAt('y')]
 
-describe('a report of what a rewind takes away', () => {
-  test('names journal entries, keys and items as they were stored, and no empty journal entry', () => {
+describe('the report of a rewind', () => {
+  test('contains journal entries, keys and items as they were stored, but no empty journal entries', () => {
     const { commit, entries } = writer()
     commit(5, [x, '1'], [y, '1', 99])
     commit(6, [x, null])
@@ -30,11 +30,11 @@ describe('a report of what a rewind takes away', () => {
     expect(keysIn(splitReport(facts, entries, [y, x]))).toEqual([x, y])
   })
 
-  test('is one part even when nothing is lost', () => {
+  test('has one part even if nothing is lost', () => {
     expect(splitReport(facts, [], [])).toEqual([{ ...facts, entries: [], keys: [] }])
   })
 
-  test('comes in parts that fit into items, and the whole names everything', () => {
+  test('is split into parts that fit into items, and the parts are complete', () => {
     const { commit, entries } = writer()
     const places = Array.from({ length: 200 }, (_, index) => policyAt(`p${index}`))
     for (const place of places) commit(0, [place, 'v'.repeat(3000)])
@@ -45,7 +45,7 @@ describe('a report of what a rewind takes away', () => {
     expect(keysIn(parts).length).toBe(201)
   })
 
-  test('an item of an unknown kind is not fetched', () => {
+  test('does not make a sync fetch an item of an unknown kind', () => {
     const keys = [{ kind: 'nonsense', pk: 'a', sk: 'b' }]
     expect(keysIn([{ ...facts, entries: [], keys }])).toEqual([])
   })

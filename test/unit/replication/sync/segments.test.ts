@@ -6,7 +6,7 @@ import { nameOf, type Place, policyAt, TREE_ID, writer } from '../../../builders
 
 const x = policyAt('x')
 
-/** States of an item: absent, and as two commits made it. */
+/** The states of an item: absent, and after each of two commits. */
 const states = (place: Place) => {
   const w = writer()
   const state = () => w.items.get(nameOf(place)) as StoredItem
@@ -19,11 +19,11 @@ const states = (place: Place) => {
 const elements = (item: StoredItem | undefined, own: StoredItem | undefined) =>
   toPageElements(TREE_ID, [{ place: x, item }], [own], 0)
 
-describe('what a sync writes', () => {
+describe('writes of a sync', () => {
   const { first, second } = states(x)
   const mine = (item: StoredItem) => placeInTree(item, TREE_ID)
 
-  test('an item that is missing here is stored, in the own tree, and summed; no mark is touched', () => {
+  test('a missing item is stored with this cluster’s tree, and its leaf is added; the mark stays', () => {
     const [item, bucket, ...more] = elements(second, undefined)
     expect(more).toEqual([])
     expect(item).toEqual({ kind: 'item', item: x, put: mine(second), if: 'absent' })
@@ -31,7 +31,7 @@ describe('what a sync writes', () => {
     expect(bucket).not.toHaveProperty('mark')
   })
 
-  test('an item that is another one here is replaced as it was read, and its leaf leaves the sums', () => {
+  test('a different item is replaced as it was read, and its leaf leaves the sums', () => {
     const [item, bucket] = elements(second, mine(first))
     expect(item).toEqual({ kind: 'item', item: x, put: mine(second), if: { rev: first.rev } })
     const [a, b] = [limbsOf(second.leaf ?? ''), limbsOf(first.leaf ?? '')]
@@ -44,12 +44,12 @@ describe('what a sync writes', () => {
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(first.leaf ?? '').map(limb => -limb)]]) })
   })
 
-  test('an unchanged item, or an absent one, is still expected by the transaction', () => {
+  test('the transaction expects an unchanged item, or an absent one, as it was read', () => {
     expect(elements(second, mine(second))).toEqual([{ kind: 'check', check: x, if: { rev: second.rev } }])
     expect(elements(undefined, undefined)).toEqual([{ kind: 'check', check: x, if: 'absent' }])
   })
 
-  test('an item of another life is in no sum: it is taken over, and none leaves', () => {
+  test('an item of an earlier tree is replaced, and no leaf leaves the sums', () => {
     const [item, bucket] = elements(second, placeInTree(second, 'before'))
     expect(item).toEqual({ kind: 'item', item: x, put: mine(second), if: { rev: second.rev } })
     expect(bucket).toMatchObject({ sums: new Map([['p', limbsOf(second.leaf ?? '')]]) })

@@ -7,7 +7,7 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const lineage = [[EPOCH, 1]] as const
 const NOW = 1_000_000
 
-/** A source whose journal entries were written at these moments, and which keeps those behind a position. */
+/** A source whose journal entries were written at these times, and which retains those after a position. */
 const source = (times: readonly number[], from = 0) => ({
   entries: async (request: EntriesRequest): Promise<EntriesAnswer> => {
     if (request.after < from) return { kind: 'trimmed', retainedFrom: from }
@@ -18,23 +18,23 @@ const source = (times: readonly number[], from = 0) => ({
 })
 
 describe('the replay after a full sync', () => {
-  test('begins before everything of the last minute', async () => {
+  test('begins before all entries of the last minute', async () => {
     const times = [1, 5, NOW - 61_000, NOW - 59_000, NOW - 1000, NOW]
     const start = await findReplayStart(source(times), { lineage, frontier: times.length, time: NOW })
     expect(start).toBe(3)
   })
 
-  test('never begins behind the frontier, whatever has been given away', async () => {
+  test('never begins after the frontier, whatever has been allocated', async () => {
     expect(await findReplayStart(source([1, 2, 3]), { lineage, frontier: 3, time: NOW })).toBe(3)
     expect(await findReplayStart(source([]), { lineage, frontier: 0, time: NOW })).toBe(0)
   })
 
-  test('begins where journal entries are kept, if all of them are young', async () => {
+  test('begins at the first retained entry if all are young', async () => {
     const times = Array.from({ length: 50 }, () => NOW)
     expect(await findReplayStart(source(times, 20), { lineage, frontier: 50, time: NOW })).toBe(20)
   })
 
-  test('leaves no young journal entry before it, for any journal', async () => {
+  test('has no young journal entry before it, for any journal', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: NOW })), fc.nat(), async (unsorted, cut) => {
         const times = unsorted.toSorted((a, b) => a - b)
