@@ -25,6 +25,8 @@ import { linkHandler } from '../../../shared/http/link.ts'
 import { notifier } from '../../../shared/link/outgoing/notify.ts'
 import type { Clock } from '../../../shared/ports.ts'
 import { connectVia } from '../../../shared/replication/secondary/connect.ts'
+import { attemptHandler } from '../../../shared/workers/attempts.ts'
+import { drillHandler } from '../../../shared/workers/drills.ts'
 import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import { judgeAwsCalls } from '../iam/aws-calls.ts'
@@ -260,6 +262,8 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, send:
   const carryTo = linkCarrier({ deployment: { plainEndpoints: true } })
   const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
   if (folder === 'on-job') return jobHandler(ports)
+  if (folder === 'on-attempt') return attemptHandler(ports)
+  if (folder === 'on-drill') return drillHandler(ports, { policy: 'drill', ask: noOtherCluster })
   if (folder === 'on-operation') return operationHandler(ports, connectVia(carryTo, ports))
   if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return roundHandler(ports)
@@ -271,6 +275,11 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, send:
     all: async () => groups,
   }
   return groupHandler(group, ports) as Handler
+}
+
+/** The other cluster of a drill: this service has none. */
+const noOtherCluster = async (): Promise<never> => {
+  throw new Error('this service has no second cluster')
 }
 
 /** Asynchronous invocations that fail are made twice again, as on AWS. */

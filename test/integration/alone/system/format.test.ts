@@ -1,13 +1,25 @@
 import { describe, expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
+import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../../shared/workers/workers.ts'
+import { clock } from '../../../support/service/clock.ts'
+import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 import { raw, sendAt } from '../../../support/tables/store.ts'
 
 // Workers must reject a cluster record of another format, although the journal's head is valid.
 
+// a new journal waits until all environments know it
+withoutWaiting()
+
 const WRITES = ['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWriteItems']
 const place = key('cluster')
+
+/** The first step of each operation. */
+const firstSteps = Object.entries(operationWorkflows).map(
+  ([workflow, { steps }]) =>
+    ['on-operation', { workflow, operation: 'o', step: Object.keys(steps)[0] }] as const,
+)
 
 describe.each([
   ['no format', undefined],
@@ -15,8 +27,9 @@ describe.each([
   ['format 2', 2],
 ])('workers of a primary whose record has %s', (named, format) => {
   test('fail with an error that names the format, and write nothing', async () => {
-    const host = await ownHost()
+    const host = await ownHost({ clock })
     await host.api('POST', '/sys/replication/dr/primary/enable')
+    await host.settled()
     const { format: _, ...stored } = (await raw(host, place)) ?? {}
     const Item = { ...stored, ...(format === undefined ? {} : { format }) }
     await sendAt(host)('PutItem', { TableName: host.tables.cluster, Item })
@@ -33,6 +46,10 @@ describe.each([
       ['on-pull', HOST_RETURNS],
       ['on-job', { job: 'tidy', mount: 'm', list: 'roletag-denylist', buffer: 1, runner: 'r' }],
       ['on-job', { job: 'reencrypt' }],
+      ...firstSteps,
+      ['on-attempt', { step: 'wait', token: 't' }],
+      ['on-drill', minute],
+      ['on-drill', { workflow: 'drill', operation: 'o', step: 'check' }],
     ] as const)
       await expect(host.invoke(folder, event), `${folder} ${JSON.stringify(event)}`).rejects.toThrow(
         `the cluster record has ${named}`,
