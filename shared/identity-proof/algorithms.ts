@@ -1,22 +1,21 @@
 import { createPublicKey, verify } from 'node:crypto'
 import known from './algorithms.json' with { type: 'json' }
 
-/** An algorithm with which AWS signs identity documents, and what this runtime makes of it. */
+/** A signature algorithm of AWS identity documents, and whether this runtime supports it. */
 export interface Algorithm {
   name: string
-  /** the documents that are signed with it, as a login names them */
+  /** the documents that AWS signs with it, named as in a login */
   documents: string
-  /** counts only where the deployment accepts legacy signatures */
+  /** accepted only if the deployment accepts legacy signatures */
   legacy: boolean
-  /** this runtime tells a signature that is right from one that is not */
+  /** true if this runtime accepts a valid signature and rejects an invalid one */
   works: boolean
 }
 
 /**
- * Tries each algorithm on the runtime that this runs on. What one build of Node verifies proves nothing about
- * another: Lambda's links the system's OpenSSL, whose policy may refuse SHA-1, DSA or short keys. The signatures
- * were made once by keys that were thrown away; nothing trusts them.
- * @param check the runtime's own verification
+ * Tests each algorithm on the current runtime. Another build of Node proves nothing, because Lambda links the system's OpenSSL,
+ * whose policy may reject SHA-1, DSA or short keys. The test signatures come from discarded keys that nothing trusts.
+ * @param check the runtime's signature verification
  */
 export const tryAlgorithms = (check: typeof verify = verify): Algorithm[] =>
   known.algorithms.map(({ name, documents, legacy, digest, key, signature }) => {
@@ -35,7 +34,7 @@ function worksFor(judge: (message: string) => boolean): boolean {
   }
 }
 
-/** What an administrator is shown: which algorithms count here, and whether they work. */
+/** Reports to an administrator which algorithms this deployment accepts, and whether they work. */
 export function reportAlgorithms(algorithms: readonly Algorithm[], legacySignatures: boolean) {
   const signatures = algorithms.map(({ name, documents, legacy, works }) => ({
     algorithm: name,

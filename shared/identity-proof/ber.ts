@@ -2,11 +2,11 @@
 export interface BerNode {
   /** identifier octet */
   tag: number
-  /** the whole element as it stands in the input */
+  /** the bytes of the whole element */
   raw: Buffer
-  /** the content octets; of an indefinite-length element without its end mark */
+  /** the content octets; without the end mark of an indefinite-length element */
   content: Buffer
-  /** of a constructed element */
+  /** elements inside a constructed element */
   children: readonly BerNode[]
 }
 
@@ -28,8 +28,8 @@ const LONG_FORM = 0x80
 const DEEPEST = 16
 
 /**
- * Reads one BER element that fills the input: definite and indefinite lengths, lengths longer than needed.
- * Bounds: 16 levels, as many bytes as the caller hands over.
+ * Parses one BER element that fills the input. Accepts definite and indefinite lengths, and lengths longer than necessary. Limits
+ * the nesting to 16 levels.
  *
  * @returns undefined for anything else; never throws
  * @see docs/spec/login-ec2.md#pkcs7
@@ -95,7 +95,7 @@ function readIndefinite(
   return { tag, raw: input.subarray(start, at + 2), content: input.subarray(start + 2, at), children }
 }
 
-/** The bytes of an OCTET STRING, whose pieces may be nested; undefined for other elements. */
+/** Returns the bytes of an OCTET STRING, also if it is split into nested parts; undefined for other elements. */
 export function readOctets(node: BerNode | undefined): Buffer | undefined {
   if (node?.tag === TAG.octetString) return node.content
   if (node?.tag !== (TAG.octetString | CONSTRUCTED)) return undefined
@@ -106,8 +106,8 @@ export function readOctets(node: BerNode | undefined): Buffer | undefined {
 const LONGEST_OID = 20
 
 /**
- * The dotted text of an OBJECT IDENTIFIER; undefined for other elements, and for one that is cut off or
- * whose arcs are longer than needed: every identifier has one encoding.
+ * Returns the dotted text of an OBJECT IDENTIFIER; undefined for other elements, truncated identifiers and padded arcs, because
+ * each identifier has exactly one encoding.
  */
 export function oid(node: BerNode | undefined): string | undefined {
   if (node?.tag !== TAG.readOid || node.content.length > LONGEST_OID) return undefined
@@ -128,7 +128,7 @@ export function oid(node: BerNode | undefined): string | undefined {
   return [root, first - root * 40, ...rest].join('.')
 }
 
-/** The element in DER as far as lengths go: all definite and shortest, octet strings in one piece. */
+/** Re-encodes an element with definite, shortest lengths and unsplit octet strings, as DER requires. */
 export function toDer(node: BerNode): Buffer {
   const string = readOctets(node)
   if (string) return encodeElement(TAG.octetString, string)
@@ -136,7 +136,7 @@ export function toDer(node: BerNode): Buffer {
   return encodeElement(node.tag, constructed ? Buffer.concat(node.children.map(toDer)) : node.content)
 }
 
-/** The content under another tag, with the shortest definite length: DER, when the content is. */
+/** Encodes content under a tag, with the shortest definite length. The result is DER if the content is. */
 export function encodeElement(tag: number, content: Buffer): Buffer {
   if (content.length < LONG_FORM) return Buffer.concat([Buffer.from([tag, content.length]), content])
   const hex = content.length.toString(16)

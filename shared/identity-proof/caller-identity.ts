@@ -6,23 +6,23 @@ import { failed, ok, type Result } from '../values/result.ts'
 import { isThrottling } from '../values/throttling.ts'
 import { onlyChild, readXml, type XmlElement } from '../values/xml.ts'
 
-/** Who signed a caller-identity request, by the word of STS. */
+/** The identity of the signer of a caller-identity request, as STS returned it. */
 export interface Identity {
-  /** as STS wrote it, with the session name of an assumed role */
+  /** as returned by STS, including the session name of an assumed role */
   arn: string
   entity: Entity
-  /** AIDA…, AROA…: without the session name */
+  /** AIDA… or AROA…, without the session name */
   uniqueId: string
 }
 
 declare const verified: unique symbol
 
-/** An identity that STS answered for the caller's own signature. Only `readIdentity` makes one. */
+/** An identity that STS returned for the caller's own signature. Only `readCallerIdentity` produces this type. */
 export type VerifiedIdentity = Identity & { readonly [verified]: true }
 
 const NAMESPACE = 'https://sts.amazonaws.com/doc/2011-06-15/'
 
-/** Codes of STS that tell what is wrong with a signature; no other text of STS is passed on. */
+/** STS error codes about signatures. No other text from STS is passed on. */
 const CODES = [
   'AccessDenied',
   'ExpiredToken',
@@ -38,10 +38,10 @@ const CODES = [
 ]
 
 /**
- * Reads the answer of STS strictly: exactly the document of a caller identity and nothing around it.
+ * Reads the response of STS strictly: exactly one caller-identity document and nothing else.
  *
- * @param age seconds since the request was signed, where that is known
- * @throws ApiError `busy` or `provider_failed` when STS could not answer
+ * @param age seconds since the request was signed; undefined: unknown
+ * @throws ApiError `busy` or `provider_failed` if STS could not answer
  * @see docs/spec/login-iam.md#answer-of-sts (CVE-2020-16250)
  */
 export function readCallerIdentity(
@@ -73,17 +73,17 @@ export function readCallerIdentity(
   return document ? identityOf(document) : unexpected
 }
 
-/** A refusal with what STS said, for the audit log and for `explain`. */
+/** A refusal with the STS error, for the audit log and for `explain`. */
 type StsRefusal = Refusal & { seen?: Record<string, unknown> }
 
-/** Seconds from which on the age of a signature is worth a word. STS takes signatures for fifteen minutes. */
+/** Signatures older or newer than this get a hint about the clock. STS accepts a signature for fifteen minutes. */
 const CLOCK_OFF_SECONDS = 5 * 60
 const DAY_SECONDS = 24 * 60 * 60
 
 /**
- * The one text for every request that proves nothing; a mount that does not exist has no other. So nothing is in it but
- * what follows from the request.
- * @param age seconds since the request was signed, by the clock here
+ * Builds the refusal for every request that STS rejects. A missing mount returns the same text, so the text depends on the
+ * request alone.
+ * @param age seconds since the request was signed, by the server's clock
  */
 export function stsRefusal(age = 0): Refusal {
   const off = Math.abs(age)

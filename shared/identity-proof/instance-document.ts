@@ -9,24 +9,24 @@ import { type Instant, parseInstant } from '../values/time.ts'
 import { verifySignedData } from './pkcs7.ts'
 import { readSignedData, type SignedData } from './signed-data.ts'
 
-/** What the provider says about an instance, signed by it. @see docs/spec/login-ec2.md#document */
+/** The content of an identity document that AWS signs for an instance. @see docs/spec/login-ec2.md#document */
 export interface InstanceDocument {
   instanceId: string
-  /** empty when the document names none */
+  /** empty if the document has no image ID */
   imageId: string
   accountId: string
   region: string
-  /** verbatim: launch or last start */
+  /** verbatim; time of the launch or the last start */
   pendingTime: string
   startedAt: Instant
 }
 
 declare const verified: unique symbol
 
-/** A document over whose bytes a trusted key's signature was verified. Only `proveDocument` makes one. */
+/** A document whose signature a trusted key has verified. Only `proveDocument` produces this type. */
 export type VerifiedProof = InstanceDocument & { readonly [verified]: true }
 
-/** A proof as sent: read, but not verified. */
+/** A parsed but unverified proof. */
 export type DocumentProof =
   | { form: 'pkcs7'; message: SignedData }
   | { form: 'identity'; bytes: Buffer; signature: Buffer }
@@ -37,7 +37,7 @@ export interface ProofInput {
   signature?: string
 }
 
-/** The one text for every failure of proof: what exactly failed is for the audit log. */
+/** The client's text for every failed verification. The audit log has the exact reason. */
 const UNVERIFIED =
   'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
   'or identity with signature or another document for which a certificate is registered'
@@ -45,7 +45,7 @@ const UNVERIFIED =
 const unverifiable = (why: string) => failed(refusal(why, UNVERIFIED))
 
 /**
- * Reads what a login sent; a refusal when it cannot be a signed identity document at all.
+ * Parses the proof of a login. Returns a refusal if it cannot be a signed identity document.
  * @see docs/spec/login-ec2.md#proof
  */
 export function readProof({
@@ -83,7 +83,7 @@ function readPkcs7(pkcs7: string): Result<DocumentProof, Refusal> {
   return failed(refusal('not-signed-data', text))
 }
 
-/** What is wrong with a text that holds no CMS SignedData. */
+/** Describes why a text is not CMS SignedData. */
 function messageFault(text: string, der: Buffer | undefined): string {
   if (/^\s*</.test(text))
     return 'is a page in HTML or XML, such as an error of the metadata service or of a proxy'
@@ -95,7 +95,7 @@ function messageFault(text: string, der: Buffer | undefined): string {
 const SEQUENCE = 0x30
 const LONG_FORM = 0x80
 
-/** Whether the outermost element announces more bytes than there are, or has no end. */
+/** Reports whether the outermost element is longer than the input, or has no end. */
 function isCutOff(der: Buffer): boolean {
   const [tag, length = 0] = der
   if (tag !== SEQUENCE) return false
@@ -106,7 +106,7 @@ function isCutOff(der: Buffer): boolean {
 }
 
 /**
- * What each kind of key signs; registered ones were chosen by form already.
+ * The document forms that each kind of key signs. Registered certificates are already filtered by form.
  * @see docs/spec/login-ec2.md#certificates
  */
 const formsOf: Readonly<Record<TrustedKey['origin'], readonly DocumentProof['form'][]>> = {
@@ -117,9 +117,9 @@ const formsOf: Readonly<Record<TrustedKey['origin'], readonly DocumentProof['for
 }
 
 /**
- * The document, if one of the keys vouches for it. It is read only once a signature over its bytes was verified.
+ * Verifies a document with the trusted keys, and parses it only after its signature is verified.
  *
- * @param legacy whether SHA-1 and, for documents in pkcs7 form, DSA and RSA-1024 count
+ * @param legacy accepts SHA-1, and for documents in pkcs7 form also DSA and RSA-1024
  * @see docs/spec/login-ec2.md#proof
  */
 export function proveDocument(
@@ -132,7 +132,7 @@ export function proveDocument(
   if (fault) return unverifiable(fault)
   const document = readDocument(proof.form === 'pkcs7' ? proof.message.content : proof.bytes)
   if (!document.ok) return document
-  // A key that the provider uses in some regions must not speak for another.
+  // AWS publishes some keys for certain regions only, so they must not verify documents of other regions.
   const here = ofForm.filter(({ regions }) => !regions || regions.includes(document.value.region))
   const foreign = here.length === ofForm.length ? undefined : faultOf(proof, here, legacy)
   return foreign ? unverifiable(foreign) : ok(document.value as VerifiedProof)
@@ -144,11 +144,11 @@ function faultOf(proof: DocumentProof, keys: readonly TrustedKey[], legacy: bool
   return verdict.ok ? undefined : verdict.fault
 }
 
-/** Refusals after which a certificate that an administrator registered may still accept the document. */
+/** Reports whether a registered certificate may still verify the document after this refusal. */
 export const needsMoreKeys = (found: Refusal): boolean =>
   ['unknown-signer', 'signature', 'weak-key'].includes(found.why)
 
-/** The same refusal for a mount at which no certificate is registered that could have vouched for the document. */
+/** Adds to a refusal that the mount has no registered certificate that could have verified the document. */
 export const mentionMissingCertificate = (found: Refusal, form: DocumentProof['form']): Refusal =>
   needsMoreKeys(found)
     ? {
@@ -172,7 +172,7 @@ const LIMITS: JsonLimits = { depth: 8, members: 200, values: 1000, uniqueKeys: t
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 const ACCOUNT = /^\d{12}$/
 
-/** The document's fields, from exactly the bytes that were signed. @see docs/spec/login-ec2.md#document */
+/** Parses the document's fields from exactly the signed bytes. @see docs/spec/login-ec2.md#document */
 export function readDocument(bytes: Buffer): Result<InstanceDocument, Refusal> {
   const fault = (what: string) => failed(refusal('document', `the identity document ${what}`))
   const text = bytes.toString('utf8')

@@ -5,14 +5,14 @@ import { sameSecret } from '../values/secret.ts'
 import { isModern } from './signature-algorithms.ts'
 import type { SignedData, Signer } from './signed-data.ts'
 
-/** Why a signature does not count. `unknown-signer` may become another verdict with more keys. */
+/** Reasons for rejecting a signature. More keys may turn `unknown-signer` into another result. */
 export type SignatureFault = 'unknown-signer' | 'sha1' | 'weak-key' | 'digest' | 'signature'
 
 /**
- * Checks every signature of a message with the trusted keys that its signers name.
+ * Verifies every signature of a message with the trusted keys that its signers name.
  *
- * @param legacy whether SHA-1, DSA and RSA keys below 2048 bits count
- * @returns the key behind the first signer, or the fault
+ * @param legacy accepts SHA-1, DSA and RSA keys below 2048 bits
+ * @returns the key of the first signer, or the fault
  * @see docs/spec/login-ec2.md#pkcs7
  */
 export function verifySignedData(

@@ -1,6 +1,6 @@
 import type { AsymmetricKeyDetails, KeyObject } from 'node:crypto'
 
-/** Signature algorithms of identity documents, as a CMS names them: all that is known of each stands here. */
+/** A signature algorithm of identity documents, as CMS names it. */
 export interface SignatureAlgorithm {
   digest: Digest
   key: KeyKind
@@ -8,13 +8,13 @@ export interface SignatureAlgorithm {
 
 interface Digest {
   name: 'sha1' | 'sha256' | 'sha384' | 'sha512'
-  /** counts only where the deployment accepts legacy signatures */
+  /** accepted only if the deployment accepts legacy signatures */
   legacy: boolean
 }
 
-/** What keys of a type may do: be registered, and sign where the deployment does not accept legacy signatures. */
+/** A key type, with the keys that may be registered and the keys that may sign without legacy signatures. */
 interface KeyKind {
-  /** `asymmetricKeyType` of a key */
+  /** `asymmetricKeyType` of the key */
   type: 'rsa' | 'dsa' | 'ec'
   registered: (details: AsymmetricKeyDetails) => boolean
   modern: (details: AsymmetricKeyDetails) => boolean
@@ -46,7 +46,7 @@ const digests: Readonly<Record<string, Digest>> = {
   '2.16.840.1.101.3.4.2.3': SHA512,
 }
 
-/** Those without a digest take the signer's. */
+/** Algorithms by object identifier. An algorithm without a digest uses the signer's. */
 const algorithms: Readonly<Record<string, { key: KeyKind; digest?: Digest }>> = {
   '1.2.840.113549.1.1.1': { key: RSA },
   '1.2.840.113549.1.1.5': { key: RSA, digest: SHA1 },
@@ -62,12 +62,12 @@ const algorithms: Readonly<Record<string, { key: KeyKind; digest?: Digest }>> = 
   '1.2.840.10045.4.3.4': { key: EC, digest: SHA512 },
 }
 
-/** A digest by its object identifier. */
+/** Returns the digest with this object identifier. */
 export const digestOf = (id = ''): Digest | undefined => digests[id]
 
 /**
- * The algorithm that the two object identifiers of a signer name.
- * @returns undefined where one is not known, or they contradict each other
+ * Returns the algorithm for a signer's digest and signature identifiers.
+ * @returns undefined if an identifier is unknown or they contradict each other
  */
 export function signatureAlgorithm(digestId = '', signatureId = ''): SignatureAlgorithm | undefined {
   const digest = digests[digestId]
@@ -79,10 +79,10 @@ export function signatureAlgorithm(digestId = '', signatureId = ''): SignatureAl
 const kindOf = ({ asymmetricKeyType }: KeyObject): KeyKind | undefined =>
   [RSA, DSA, EC].find(({ type }) => type === asymmetricKeyType)
 
-/** Whether an administrator may register a key. */
+/** Reports whether an administrator may register the key. */
 export const mayRegister = (key: KeyObject): boolean =>
   kindOf(key)?.registered(key.asymmetricKeyDetails ?? {}) ?? false
 
-/** Whether signatures by a key count where the deployment does not accept legacy ones. */
+/** Reports whether signatures by the key are accepted without legacy signatures. */
 export const isModern = (key: KeyObject): boolean =>
   kindOf(key)?.modern(key.asymmetricKeyDetails ?? {}) ?? false

@@ -2,7 +2,7 @@ import { type BerNode, encodeElement, oid, readBer, readOctets, TAG, toDer } fro
 import { digestOf, type SignatureAlgorithm, signatureAlgorithm } from './signature-algorithms.ts'
 
 /**
- * A CMS SignedData, as far as a verification needs it.
+ * The parts of a CMS SignedData that a verification needs.
  * @see https://www.rfc-editor.org/rfc/rfc5652#section-5
  */
 export interface SignedData {
@@ -17,12 +17,12 @@ export interface Signer {
   serial: Buffer
   algorithm: SignatureAlgorithm
   signature: Buffer
-  /** present when the signature covers attributes rather than the content */
+  /** set if the signature covers attributes instead of the content */
   attributes?: SignedAttributes
 }
 
 export interface SignedAttributes {
-  /** DER of the SET OF that was signed */
+  /** DER of the signed SET OF */
   signed: Buffer
   messageDigest: Buffer
 }
@@ -34,18 +34,17 @@ const OID = {
   messageDigest: '1.2.840.113549.1.9.4',
 } as const
 
-/** Larger ones are no identity documents. @see docs/spec/login-ec2.md#pkcs7 */
+/** Larger messages are not identity documents. @see docs/spec/login-ec2.md#pkcs7 */
 const LARGEST = 65_536
 
-/** Version of a SignedData and of a SignerInfo whose signers are named by issuer and serial number. */
+/** Version of a SignedData and SignerInfo that identify signers by issuer and serial number. */
 const VERSION = '01'
 
 /**
- * Reads a SignedData with its content inside. Certificates and revocation lists that it brings along are
- * stepped over: nothing in the message may vouch for the message. The frame is read strictly: every element
- * has its tag and its place, and there are no others.
+ * Parses a SignedData that contains its content. Ignores the certificates and revocation lists in the message, because a message
+ * must not prove itself. Requires the exact structure: each element has its tag and position, and no other elements exist.
  *
- * @returns undefined when it is anything else, or has no content or no signer
+ * @returns undefined for any other structure, or without content or signers
  */
 export function readSignedData(der: Buffer): SignedData | undefined {
   const outer = der.length > LARGEST ? undefined : readBer(der)
@@ -64,7 +63,7 @@ export function readSignedData(der: Buffer): SignedData | undefined {
   return known && signers.length > 0 ? { content, signers: signers as Signer[] } : undefined
 }
 
-/** The children of an element with this tag and this number of children; none otherwise. */
+/** Returns the children of an element with this tag and number of children; else none. */
 const fields = (node: BerNode | undefined, tag: number, count: number): readonly BerNode[] =>
   node?.tag === tag && node.children.length === count ? node.children : []
 
@@ -97,7 +96,7 @@ function readSigner(node: BerNode): Signer | undefined {
   return attributes && { ...base, attributes }
 }
 
-/** The identifier of an AlgorithmIdentifier whose parameters are absent or NULL. */
+/** Returns the identifier of an AlgorithmIdentifier without parameters or with NULL parameters. */
 function algorithmId(node: BerNode | undefined): string | undefined {
   if (node?.tag !== TAG.sequence) return undefined
   const [id, parameters, ...more] = node.children
@@ -105,7 +104,7 @@ function algorithmId(node: BerNode | undefined): string | undefined {
   return plain && more.length === 0 ? oid(id) : undefined
 }
 
-// The signature covers the attributes as a SET OF, not under the tag [0] that they travel with.
+// The signature covers the attributes encoded as a SET OF, not under the tag [0] of the message.
 function readAttributes(node: BerNode): SignedAttributes | undefined {
   const pairs = node.children.map(child => fields(child, TAG.sequence, 2))
   const values = (wanted: string) =>

@@ -3,29 +3,28 @@ import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { headerName } from '../values/names.ts'
 
-/** A signed caller-identity request as a login carries it: read and bounded, not yet judged. */
+/** A caller-identity request from a login, parsed and bounded but not verified. */
 export interface SignedRequest {
   method: 'GET' | 'POST'
-  /** lower case, with port if one was given */
+  /** lower case, with the port if the URL has one */
   host: string
-  /** what was signed: `/` with the query */
+  /** the signed target: `/` with the query */
   target: string
-  /** decoded query in its order; empty for POST */
+  /** decoded query, in order; empty for POST */
   query: readonly (readonly [name: string, value: string])[]
   body: string
-  /** in the form `X-Amz-Date`, values in their order */
+  /** header names in the form `X-Amz-Date`, with their values in order */
   headers: ReadonlyMap<string, readonly string[]>
-  /** lower-case names that the signature covers */
+  /** lower-case names of the signed headers */
   signedHeaders: readonly string[]
-  /** region and service of the signature's scope */
+  /** region and service of the credential scope */
   scope: { region: string; service: string }
 }
 
 const AMZ_DATE = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/
 
 /**
- * Seconds between the time that a signature names and now; negative: it is dated ahead. Undefined where it names none
- * that can be read.
+ * Returns the seconds since the request was signed; negative if the signing time is in the future, undefined if it is unreadable.
  * @param now epoch milliseconds
  */
 export function ageOf({ headers, query }: Pick<SignedRequest, 'headers' | 'query'>, now: number) {
@@ -34,7 +33,7 @@ export function ageOf({ headers, query }: Pick<SignedRequest, 'headers' | 'query
   return AMZ_DATE.test(named) && Number.isFinite(at) ? Math.round((now - at) / 1000) : undefined
 }
 
-/** The parameters of a login, as supplied. */
+/** The request parameters of a login, as sent. */
 export interface RequestInput {
   method: string
   url: string
@@ -42,11 +41,11 @@ export interface RequestInput {
   headers: unknown
 }
 
-/** The two bodies that a caller-identity request may have: byte for byte, so that no parser can read another. */
+/** The two allowed request bodies, byte for byte, so that no parser can read them differently. */
 const BODIES = ['Action=GetCallerIdentity&Version=2011-06-15', 'Version=2011-06-15&Action=GetCallerIdentity']
 
 /**
- * Reads the four `iam_*` parameters. Nothing that STS might read in another way than we do gets through.
+ * Parses the four `iam_*` parameters. Rejects everything that STS might interpret differently than this parser.
  *
  * @throws ApiError `invalid_request`
  * @see docs/spec/login-iam.md#request
@@ -65,7 +64,7 @@ export function readSignedRequest(input: RequestInput): SignedRequest {
     return { method, host, target, query, body, headers, ...signature }
   }
   if (input.body !== '') throw invalid('iam_request_body must be empty when the method is GET')
-  // Signed in both places, a request could be read by its header here and by its query there.
+  // With both signatures, STS might verify one of them while this parser reads the other.
   if (headers.has('Authorization'))
     throw invalid('a presigned request must not carry an Authorization header')
   const signature = readPresigned(query)
@@ -89,12 +88,12 @@ function readUrl(encoded: string): Pick<SignedRequest, 'host' | 'target' | 'quer
   }
 }
 
-/** A name in plain text, a value of which everything but these characters is percent-encoded. */
+/** A parameter: a plain name, and a value in which all characters but these are percent-encoded. */
 const PARAMETER = /^([A-Za-z0-9-]+)=((?:[A-Za-z0-9._~/-]|%[0-9A-Fa-f]{2})*)$/
-/** Visible ASCII without what would read in another way when it is decoded once more. */
+/** Visible ASCII without `%` and `&`, which a second decoding would change. */
 const PARAMETER_VALUE = /^[\x20-\x24\x27-\x7e]*$/
 
-/** Every parameter has one reading: no second separator, no plus sign for a space, no encoded names. */
+/** Parses a query parameter. Allows one spelling only: no second separator, no plus sign for a space, no encoded names. */
 function readParameter(pair: string): [string, string] {
   const [, name, encoded = ''] = PARAMETER.exec(pair) ?? []
   const value = decodePercent(encoded)
@@ -134,13 +133,13 @@ const LONGEST_HEADERS = 16_384
 
 interface ReadHeaders {
   headers: ReadonlyMap<string, readonly string[]>
-  /** lower-case names of headers with a value that no header may have; that value is left out */
+  /** lower-case names of the headers that had an illegal value; the value is dropped */
   illegal: ReadonlySet<string>
 }
 
 const illegalHeader = () => invalid('iam_request_headers contains an illegal header name or value')
 
-/** @see docs/spec/login-iam.md#headers */
+/** Reads the headers of the request. @see docs/spec/login-iam.md#headers */
 function readHeaders(given: unknown): ReadHeaders {
   const headers = new Map<string, string[]>()
   const illegal = new Set<string>()
@@ -159,10 +158,10 @@ function readHeaders(given: unknown): ReadHeaders {
   return { headers, illegal }
 }
 
-/** What is sent to STS even if it is not signed. */
+/** Headers that are forwarded to STS even if they are not signed. */
 const SENT = /^(authorization|content-type|x-amz-.*)$/
 
-/** Refuses an illegal value of a header that is signed or sent: no other header takes part in the login. */
+/** Rejects an illegal value in a header that is signed or forwarded. Other headers have no effect on the login. */
 function refuseIllegal(illegal: ReadonlySet<string>, signedHeaders: readonly string[]): void {
   for (const name of illegal) if (SENT.test(name) || signedHeaders.includes(name)) throw illegalHeader()
 }
@@ -202,7 +201,7 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 +Credential=([\w/+=-]+), *SignedHeaders=([a-z0-9;!#$%&'*+.^_`|~-]+), *Signature=[0-9a-f]{64}$/
 const SIGNED_HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 
-/** One signature, whose parts may be spread over several values of the header. */
+/** Reads the one signature, which may be split over several values of the header. */
 function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Signature {
   const values = headers.get('Authorization')
   if (!values) throw invalid('iam_request_headers contains no Authorization header')
@@ -215,14 +214,14 @@ function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Sig
   return { signedHeaders, scope }
 }
 
-/** The names that a signature covers: each once, and the host among them, as version 4 demands. */
+/** Reads the names of the signed headers. They must be unique and include `host`, as signature version 4 requires. */
 function readSignedHeaders(list: string | undefined): string[] | undefined {
   const names = (list ?? '').split(';')
   const right = names.every(name => SIGNED_HEADER.test(name)) && names.includes('host')
   return right && new Set(names).size === names.length ? names : undefined
 }
 
-/** What has to stand in a presigned URL. */
+/** Required query parameters of a presigned URL. */
 const REQUIRED = [
   'Action',
   'X-Amz-Algorithm',
@@ -232,10 +231,13 @@ const REQUIRED = [
   'X-Amz-Signature',
 ]
 
-/** What STS reads of a presigned URL; presigners move further headers there under names of any case. */
+/** Query parameters that STS interprets. Presigners also move other headers into the query, in any case. */
 const KNOWN = [...REQUIRED, 'Version', 'X-Amz-Expires', 'X-Amz-Security-Token']
 
-/** Two names that differ only in case might be one to STS and two to us (CVE-2022-2385). */
+/**
+ * Reads the signature of a presigned URL. Rejects names that differ only in case, because STS might treat them as one parameter
+ * (CVE-2022-2385).
+ */
 function readPresigned(query: SignedRequest['query']): Signature {
   const names = query.map(([name]) => name.toLowerCase())
   if (new Set(names).size !== names.length) throw invalid('iam_request_url names a parameter twice')
@@ -259,7 +261,7 @@ function readPresigned(query: SignedRequest['query']): Signature {
   return { signedHeaders, scope }
 }
 
-/** STS knows a temporary key only together with its session token. */
+/** Rejects a temporary key without a session token, because STS rejects it too. */
 function checkSessionToken(credential: string | undefined, hasToken: boolean, field: string): void {
   if (credential?.startsWith('ASIA') && !hasToken)
     throw invalid(
@@ -268,7 +270,7 @@ function checkSessionToken(credential: string | undefined, hasToken: boolean, fi
     )
 }
 
-/** `AKID/date/region/service/aws4_request`. */
+/** Reads the scope `AKID/date/region/service/aws4_request`. */
 function readScope(credential: string | undefined): SignedRequest['scope'] | undefined {
   const parts = (credential ?? '').split('/')
   const [, date = '', region = '', service = '', end] = parts

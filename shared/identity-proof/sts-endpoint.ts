@@ -11,14 +11,14 @@ import {
 import { failed, ok, type Result } from '../values/result.ts'
 import type { SignedRequest } from './signed-request.ts'
 
-/** What decides where a caller's request goes. */
+/** The settings that decide which STS endpoint gets a caller's request. */
 export interface EndpointRules {
-  /** empty: the partition's default */
+  /** empty: the partition's default endpoint */
   endpoint: string
   regionFromClient: boolean
   /** region of the configured endpoint; empty: unknown */
   endpointRegion: string
-  /** region of this deployment, whose partition the mount belongs to */
+  /** region of this deployment, which also determines the mount's partition */
   homeRegion: string
 }
 
@@ -31,8 +31,8 @@ const unconfiguredRegion = refusal(
 )
 
 /**
- * Where a caller's request goes. The connection always goes to a host of our choice; the name that the client
- * signed is only a header.
+ * Chooses the STS endpoint for a caller's request. The server always connects to a host of its own choice; the signed host name is
+ * sent only as a header.
  */
 export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): Result<string, Refusal> {
   const unsupported = unsupportedFault(request.scope.region, 'the region of the signature')
@@ -53,7 +53,7 @@ export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): Re
   )
 }
 
-/** What many clients do: they sign for the region they are in, and still name the global endpoint. */
+/** Reports whether the request names the global endpoint but is signed for another region, as many clients do. */
 const isRegionalUnderGlobalName = ({ host, scope }: SignedRequest): boolean =>
   host === stsHost() && scope.region !== GLOBAL_STS_REGION
 
@@ -64,7 +64,7 @@ function configuredEndpoint(
 ): Result<string, Refusal> {
   const { host, origin } = new URL(endpoint)
   if (region === undefined && request.host !== host) return failed(unknownHost)
-  // the region of the configured endpoint is not known: the endpoint itself checks the scope of the signature
+  // if the region of the configured endpoint is unknown, the endpoint itself checks the scope of the signature
   const served = endpointRegion || regionOfStsHost(host)
   if (!isRegionalUnderGlobalName(request) || !served) return ok(origin)
   const fault =
@@ -72,7 +72,7 @@ function configuredEndpoint(
   return fault ? failed(fault) : ok(origin)
 }
 
-/** The endpoint of the signature's region, for requests that name it or the global one of its partition. */
+/** Returns the endpoint of the signature's region, for requests that name that endpoint or the partition's global one. */
 function regionalEndpoint(
   request: SignedRequest,
   region: string | undefined,
@@ -89,14 +89,14 @@ function regionalEndpoint(
   return ok(`https://${global ? host : stsHost(scope.region)}`)
 }
 
-/** A name that looks like a region's would become a host: only of regions that there are, and this deployment's. */
+/** Rejects regions that do not exist, because the region becomes part of a host name. The deployment's own regions are allowed. */
 const absentFault = (
   { scope: { region } }: SignedRequest,
   { homeRegion, endpointRegion }: EndpointRules,
 ): Refusal | undefined =>
   isExistingRegion(region) || [homeRegion, endpointRegion].includes(region) ? undefined : noRegion
 
-/** Whether a signature is for STS in a region of a partition. */
+/** Returns the refusal unless the signature is for STS in a region of the partition. */
 function regionFault({ scope }: SignedRequest, wanted: Partition | undefined): Refusal | undefined {
   const partition = partitionOf(scope.region)
   if (!partition || scope.service !== 'sts') return noRegion

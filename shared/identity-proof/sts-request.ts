@@ -6,17 +6,17 @@ import { sameSecret } from '../values/secret.ts'
 import type { SignedRequest } from './signed-request.ts'
 import { chooseEndpoint, type EndpointRules } from './sts-endpoint.ts'
 
-/** What decides whether a caller's request is sent, and where. */
+/** The settings that decide whether and where a caller's request is sent. */
 export interface StsRules extends EndpointRules {
   /** empty: not required */
   serverId: string
-  /** which of the two names of its header a refusal tells: the one that clients of the mount know */
+  /** name of the server ID header in error texts, as clients of the mount know it */
   serverIdHeader: string
   allowedHeaders: readonly string[]
   maxRetries: number
 }
 
-/** Both names of the header that ties a request to one server, by the family of mount types that call it so. */
+/** The two names of the header that binds a request to one server, by family of mount types. */
 export const serverIdHeaders = {
   cloud: 'X-Service-Cloud-IAM-Server-ID',
   aws: 'X-Vault-AWS-IAM-Server-ID',
@@ -24,7 +24,7 @@ export const serverIdHeaders = {
 const SERVER_ID = Object.values(serverIdHeaders)
 
 /**
- * Headers and query keys of AWS that a caller-identity request needs.
+ * AWS headers and query keys that a caller-identity request may need.
  * @see docs/spec/login-iam.md#allowed-headers
  */
 const AMZ = [
@@ -38,7 +38,7 @@ const AMZ = [
   'X-Amz-User-Agent',
 ].map(name => name.toLowerCase())
 
-/** Presigners always send it, and STS ignores it. */
+/** Allowed query keys. Presigners always send `x-amz-expires`, which STS ignores. */
 const QUERY = ['action', 'version', 'x-amz-expires', ...AMZ]
 
 const HOP_BY_HOP = [
@@ -54,8 +54,8 @@ const HOP_BY_HOP = [
 const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.startsWith('proxy-')
 
 /**
- * The request to send to STS, rebuilt from its parts: target host by configuration, only headers that are
- * signed or needed, never anything else of the caller's. Refused when a part must not be sent.
+ * Rebuilds the request for STS from its parts. The configuration chooses the target host. Only signed or needed headers are sent,
+ * and nothing else from the caller. Returns a refusal if a part must not be sent.
  *
  * @see docs/spec/login-iam.md#sent-headers
  */
@@ -108,7 +108,7 @@ function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRul
     : refusal('query-not-allowed', 'a query parameter of iam_request_url is not allowed')
 }
 
-/** A media range that XML is in and, but for the widest, nothing else. */
+/** A media range that includes XML; apart from the widest range, XML only. */
 const XML = /^ *(?:(?:application|text)\/xml|\*\/\*) *(?:;.*)?$/
 
 function headerFault({ headers, host, signedHeaders, body }: SignedRequest): Refusal | undefined {

@@ -2,7 +2,7 @@ import { createPublicKey, X509Certificate } from 'node:crypto'
 import type { TrustedKey } from '../model/trusted-key.ts'
 import { readBer, TAG } from './ber.ts'
 
-/** The published certificates in compact form: see certificates/README.md. */
+/** The published certificates in compact form. See certificates/README.md. */
 export interface Compiled {
   issuers: readonly string[]
   keys: readonly string[]
@@ -15,7 +15,7 @@ export interface Compiled {
   }[]
 }
 
-/** The keys of a compiled list; each is decoded when it is first used. */
+/** Returns the keys of a compiled list. Each key is decoded at its first use. */
 export const trustedKeysOf = (compiled: Compiled): TrustedKey[] =>
   compiled.certificates.map(({ kind, serial, issuer, key, regions }) => ({
     origin: kind as TrustedKey['origin'],
@@ -39,11 +39,11 @@ let modern: Promise<TrustedKey[]> | undefined
 let legacy: Promise<TrustedKey[]> | undefined
 
 /**
- * The provider's own keys: `rsa2048` always, `dsa` and `rsa` (1024 bits) only where the deployment still
- * accepts them. The older ones are not even loaded otherwise. @see docs/spec/login-ec2.md#certificates
+ * Loads the built-in AWS keys: always `rsa2048`, and `dsa` and `rsa` (1024 bits) only if the deployment accepts legacy signatures.
+ * @see docs/spec/login-ec2.md#certificates
  */
 export async function loadBuiltInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
-  // a login by anything but a document needs none of them
+  // loaded at the first use, because other logins need none of them
   modern ??= import('./certificates/rsa2048.json', { with: { type: 'json' } }).then(file =>
     trustedKeysOf(file.default),
   )
@@ -54,7 +54,7 @@ export async function loadBuiltInKeys(legacySignatures: boolean): Promise<readon
   return [...(await modern), ...(await legacy)]
 }
 
-/** The key of a certificate that an administrator registered. */
+/** Reads the key of a registered certificate. */
 export function readRegisteredKey(pem: string): TrustedKey {
   const certificate = new X509Certificate(pem)
   const { issuer, serial } = certificateName(certificate.raw)
@@ -62,8 +62,8 @@ export function readRegisteredKey(pem: string): TrustedKey {
 }
 
 /**
- * Issuer and serial number of a DER certificate, as hex: how a CMS signer names it.
- * @throws when the bytes are not a certificate
+ * Returns the issuer and serial number of a DER certificate as hex, as a CMS signer names it.
+ * @throws if the bytes are not a certificate
  */
 export function certificateName(certificate: Buffer): { issuer: string; serial: string } {
   const fields = readBer(certificate)?.children[0]?.children ?? []

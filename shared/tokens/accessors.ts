@@ -8,10 +8,10 @@ import { isAlive } from './descendants.ts'
 const SEGMENTS = 4
 
 /**
- * LIST auth/token/accessors. Without `after` and `limit` it reads all tokens, in segments, and sorts their accessors.
- * A page costs what it takes to read so many items of the table: its accessors stand in the order of the table, which
- * nobody can predict. `after` is the last accessor of the page before. Its token may be gone: DynamoDB goes on behind
- * its place, other engines find nothing, and then the caller must not take the list for complete.
+ * Handles LIST auth/token/accessors. Without `after` and `limit` it scans all tokens in segments and sorts their accessors. A page
+ * reads only as many items as it needs, and returns them in table order, which is unpredictable. `after` is the last accessor of
+ * the previous page. If its token is gone, DynamoDB continues after its position. Other engines may find nothing, so an empty
+ * page is then an error, because the client would take the list for complete.
  */
 export async function listAccessors(call: Call<typeof listFields>): Promise<Outcome> {
   const page = pageOf(call.parameters)

@@ -4,7 +4,7 @@ import type { Item } from '../storage/kinds.ts'
 import { isSignedByOne } from '../storage/signed-batch.ts'
 import { isObject, parseJson } from '../values/json.ts'
 
-/** Decrypts a batch token. @returns undefined for a text that the keyring did not seal @param text as presented */
+/** Decrypts a batch token. @returns undefined if the keyring did not encrypt the text @param text as presented */
 export const openBatch = (
   text: string,
   cipher: Pick<FieldCipher, 'decryptToken'>,
@@ -13,11 +13,11 @@ export const openBatch = (
 type BatchFault = 'batch-token-root' | 'batch-token-unsigned' | 'batch-token-unreadable' | 'term-retired'
 
 /**
- * Reads a batch token, or says why no cluster accepts it. The signature is verified before the content is parsed,
- * because a thief of the keyring can seal any content but cannot sign it. The clock does not decide about a retired
- * term: a clock that was set back would make its tokens valid again. The policy `root` is refused, because no cluster
- * issues batch tokens with it.
- * @param term the item of the term that sealed it
+ * Verifies and parses a batch token, or returns why no cluster accepts it. The signature is verified before the content is parsed,
+ * because a thief of the keyring can encrypt any content but cannot sign it. A retired term stays retired whatever the clock says,
+ * because a clock that is set back would make its tokens valid again. Batch tokens with the policy `root` are rejected, because no
+ * cluster issues them.
+ * @param term the item of the term that encrypted the token
  * @see docs/spec/keys.md#batch-tokens
  */
 export function readBatch(

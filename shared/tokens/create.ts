@@ -52,45 +52,42 @@ export const createFields = {
 
 export type CreateParameters = Supplied<typeof createFields>
 
-/** What decides about a new token. Seconds, where nothing else is said. */
+/** The facts that decide a new token. Durations are in seconds. */
 export interface CreateFacts {
   parameters: CreateParameters
   parent: Pick<Caller, 'token' | 'accessor'>
-  /** the caller may do this path with sudo, or is root */
+  /** true if the caller has sudo on this path or is root */
   privileged: boolean
   path: string
-  /** address of the caller */
+  /** client address */
   source: string
   /** epoch milliseconds */
   now: number
-  /** what a token role says; without one the caller's own rights decide */
+  /** rules of the token role; without a role the caller's own rights decide */
   role?: RoleRules
-  /** the endpoint makes orphans, whoever calls */
+  /** true if the endpoint always creates orphans */
   orphan: boolean
 }
 
-/** What a token role says about the tokens that are made with it. */
+/** The rules of a token role for the tokens created with it. */
 export interface RoleRules {
   name: string
-  /**
-   * decides about the wanted policies in place of the caller's rights, where the role lists any; throws when
-   * they are not allowed
-   */
+  /** Replaces the check against the caller's policies if the role lists policies. Throws if a requested policy is not allowed. */
   allowed?: (wanted: readonly string[]) => readonly string[]
-  /** throws when one of the policies is not for tokens of the role */
+  /** Throws if the role disallows one of the policies. */
   forbid: (policies: readonly string[]) => void
-  /** lists no policies at all: a root caller then makes root tokens with it */
+  /** true if the role lists no policies; only then may a root caller create root tokens with it */
   unlisted: boolean
   orphan: boolean
   renewable: boolean
   terms: TokenParameters
-  /** what a token is where neither role nor request says it */
+  /** token type if neither the role nor the request sets one */
   otherwise: Token['type']
   pathSuffix: string
 }
 
 /**
- * The token that a request makes.
+ * Builds the token for a create request.
  * @throws ApiError `invalid_request`
  * @see docs/spec/tokens.md#creation
  */
@@ -146,8 +143,8 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
 const UNBOUND = 'token_bound_cidrs and token_strictly_bind_ip do not apply to a root token without end'
 
 /**
- * The networks that a new token is tied to: those of the token role, or else of the token that makes it, unless that
- * one has sudo. Making an orphan does not loosen them.
+ * Returns the networks of a new token: those of the token role, else those of the parent unless the caller has sudo. An orphan
+ * keeps the parent's networks too.
  */
 function tiedTo({ role, parent, privileged, source }: CreateFacts): readonly string[] {
   const own = role ? networksOf(role.terms, source) : []
@@ -208,7 +205,7 @@ function policiesOf({ parameters: given, parent, privileged, role }: CreateFacts
   }
   if (!privileged && !policies.every(name => own.includes(name)))
     throw invalid('child policies must be subset of parent')
-  // `default` is a policy like any other: who does not have it cannot give it
+  // `default` is an ordinary policy: a caller without it cannot grant it
   return withDefault(policies, suppressed || !(privileged || own.includes(DEFAULT)))
 }
 
@@ -223,15 +220,15 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
   return granted.value
 }
 
-/** POST auth/token/create. */
+/** Handles POST auth/token/create. */
 export const createToken = (call: Call<typeof createFields>): Promise<Outcome> =>
   createAndStore(call, { orphan: false })
 
-/** POST auth/token/create-orphan. */
+/** Handles POST auth/token/create-orphan. */
 export const createOrphan = (call: Call<typeof createFields>): Promise<Outcome> =>
   createAndStore(call, { orphan: true })
 
-/** Makes and stores a token, under the rules of a token role if there is one. */
+/** Creates and stores a token, by the rules of a token role if one is given. */
 export async function createAndStore(
   call: Call<typeof createFields>,
   how: { orphan: boolean; role?: RoleRules },
@@ -265,15 +262,15 @@ export async function createAndStore(
 }
 
 /**
- * By it the child is found from its parent; a chosen id may come again. Whether the parent still lives is not
- * checked in the commit, where children made at once would cancel each other: a child of a dead parent is dead.
+ * Returns the change that lets the parent find its child. A chosen ID may already have this entry. The commit does not check that
+ * the parent still exists, because concurrent children would then conflict; a child of a revoked parent is invalid anyway.
  */
 const wayFromParent = (token: Token) =>
   token.parent === undefined || token.type === 'batch'
     ? []
     : [put(key('child', token.parent, accessorIn(token)), {})]
 
-/** What a header can carry. */
+/** The characters that a header can carry. */
 const VISIBLE = /^[\x21-\x7e]+$/
 
 function chosenText(id: string | undefined): Secret | undefined {

@@ -5,28 +5,28 @@ import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, removeIfUnchanged, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
 
-/** How deep a hierarchy of tokens may be: every use of a token walks up to its first ancestor. */
+/** Maximum depth of a token hierarchy, because every use of a token checks all its ancestors. */
 export const DEEPEST_HIERARCHY = 32
 
-/** What a token and its ancestors are judged with. */
+/** The inputs for checking a token and its ancestors. */
 export interface TokenDependencies {
   ports: Pick<Ports, 'store' | 'clock'>
   mounts: MountTable
 }
 
-/** Whether a token has neither expired nor lost the mount whose login made it. */
+/** Reports whether a token is unexpired and its mount still exists. */
 export function isAlive(token: Readonly<Token>, { ports, mounts }: TokenDependencies): boolean {
   return !isExpired(token, ports.clock.now()) && (token.mount === undefined || isMounted(mounts, token.mount))
 }
 
-/** What a token remembers of its parent. */
+/** A token's reference to its parent. */
 type Child = Readonly<Pick<Token, 'parent' | 'parentCreatedAt'>>
 
-/** Whether what stands at a child's parent's place is its parent, not somebody who chose the same id later. */
+/** Reports whether the stored token is the child's parent, and not a later token with the same chosen ID. */
 const isParentOf = (child: Child, there: Readonly<Token> | undefined): boolean =>
   there !== undefined && (child.parentCreatedAt === undefined || child.parentCreatedAt === there.createdAt)
 
-/** Whether every ancestor of a token still lives: a token dies with its parent, at once. */
+/** Reports whether every ancestor of a token is still valid. Revoking a token invalidates its descendants at once. */
 export async function areAncestorsAlive(token: Child, dependencies: TokenDependencies): Promise<boolean> {
   let child = token
   for (let depth = 0; child.parent !== undefined; depth++) {
@@ -43,7 +43,7 @@ export async function areAncestorsAlive(token: Child, dependencies: TokenDepende
   return true
 }
 
-/** A token that lives together with its ancestors; undefined otherwise. */
+/** Reads a token; undefined unless the token and all its ancestors are valid. */
 export async function readLiveToken(
   accessor: string,
   dependencies: TokenDependencies,
@@ -54,7 +54,7 @@ export async function readLiveToken(
     : undefined
 }
 
-/** A pointer to a child, and the child; nobody where the child is gone, or its id has been chosen by others. */
+/** A parent index entry, and its child; `child` is absent if the child is gone or another token has its ID. */
 interface Led {
   pointer: Item<'child'>
   child?: Item<'token'>
@@ -75,9 +75,9 @@ const removalOf = ({ pointer, child }: Led): IndependentChanges => [
 ]
 
 /**
- * Removes the descendants of a token that is gone. They are dead already, for they have lost an ancestor; this
- * frees their places. Who lives is left alone, whatever points at it. Stops at the deadline: tidy removes the rest.
- * @param eldest `dead`: the token is dead, although it may still be stored
+ * Removes the descendants of a revoked token and their index entries. The descendants are already invalid, so this only frees
+ * storage. Valid tokens are kept, even if an index entry names them. Stops at the deadline; tidy removes the rest.
+ * @param eldest `dead`: the token is invalid but may still be stored
  */
 export async function sweepDescendants(
   accessor: string,
@@ -90,7 +90,7 @@ export async function sweepDescendants(
   const waiting = [accessor]
   for (let next = waiting.pop(); next !== undefined && ports.clock.now() < deadline; next = waiting.pop()) {
     const children = await childrenOf(next, ports)
-    // read after the children: who was made again before them is seen
+    // must be read after the children, so that a token recreated before them is noticed
     const [there] = eldest === 'dead' && next === accessor ? [] : await ports.store.read([key('token', next)])
     const dead = children.filter(({ child }) => !child || !isParentOf(child.data, there?.data))
     const outcomes = await commitEach({ ports, cluster, deadline }, dead.map(removalOf))
@@ -104,8 +104,8 @@ export async function sweepDescendants(
 }
 
 /**
- * Makes orphans of a token's children, before the token goes: they survive it. A child that is renewed or used
- * meanwhile is tried again.
+ * Turns a token's children into orphans before the token is revoked. A child that is renewed or used at the same time causes a
+ * conflict, and the caller retries.
  * @returns whether no child is left
  */
 export async function orphanChildren(

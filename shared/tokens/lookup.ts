@@ -21,19 +21,19 @@ import { showTokenTerms } from './parameters.ts'
 export const tokenField = { token: text('The token', { secret: true }) }
 export const requiredToken = { token: text('The token', { secret: true, required: true }) }
 export const accessorField = {
-  // secret, because a token may be sent here by mistake
+  // secret, because clients send tokens here by mistake
   accessor: text('Accessor of the token', { required: true, secret: true }),
 }
 
-/** What a lookup finds. */
+/** The result of a lookup. */
 interface Found {
   token: Readonly<Token>
-  /** empty: not to be shown */
+  /** empty: the response must not show the token */
   id: string
   accessor: string
 }
 
-/** POST and GET auth/token/lookup; without a token, the caller's own. */
+/** Handles POST and GET auth/token/lookup. Without a token parameter it looks up the caller's own token. */
 export async function lookup(call: Call<typeof tokenField>): Promise<Outcome> {
   const caller = callerOf(call)
   const asked = call.parameters.token || caller.text.reveal()
@@ -41,35 +41,35 @@ export async function lookup(call: Call<typeof tokenField>): Promise<Outcome> {
   return answer(data(await shown(call, await findToken(call, asked))))
 }
 
-/** GET and POST auth/token/lookup-self. */
+/** Handles GET and POST auth/token/lookup-self. */
 export async function lookupSelf(call: Call): Promise<Outcome> {
   const { token, item, text: own, accessor } = callerOf(call)
-  // what is left after this request: the token of the last use is stored no more
+  // the stored token counts this use; a token is deleted with its last use
   const left = item?.data ?? { ...token, numUses: 0 }
   return answer(data(await shown(call, { token: left, id: own.reveal(), accessor })))
 }
 
-/** POST auth/token/lookup-accessor: everything but the token itself. */
+/** Handles POST auth/token/lookup-accessor. The response does not contain the token. */
 export async function lookupAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
   const item = await findByAccessor(call, call.parameters.accessor ?? '')
   return answer(data(await shown(call, { token: item.data, id: '', accessor: item.sk })))
 }
 
-/** The stored token of an accessor. @throws ApiError `invalid_request` */
+/** Returns the stored token of an accessor. @throws ApiError `invalid_request` */
 export async function findByAccessor(call: Call, accessor: string) {
   const item = await readLiveToken(accessor, call)
   if (!item) throw invalid('invalid accessor')
   return { ...item, sk: accessor }
 }
 
-/** What to do with a token that wraps an answer; empty for any other. */
+/** Returns a hint if the accessor belongs to a wrapping token; else an empty text. */
 async function wrappingHint({ ports }: Pick<Call, 'ports'>, accessor: string): Promise<string> {
   const [wrapped] = await ports.store.read([key('wrapped', accessor)])
   if (!wrapped) return ''
   return 'it is a wrapping token; sys/wrapping/lookup shows its times, sys/wrapping/unwrap what it wraps'
 }
 
-/** A token by its text. @throws ApiError `bad_token` */
+/** Finds a token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
   if (asked.startsWith(BATCH_PREFIX)) {
     const sealed = await openBatch(asked, call.ports.cipher)
@@ -86,7 +86,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
   return { token: item.data, id: asked, accessor }
 }
 
-/** @see docs/spec/tokens.md#lookup */
+/** Returns the response form of a token. @see docs/spec/tokens.md#lookup */
 async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {
   const end = endOf(token)
   return defined({

@@ -15,18 +15,18 @@ import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 
-/** `<mount>-<name>` of letters, digits and dashes. @see docs/spec/tokens.md#minting */
+/** Builds `<mount>-<name>` from letters, digits and dashes. @see docs/spec/tokens.md#minting */
 export const displayName = (prefix: string, name: string): string =>
   (name === '' ? prefix : `${prefix}-${name}`).replace(/[^A-Za-z0-9-]/g, '-').replace(/^-+|-+$/g, '')
 
 interface Issued {
   token: Token
-  /** the token's text as its holder gets it */
+  /** text of the token for its holder */
   text: string
   changes: readonly Change[]
 }
 
-/** A stored token under the hash of its text: by default that of a random one. */
+/** Issues a service token, stored under the hash of its text. */
 export function issueService(token: Token, text: Secret, hash = hashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
   const expires = expirySecondOf(stored)
@@ -38,8 +38,8 @@ export function issueService(token: Token, text: Secret, hash = hashOf(text.reve
 }
 
 /**
- * A token that carries everything in itself: nothing is written.
- * @throws ApiError `invalid_request` when it would be longer than what a request may carry
+ * Issues a batch token, which contains all its data and is not stored.
+ * @throws ApiError `invalid_request` if the token is longer than a request may carry
  */
 export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Issued> {
   const text = BATCH_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
@@ -48,7 +48,7 @@ export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Iss
   return { token, text, changes: [] }
 }
 
-/** The `auth` object for a token. @see docs/spec/transport.md#successes */
+/** Builds the `auth` object of a token. @see docs/spec/transport.md#successes */
 export const authOf = (
   token: Token,
   text: string,

@@ -3,16 +3,16 @@ import { anyContains, hostNetwork } from '../values/cidr.ts'
 import type { TokenParameters } from './terms.ts'
 
 /**
- * The networks that terms tie a token to; empty: none. Where only one address may use it, no other network counts.
+ * Returns the networks from which a token may be used; empty: any. A token bound to the client address gets only that address.
  *
- * @param source address of the request that makes the token
- * @throws ApiError `permission_denied` when that address could not use it
+ * @param source address of the request that creates the token
+ * @throws ApiError `permission_denied` if that address could not use the token
  */
 export function networksOf(
   { boundCidrs, strictlyBindIp }: Pick<TokenParameters, 'boundCidrs' | 'strictlyBindIp'>,
   source: string,
 ): readonly string[] {
-  // a stored role that lacks the term must not give tokens that everybody may use
+  // only an explicit false disables the binding: a stored role without the term must not create unbound tokens
   if (strictlyBindIp === false) return boundCidrs
   const own = hostNetwork(source)
   if (own === undefined || (boundCidrs.length > 0 && !anyContains(boundCidrs, source)))

@@ -11,10 +11,10 @@ import {
 
 type TermFields = Readonly<Record<TermFieldName, Field<unknown>>>
 
-/** What a role may supply; which names there are is for its fields to say. */
+/** Token parameters in a role request. The role's fields decide which names exist. */
 type Given = { readonly [name in TermFieldName]?: unknown }
 
-/** The fields by which roles, or token roles, take their terms. */
+/** Returns the request fields of the token parameters, for roles or for token roles. */
 export function tokenFields(taker: TermOwner): TermFields {
   const current = termRows.flatMap(([_, { name, of, kind, doc, counts }]) =>
     of.includes(taker) ? [[name, kind(doc, counts ? { counts } : {})] as const] : [],
@@ -27,16 +27,16 @@ export function tokenFields(taker: TermOwner): TermFields {
   return Object.fromEntries([...current, ...deprecated]) as TermFields
 }
 
-/** Terms that say nothing. */
+/** Token parameters without any limit. */
 export const defaultParameters = {
   ...Object.fromEntries(termRows.map(([key, { neutral }]) => [key, neutral])),
   legacy: {},
 } as TokenParameters
 
 /**
- * Merges supplied parameters into stored ones and checks the result.
+ * Merges the parameters of a request into the stored ones and validates the result.
  *
- * @param mountMax greatest lifetime of the mount, seconds
+ * @param mountMax maximum TTL of the mount, seconds
  * @throws ApiError `invalid_request`
  * @see docs/spec/roles.md#token-parameters
  */
@@ -48,7 +48,7 @@ export function mergeParameters(stored: TokenParameters, given: Given, mountMax:
     const current = readAs(row, sent[row.name])
     const old = row.old && readAs(row.old, sent[row.old.name])
     merged[key] = current ?? old ?? stored[key]
-    // a deprecated spelling is remembered only while it says the same as the current one
+    // a deprecated spelling is stored only while it has the same value as the current one
     const says = old === undefined ? undefined : (current ?? old)
     const kept = says ?? (current === undefined ? storedLegacy(stored, key) : undefined)
     if (kept !== undefined) legacy[key] = kept
@@ -78,7 +78,7 @@ function faultOf(merged: TokenParameters, mountMax: number): string | undefined 
   return undefined
 }
 
-/** A warning when the role allows more than its mount. */
+/** Returns a warning if the role allows a longer TTL than its mount. */
 export const parameterWarnings = (parameters: TokenParameters, mountMax: number): string[] =>
   parameters.maxTtl > mountMax
     ? [
@@ -86,7 +86,7 @@ export const parameterWarnings = (parameters: TokenParameters, mountMax: number)
       ]
     : []
 
-/** How the terms of a role read back. Deprecated spellings appear where they were used; some of token roles always. */
+/** Returns the response form of a role's token parameters. Deprecated names appear if they were used; token roles always show some. */
 export function showParameters(parameters: TokenParameters, taker: TermOwner): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const [key, { name, of, neutral, old }] of termRows) {
@@ -102,11 +102,11 @@ const saysSomething = (value: unknown): boolean => (Array.isArray(value) ? value
 
 const keptRows = termRows.filter(([_, { kept }]) => kept)
 
-/** What a token keeps of terms. */
+/** Selects the parameters that a token stores. */
 export const pickTokenTerms = (parameters: TokenParameters): TokenTerms =>
   Object.fromEntries(keptRows.map(([key]) => [key, parameters[key]])) as TokenTerms
 
-/** How a lookup shows what a token keeps. */
+/** Returns the response form of the parameters that a token stores. */
 export const showTokenTerms = (token: TokenTerms): Record<string, unknown> =>
   Object.fromEntries(
     keptRows.flatMap(([key, { name, kept }]) => {

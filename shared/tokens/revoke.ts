@@ -11,8 +11,8 @@ import { orphanChildren, sweepDescendants } from './descendants.ts'
 import type { accessorField, requiredToken } from './lookup.ts'
 
 /**
- * POST auth/token/revoke: the token and all its descendants, or a wrapping token with what it leads to. An unknown
- * token is as good as revoked.
+ * Handles POST auth/token/revoke: revokes a token with all descendants, or a wrapping token with its response. Revoking an unknown
+ * token succeeds.
  */
 export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.parameters.token ?? ''
@@ -22,14 +22,14 @@ export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome>
 
 const noBatch = () => invalid('batch tokens cannot be revoked')
 
-/** POST auth/token/revoke-self. */
+/** Handles POST auth/token/revoke-self. */
 export function revokeSelf(call: Call): Promise<Outcome> {
   const { accessor } = callerOf(call)
   if (accessor === '') throw noBatch()
   return revoking(call, accessor)
 }
 
-/** POST auth/token/revoke-accessor; one that is unknown is a warning, not an error. */
+/** Handles POST auth/token/revoke-accessor. An unknown accessor causes a warning, not an error. */
 export async function revokeAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
   const accessor = call.parameters.accessor ?? ''
   const found = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
@@ -39,7 +39,7 @@ export async function revokeAccessor(call: Call<typeof accessorField>): Promise<
 
 const REVOKE_TOKEN_TRIES = 10
 
-/** POST auth/token/revoke-orphan: the token only; its children live on without a parent. */
+/** Handles POST auth/token/revoke-orphan: revokes only the token. Its children become orphans. */
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.parameters.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
@@ -53,12 +53,12 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
     if (!released.ok) throw new ApiError('busy', 'the token’s children are in use', { retryAfter: 1 })
   }
   await release(call.cluster)
-  // these were made while it went; one that is made later still is dead
+  // orphans the children created in the meantime; a child created even later is invalid
   const late = async () => release(await currentCluster(call.ports))
   return { ...answerAfter(gone(accessor, item.data)), afterwards: late }
 }
 
-// The token goes first and alone: with it all descendants are dead. Their places are freed afterwards.
+// Deletes only the token at first, which invalidates all descendants at once. The sweep after the commit frees their storage.
 async function revoking(call: Call, accessor: string): Promise<Outcome> {
   const [item, wrapped] = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
   return {

@@ -5,10 +5,10 @@ import { type Item, type Key, key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
-/** The language of policies, which logins do without: they are asked by nobody who has a token. */
+/** The policy parser, loaded at first use, because logins do not need it. */
 let policies: Promise<typeof import('../policies/load.ts')> | undefined
 
-/** What a token may do, and the item that was read along. */
+/** The rights of a token, and the item that was read with them. */
 export interface TokenRights {
   rights: Acl
   /** policies of the entity, not stored on the token */
@@ -16,12 +16,11 @@ export interface TokenRights {
   along: Item | undefined
 }
 
-/** Why a token that lives may do nothing. */
+/** Reasons why a valid token has no rights. */
 export type RightsFault = 'entity-gone' | 'entity-disabled' | 'parent-gone'
 
 /**
- * The rights of a living token, from its own and its entity's policies. One that has lost its entity or an ancestor
- * has none.
+ * Loads the rights of a valid token from its own and its entity's policies. A token whose entity or ancestor is gone has none.
  * @param along key of one more item to read with the policies
  */
 export async function loadRights(

@@ -1,7 +1,7 @@
 import type { Token } from '../model/token.ts'
 import { defaultParameters, pickTokenTerms } from './parameters.ts'
 
-/** A root token without end. @param now epoch milliseconds */
+/** Builds a root token that never expires. @param now epoch milliseconds */
 export const rootToken = (now: number): Token => ({
   type: 'service',
   hash: '',

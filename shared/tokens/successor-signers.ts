@@ -4,9 +4,9 @@ import type { Ports } from '../ports.ts'
 import { partitions } from '../storage/kinds.ts'
 
 /**
- * The signers of a term that came with fences that counted. They count for operations of a cluster that was closed and
- * follows no cluster yet: from then on it learns signers by the journal. Those of a revoked cluster count nowhere.
- * @param term identity of the term
+ * Lists the signers of a term that verified fences delivered. They count for DR operations of a fenced cluster that follows no
+ * primary yet; after that it learns signers from the journal. Signers of revoked clusters never count.
+ * @param term ID of the term
  */
 export async function listSuccessorSigners(
   term: string,

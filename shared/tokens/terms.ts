@@ -4,33 +4,33 @@ import { isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../poli
 import { isCidr } from '../values/cidr.ts'
 import type { Widened } from '../values/widened.ts'
 
-/** Who says terms: roles of logins, and token roles. */
+/** The kind of role that sets a term: a login role or a token role. */
 export type TermOwner = 'role' | 'token-role'
 
-/** One term of tokens: its field in requests, what is stored of it, and how it reads back. */
+/** One token parameter: its request field, its stored form and its form in responses. */
 interface Term {
-  /** the field of those who take it */
+  /** name of the request field */
   name: `token_${string}`
   of: readonly TermOwner[]
   kind(doc: string, options: object): Field<unknown>
   doc: string
-  /** what holds where nothing was ever said */
+  /** value if nothing was set */
   neutral: unknown
-  /** what is stored of a supplied value; absent: the value. @throws ApiError */
+  /** Returns the stored form of a value; default: the value itself. @throws ApiError */
   store?(given: unknown): unknown
-  /** what rules about parameters compare; absent: the value */
+  /** Returns the form that policy rules compare; default: the value itself. */
   counts?(given: unknown): unknown
-  /** why a value may not be stored, as a message. @param mountMax seconds */
+  /** Returns why a value must not be stored; undefined if it may be. @param mountMax seconds */
   fault?(value: unknown, mountMax: number): string | undefined
-  /** the deprecated name, which counts where the current one is not given; `store` as above */
+  /** the deprecated field name, used if the current one is not sent; `store` as above */
   old?: {
     name: string
     of: readonly TermOwner[]
     store?(given: unknown): unknown
-    /** token roles answer it also where it was not used */
+    /** true: token roles show it even if it was not used */
     always?: true
   }
-  /** a token keeps it as it was at minting; how a lookup shows it, under the name without `token_` */
+  /** set if a token stores the value at minting; tells how a lookup shows it, without the prefix `token_` */
   kept?: 'shown' | 'shown where used'
 }
 
@@ -40,9 +40,8 @@ const BOTH = ['role', 'token-role'] as const
 type TokenType = 'default' | 'service' | 'batch'
 
 /**
- * The terms of tokens, by the name under which roles (and tokens that keep them) store them. Adding one is one row:
- * fields, defaults, merging, checks of the value, read-back and the interface's description follow from it. What
- * it means is for whoever mints, checks or renews tokens.
+ * The token parameters, by the name under which roles and tokens store them. To add one, add a row: fields, defaults, merge,
+ * validation, responses and OpenAPI text follow from it. The code that mints, checks or renews tokens interprets the value.
  */
 const terms = {
   boundCidrs: {
@@ -100,7 +99,7 @@ const terms = {
     old: { name: 'period', of: BOTH, always: true },
     kept: 'shown where used',
   },
-  /** as given, not yet sanitised */
+  /** as sent, not yet sanitised */
   policies: {
     name: 'token_policies',
     of: LOGINS,
@@ -151,16 +150,16 @@ export type TermName = keyof Terms
 type Value<K extends TermName> = Widened<Terms[K]['neutral']>
 type With<P> = { [K in TermName]: Terms[K] extends P ? K : never }[TermName]
 
-/** What a role says about the tokens it gives. Seconds; 0 and empty lists say nothing. */
+/** The token parameters of a role. Durations are in seconds; 0 and empty lists mean unset. */
 export type TokenParameters = { [K in TermName]: Value<K> } & {
-  /** the deprecated spellings, kept only where they were used */
+  /** the deprecated names, stored only if they were used */
   legacy: { [K in With<{ old: object }>]?: Value<K> }
 }
 
-/** What a token keeps of the terms that it was minted on. */
+/** The parameters that a token stores at minting. */
 export type TokenTerms = { [K in With<{ kept: string }>]: Value<K> }
 
-/** The fields, current and deprecated, of those who take terms. */
+/** The names of the request fields, current and deprecated. */
 export type TermFieldName = Terms[TermName]['name'] | Terms[With<{ old: object }>]['old']['name']
 
 export const termRows = Object.entries(terms) as [TermName, Term][]

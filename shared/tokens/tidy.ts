@@ -6,22 +6,22 @@ import { remove, removeIfUnchanged, removeUnlessChanged } from '../storage/chang
 import { type Item, key } from '../storage/kinds.ts'
 import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
-/** POST auth/token/tidy. */
+/** Handles POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<Outcome> {
   await call.ports.background.start({ job: 'token-tidy', at: scanStart, of: 'token' })
   return answer(accepted('the tidy was started; what it removed is in the log'))
 }
 
 export interface TokenTidyJob {
-  /** tokens first, then the pointers to children */
+  /** the job scans tokens first, then the parent index */
   of: 'token' | 'child'
   at: ScanPlace
 }
 
 /**
- * Removes tokens that have lost an ancestor, and pointers to children that are gone. Such tokens are dead in
- * any case; expired ones are removed by the engine. The cost is that of reading all tokens.
- * @throws at the end, when some could not be removed: the last part is done again
+ * Removes tokens that have lost an ancestor, and parent index entries without a child. Such tokens are invalid anyway; DynamoDB
+ * deletes expired ones. The run reads all tokens.
+ * @throws at the end if some could not be removed, so that the last part is retried
  */
 export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobResult> {
   const [table] = await run.ports.store.read([key('mounts')])
@@ -29,8 +29,8 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
   const dependencies: TokenDependencies = { ports: run.ports, mounts: table.data }
   const counts = { removed: 0, failed: 0 }
   /**
-   * Removes of a page what `removal` names. A page is always finished, even past the deadline: otherwise a run whose
-   * pages take too long would never make progress.
+   * Removes from a page the items that `removal` selects. A page is always finished, even past the deadline, because otherwise a run
+   * with slow pages would never progress.
    */
   const removing =
     <T>(removal: (item: T) => Promise<IndependentChanges | undefined>) =>
@@ -69,7 +69,7 @@ async function removalOfDead(
   return [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))]
 }
 
-// A pointer is written together with its token: where the token is not, or is another's by now, it has been.
+// An index entry is committed with its token, so it is stale if the token is gone or another token has its ID.
 async function removalOfLoose(
   item: Item<'child'>,
   { ports }: TokenDependencies,

@@ -50,12 +50,12 @@ const initial: TokenRole = {
   token: defaultParameters,
 }
 
-/** POST auth/token/roles/:role_name: fields that are not supplied keep their values. */
+/** Handles POST auth/token/roles/:role_name. Fields that the request leaves out keep their values. */
 export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   const stored = subjectOf(call, 'token-role')
   const before = stored?.data ?? initial
   const { parameters } = call
-  // unlike a token's policies, lists of a token role keep other names beside `root`
+  // unlike the policies of a token, the lists of a token role keep other names next to `root`
   const names = (policies: readonly string[] | undefined, kept: readonly string[]) =>
     policies ? policySet(policies) : kept
   if (parameters.allowed_entity_aliases?.length)
@@ -88,7 +88,7 @@ function patternWarnings({ allowedPolicies, disallowedPolicies }: TokenRole): st
   )
 }
 
-/** The second half of `default-service` and `default-batch`; it stays while no type is given. */
+/** Reads the second half of `default-service` and `default-batch`. It stays unchanged if the request sets no type. */
 function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRole, 'otherwise'> {
   if (type?.startsWith('default-') && !['default-service', 'default-batch'].includes(type))
     throw invalid('token_type must be service, batch, default-service or default-batch')
@@ -97,8 +97,8 @@ function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRol
 }
 
 /**
- * The parameters to merge. A read answers some deprecated names even where they were never used: when a client writes
- * such an answer back, a neutral deprecated name beside the current one does not count.
+ * Selects the parameters to merge. A read returns some deprecated names even if they were never used. If a client writes that
+ * response back, a deprecated name with the neutral value is ignored next to the current name.
  */
 function parametersOf(
   given: Call<typeof tokenRoleFields>['parameters'],
@@ -112,7 +112,7 @@ function parametersOf(
   return Object.fromEntries(Object.entries({ ...given, ...type }).filter(([name]) => !mute.includes(name)))
 }
 
-/** GET auth/token/roles/:role_name. */
+/** Handles GET auth/token/roles/:role_name. */
 export function readTokenRole(call: Call): Outcome {
   const { sk: name, data: role } = requireSubject(call, 'token-role')
   const { token } = role
@@ -133,7 +133,7 @@ export function readTokenRole(call: Call): Outcome {
   )
 }
 
-/** POST auth/token/create/:role_name: the role, not the caller's rights, decides what the token may be. */
+/** Handles POST auth/token/create/:role_name. The role, not the caller's rights, limits the token. */
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
   const role = subjectOf(call, 'token-role')
   if (!role) throw invalid(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)

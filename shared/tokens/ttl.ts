@@ -1,13 +1,13 @@
 import { type Refusal, refusal } from '../api/errors.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
-/** What bounds a token's lifetime. All in seconds; 0 means "says nothing". */
+/** The limits of a token's lifetime, in seconds; 0 means unset. */
 export interface LifetimeRequest {
-  /** asked for by a renewal */
+  /** TTL requested by a renewal */
   increment: number
   ttl: number
   period: number
-  /** of the role, or of role and role tag together */
+  /** limit of the role, or of the role and its role tag */
   methodMax: number
   explicitMax: number
 }
@@ -24,8 +24,8 @@ export interface GrantedLifetime {
 }
 
 /**
- * Returns the lifetime of a token at issue or renewal. What is left of its maximum is rounded down to whole seconds, so
- * that no renewal outlives it.
+ * Computes the TTL of a token at creation or renewal. The remaining maximum is rounded down to whole seconds, so that no renewal
+ * exceeds it.
  *
  * @param issuedAt epoch milliseconds of the token's creation
  * @param now epoch milliseconds

@@ -12,7 +12,7 @@ export const wrappingField = { token: text('The wrapping token; default: the cal
 
 const gone = () => invalid('wrapping token is not valid or does not exist')
 
-/** The wrapped answer behind a token; whoever holds the token may have it, once. */
+/** Reads the wrapped response of a token. Anyone with the token may get it, once. */
 async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrapped'>> {
   const asked = call.parameters.token || call.bearer?.reveal()
   if (!asked) throw invalid('token is required')
@@ -21,14 +21,14 @@ async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrappe
   return item
 }
 
-/** POST sys/wrapping/unwrap: the answer as it would have been. A second time there is nothing. */
+/** Handles POST sys/wrapping/unwrap: returns the original response and deletes it. */
 export async function unwrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
   const body = await call.ports.cipher.decrypt(item, 'response', item.data.response)
   return answerAfter([removeIfUnchanged(item)], { kind: 'unwrapped', body: body.reveal() })
 }
 
-/** POST sys/wrapping/lookup: what is known without opening it. */
+/** Handles POST sys/wrapping/lookup: describes the wrapped response without unwrapping it. */
 export async function lookupWrapping(call: Call<typeof wrappingField>): Promise<Outcome> {
   const { data: wrapped } = await wrappedOf(call)
   return answer(
@@ -40,7 +40,7 @@ export async function lookupWrapping(call: Call<typeof wrappingField>): Promise<
   )
 }
 
-/** POST sys/wrapping/rewrap: the same answer under a new token; the old one is spent. */
+/** Handles POST sys/wrapping/rewrap: stores the response under a new token and invalidates the old token. */
 export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
   if (item.data.ttl > LONGEST_WRAPPING) throw invalid('the answer was wrapped for longer than 768h')
@@ -60,7 +60,7 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
   return answerAfter([removeIfUnchanged(item), change], { kind: 'wrapped', info })
 }
 
-/** POST sys/wrapping/wrap: wraps what the caller sends; needs the header X-Vault-Wrap-TTL. */
+/** Handles POST sys/wrapping/wrap: wraps the caller's body. The header X-Vault-Wrap-TTL is required. */
 export function wrapBody(call: Call): Outcome {
   callerOf(call)
   if (call.request.wrapTtl === undefined) throw invalid('the header X-Vault-Wrap-TTL is required')

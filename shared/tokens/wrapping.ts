@@ -8,23 +8,23 @@ import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { printTime } from '../values/time.ts'
 
-/** How many seconds an answer may wait: 768 h. */
+/** Maximum TTL of a wrapped response, seconds (768 h). */
 export const LONGEST_WRAPPING = SYSTEM_LEASE_TTL_SECONDS
 
 export interface Wrapping {
-  /** body of the answer, as it would have been sent */
+  /** body of the original response */
   response: string
   path: string
-  /** accessor of the mount that answered, if one did */
+  /** accessor of the mount that produced the response, if any */
   mount: string | undefined
   ttl: number
   now: number
-  /** accessor of the token inside, of a login */
+  /** accessor of the login token inside the response, if any */
   wrappedAccessor: string
   text: Secret
 }
 
-/** Puts an answer away under a new single-use token. */
+/** Stores a response under a new single-use token. */
 export async function wrap(
   given: Wrapping,
   cipher: FieldCipher,

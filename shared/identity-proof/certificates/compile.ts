@@ -7,7 +7,7 @@ const here = new URL('.', import.meta.url)
 const BLOCK =
   /^# (\S+) (\S+)(?: [^\n]*)?\n(-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+-----END CERTIFICATE-----)$/gm
 
-/** Every certificate of aws.pem. */
+/** Reads every certificate of aws.pem. */
 export const readPublished = (): { region: string; kind: string; pem: string }[] =>
   [...readFileSync(new URL('aws.pem', here), 'utf8').matchAll(BLOCK)].map(
     ([, region = '', kind = '', pem = '']) => ({
@@ -17,7 +17,7 @@ export const readPublished = (): { region: string; kind: string; pem: string }[]
     }),
   )
 
-/** Issuers and keys once each, and one row per certificate with the regions that publish it. */
+/** Compiles certificates: each issuer and key is stored once, and each certificate lists the regions that publish it. */
 export function compileCertificates(kinds: readonly string[]): Compiled {
   const issuers: string[] = []
   const keys: string[] = []
