@@ -10,24 +10,24 @@ import type { Secret } from '../values/secret.ts'
 import { ApiError } from './errors.ts'
 import type { Fields, Supplied } from './fields.ts'
 
-/** Who calls. */
+/** The authenticated caller. */
 export interface Caller {
   token: Readonly<Token>
-  /** the stored token; absent for a batch token */
+  /** stored token; absent for a batch token */
   item?: Item<'token'>
-  /** names the token in logs; empty for a batch token */
+  /** identifies the token in logs; empty for a batch token */
   accessor: string
-  /** the token itself, for answers that repeat it */
+  /** text of the token, for responses that repeat it */
   text: Secret
   rights: Acl
   /** policies of the entity, not stored on the token */
   identityPolicies: readonly string[]
 }
 
-/** A DR operation token: the one that was generated on this cluster, or a batch token, whose holder is the caller. */
+/** The kind of DR operation token: generated on this cluster, or a batch token, whose holder is the caller. */
 export type Operator = 'generated' | 'batch'
 
-/** What is known of a request before anything has been read. */
+/** The facts of a request before the first read. */
 export interface Early<F extends Fields = Fields> {
   readonly request: RequestFacts
   readonly pathParameters: Readonly<Record<string, string>>
@@ -37,113 +37,113 @@ export interface Early<F extends Fields = Fields> {
 
 export interface RequestFacts {
   id: string
-  /** what the front end calls the request; empty when it was invoked directly */
+  /** request ID of the front end; empty for a direct invocation */
   gatewayId: string
-  /** without `/v1/` and leading slash, as typed: what policies are evaluated on */
+  /** path without `/v1/` and leading slash, as sent; policies are evaluated on it */
   path: string
   operation: Operation
-  /** address of the peer */
+  /** address of the client */
   source: string
-  /** name under which the API was called; empty where the front end does not know it */
+  /** domain name of the API; empty if the front end does not report it */
   domain: string
-  /** epoch milliseconds; calls to the provider end before */
+  /** epoch milliseconds; calls to AWS must end before it */
   deadline: number
-  /** seconds, when the caller asked for a wrapped answer */
+  /** seconds; set if the client requested response wrapping */
   wrapTtl?: number
 }
 
 export type Operation = 'write' | 'read' | 'list' | 'delete'
 
-/** What the handler of an endpoint is given that serves `always`: facts that were read for it, and the ports. */
+/** The call that a handler of an `always` endpoint gets: the facts read for it, and the ports. */
 export interface AlwaysCall<F extends Fields = Fields> extends Early<F> {
-  /** epoch milliseconds, the same for the whole request */
+  /** epoch milliseconds, constant during the request */
   readonly now: number
   /** absent before initialisation */
   readonly cluster?: ClusterRead
   readonly mounts: MountTable
-  /** the mount that the path names */
+  /** mount named in the path */
   readonly mount?: Mount
-  /** the token that came with the request, whether or not it is valid */
+  /** token of the request, valid or not */
   readonly bearer?: Secret
-  /** parameters as sent, for the one endpoint that takes any */
+  /** parameters as sent, for the endpoint that accepts any */
   readonly raw: Readonly<Record<string, unknown>>
   readonly caller?: Caller
-  /** what kind of DR operation token the request was admitted by; absent: by none */
+  /** kind of the DR operation token that admitted the request; absent: none did */
   readonly operator?: Operator
-  /** where the item stands that the endpoint is about */
+  /** key of the endpoint's subject */
   readonly subjectKey?: Key | undefined
-  /** that item, if there is one, read together with the caller's policies */
+  /** the subject, if it exists; read together with the caller's policies */
   readonly subject?: Item | undefined
-  /** items fetched because `prepare` asked for them */
+  /** items that `prepare` requested */
   readonly fetched: Fetched
-  /** what `prepare` found out */
+  /** result of `prepare` */
   readonly prepared: unknown
 }
 
-/** What a handler is given: the cluster is initialised. */
+/** The call that a handler of an initialised cluster gets. */
 export interface Call<F extends Fields = Fields> extends AlwaysCall<F> {
   readonly cluster: ClusterRead
 }
 
-/** What a handler below `auth/:mount` is given: the mount is there. */
+/** The call that a handler below `auth/:mount` gets: the mount exists. */
 export interface MountCall<F extends Fields = Fields> extends Call<F> {
   readonly mount: Mount
 }
 
-/** Items read so far in this attempt, by key. `has` tells "looked for and absent" from "not looked for". */
+/** The items read in this attempt, by key. `has` distinguishes an absent item from a key that was not read. */
 export interface Fetched {
-  /** all that were looked for */
+  /** all keys that were read */
   keys(): readonly Key[]
   has(key: Key): boolean
   get<K extends Kind>(key: Key<K>): Item<K> | undefined
   keep(key: Key, item: Item | undefined): void
-  /** Items of these keys: those that were looked for already, and one batch read of the others. */
+  /** Returns the items of these keys. Reads the keys that were not read yet in one batch. */
   read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
 }
 
-/** What a handler decided: an answer, and what has to be written before it may be given. */
+/** The decision of a handler: a response, and the changes to commit before it is sent. */
 export interface Outcome {
   answer: Answer
   changes?: readonly Change[]
-  /** what the caller is told instead of the answer, once the changes have been written */
+  /** error to send instead of the response, after the changes are committed */
   fault?: ApiError
-  /** cleaning up that may follow the commit; it fails without a word to the caller, and tidy does what it leaves undone */
+  /** Cleans up after the commit. Its errors are not reported to the client; tidy finishes the work later. */
   afterwards?: () => Promise<void>
-  /** finds the warnings that nobody can know before the commit */
+  /** Returns warnings that are known only after the commit. */
   lateWarnings?: () => Promise<readonly string[]>
 }
 
-/** A question to AWS. `key` holds everything that shapes the answer: within a request, equal keys share one answer. */
+/** A question to AWS. `key` contains everything that affects the answer: within a request, equal keys share one answer. */
 export interface ProviderQuestion<T> {
   key: string
   ask: () => Promise<T>
-  /** names what the answer makes worth reading, for a request that reads again */
+  /** Returns the keys that the answer makes worth reading, for a request that reads again. */
   leadsTo?: (answer: T) => readonly Key[]
 }
 
-/** Asks AWS, or returns the answer that the request got to this question before. */
+/** Asks AWS, or returns the request's earlier answer to the same question. */
 export type AskProvider = <T>(question: ProviderQuestion<T>) => Promise<T>
 
 /**
- * The phases of a request that asks AWS. The dispatcher walks them in this order, and again when the commit is lost. It
- * keeps the answers by their keys, so that a question is asked again only if its key has changed.
+ * The phases of a request that calls AWS. The dispatcher runs them in order, and again after a commit conflict. It caches the
+ * answers by key, so it repeats a question only if its key has changed.
  */
 export interface Phases<C = AlwaysCall, I = unknown, G = unknown, A = unknown> {
   /**
-   * Whether the request is decided by what is stored once AWS has answered: after each phase that has asked, the
-   * dispatcher reads everything again and walks from the first phase.
+   * Set if the request must be decided by what is stored after AWS has answered. After each phase that has called AWS, the
+   * dispatcher then reads everything again and restarts with the first phase.
    */
   rereads?: true
-  /** Finds out whom the request is about, where that has to be known before the rest is read. */
+  /** Determines the subject of the request if the reads depend on it. */
   identify?(call: C, ask: AskProvider): Promise<I>
-  /** Reads what the request depends on, and makes the checks that need no answer of AWS. */
+  /** Reads what the request depends on, and runs the checks that need no answer from AWS. */
   gather(call: C, identity: I): G | Promise<G>
-  /** Asks what only AWS knows. */
+  /** Asks AWS. */
   ask(call: C, gathered: G, ask: AskProvider): Promise<A>
   decide(call: C, gathered: G, answers: A): Outcome | Promise<Outcome>
 }
 
-/** `retryAfter`: seconds after which the same request may be answered with more, in the header of that name */
+/** A response. `retryAfter`: seconds after which the same request may return more; sent in the header of that name. */
 export type Answer = { warnings?: readonly string[]; retryAfter?: number } & (
   | { kind: 'nothing' }
   | { kind: 'data'; data: Readonly<Record<string, unknown>>; status?: 200 | 202 }
@@ -155,7 +155,7 @@ export type Answer = { warnings?: readonly string[]; retryAfter?: number } & (
   | { kind: 'wrapped'; info: WrapInfo }
 )
 
-/** The `auth` object of an answer. @see docs/spec/transport.md#successes */
+/** The `auth` object of a response. @see docs/spec/transport.md#successes */
 export interface Auth {
   client_token: string
   accessor: string
@@ -174,24 +174,24 @@ export interface Auth {
 
 const withWarnings = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings } : {})
 
-/** The same answer with further warnings. */
+/** Adds warnings to a response. */
 export const addWarnings = (answer: Answer, more: readonly string[]): Answer =>
   more.length > 0 ? { ...answer, warnings: [...(answer.warnings ?? []), ...more] } : answer
 
-/** 204, or 200 with `data: null` when there are warnings. */
+/** Builds a 204 response, or 200 with `data: null` if there are warnings. */
 export const noContent = (warnings: readonly string[] = []): Answer => ({
   kind: 'nothing',
   ...withWarnings(warnings),
 })
 
-/** 200 with data. */
+/** Builds a 200 response with data. */
 export const data = (body: Readonly<Record<string, unknown>>, warnings: readonly string[] = []): Answer => ({
   kind: 'data',
   data: body,
   ...withWarnings(warnings),
 })
 
-/** 200 with sorted keys, or 404 when there are none. */
+/** Builds a 200 response with sorted keys, or 404 if there are none. */
 export const keyList = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
   defined({
     kind: 'keys',
@@ -199,19 +199,19 @@ export const keyList = (names: readonly string[], info?: Readonly<Record<string,
     info,
   })
 
-/** 202: work goes on in the background. */
+/** Builds a 202 response: the work continues in the background. */
 export const accepted = (warning: string): Answer => ({ kind: 'accepted', warnings: [warning] })
 
-/** An answer with nothing to write. */
+/** Builds an outcome without changes. */
 export const answer = (result: Answer): Outcome => ({ answer: result })
 
-/** An answer that is given once the changes have been written. */
+/** Builds an outcome whose response is sent after the changes are committed. */
 export const answerAfter = (changes: readonly Change[], result: Answer = noContent()): Outcome => ({
   answer: result,
   changes,
 })
 
-/** The caller of an endpoint that is not anonymous. */
+/** Returns the caller of an endpoint that requires a token. */
 export function callerOf(call: Pick<Call, 'caller'>): Caller {
   if (!call.caller) throw new ApiError('permission_denied')
   return call.caller

@@ -3,10 +3,10 @@ import type { Ports } from '../ports.ts'
 import type { Call } from './call.ts'
 import type { Prepared } from './endpoint.ts'
 
-/** Head of the journal and roots of the tree, as they were read. */
+/** The head of the journal and the roots of the tree, as read. */
 export type JournalView = Omit<Awaited<ReturnType<Ports['journalView']['readStatus']>>, 'items'>
 
-/** What the first read of a request brought of the journal, and of which tree. */
+/** The journal state from the first read of a request, and the tree it belongs to. */
 interface EarlyLook {
   treeId: string | undefined
   view?: JournalView
@@ -15,9 +15,9 @@ interface EarlyLook {
 type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
 
 /**
- * Has the first read of a request bring the journal along: where it stands is known from the cluster record, so this
- * guesses by the record that the environment has read last. Whoever has none makes two reads.
- * @param needs of a record: the tree whose roots are wanted besides the head, if any; undefined: nothing is
+ * Reads the journal state with the first read of a request. The tree is guessed from the cluster record that this environment read
+ * last; an environment without a record needs a second read.
+ * @param needs returns the tree to read besides the head, if any; undefined: nothing
  */
 export function prefetchJournal(
   { memory, journalView }: Pick<Ports, 'memory' | 'journalView'>,
@@ -36,7 +36,7 @@ export function prefetchJournal(
   }
 }
 
-/** The journal as the first read has brought it, if that was of this tree; else it is read now. */
+/** Returns the journal state of the first read if it belongs to this tree; else reads it now. */
 export async function readJournalView(
   { prepared, ports }: Looking,
   treeId: string | undefined,

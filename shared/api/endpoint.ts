@@ -7,188 +7,185 @@ import { type Fields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
 import { listFields } from './listing.ts'
 
-/** What an endpoint reaches; grants and environment of its Lambda follow from it. */
+/** Capabilities of an endpoint's code. The IAM grants and the environment of its Lambda follow from them. */
 export const allUses = [
-  /** reads the tables and opens the keyring: every endpoint does */
+  /** reads the tables and unwraps the keyring; every endpoint has it */
   'read',
-  /** takes a use of the caller's token, whose number may be limited: every endpoint does */
+  /** counts a use of the caller's token; every endpoint has it */
   'spend',
-  /** stores tokens, and answers that wait for their holder: every endpoint whose answer may be wrapped does */
+  /** stores tokens and wrapped responses; every endpoint whose response can be wrapped has it */
   'mint',
-  /** writes to the tables, but for what has a guard of its own */
+  /** writes to the tables, except for items that need a capability of their own */
   'write',
-  /** reads whole tables, in segments */
+  /** scans whole tables in segments */
   'scan',
-  /** finds entries that tidy may remove, through the index `expiry`, and removes sums of trees that are not used any more */
+  /** finds due entries through the index `expiry`, and removes hashes of unused trees */
   'sweep',
-  /** calls EC2, in satellite accounts by AssumeRole */
+  /** calls EC2, in other accounts by AssumeRole */
   'instances',
-  /** calls IAM, in satellite accounts by AssumeRole */
+  /** calls IAM, in other accounts by AssumeRole */
   'principals',
-  /** sends a caller's own request to STS */
+  /** sends a client's signed request to STS */
   'caller-identity',
   /** manages the access keys of the configured IAM user */
   'access-keys',
   /** starts work that outlives the request */
   'background',
-  /** starts workflows, and answers their steps that wait */
+  /** starts workflows and completes their waiting steps */
   'workflow',
-  /** makes keys, of a new cluster or for a further term, and stores record and keyring */
+  /** creates the keys of a new cluster or a new term, and stores the cluster record and the keyring */
   'key-factory',
-  /** stores by what recovery shares are judged */
+  /** stores the verifier of the recovery shares */
   'recovery',
-  /** changes the cluster record, and makes no keys */
+  /** changes the cluster record without creating keys */
   'role',
-  /** keeps the one attempt of a ceremony: reaches the table `ceremony` */
+  /** stores the current attempt of a ceremony in the table `ceremony` */
   'ceremony',
-  /** keeps the one attempt to make another recovery key, in a partition of its own of that table */
+  /** stores the current rekey attempt in its own partition of the table `ceremony` */
   'rekey',
-  /** checks the DR operation token that was generated, and voids it: every endpoint that asks for one does */
+  /** verifies and deletes the generated DR operation token; every endpoint that requires one has it */
   'operation-token',
-  /** tells the event bus of changes of role */
+  /** sends role changes to the event bus */
   'events',
-  /** has this cluster fetch what its primary has */
+  /** starts pulling from the primary */
   'pull',
-  /** asks other clusters of the set, by the link */
+  /** calls other clusters of the set over the link */
   'peers',
-  /** keeps what a cluster knows of the others of its set: secondaries, revocations, keys, the last contact */
+  /** stores what a cluster knows of the other clusters: secondaries, revocations, keys, last contact */
   'link',
-  /** stores on a secondary what its primary has, and nothing else does */
+  /** stores entries of the primary on a secondary; only the applier has it */
   'apply',
-  /** reaches the journal and its tree, and items as they stand in the tables: what replicates, and nobody else */
+  /** reads and writes the journal, its tree and stored items directly; only replication has it */
   'journal',
-  /** reads the certificates of authorities that the deployment ships */
+  /** reads the CA certificates that are deployed with the function */
   'authorities',
   /** writes to the log group of the audit log */
   'audit-log',
-  /** is told the deployment's licence: every endpoint that needs one does */
+  /** reads the deployment's licence; every endpoint that needs a licence has it */
   'licence',
 ] as const
 
 export type Use = (typeof allUses)[number]
 
-/**
- * Which capability a call needs. `by-existence`: `create` for an object that is not there yet, else `update`;
- * `create-or-update`: either will do.
- */
+/** The capability that a call needs. `by-existence`: `create` for a new object, else `update`. `create-or-update`: one of the two. */
 export type NeededCapability = Capability | 'by-existence' | 'create-or-update'
 
-/** Who may call. */
+/** The callers that an endpoint admits. */
 export type AccessRule =
   /**
-   * `strictly`: what a caller needs who comes by the API where the setting `strictCeremony` is on. `knows`: what makes a
-   * caller who has it more than a stranger to the handler, which refuses nobody else for that alone
+   * `strictly`: capability that API callers need if the setting `strictCeremony` is on. `knows`: capability that identifies a
+   * caller to the handler; callers without it stay anonymous and are not refused.
    */
   | { by: 'anyone'; strictly?: Capability; knows?: Capability }
-  /** whoever has a valid token */
+  /** requires a valid token */
   | { by: 'token' }
-  /** `orOperationToken`: on a DR secondary a DR operation token in the body will do, and counts before the header */
+  /** `orOperationToken`: on a DR secondary, a DR operation token in the body is checked first and is enough */
   | { by: 'policy'; capability: NeededCapability; sudo?: true; orOperationToken?: true }
   /**
-   * On a DR secondary: whoever sends a DR operation token, in the body. On a cluster of another role only the token in
-   * the header is checked; then the row's `serves`, or the handler, refuses the request.
+   * On a DR secondary, requires a DR operation token in the body. On a cluster of another role only the header's token is checked;
+   * then `serves` or the handler rejects the request.
    */
   | { by: 'operation-token' }
 
-/** Names in a path by which a subject is found. */
+/** The parts of a path that identify an endpoint's subject. */
 export interface SubjectPlace {
-  /** accessor of the mount that the path names; empty outside mounts */
+  /** accessor of the mount in the path; empty outside mounts */
   mount: string
   pathParameters: Readonly<Record<string, string>>
 }
 
-/** What a row needs before anything is read. */
+/** The result of an endpoint's `prepare`, which runs before the first read. */
 export interface Prepared {
-  /** to be read with the first read */
+  /** keys to add to the first read */
   keys: readonly Key[]
-  /** for the handler */
+  /** passed to the handler */
   prepared: unknown
-  /** the first read, of these keys in their order, where it brings along what is no item of a kind */
+  /** Replaces the first read. Returns the items of the keys in order, and may also read data that is not an item. */
   read?: (keys: readonly Key[]) => Promise<readonly (Item | undefined)[]>
 }
 
-/** One line of the interface: everything about an endpoint, read by routing, grants, authorisation and OpenAPI. */
+/** One row of the API: the only description of an endpoint for routing, IAM grants, authorisation and OpenAPI. */
 export interface Endpoint {
   method: 'POST' | 'GET' | 'LIST' | 'DELETE'
   /** below `/v1`, with `:name` for parameters */
   path: string
-  /** deprecated paths that mean the same. @see docs/spec/transport.md#deprecated-paths */
+  /** deprecated path of the same endpoint. @see docs/spec/transport.md#deprecated-paths */
   formerly?: string
-  /** another current spelling of the path */
+  /** another current path of the same endpoint */
   also?: string
   summary: string
   fields: Fields
   access: AccessRule
   /**
-   * Which role of a cluster it is for. `active`: serves clients, so no DR secondary. `dr`: any. `primary`, `secondary`:
-   * that one. `demotion`: a primary, and a secondary that was one and has followed nobody since. `always`: also before
-   * initialisation, and while the role changes.
+   * The cluster roles that serve the endpoint. `active`: clusters that serve clients, so no DR secondary. `dr`: any role.
+   * `primary`, `secondary`: only this role. `demotion`: a primary, or a former primary that has followed no cluster since.
+   * `always`: also before initialisation and while the role changes.
    */
   serves: 'active' | 'always' | 'primary' | 'secondary' | 'dr' | 'demotion'
-  /** the rule that the deployment's licence has to satisfy; absent: none */
+  /** rule for the deployment's licence; absent: none */
   licence?: LicenceRule
-  /** answers whatever namespace the request names */
+  /** accepts any namespace */
   anyNamespace?: true
   uses: readonly Use[]
-  /** what a success looks like; `refused`: there is none, and the row only says so in words */
+  /** kind of a successful response; `refused`: the endpoint always rejects */
   answers: 'nothing' | 'data' | 'keys' | 'auth' | 'accepted' | 'plain' | 'refused'
-  /** fields of the answer's data that are secret: the audit log keeps their HMAC */
+  /** secret fields of the response data; the audit log contains their HMACs */
   secretAnswers?: readonly string[]
-  /** older clients read the answer's data outside `data` too */
+  /** repeats the response data outside `data`, because older clients read it there */
   mirrored?: true
-  /** takes parameters of any name */
+  /** accepts parameters of any name */
   freeForm?: true
-  /** answers HEAD as well as GET */
+  /** accepts HEAD as well as GET */
   head?: true
-  /** answers without the request being written to the audit log: probes by machines */
+  /** not written to the audit log, because machines probe it */
   unaudited?: true
   /**
-   * answers where the keyring does not open: its entries of the audit log have no HMACs then, and say so. For what tells
-   * an operator that
+   * Serves requests even if KMS cannot unwrap the keyring, to tell an operator so. Its audit entries then say that they have
+   * no HMACs.
    */
   withoutKeyring?: true
-  /** reachable only by direct invocation of its Lambda (and on the embedded host) */
+  /** reachable only by invoking the Lambda directly, and on the embedded host */
   unrouted?: true
-  /** bytes of a body; default 1 MiB */
+  /** bytes of the body; default 1 MiB */
   largestBody?: number
-  /** whether a repeated key in the body is an error */
+  /** rejects a repeated key in the body */
   uniqueKeys?: true
-  /** what the log line of a login tells of what was given */
+  /** Returns the facts of a login for its log line. */
   login?: (given: Readonly<Record<string, unknown>>) => LoginAttempt
   subject?: (place: SubjectPlace) => Key
   prepare?: (early: Early) => Promise<Prepared>
-  /** taken once in a request, before `handle`, which gets its result in every try to commit; it may be taken again by another request */
+  /** Runs once per request, before `handle`. Every commit attempt gets its result. */
   first?: (call: AlwaysCall) => Promise<unknown>
   handle: Handler<AlwaysCall> | Phased<AlwaysCall>
-  /** instead of `handle`, where the mount that the path names does not exist and its endpoint is for anyone */
+  /** Handles requests of an anonymous endpoint whose mount does not exist. */
   handleWithoutMount?: Handler<AlwaysCall>
 }
 
-/** @param first result of the row's first step */
+/** @param first result of the row's `first` */
 type Handler<C, T = unknown> = (call: C, first: T) => Outcome | Promise<Outcome>
 
-/** How a request that asks AWS is handled. */
+/** The handling of a request that calls AWS. */
 interface Phased<C> {
   phases: (call: C) => Phases<C>
 }
 
-/** Endpoints served by one Lambda. */
+/** The endpoints that one Lambda serves. */
 export interface Group {
   name: string
   endpoints: readonly Endpoint[]
-  /** beginnings of paths, below `/v1`, under which everything is this group's: one route each, whatever is added */
+  /** path prefixes below `/v1` that belong to this group alone; each is one route, whatever endpoints are added */
   prefixes?: readonly string[]
-  /** what all groups are called, loaded only when somebody asks for help with a path that this one does not serve */
+  /** Loads all groups, for help on a path that this group does not serve. */
   all?: () => Promise<readonly { endpoints: readonly Named[] }[]>
 }
 
-/** What help and logs show of an endpoint: its row without the handler. */
+/** The parts of an endpoint that help and logs show. */
 export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
 type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'handleWithoutMount' | 'path' | 'serves' | 'uses'
 type Usual = 'method' | 'access' | 'answers'
 
-/** What a row's handler is given, by the row's path and the clusters that it serves. */
+/** The type of a handler's call, by its path and the clusters that it serves. */
 type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = [S] extends ['always']
   ? AlwaysCall<F>
   : P extends `${typeof BELOW_MOUNT}${string}`
@@ -220,7 +217,7 @@ export const byPolicy = (
   ...options,
 })
 
-/** Who may call by a method, and what it answers, where a row does not say. */
+/** Default access and response kind by method. */
 const usual = {
   GET: { access: byPolicy('read'), answers: 'data' },
   POST: { access: byPolicy('update'), answers: 'nothing' },
@@ -228,10 +225,7 @@ const usual = {
   DELETE: { access: byPolicy('delete'), answers: 'nothing' },
 } as const satisfies Record<Endpoint['method'], Pick<Endpoint, 'access' | 'answers'>>
 
-/**
- * Declares an endpoint; its handler sees the fields with their types, and the cluster and the mount where `handlerOf`
- * makes sure of them.
- */
+/** Declares an endpoint. Its handler gets typed fields, and a cluster and mount if `handlerOf` guarantees them. */
 export const endpoint = <
   P extends string,
   F extends Fields = Record<never, never>,
@@ -251,7 +245,7 @@ const by =
   ): Endpoint =>
     endpoint({ method, fields: usualFields as unknown as F, ...row })
 
-/** Declares endpoints by their methods. A listing takes the fields of all listings. */
+/** Declare endpoints by method. A listing has the fields of all listings. */
 export const row = {
   get: by('GET', {}),
   post: by('POST', {}),
@@ -262,7 +256,7 @@ export const row = {
 const BELOW_MOUNT = '/auth/:mount/'
 
 /**
- * What handles a call of a row: the cluster and the mount that its handler's type promises are there.
+ * Returns the handler of a call. Guarantees the cluster and the mount that the handler's type promises.
  * @throws ApiError `not_initialised`
  */
 export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoint['handle'] {
@@ -275,23 +269,23 @@ export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoi
 
 export const anyone: AccessRule = { by: 'anyone' }
 
-/** @see docs/spec/operation-tokens.md#ceremony */
+/** Admits anyone, unless strict ceremonies are on. @see docs/spec/operation-tokens.md#ceremony */
 export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
   by: 'anyone',
   strictly: capability,
 })
 
-/** For anyone; the handler learns who has a token that may. */
+/** Admits anyone, and identifies callers that have the capability. */
 export const anyoneButIdentify = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
 
-/** Whether a token makes a difference where nobody is asked for one: what its holder needs. */
+/** Returns the capability that identifies a caller of an anonymous endpoint; undefined if its token is ignored. */
 export const identifyingCapability = (access: AccessRule): Capability | undefined =>
   access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
 
-/** @see docs/spec/operation-tokens.md#operation-tokens */
+/** Admits DR operation tokens. @see docs/spec/operation-tokens.md#operation-tokens */
 export const operationToken: AccessRule = { by: 'operation-token' }
 
-/** Whether a DR operation token in the body admits on a secondary. */
+/** Reports whether a DR operation token in the body admits a request on a secondary. */
 export const takesOperationToken = ({ access }: Pick<Endpoint, 'access'>): boolean =>
   access.by === 'operation-token' || (access.by === 'policy' && access.orOperationToken === true)
 
@@ -302,11 +296,11 @@ const operationTokenFields = (row: Pick<Endpoint, 'access'>): Fields => {
   return { dr_operation_token: text(about, required ? { secret: true, required } : { secret: true }) }
 }
 
-/** Whether a request without a token in its header may be answered. */
+/** Reports whether requests without a token in the header are served. */
 export const isOpenToAnonymous = ({ access: { by } }: Pick<Endpoint, 'access'>): boolean =>
   by === 'anyone' || by === 'operation-token'
 
-/** Who may call, in words. */
+/** Describes the admitted callers in a sentence. */
 export const describeAccess = ({ access }: Pick<Endpoint, 'access'>): string => {
   if (access.by === 'anyone')
     return access.strictly
@@ -328,7 +322,7 @@ const neededText = (needed: NeededCapability): string =>
       ? '`create` or `update`'
       : `\`${needed}\``
 
-/** What a method does to the thing that a path names. */
+/** The operation of each method. */
 export const operations: Record<Endpoint['method'], Operation> = {
   POST: 'write',
   GET: 'read',
@@ -336,11 +330,11 @@ export const operations: Record<Endpoint['method'], Operation> = {
   DELETE: 'delete',
 }
 
-/** All paths under which an endpoint is reached: current, alternative, deprecated. */
+/** Returns all paths of an endpoint: current, alternative and deprecated. */
 export const pathsOf = ({ path, also, formerly }: Endpoint): string[] =>
   [path, also, formerly].filter(one => one !== undefined)
 
-/** What a group's Lambda reaches. */
+/** Returns the capabilities of a group's Lambda. */
 export const usesOf = (group: Group): Use[] =>
   allUses.filter(
     use =>
@@ -354,15 +348,15 @@ export const usesOf = (group: Group): Use[] =>
       ),
   )
 
-/** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
+/** Reports whether a response can be wrapped. Without a token only logins can be, because anyone could store data otherwise. */
 const isWrappable = (row: Endpoint): boolean =>
   row.answers === 'auth' || (!isOpenToAnonymous(row) && ['data', 'keys'].includes(row.answers))
 
 const ofAll: readonly Use[] = ['read', 'spend']
 
 /**
- * What the gateway routes to a group, below `/v1`: the fixed beginning of a path with everything below it, where
- * one parameter at most follows; the whole path otherwise, for the beginning may belong to another group.
+ * Returns the API Gateway routes of a group, below `/v1`: the fixed prefix of each path and everything below it. If more than one
+ * parameter follows the prefix, it returns the whole path, because the prefix may belong to another group.
  */
 export function routesOf(group: Group): string[] {
   const paths = group.endpoints.filter(row => !row.unrouted).flatMap(pathsOf)

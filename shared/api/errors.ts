@@ -1,6 +1,6 @@
 /**
- * Every kind of failing answer. The code is stable and travels in the header `X-Error-Code`; `always` is a
- * text that replaces the detail, so that a denial tells its caller nothing. `begins` is a text that the detail follows.
+ * Every kind of error response. The code is stable and sent in the header `X-Error-Code`. `always` replaces the detail, so that a
+ * denial reveals nothing. `begins` precedes the detail.
  * @see docs/spec/transport.md#errors
  */
 export const errorCodes = {
@@ -12,12 +12,12 @@ export const errorCodes = {
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
   },
   permission_denied: { status: 403, always: 'permission denied' },
-  /** clients log in again on `invalid token` beside status 403, and on nothing else: the incumbent's text to the letter */
+  /** clients log in again only on status 403 with `invalid token`; this is Vault's exact text */
   invalid_token: {
     status: 403,
     always: '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n',
   },
-  /** of an operation token: nobody can tell a batch token of an unknown term from any other text */
+  /** for an operation token: a batch token of an unknown term looks like any other text */
   unknown_term: { status: 403 },
   bad_token: { status: 403, begins: 'bad token' },
   misdirected: {
@@ -37,29 +37,26 @@ export const errorCodes = {
   activation_failed: { status: 400 },
   provider_failed: { status: 502 },
   busy: { status: 503 },
-  /** another version has stored the cluster record, or the head of the journal */
+  /** the cluster record or the head of the journal was stored by another version */
   unknown_format: { status: 503 },
   not_initialised: { status: 503, always: 'this cluster is not initialised' },
 } as const satisfies Record<string, { status: number; always?: string; begins?: string }>
 
 export type Code = keyof typeof errorCodes
 
-/** The text of `busy` where the tables do not answer. */
+/** The text of `busy` if the tables do not respond. */
 export const STORAGE_BUSY = 'the storage is busy'
-/** The beginning of the text of `busy` where an entry of the audit log could not be written. */
+/** The beginning of the text of `busy` if an audit entry cannot be written. */
 export const AUDIT_UNWRITABLE = 'the audit log cannot be written'
 
 export interface ErrorDetails extends ErrorOptions {
-  /** seconds after which repeating the request makes sense */
+  /** seconds after which a retry makes sense */
   retryAfter?: number
-  /** precise reason for administrators: goes to the audit log, never to the caller */
+  /** exact reason for administrators; written to the audit log, never sent to the client */
   reason?: Record<string, unknown>
 }
 
-/**
- * A failing answer, thrown at the edges. The message may reach the caller; `cause` reaches only the log,
- * `reason` only the audit log.
- */
+/** An error response. The message may reach the client, `cause` only the log, and `reason` only the audit log. */
 export class ApiError extends Error {
   readonly code: Code
   readonly retryAfter: number | undefined
@@ -73,7 +70,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Why a token is none, or no longer one: its holder has to get another. Every other denial leaves it as it is. */
+/** Reasons for which a token is permanently invalid, so that its holder must get a new one. Other denials leave it valid. */
 const NO_TOKEN: readonly string[] = [
   'token-unknown',
   'token-expired',
@@ -87,24 +84,24 @@ const NO_TOKEN: readonly string[] = [
   'term-retired',
 ]
 
-/** A denial. @param why goes to the audit log */
+/** Builds the error of a denial. @param why goes to the audit log */
 export const denial = (why: string): ApiError =>
   new ApiError(NO_TOKEN.includes(why) ? 'invalid_token' : 'permission_denied', '', { reason: { why } })
 
-/** A row of a table of refusals: what is wrong, and what to do next. */
+/** Builds an error from what is wrong and what to do next. */
 export const refused = (code: Code, wrong: string, next: string, details?: ErrorDetails): ApiError =>
   new ApiError(code, `${wrong}; ${next}`, details)
 
-/** The error for faulty input; the text says what the caller has to change. */
+/** Builds the error for an invalid request. The text tells the client what to change. */
 export const invalid = (message: string, details?: ErrorDetails): ApiError =>
   new ApiError('invalid_request', message, details)
 
-/** A verdict of the rules that says no: a value, thrown in one place per flow. */
+/** The negative result of a check: a value that each flow throws in one place. */
 export interface Refusal {
   code: 'invalid_request' | 'permission_denied'
-  /** stable name of the rule, a dimension of metrics and a key of the audit log */
+  /** stable name of the rule; a dimension of metrics and a key of the audit log */
   why: string
-  /** what the caller reads */
+  /** text for the client */
   text: string
 }
 

@@ -3,32 +3,32 @@ import { isObject } from '../values/json.ts'
 import { lowerAscii } from '../values/names.ts'
 import type { Schema } from '../values/shape.ts'
 
-/** A named parameter of an endpoint: how lenient clients may write it, and what it becomes. */
+/** A parameter of an endpoint: the JSON values it accepts, and the value it is read as. */
 export interface Field<T> {
   doc: string
   schema: Schema
-  /** @throws BadValue when the raw JSON value cannot be read as this kind */
+  /** @throws BadValue if the raw JSON value cannot be read */
   read: (raw: unknown) => T | undefined
-  /** an older name that is accepted too */
+  /** older name that is also accepted */
   formerly?: string
-  /** this field is deprecated: the one that took its place */
+  /** set on a deprecated field: the name of its replacement */
   replacedBy?: string
-  /** What policy rules compare, where values that differ as texts are stored, or count, as the same one. */
+  /** Returns the form that policy rules compare, because different texts may be stored as the same value. */
   counts?(value: T): unknown
-  /** the value must not appear in logs: the audit log keeps its HMAC */
+  /** the value must not appear in logs; the audit log contains its HMAC */
   secret?: true
-  /** the field must be there and not empty */
+  /** the field must be present and not empty */
   required?: true
 }
 
 export type Fields = Readonly<Record<string, Field<unknown>>>
 
-/** What a request supplied: a key is there only when the caller sent it. @see docs/spec/transport.md#values */
+/** The parameters of a request. A key exists only if the client sent it. @see docs/spec/transport.md#values */
 export type Supplied<F extends Fields> = {
   readonly [K in keyof F]?: F[K] extends Field<infer T> ? T : never
 }
 
-/** A value of the wrong kind. Carries no value: secrets must not travel in messages. */
+/** A value of the wrong type. Its message never contains the value, which may be secret. */
 export class BadValue extends Error {}
 
 const bad = (expected: string): never => {
@@ -51,7 +51,7 @@ function readText(raw: unknown): string {
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']
 
-/** A boolean word; undefined for every other text. @see docs/spec/transport.md#words-of-booleans */
+/** Reads a boolean word; undefined for other texts. @see docs/spec/transport.md#words-of-booleans */
 export const readFlag = (word: string): boolean | undefined =>
   TRUE.includes(word) ? true : FALSE.includes(word) ? false : undefined
 
@@ -81,7 +81,7 @@ function readList(raw: unknown): string[] {
   return items.map(readItem).filter(item => item !== '')
 }
 
-/** The same, but what is empty in an array counts: an instance may have a tag without value. */
+/** Reads a list like `readList`, but keeps empty strings in an array, because an instance tag may be empty. */
 const readValues = (raw: unknown): string[] =>
   Array.isArray(raw) ? raw.flatMap(one => (one === '' ? [''] : readList([one]))) : readList(raw)
 
@@ -95,10 +95,10 @@ function readDuration(raw: unknown): number | undefined {
   return parseDuration(text) ?? bad('a duration')
 }
 
-/** Names that the storage cannot keep. */
+/** Names that cannot be stored. */
 const UNSTORABLE = ['', '__proto__']
 
-/** A reader of objects whose values one reader takes. */
+/** Builds a reader of objects from a reader of their values. */
 const readMapOf =
   <T>(expected: string, readValue: (raw: unknown) => T) =>
   (raw: unknown): Readonly<Record<string, T>> => {
@@ -114,31 +114,31 @@ const readMapOf =
 
 const listSchema: Schema = { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }
 
-/** Strings; numbers and booleans become their text, null the empty string. */
+/** Strings. Numbers and booleans become text, null the empty string. */
 export const text = kind({ type: 'string' }, readText)
-/** The same in ASCII lower case. */
+/** Strings in ASCII lower case. */
 export const lowerText = kind({ type: 'string' }, raw => lowerAscii(readText(raw)))
-/** `true`, `"1"`, `0` and their like; the empty string and null are false. */
+/** Booleans: `true`, `"1"`, `0` and similar. The empty string and null are false. */
 export const bool = kind({ type: 'boolean' }, readBool)
-/** Safe integers, also as decimal, hexadecimal, octal or binary text; the empty string and null are 0. */
+/** Safe integers, also as decimal, hexadecimal, octal or binary text. The empty string and null are 0. */
 export const int = kind({ type: 'integer' }, readInt)
-/** A JSON array, or a text split at commas; items trimmed, empty ones dropped. */
+/** A JSON array, or a text split at commas. Items are trimmed and empty ones dropped. */
 export const list = kind(listSchema, readList)
-/** Seconds, from a number, Go's notation or days; null counts as not supplied. */
+/** Seconds, from a number, Go's notation or days. Null means not sent. */
 export const duration = kind({ oneOf: [{ type: 'integer' }, { type: 'string' }] }, readDuration)
 /** An object of strings. */
 export const map = kind(
   { type: 'object', additionalProperties: { type: 'string' } },
   readMapOf('an object of strings', readText),
 )
-/** An object of lists, each as lenient as a list; the empty text is a value where it stands in an array. */
+/** An object of lists. An empty string in an array is a value. */
 export const mapOfLists = kind(
   { type: 'object', additionalProperties: listSchema },
   readMapOf('an object of lists of strings', readValues),
 )
 /**
- * A parameter of the original that does not exist here: what stands for "not used" is taken and forgotten,
- * everything else is refused, because ignoring it would not do what was asked for.
+ * A Vault parameter that this service does not support. Values that mean "not used" are ignored. Any other value is rejected,
+ * because ignoring it would not do what the client asked for.
  */
 export const unsupported = kind<never>({}, raw =>
   isNeutral(raw) ? undefined : bad('empty: this service does not support it'),
@@ -150,10 +150,10 @@ const isNeutral = (raw: unknown): boolean =>
   NEUTRAL.includes(raw) ||
   (Array.isArray(raw) ? raw.every(isNeutral) : isObject(raw) && Object.values(raw).every(isNeutral))
 
-/** Any JSON value, read by the endpoint itself. */
+/** Any JSON value. The endpoint reads it itself. */
 export const anything = kind<unknown>({}, raw => raw)
 
-/** The outcome of reading a body or query against a table of fields. */
+/** The parsed body or query of a request. */
 export interface Parsed<F extends Fields> {
   parameters: Supplied<F>
   /** names that the endpoint does not know */
@@ -161,8 +161,8 @@ export interface Parsed<F extends Fields> {
 }
 
 /**
- * Reads every supplied field; the rest of the request is not looked at.
- * @throws FieldFault naming the field, never its value.
+ * Reads the fields of a request and ignores other parameters.
+ * @throws FieldFault with the field's name, never its value
  * @see docs/spec/transport.md#faulty-values (CVE-2025-4166)
  */
 export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<string, unknown>>): Parsed<F> {
@@ -182,8 +182,8 @@ export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<str
 }
 
 /**
- * What is one parameter: all names it goes by, the given one first, and a reader of what would be stored. A name
- * that is no field's goes by no other, and its values are taken as they are.
+ * Returns all names of a parameter, the sent one first, and a reader of the value to compare. An unknown name has no other
+ * names, and its values are compared as sent.
  */
 export function parameterOf(
   fields: Fields,
@@ -205,7 +205,7 @@ export function parameterOf(
   }
 }
 
-/** A field that is missing or of the wrong kind; the message names it. */
+/** A missing or invalid field. The message contains its name. */
 export class FieldFault extends Error {}
 
 function readOne(field: Field<unknown>, name: string, raw: unknown): unknown {

@@ -3,7 +3,7 @@ import type { Deployment } from '../ports.ts'
 import { parseObject } from '../values/json.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
-/** What a licence allows, as its signature vouches for. Times are epoch seconds. */
+/** The signed content of a licence. Times are epoch seconds. */
 export interface Licence {
   id: string
   /** names of features, such as `DR Replication` */
@@ -18,9 +18,9 @@ export type Licensing = Result<Licence, string>
 export const DR_REPLICATION = 'DR Replication'
 
 /**
- * A rule for the licence, of a row of the endpoint table.
+ * A rule of an endpoint for the licence.
  * @param now epoch milliseconds
- * @returns why the licence does not satisfy it; undefined when it does
+ * @returns why the licence does not satisfy the rule; undefined if it does
  */
 export type LicenceRule = (license: Deployment['license'], now: number) => string | undefined
 
@@ -28,8 +28,8 @@ const PART = /^[A-Za-z0-9_-]+$/
 const HEADER = { alg: 'EdDSA', typ: 'JWT' }
 
 /**
- * Reads a licence: a JWT, signed by an Ed25519 key (`alg` `EdDSA`), with the claims `features` (a list of names),
- * `exp`, and if wanted `nbf` or `iat`, and `jti`. Its end is not looked at.
+ * Reads a licence: a JWT signed with Ed25519 (`alg` `EdDSA`). Required claims: `features` (a list of names) and `exp`. Optional:
+ * `nbf`, `iat`, `jti`. Does not check the expiry.
  * @see docs/spec/replication.md#licence
  */
 export function readLicence({ text, publicKey }: Deployment['license']): Licensing {
@@ -71,10 +71,10 @@ function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unk
   })
 }
 
-/** The licence names the feature, expired or not: what already runs goes on after its end. */
+/** Requires that the licence names the feature. It may have expired, because running replication continues. */
 export const named: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
 
-/** The licence names the feature and has not expired: without that nothing new is begun. */
+/** Requires that the licence names the feature and has not expired, which starting something new needs. */
 export const isUnexpired: LicenceRule = (license, now) => {
   const licensing = readLicence(license)
   const ended = licensing.ok && licensing.value.endsAt * 1000 <= now

@@ -5,7 +5,7 @@ import { answer, type Call, keyList, type MountCall, type Outcome } from './call
 import { invalid } from './errors.ts'
 import { int, type Supplied, text } from './fields.ts'
 
-/** Paging of listings, which are whole without it. @see docs/spec/transport.md#listings */
+/** Paging parameters of a listing. Without them a listing is complete. @see docs/spec/transport.md#listings */
 export const listFields = {
   after: text('Names that come after this one'),
   limit: int('At most so many names; 0 and less: no limit'),
@@ -23,7 +23,7 @@ const listing =
 /** Lists the names of all items of a kind. */
 export const listKind = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
 
-/** Lists the names of all items of a kind that the mount has, expired ones too. */
+/** Lists the names of all items of a kind at the mount, including expired ones. */
 export const listKindOfMount = (kind: KindGoingWith<'mount'>) =>
   listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
 
@@ -35,7 +35,7 @@ export function pageOf(given: Supplied<typeof listFields>): Page {
   })
 }
 
-/** Cuts a page out of names that are not all stored; sorts them. */
+/** Sorts names and returns a page of them, for listings that contain names that are not stored. */
 export const cutPage = (names: readonly string[], { after = '', limit }: Page): string[] =>
   names
     .filter(name => name > after)

@@ -1,15 +1,15 @@
 import { lowerAscii, NAME } from '../values/names.ts'
 
-/** A parameter of a path: what it may look like, and which of its spellings mean the same. */
+/** A path parameter: its pattern, and which spellings are equivalent. */
 interface Param {
   pattern: string
-  /** the audit log keeps its HMAC */
+  /** the audit log contains its HMAC */
   secret?: true
-  /** paths, up to the parameter, in which its ASCII case does not matter */
+  /** path patterns, up to the parameter, in which ASCII case is ignored */
   caseless?: readonly string[]
-  /** paths, up to the parameter, in which a slash at its end does not matter */
+  /** path patterns, up to the parameter, in which a trailing slash is ignored */
   slashless?: readonly string[]
-  /** names by which clients repeat it in a body: those of the incumbent, and those of client libraries */
+  /** names under which Vault's clients and client libraries repeat the parameter in the body */
   repeatedAs?: readonly string[]
 }
 
@@ -17,7 +17,7 @@ const name: Param = { pattern: NAME.source.slice(1, -1) }
 const anyText: Param = { pattern: '[^]*' }
 const segment: Param = { pattern: '[^/]+' }
 
-/** Parameters whose texts are not plain names. */
+/** The parameters that are not plain names. */
 const params: Record<string, Param> = {
   mount: { ...segment, repeatedAs: ['mount_point'] },
   role: { ...name, caseless: ['auth/:mount/role/:role'] },
@@ -36,20 +36,20 @@ const params: Record<string, Param> = {
 
 export const paramOf = (parameter: string): Param => params[parameter] ?? name
 
-/** A parameter's text in the one form in which it counts. */
+/** Returns the canonical form of a parameter. */
 export function normaliseParameter(parameter: string, text: string): string {
   const { caseless, slashless } = paramOf(parameter)
   if (slashless) return text.replace(/\/$/, '')
   return caseless ? lowerAscii(text) : text
 }
 
-/** A path in its one form, and which differences between its spellings do not matter. */
+/** A path in canonical form, and the differences that its spellings may have. */
 export interface Spelling {
-  /** the path in its one form, where several mean the same */
+  /** the path in canonical form */
   path: string
-  /** index of the segment whose ASCII case does not matter */
+  /** index of the segment whose ASCII case is ignored */
   caseless?: number
-  /** a slash at the end of the path does not matter */
+  /** true if a trailing slash is ignored */
   slashless: boolean
 }
 
@@ -65,8 +65,8 @@ const caseless = placesOf('caseless')
 const slashless = placesOf('slashless')
 
 /**
- * How a path may be written otherwise and mean the same. Requests and questions about paths go through this one
- * look-up, so that what is answered about a path is what is enforced on it.
+ * Returns the canonical form of a path and its equivalent spellings. Requests and capability queries both use this function, so an
+ * answer about a path is what is enforced on it.
  */
 export function spellingOf(path: string): Spelling {
   const index = caseless.find(({ begins }) => begins.test(path))?.index
@@ -76,7 +76,7 @@ export function spellingOf(path: string): Spelling {
   return { path: lowerSegment(path, index), caseless: index, slashless: false }
 }
 
-/** The path, or pattern of paths, with one of its segments in lower case. */
+/** Converts one segment of a path or path pattern to lower case. */
 export const lowerSegment = (path: string, index: number): string =>
   path
     .split('/')

@@ -3,23 +3,23 @@ import type { Item, Key, Kind } from '../storage/kinds.ts'
 import { answerAfter, type Call, type Outcome } from './call.ts'
 import { ApiError } from './errors.ts'
 
-/** What the endpoint's row declares as `subject`. */
+/** The subject that the endpoint's row declares. */
 type About = Pick<Call, 'subjectKey' | 'subject'>
 
-/** Where the item stands that an endpoint is about, of the kind its row declares. */
+/** Returns the key of the endpoint's subject, checked against its kind. */
 export function subjectKeyOf<K extends Kind>({ subjectKey }: About, kind: K): Key<K> {
   if (subjectKey?.kind !== kind) throw new ApiError('internal', `the subject is not a ${kind}`)
   return subjectKey as Key<K>
 }
 
-/** The item that an endpoint is about, if there is one. */
+/** Returns the endpoint's subject; undefined if it does not exist. */
 export function subjectOf<K extends Kind>(call: About, kind: K): Item<K> | undefined {
   subjectKeyOf(call, kind)
   return call.subject as Item<K> | undefined
 }
 
 /**
- * The item that an endpoint is about.
+ * Returns the endpoint's subject.
  * @throws ApiError `not_found`
  */
 export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
@@ -28,7 +28,7 @@ export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
   return stored
 }
 
-/** Deletes the item that an endpoint is about. One that is not there is as good as deleted. */
+/** Deletes the endpoint's subject. Succeeds if it does not exist. */
 export function removeSubject({ subjectKey }: Call): Outcome {
   if (!subjectKey) throw new ApiError('internal', 'an endpoint without subject was to delete it')
   return answerAfter([remove(subjectKey)])

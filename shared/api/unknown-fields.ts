@@ -1,12 +1,12 @@
 import type { Fields } from './fields.ts'
 
-/** Names in a warning at most, and characters of each: who sends more has sent no field with a slip in it. */
+/** Limits of a warning: number of names and characters per name. A client that sends more made no typing error. */
 const MOST_NAMES = 20
 const LONGEST_NAME = 100
 
 /**
- * Returns the warning that fields of a request are not known, each with the nearest name that is.
- * @param place what stands before each name, such as `config.`
+ * Returns a warning for unknown fields, each with the most similar known name.
+ * @param place prefix of each name, such as `config.`
  */
 export function unknownWarning(unknown: readonly string[], fields: Fields, place = ''): string {
   const known = Object.keys(fields)
@@ -18,7 +18,7 @@ export function unknownWarning(unknown: readonly string[], fields: Fields, place
   return `unknown parameters were ignored: ${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
-/** The known name that the fewest slips lead to; undefined where it takes more than a third of the name. */
+/** Returns the most similar known name; undefined if more than a third of the name differs. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const most = Math.floor(given.length / 3)
   const [nearest] = known
@@ -28,7 +28,7 @@ export function nearestName(given: string, known: readonly string[]): string | u
   return nearest && nearest.slips <= most ? nearest.name : undefined
 }
 
-/** Counts letters to add, leave out or replace, and neighbours to swap, that make one text of another. */
+/** Counts the letters to insert, delete, replace or swap to turn one text into the other. */
 function slipsBetween(from: string, to: string): number {
   let before: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, at) => at)

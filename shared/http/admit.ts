@@ -8,9 +8,9 @@ import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
 
 /**
- * Who calls, and whether they may: undefined for endpoints that are for anyone.
- * @param state keeps the caller's token from one attempt to the next
- * @throws ApiError of the first check that refuses
+ * Authenticates and authorises the caller. Returns undefined for anonymous endpoints.
+ * @param state keeps the caller's token between attempts
+ * @throws ApiError of the first check that fails
  */
 export async function admit(
   intake: Intake,
@@ -31,13 +31,13 @@ export async function admit(
     return undefined
   }
   if (match.endpoint.access.by === 'anyone') {
-    // a mount that does not exist is the endpoint's business: its refusal must not tell (CVE-2020-25594)
+    // the endpoint handles a missing mount, because its error must not reveal whether the mount exists (CVE-2020-25594)
     if (intake.bodyFault) throw intake.bodyFault
     return admitKnown(match.endpoint, intake, base, ports, identified)
   }
   if (intake.bodyFault) throw intake.bodyFault
   if (match.endpoint.access.by === 'operation-token' || mayOperate(match.endpoint, intake, base)) {
-    // loaded here only: few functions need it, and logins should not pay for loading it
+    // loaded on demand: few functions need it, and it would slow down logins
     const { admitOperator } = await import('./operation-token.ts')
     return admitOperator(match.endpoint, intake, base, ports, identified)
   }
@@ -46,15 +46,15 @@ export async function admit(
   return admission
 }
 
-/** Whether the token in the body counts where the one in the header would, too. */
+/** Reports whether the DR operation token in the body counts, where a token in the header would too. */
 const mayOperate = (endpoint: Endpoint, { raw }: Intake, { cluster }: Base): boolean =>
   takesOperationToken(endpoint) &&
   cluster?.record.mode === 'secondary' &&
   (raw['dr_operation_token'] ?? '') !== ''
 
 /**
- * Who calls an endpoint that is for anyone, where a token makes a difference. One that does not count, or may not, is
- * no hindrance: its holder is a stranger.
+ * Identifies the caller of an anonymous endpoint for which a token matters. A caller with an invalid token or without the
+ * capability stays anonymous.
  */
 async function admitKnown(
   endpoint: Endpoint,
@@ -75,8 +75,8 @@ async function admitKnown(
 }
 
 /**
- * Who calls. On the first attempt one of the token's limited uses is taken, whatever comes of the request.
- * @param before what the attempt before found
+ * Authenticates the caller. The first attempt counts one of the token's limited uses, whatever the request's result is.
+ * @param before result of the previous attempt
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 async function identify(

@@ -12,29 +12,29 @@ import { printTime } from '../values/time.ts'
 import { fitEntry } from './fit-entry.ts'
 import type { Intake } from './intake.ts'
 
-/** What is known of the one who calls, once that is known. */
+/** The caller in an audit entry, as far as it is known. */
 export interface AuditedCaller {
   caller?: Caller | undefined
   operator?: Operator | undefined
   mount?: Mount | undefined
-  /** the mount whose tuning says what is shown: the same one, or the token store */
+  /** the mount whose tuning selects the values to show: the same one, or the token store */
   tuned?: Mount | undefined
 }
 
-/** How a request ended. */
+/** The end of a request. */
 export type Ending =
   | { kind: 'failed'; error: ApiError }
   | { kind: 'answered'; answer: Answer; wrapped?: WrapInfo }
 
-/** The audit trail of one request: an entry before anything is done, and one before the answer is given. */
+/** The audit trail of one request: an entry before it is processed, and one before its response is sent. */
 export interface Trail {
   request(seen: AuditedCaller, error?: ApiError): Promise<void>
   response(ending: Ending): Promise<void>
 }
 
 /**
- * Starts the trail of a request. Secrets appear as HMACs only; the reasons of a refusal, which callers do not
- * see, are there too. However much a request or its answer holds, an entry stays within its bound.
+ * Starts the audit trail of a request. Secrets appear only as HMACs. The reasons of a refusal, which clients do not get, are
+ * included. The size of an entry is bounded.
  * @see docs/spec/audit.md#entry
  */
 export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports): Trail {
@@ -63,10 +63,10 @@ export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports
   }
 }
 
-/** What stands in an entry in the place of an HMAC. */
+/** Replaces HMACs in an entry while the keyring cannot be unwrapped. */
 const NO_HMAC = 'not shown: the keyring does not open'
 
-/** HMACs, as long as the keyring opens. KMS is not waited for again once it has failed. */
+/** Computes HMACs while the keyring can be unwrapped. After one KMS failure it does not wait for KMS again. */
 function hmacsWhereItOpens(cipher: Pick<FieldCipher, 'hmac'>): Hmacs {
   let failed = false
   return {
@@ -82,16 +82,16 @@ function hmacsWhereItOpens(cipher: Pick<FieldCipher, 'hmac'>): Hmacs {
 
 type Hmacs = Pick<FieldCipher, 'hmac'>
 
-/** What the first entry told and the second one repeats. */
+/** The content of the first entry that the second one repeats. */
 interface Begun {
   common: Readonly<Record<string, unknown>>
-  /** as it may be shown */
+  /** the path with secrets replaced */
   path: string
-  /** data of the answer that an administrator wants to be shown */
+  /** response fields that an administrator wants in plain text */
   shown: readonly string[]
 }
 
-/** The path, with the HMAC of what may be a secret in it. */
+/** Returns the path with a possible secret in it replaced by its HMAC. */
 async function shownPath({ facts: { path }, match }: Intake, cipher: Hmacs): Promise<string> {
   const secret = secretIn(path, match)
   return secret !== '' && path.endsWith(secret)
@@ -103,18 +103,18 @@ function secretIn(path: string, found: Intake['match']): string {
   if (found.kind === 'miss' && found.miss === 'path') return path.slice(shownOfMissed(path).length)
   const parameter = Object.entries(found.pathParameters).find(([name]) => paramOf(name).secret)?.[1]
   if (parameter !== undefined) return parameter
-  // help is for the beginnings of paths, too: what stands in those nobody has looked at
+  // help also accepts path prefixes, whose parameters are not parsed, so anything that looks like a token is hidden
   const help = found.kind === 'endpoint' && found.endpoint.access.by === 'token'
   return help ? (/(?<=^|\/)(?:hv)?[sbr]\..*$/.exec(path)?.[0] ?? '') : ''
 }
 
-/** Words that may follow `auth/token/`: anything else there may be a token, and so may whatever follows them. */
+/** The words that may follow `auth/token/`. Any other text there, and whatever follows these words, may be a token. */
 const TOKEN_WORDS = /^(?:accessors|create|lookup|renew|revoke|roles|tidy)(?:-[a-z]+)*$/
 const LIKE_A_TOKEN = /^(?:hv)?[sbr]\./
 
 /**
- * The beginning of a path that no endpoint has, as far as it is shown: what older versions, other services and
- * mistakes put behind it may be a token, of any text.
+ * Returns the part of an unknown path that is safe to show. The rest may be a token, because clients of older versions or other
+ * services may append one.
  */
 function shownOfMissed(path: string): string {
   const parts = path.split('/')
@@ -153,7 +153,7 @@ async function requestOf(
   })
 }
 
-/** One HMAC for parameters of any number and names: of their object as JSON, its names in order. */
+/** Computes one HMAC for all unknown parameters, over their object as JSON with sorted names. */
 async function unknownIn(
   raw: Intake['raw'],
   known: ReadonlySet<string>,
@@ -166,7 +166,7 @@ async function unknownIn(
   return { unknown: { count: unknown.length, hmac } }
 }
 
-// What could not be read may be a secret in a wrong place.
+// A field that could not be read may contain a misplaced secret, so it is not shown.
 const shownFields = (fields: Fields, given: Intake['parameters']): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],

@@ -12,24 +12,24 @@ import { CONFLICT, ok, type Result } from '../values/result.ts'
 import { retry } from '../values/retrying.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
 
-/** A token as presented. */
+/** A token as sent by the client. */
 export interface PresentedToken {
-  /** where a service token would be stored; absent for a batch token */
+  /** key under which a service token would be stored; absent for a batch token */
   key?: Key<'token'>
-  /** the term that sealed a batch token; absent for a service token, and for what is no token */
+  /** the term that encrypted a batch token; absent for other texts */
   term?: Key<'term'>
-  /** works out what is compared with the stored token */
+  /** Computes the values that are compared with the stored token. */
   open: () => Promise<OpenedToken>
 }
 
 export interface OpenedToken {
   text: Secret
-  /** what would be stored of a service token */
+  /** hash that is stored for a service token */
   hash?: string
   batch?: SealedToken
 }
 
-/** Reads the token of a request; it is not looked up yet. */
+/** Parses the token of a request, without looking it up. */
 export async function readToken(
   text: Secret | undefined,
   cipher: FieldCipher,
@@ -43,12 +43,12 @@ export async function readToken(
   const early = await openBatch(plain, cipher)
   return defined({
     term: early && key('term', early.term),
-    // what did not open may be of a term that the cluster record has told of since
+    // a later cluster record may have brought the term that decrypts the token
     open: async () => defined({ text, batch: early ?? (await openBatch(plain, cipher)) }),
   })
 }
 
-/** The item of the term that sealed a batch token: as it was read with the request, or else now. */
+/** Returns the item of the term that encrypted a batch token. Reads it unless the first read included it. */
 export async function readSealingTerm(
   { batch }: Pick<OpenedToken, 'batch'>,
   read: Item<'term'> | undefined,
@@ -59,21 +59,21 @@ export async function readSealingTerm(
   return item
 }
 
-/** A token that lives, and whose mount lives. */
+/** A valid token whose mount exists. */
 export interface LiveToken {
   text: Secret
-  /** as it was presented, with the use that this request takes */
+  /** the token as authenticated; its uses still include this request */
   token: Readonly<Token>
-  /** as it is stored now, but for its revision when a use was taken */
+  /** the stored token; after a counted use only its revision is outdated */
   item?: Item<'token'>
-  /** this request has taken the last use, and with it the token away */
+  /** true if this request took the last use and deleted the token */
   spent?: true
 }
 
 /**
- * The token behind what was presented, if it lives and may be used from this address.
- * @param facts `term`: the item of the term that sealed a batch token
- * @throws ApiError `invalid_token` for what is no token, or no longer one, `permission_denied` for anything else
+ * Checks a token and the client address.
+ * @param facts `term`: the item of the term that encrypted a batch token
+ * @throws ApiError `invalid_token` for an unknown or invalid token, `permission_denied` for any other reason
  * @see docs/spec/tokens.md#use
  */
 export function authenticate(
@@ -97,10 +97,9 @@ export function authenticate(
 const USE_COUNT_TRIES = 11
 
 /**
- * Takes one of a token's limited uses, before it is even looked at what the token may do. The last use takes
- * the token away; the request that took it goes on. A DR secondary writes no tokens, so none with limited uses is
- * good there.
- * @throws ApiError `invalid_token` when the uses are spent
+ * Counts one of a token's limited uses, before the token's rights are checked. The last use deletes the token, and its request
+ * continues. A DR secondary writes no tokens, so it rejects tokens with limited uses.
+ * @throws ApiError `invalid_token` if no use is left
  * @see docs/spec/tokens.md#limited-uses
  */
 export async function takeUse(

@@ -24,7 +24,7 @@ export interface Admitted {
 type Known = Admitted & { caller: Caller }
 
 /**
- * Whether the caller may: its policies and entity, its ancestors, and the endpoint's subject in one read.
+ * Authorises the caller. One read fetches its policies, its entity and the endpoint's subject.
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function authorise(
@@ -40,15 +40,14 @@ export async function authorise(
   const admitted = await loadCaller(alive, subjectKey, mounts, ports)
   const attempts = attemptsOf(endpoint, intake, admitted.subject)
   if (attempts.length === 0) return admitted
-  // a login has no rights to check and should not pay for loading this
+  // loaded on demand: a login checks no rights, and loading this would slow it down
   const { permits } = await import('../policies/access.ts')
   if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denial('policy')
   return admitted
 }
 
 /**
- * The caller's rights, from its token's and its entity's policies. A token whose entity or an ancestor is gone has
- * none.
+ * Loads the caller's rights from the policies of its token and its entity. A token whose entity or ancestor is gone has none.
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function loadCaller(
@@ -71,7 +70,7 @@ export async function loadCaller(
   return { caller, subjectKey, subject: along }
 }
 
-/** What the caller has to be allowed one of; nothing where anybody may call. */
+/** Returns the access requests of which one must be permitted; empty for anonymous endpoints. */
 function attemptsOf(
   { access, fields }: Endpoint,
   { facts, raw }: Intake,

@@ -8,14 +8,14 @@ import { bounds } from '../values/bounds.ts'
 import { type PresentedToken, readToken } from './authenticate.ts'
 import type { Intake } from './intake.ts'
 
-/** What the first read of a request brings. */
+/** The result of the first read of a request. */
 export interface Base {
   cluster?: ClusterRead
   mounts: MountTable
-  /** the token that came with the request, read once: the HMAC of one that was chosen costs a key */
+  /** The token of the request, parsed once: the HMAC of a token with a chosen ID needs the keyring. */
   presented: () => Promise<PresentedToken | undefined>
   tokenItem: Item<'token'> | undefined
-  /** of the term that sealed the caller's batch token */
+  /** the term that encrypted the caller's batch token */
   termItem?: Item<'term'> | undefined
   fetched: Fetched
   /** epoch milliseconds */
@@ -24,7 +24,7 @@ export interface Base {
 
 const noMounts: MountTable = { mounts: [], removing: [] }
 
-/** The mount that a path names; undefined when there is none of the auth method's types. */
+/** Returns the mount in the path; undefined unless it exists and is of the auth method's types. */
 export function findMount(
   pathParameters: Readonly<Record<string, string>>,
   { mounts }: Pick<Base, 'mounts'>,
@@ -34,9 +34,9 @@ export function findMount(
 }
 
 /**
- * One batch read: cluster record, the revision of the mounts, the caller's token, the keyring in a new environment, and
- * what this attempt will look at. The mounts themselves are read when they are not remembered by that revision. A request that cannot
- * succeed costs one small item.
+ * Reads in one batch: the cluster record, the revision of the mounts, the caller's token, the keyring in a new environment, and the
+ * keys of this attempt. The mount table is read only if the environment does not have this revision. A request that is rejected
+ * anyway reads one small item.
  */
 export async function readBase(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
   let read: Promise<PresentedToken | undefined> | undefined
@@ -71,7 +71,7 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
   }
 }
 
-/** Whether a token sent along is not even looked at: with a login, say. */
+/** Reports whether the endpoint ignores tokens, as a login does. */
 function isStranger({ match }: Intake): boolean {
   const access = match.kind === 'miss' ? undefined : match.endpoint.access
   return access?.by === 'anyone' && identifyingCapability(access) === undefined
@@ -79,7 +79,7 @@ function isStranger({ match }: Intake): boolean {
 
 type Found = Omit<Base, 'presented'>
 
-/** Whether a request is refused whatever is stored: without token, say, or with a proof of nothing. */
+/** Reports whether a request is rejected whatever is stored, for example without a token or with an invalid proof. */
 function isRefusedAnyway({ match, token, bodyFault, fault, raw }: Intake): boolean {
   if (bodyFault) return true
   if (match.kind === 'miss') return match.open || !token
@@ -101,8 +101,8 @@ async function recordOnly(ports: Ports): Promise<Found> {
 }
 
 /**
- * What an anonymous request at a mount that does not exist is refused by: the mounts as remembered, if their
- * revision still is the same. The record decides nothing but that this cluster serves.
+ * Reads what rejects an anonymous request at a missing mount: the remembered mount table, if its revision is current. The remembered
+ * cluster record only shows that this cluster serves requests.
  */
 async function atNoMount({ match }: Intake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
@@ -118,7 +118,7 @@ async function atNoMount({ match }: Intake, ports: Ports): Promise<Found | undef
   return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([], ports.store), now }
 }
 
-/** The cluster record as it was read now, remembered. */
+/** Remembers the cluster record that was just read. */
 function noted(
   record: Item<'cluster'> | undefined,
   readAt: number,
@@ -132,13 +132,13 @@ function noted(
   return { cluster }
 }
 
-/** The mounts of the revision that was read. Table and revision are written by one commit, which gives both its own. */
+/** Returns the mount table of the revision that was read. One commit writes the table and the revision, so both have its revision. */
 async function mountsIn(found: Fetched, { memory, store }: Ports): Promise<MountTable> {
   const rev = found.get(key('mounts-revision'))?.rev
   const known = memory.mounts
   if (known && known.rev === rev) return known.table
   const [table] = found.has(key('mounts')) ? [found.get(key('mounts'))] : await store.read([key('mounts')])
-  // read across a change, or without a revision: true, but not to be remembered by it
+  // the table may have changed between the reads; then it is valid now but must not be remembered under this revision
   if (table && table.rev === rev) memory.mounts = { rev, table: table.data }
   return table?.data ?? noMounts
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { GroupHandler } from './cross-origin.ts'
 import { answerOf, requestOf } from './events.ts'
 
-/** The files of the page, by the last part of their paths, with their types. */
+/** The files of the console page and their types, by the last part of their paths. */
 const FILES: Readonly<Record<string, { file: string; type: string }>> = {
   '': { file: 'index.html', type: 'text/html; charset=utf-8' },
   'page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
@@ -10,17 +10,17 @@ const FILES: Readonly<Record<string, { file: string; type: string }>> = {
 }
 
 interface ConsoleOptions {
-  /** whether the page is served at all */
+  /** true if the page is served at all */
   isServed: boolean
   /** origin of the other cluster; empty: none */
   peer: string
-  /** of the folder of the files, with a slash at its end */
+  /** URL of the folder with the files, with a trailing slash */
   folder: URL
 }
 
 /**
- * Serves the console page below `/ui/`, and leaves everything else to a handler. The page is the same for everybody: nothing
- * is read for it but its files, and nobody has to be known.
+ * Serves the console page below `/ui/` and passes other requests to the handler. The page is the same for everyone: it needs no
+ * authentication and reads only its own files.
  */
 export function serveConsole(
   { isServed, peer, folder }: ConsoleOptions,
@@ -48,7 +48,7 @@ export function serveConsole(
   }
 }
 
-/** Nothing runs, is shown or is asked but the page's own, and the other cluster; nobody frames it. */
+/** Returns security headers that allow only the page's own files and requests to its own and the other cluster, and forbid framing. */
 const headersFor = (peer: string): Record<string, string> => ({
   'cache-control': 'no-cache',
   'content-security-policy': [

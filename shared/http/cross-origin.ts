@@ -2,16 +2,16 @@ import type { Context } from 'aws-lambda'
 import { type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
 import { stripVersion } from './read-request.ts'
 
-/** The handler of a group. */
+/** The Lambda handler of a group. */
 export type GroupHandler = (event: FrontEvent, context: Context) => Promise<FrontAnswer>
 
-/** What the console page of another cluster may read, below `/v1`: neither says anything that is not told to everybody. */
+/** The paths below `/v1` that the console page of another cluster may read. Both are public. */
 const READABLE = ['sys/health', 'sys/replication/dr/status']
 
 /**
- * Lets the console page of another cluster read two answers: browsers keep all others from it. A page asks for them without
- * headers of its own, so that browsers ask nothing beforehand.
- * @param origin of that page; empty: nothing changes
+ * Allows the console page of another cluster to read two responses. The page sends no headers of its own, so browsers send no
+ * preflight request.
+ * @param origin origin of that page; empty: changes nothing
  */
 export const allowReadsFrom = (origin: string, handler: GroupHandler): GroupHandler =>
   origin === ''

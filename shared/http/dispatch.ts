@@ -30,21 +30,21 @@ import { type Intake, readIntake } from './intake.ts'
 import { type Frame, render, renderError, renderWrapped, responseEnvelope } from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
-/** What one request came to, for the log line. */
+/** The result of one request, for its log line. */
 export interface Served {
-  /** ours; the answer has it too */
+  /** request ID of this service; also in the response */
   id: string
   response: HttpResponse
   operation: string
   accessor: string
   error?: ApiError
-  /** of a login */
+  /** set for a login */
   login?: LoginAttempt
 }
 
 /**
- * Serves the requests of a group. The order of checks: path, verb and namespace,
- * cluster role, body, authentication, policy, parameters, state.
+ * Serves the requests of a group. Order of the checks: path, verb and namespace, cluster role, body, authentication, policy,
+ * parameters, state.
  */
 export const serve =
   (group: Group, ports: Ports) =>
@@ -90,27 +90,26 @@ function asApiError(error: unknown): ApiError {
     : new ApiError('internal', '', { cause: error })
 }
 
-/** What later attempts, and the log, know of earlier ones. */
+/** State that later attempts and the log line need. */
 interface State {
   accessor: string
   /**
-   * before initialisation no key exists for the HMACs of an audit entry: only the request that initialises leaves
-   * entries, once it has
+   * Set before initialisation, when no key for the HMACs of audit entries exists. Only the request that initialises the cluster
+   * writes entries, at its end.
    */
   uninitialised?: true
   alive?: LiveToken
-  /** the first step of the row, once it is taken */
+  /** result of the row's `first`, once it has run */
   first?: { result: unknown }
-  /** of a login: its mount is known once it has been looked for */
+  /** set for a login; its mount is added after the look-up */
   login?: LoginAttempt | undefined
 }
 
 const COMMIT_TRIES = 4
-/** How often AWS may be asked because a configuration has changed that shapes a question. */
+/** How often the dispatcher reads again because a setting that affects a question to AWS has changed. */
 const ROUNDS = 4
 
-// Everything that was read is read again when a commit finds that something had changed meanwhile, and where a request
-// is decided by what is stored once AWS has answered.
+// Reads everything again after a commit conflict, and after AWS has answered if the phases require it.
 async function attempt(
   intake: Intake,
   trail: Trail | undefined,
@@ -157,12 +156,12 @@ async function attempt(
   }
 }
 
-/** Answers of AWS by the keys of their questions. */
+/** The answers of AWS, by the keys of their questions. */
 type Answers = Map<string, unknown>
 
 type Step =
   | { kind: 'decided'; outcome: Outcome }
-  /** `keys`: what the answers make worth reading besides */
+  /** `keys`: additional keys to read, derived from the answers */
   | { kind: 'reread'; keys: readonly Key[] }
 
 async function handled(call: Ready, answers: Answers, state: State): Promise<Step> {
@@ -173,7 +172,7 @@ async function handled(call: Ready, answers: Answers, state: State): Promise<Ste
   return { kind: 'decided', outcome: await handle(call, state.first?.result) }
 }
 
-/** Walks the phases of a request that asks AWS. */
+/** Runs the phases of a request that calls AWS. */
 export async function runPhases<C, I, G, A>(
   phases: Phases<C, I, G, A>,
   call: C,
@@ -197,11 +196,11 @@ export async function runPhases<C, I, G, A>(
   return { kind: 'decided', outcome: await phases.decide(call, gathered, said) }
 }
 
-// A batch token is written nowhere; the commit of nothing still refuses a cluster record that has aged.
+// Issuing a batch token changes nothing, but its empty commit still rejects an outdated cluster record.
 const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
   changes.length === 0 && answer.kind !== 'auth'
 
-/** A mount as an environment remembers it: what is refused anyway looks for none. */
+/** Returns the mount from the environment's memory, for requests that are rejected without reading the mounts. */
 const knownMount = (pathParameters: Readonly<Record<string, string>>, { memory }: Ports) =>
   memory.mounts && findMount(pathParameters, { mounts: memory.mounts.table })
 
@@ -209,7 +208,7 @@ type Ready = AlwaysCall & { endpoint: Endpoint }
 
 interface Attempt {
   first: boolean
-  /** what to read besides what every request reads */
+  /** keys to read besides those of every request */
   more: readonly Key[]
 }
 
@@ -257,7 +256,7 @@ async function admitted(
   })
 }
 
-/** @throws ApiError when a DR secondary, which stores nothing for clients, is asked to wrap an answer */
+/** @throws ApiError if the client asks a DR secondary, which stores nothing for clients, to wrap a response */
 function checkWrapping({ cluster }: Base, { facts }: Intake): void {
   if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
     throw invalid('X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer')
@@ -268,7 +267,7 @@ const missed = ({ match }: Intake): ApiError =>
     ? new ApiError(match.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path', match.hint)
     : new ApiError('unsupported_path')
 
-/** The changes to commit, among them the wrapped answer if one was asked for. */
+/** Returns the changes to commit, including the wrapped response if the client requested one. */
 async function completed(
   { answer, changes = [] }: Outcome,
   call: Ready,

@@ -3,7 +3,7 @@ import type { FrontProxy } from '../ports.ts'
 import { checkPeer, clientAddress } from './proxy.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
-/** What all events of HTTP front ends have, as far as it is read here. */
+/** The fields of front-end events that this module reads. */
 export interface FrontEvent {
   version?: string
   rawPath?: string
@@ -28,7 +28,7 @@ export interface FrontEvent {
 export interface FrontAnswer {
   statusCode: number
   headers: Record<string, string>
-  /** for load balancers with multi-value headers switched on, which ignore `headers` */
+  /** for load balancers with multi-value headers, which ignore `headers` */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: false
@@ -36,16 +36,15 @@ export interface FrontAnswer {
 
 const LONGEST_ID = 256
 
-/** Which front end sent an event: its shape says so. */
+/** Determines the front end from the shape of its event. */
 export function frontOf(event: FrontEvent): keyof typeof fronts {
   if (event.version === '2.0') return 'httpApi'
   return event.requestContext?.elb === undefined ? 'restApi' : 'alb'
 }
 
 /**
- * The three front ends. They differ in who has decoded the path: an HTTP API has, the others have not, and it
- * must be decoded exactly once. The caller's address comes from the front end's own knowledge; behind a load
- * balancer that is the last address of X-Forwarded-For, which the balancer itself appended.
+ * The three front ends. The path must be decoded exactly once: an HTTP API has already decoded it, the others have not. The client's
+ * address comes from the front end. Behind a load balancer it is the last address of X-Forwarded-For, which the balancer appends.
  * @see docs/spec/transport.md#front-ends
  */
 const fronts = {
@@ -70,9 +69,9 @@ const fronts = {
 }
 
 /**
- * An event as a request.
+ * Converts an event to a request.
  * @param deadline epoch milliseconds
- * @param proxy what stands before the front end, if anything does
+ * @param proxy settings of the proxy in front of the front end, if there is one
  */
 export function requestOf(event: FrontEvent, deadline: number, proxy?: FrontProxy): HttpRequest {
   const { source: peer, ...seen } = fronts[frontOf(event)](event)
@@ -99,7 +98,7 @@ function callerOf(
   try {
     const front = frontOf(event)
     const peer = front === 'alb' ? checkPeer(given) : given
-    // invoked by who may invoke the function: no front end was there, whose events always have a number
+    // a direct invocation has no front end: events from a front end always have a request ID
     const isDirect = front === 'httpApi' && event.requestContext?.requestId === undefined
     return { source: proxy && !isDirect ? clientAddress(proxy, headers, peer) : peer }
   } catch (fault) {
@@ -109,8 +108,8 @@ function callerOf(
 }
 
 /**
- * Returns the front end's number of a request; empty for a direct invocation alone, whose event has no number. A load
- * balancer gives no number but that of a trace, which callers may leave out or set to an empty text.
+ * Returns the request ID of the front end; empty only for a direct invocation. A load balancer has only a trace ID, which clients
+ * may omit or empty; then a fixed text is returned.
  */
 function gatewayIdOf(event: FrontEvent, headers: HttpRequest['headers']): string {
   if (frontOf(event) === 'alb') return headers['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
@@ -118,7 +117,7 @@ function gatewayIdOf(event: FrontEvent, headers: HttpRequest['headers']): string
   return id === undefined ? '' : id || 'a gateway'
 }
 
-/** The body of an event. */
+/** Returns the body of an event. */
 export const bytesOf = ({ body, isBase64Encoded }: FrontEvent): Buffer =>
   Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
 
@@ -138,7 +137,7 @@ function listed(event: FrontEvent, decode: (text: string) => string): [string, s
   return pairs.map(([name, value]) => [decode(name), decode(value)])
 }
 
-// Text that is not valid percent-encoding cannot be any endpoint's path; it is refused as illegal.
+// Text that is not valid percent-encoding is marked with a control character, so that the path check rejects it.
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -147,7 +146,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A response in the shape that the front end of an event takes. */
+/** Converts a response to the form that the event's front end expects. */
 export const answerOf = (
   event: FrontEvent,
   { status, headers, body }: HttpResponse,
@@ -165,14 +164,14 @@ export const answerOf = (
 
 const MEGABYTE = 1024 * 1024
 
-/** Bytes of an answer as Lambda's runtime serialises it: what Lambda takes, and what a load balancer takes. */
+/** Maximum bytes of a serialised response, by front end: Lambda's limit or the load balancer's. */
 const LARGEST_ANSWER = { httpApi: 6 * MEGABYTE, restApi: 6 * MEGABYTE, alb: MEGABYTE }
 
-/** A character may come to six bytes, `\u0000`, and the headers to some more. */
+/** A character takes up to six bytes as JSON (`\u0000`), and the headers some more. */
 const MOST_BYTES = 6
 const FRAME = 4096
 
-/** Whether a front end can carry an answer. */
+/** Reports whether the front end can carry a response. */
 export const isCarried = (event: FrontEvent, answer: FrontAnswer): boolean => {
   const largest = LARGEST_ANSWER[frontOf(event)]
   return (

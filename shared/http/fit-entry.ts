@@ -1,14 +1,14 @@
 import { isObject } from '../values/json.ts'
 
-/** Bytes of an entry of the audit log as JSON. @see docs/spec/audit.md#size */
+/** Maximum bytes of an audit entry as JSON. @see docs/spec/audit.md#size */
 export const LARGEST_ENTRY = 32 * 1024
 
-/** Bytes as JSON up to which replacing a value would not make it smaller. */
+/** Values of up to this many bytes as JSON are kept, because replacing them saves nothing. */
 const SMALL = 128
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** A value of an entry, and where it stands in the copy that is made smaller. */
+/** A value of an entry, and its place in the copy that is shrunk. */
 interface Place {
   holder: Record<string, unknown>
   name: string
@@ -19,8 +19,8 @@ interface Place {
 }
 
 /**
- * An entry that is not larger than allowed. The largest values become their length and their HMAC until it fits,
- * lists and texts before objects, inner objects before outer ones; the same entry becomes the same every time.
+ * Shrinks an entry to the allowed size. Replaces the largest values by their length and HMAC until the entry fits: lists and texts
+ * before objects, inner objects before outer ones. The result is deterministic.
  */
 export async function fitEntry(
   entry: Entry,
@@ -35,7 +35,7 @@ export async function fitEntry(
   collect(JSON.parse(text) as Record<string, unknown>, copy, 0, places)
   for (const { holder, name, value, size } of places.sort(byTurn)) {
     if (excess <= 0) break
-    // of an object, what is inside may be smaller by now
+    // the content of an object may have been replaced already
     const before = isObject(value) ? sizeOf(holder[name]) : size
     if (before <= SMALL) continue
     const stand = await standIn(value, hmac)
@@ -45,7 +45,7 @@ export async function fitEntry(
   return copy
 }
 
-/** Adds the members of an object to the places, those of inner objects too. @returns its size */
+/** Collects the members of an object, including those of inner objects. @returns its size */
 function collect(from: Entry, holder: Record<string, unknown>, depth: number, places: Place[]): number {
   let total = 1
   for (const [name, value] of Object.entries(from)) {
@@ -66,7 +66,7 @@ function byTurn(a: Place, b: Place): number {
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
-/** `length` in bytes of what the HMAC is of: a text, or a value as JSON. */
+/** Returns the replacement of a value: the bytes and the HMAC of its text or JSON. */
 async function standIn(value: unknown, hmac: (text: string) => Promise<string>) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return { length: Buffer.byteLength(text), hmac: await hmac(text) }

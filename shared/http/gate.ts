@@ -15,8 +15,8 @@ import type { Base } from './base.ts'
 type Serves = Endpoint['serves']
 
 /**
- * What the gate says; `open` may still meet the role that an endpoint wants, once it is known who calls.
- * `stepped-down`: open for a secondary that was the primary of its set, `path_disabled` for all others.
+ * The result of the gate. `open`: `checkRole` may still reject the role, once the caller is authorised. `stepped-down`: open for a
+ * secondary that was the primary of its set; `path_disabled` for others.
  */
 type Verdict = 'open' | 'path_disabled' | 'changing' | 'not_initialised' | 'stepped-down'
 
@@ -34,7 +34,7 @@ const clients = of({
 })
 const everyRole = of({ disabled: 'open', primary: 'open', secondary: 'open', bootstrapping: 'changing' })
 
-/** Which rows of the endpoint table a cluster answers in which role. @see docs/spec/replication.md#gate */
+/** The result for each `serves` value and cluster mode. @see docs/spec/replication.md#gate */
 const gate: Readonly<Record<Serves, Verdicts>> = {
   always: { none: 'open', disabled: 'open', primary: 'open', secondary: 'open', bootstrapping: 'open' },
   active: clients,
@@ -45,9 +45,10 @@ const gate: Readonly<Record<Serves, Verdicts>> = {
 }
 
 /**
- * Whether this cluster answers at all. Comes before the caller is looked at, and is the same whoever calls.
- * @param serves undefined for what no endpoint has
- * @param deployment tells a restored copy of a primary, which serves nobody
+ * Checks whether this cluster serves the endpoint at all, before the caller is authenticated. The result is the same for every
+ * caller.
+ * @param serves undefined: no endpoint matched
+ * @param deployment identifies a restored copy of a primary, which serves nobody
  * @throws ApiError `path_disabled` on a DR secondary, `busy` while the role changes, `not_initialised`
  */
 export function checkCluster(
@@ -69,8 +70,9 @@ export function checkCluster(
 const byRole = { reason: { why: BY_ROLE } }
 
 /**
- * Whether this cluster has the role that an endpoint is for. Comes after the parameters: only who may call learns it.
- * @throws ApiError `invalid_request`, which names the present mode and what to do
+ * Checks whether this cluster has the endpoint's role. Runs after the parameters are checked, so only authorised callers learn the
+ * role.
+ * @throws ApiError `invalid_request`, with the current mode and what to do
  */
 export function checkRole({ cluster }: Pick<Base, 'cluster'>, serves: Serves): void {
   const mode = cluster?.record.mode

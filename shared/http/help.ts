@@ -5,8 +5,8 @@ import type { Schema } from '../values/shape.ts'
 import { findRows, type Match } from './match.ts'
 
 /**
- * What answers `?help=1`: the rows of the endpoint table that a path matches, or those below it where it is only the
- * beginning of paths. Undefined when there is none.
+ * Finds the help for `?help=1`: the endpoints of a path, or those below it if it is only a prefix. Returns undefined if there are
+ * none.
  */
 export async function findHelp(group: Group, path: string): Promise<Match | undefined> {
   const place = path.replace(/\/$/, '')
@@ -16,13 +16,13 @@ export async function findHelp(group: Group, path: string): Promise<Match | unde
   if (below.length === 0) return undefined
   const mounted = below.every(({ template }) => template.includes(':mount'))
   const [first, mount, ...others] = place.split('/')
-  // the place goes into logs, where only words of the table may stand
+  // the place is logged, so it may contain only words of the endpoint table
   return mounted && mount
     ? found(`/${[first, ':mount', ...others].join('/')}`, { mount }, path, overviewOf(below))
     : found(`/${place}`, {}, path, overviewOf(below))
 }
 
-/** Deprecated paths are explained, but not shown. */
+/** Returns the paths to show. Deprecated paths have help but are not listed. */
 const currentPaths = ({ path, also }: Named): string[] => [path, ...(also ? [also] : [])]
 
 interface Help {
@@ -72,7 +72,7 @@ interface Below {
   row: Named
 }
 
-/** The rows below a place: where its words are those of paths, these alone, else those whose parameters it fills. */
+/** Returns the endpoints below a place. Literal matches win over matches with a mount parameter. */
 function rowsBelow(groups: readonly { endpoints: readonly Named[] }[], place: string): Below[] {
   const words = place.split('/')
   const all = groups.flatMap(group =>

@@ -28,7 +28,7 @@ import {
 } from './read-request.ts'
 import type { HttpRequest } from './request.ts'
 
-/** A request, read as far as that is possible without reading anything else. */
+/** A request, parsed as far as no storage is needed. */
 export interface Intake {
   match: Match
   facts: RequestFacts
@@ -36,22 +36,22 @@ export interface Intake {
   /** parameters as sent */
   raw: Readonly<Record<string, unknown>>
   parameters: Early['parameters']
-  /** what the answer should mention, if it has a body */
+  /** warnings for the response, if it has a body */
   warnings: readonly string[]
-  /** whether the warnings name unknown fields of a write: then the answer has a body */
+  /** true if the warnings name unknown fields of a write; then the response has a body */
   unknownFields: boolean
-  /** a body that cannot be read: thrown once it is known that this cluster serves */
+  /** error of an unreadable body; thrown after the gate has admitted the request */
   bodyFault?: ApiError
-  /** faulty parameters, or a proof that cannot be valid: thrown once it is known that the caller may call */
+  /** error of invalid parameters or an invalid proof; thrown after the caller is authorised */
   fault?: ApiError
-  /** items to fetch with the first read */
+  /** keys to add to the first read */
   keys: readonly Key[]
   prepared: unknown
-  /** what makes the first read, where the store does not */
+  /** replaces the first read */
   read?: Prepared['read']
 }
 
-/** @throws ApiError for what is refused before anything is read: odd paths, verbs, namespaces, headers */
+/** Parses a request. @throws ApiError for invalid paths, verbs, namespaces and headers, before anything is read */
 export async function readIntake(
   group: Group,
   request: HttpRequest,
@@ -94,7 +94,7 @@ export async function readIntake(
   return found.kind === 'miss' ? base : readParameters(base, found, request, operation ?? 'read', ports)
 }
 
-/** Help, where it was asked for. The code that writes it is loaded only then. */
+/** Finds help if the request asks for it. Loads the help code on demand. */
 export async function loadHelp(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
   const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
   if (!wanted || request.method !== 'GET') return undefined
@@ -102,7 +102,7 @@ export async function loadHelp(group: Group, request: HttpRequest, path: string)
   return helpWith(group, path)
 }
 
-/** Refuses as a build without the feature would, whoever calls. @throws ApiError `not_licensed` */
+/** Rejects licensed endpoints without a licence, for every caller. @throws ApiError `not_licensed` */
 function checkLicence(found: Match, { deployment, clock }: Ports): void {
   const rule = found.kind === 'miss' ? undefined : found.endpoint.licence
   const missing = rule?.(deployment.license, clock.now())
@@ -113,10 +113,7 @@ function checkLicence(found: Match, { deployment, clock }: Ports): void {
     )
 }
 
-/**
- * A strict deployment asks callers from the API for a capability on endpoints that are otherwise open to anyone. Who
- * invokes the function directly has been authorised by IAM.
- */
+/** Requires a capability of API callers if strict ceremonies are on. IAM has already authorised a direct invocation. */
 function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Ports): Match {
   if (found.kind === 'miss' || found.endpoint.access.by !== 'anyone') return found
   const needed = found.endpoint.access.strictly
@@ -124,16 +121,16 @@ function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Port
   return { ...found, endpoint: { ...found.endpoint, access: byPolicy(needed) } }
 }
 
-// machines probe with whatever headers they always send, and there is nothing to wrap
+// probes send arbitrary headers, and their responses contain nothing to wrap
 const isProbe = (found: Match): boolean => found.kind === 'endpoint' && found.endpoint.unaudited === true
 
-/** Without a token only a login's answer is wrapped: anything else would be storage for everybody. */
+/** Returns the error for wrapping an anonymous endpoint. Only logins can be wrapped, because anyone could store data otherwise. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
   wrapTtl === undefined || !isOpenToAnonymous({ access }) || answers === 'auth'
     ? undefined
     : invalid('X-Vault-Wrap-TTL: of the endpoints that need no token only a login can be wrapped')
 
-// HEAD is an operation of its own, which almost nothing implements.
+// HEAD is a separate operation that few endpoints implement.
 const refuseHead = (request: HttpRequest, found: Match): Match =>
   request.method !== 'HEAD' || found.kind === 'miss' || found.endpoint.head
     ? found
@@ -174,13 +171,13 @@ async function readParameters(
   return { ...read, ...prepared.value, keys: [...base.keys, ...prepared.value.keys] }
 }
 
-/** Names unknown fields. The code that looks for the nearest names is loaded only then. */
+/** Returns the warning for unknown fields. Loads the similarity code on demand. */
 async function warningOf(unknown: readonly string[], { fields }: Endpoint): Promise<string> {
   const { unknownWarning } = await import('../api/unknown-fields.ts')
   return unknownWarning(unknown, fields)
 }
 
-/** The result of some reading, or the fault that its caller will be told of later. */
+/** Runs a parser, and returns its error instead of throwing it. */
 async function settled<T>(work: () => T | Promise<T>): Promise<Result<T, ApiError>> {
   try {
     return ok(await work())

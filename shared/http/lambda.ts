@@ -14,7 +14,7 @@ import { renderError } from './render.ts'
 
 const REQUEST_REST_MS = 4_000
 
-/** The Lambda handler of a group: an event of any front end in, its answer out. Several may be under way at once. */
+/** Builds the Lambda handler of a group, which accepts events of any front end and several requests at once. */
 export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, usesOf(group))) {
   const served = serve(group, ports)
   return middy<FrontEvent>({ timeoutEarlyInMillis: 0 })
@@ -26,7 +26,7 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
       const { value: done, calls } = await ports.meter.measured(() => served(request))
       const hasFailed = done.error && errorCodes[done.error.code].status >= 500
       if (hasFailed || ports.memory.faults?.size) {
-        // loaded with the first fault only
+        // loaded on the first fault
         const { noteFaults } = await import('./note-faults.ts')
         await noteFaults({ error: done.error, login: done.login, calls }, ports)
       }
@@ -36,7 +36,7 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
     })
 }
 
-/** What a request came to: what its log line is made of, and the answer. */
+/** The result of a request: its log facts and its response. */
 interface Observed {
   served: Served
   gatewayId: string
@@ -44,13 +44,13 @@ interface Observed {
   front: FrontAnswer
 }
 
-/** A request's own part of the middleware's state: nothing of one request stands where another finds it. */
+/** The middleware state of one request. Concurrent requests do not share it. */
 interface Observing {
   internal: Record<string, unknown>
   response: Observed | FrontAnswer | null
 }
 
-/** Writes the log line of a request and leaves its answer. */
+/** Writes the log line of a request and passes on its response. */
 const observe = (ports: Ports) => ({
   before: ({ internal }: Observing) => {
     internal['started'] = ports.clock.now()
@@ -64,7 +64,7 @@ const observe = (ports: Ports) => ({
   },
 })
 
-/** What becomes of an answer that the front end cannot carry. */
+/** Replaces a response that is too large for the front end by an error. */
 function refused(served: Served): Served {
   const error = invalid('the answer is too large: use the parameters after and limit')
   const response = renderError(error)
@@ -72,7 +72,7 @@ function refused(served: Served): Served {
   return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }
 }
 
-/** What a request cost. */
+/** The cost of a request. */
 interface Cost {
   gateway_id: string
   milliseconds: number
@@ -80,8 +80,8 @@ interface Cost {
 }
 
 /**
- * One line per request: what it was, who called, how it ended, what it cost. Never a value of a parameter, but for the
- * name of a login's mount that is there. Metrics are made of the same line.
+ * Writes one log line per request: its operation, caller, result and cost. Contains no parameter value except the mount of a login,
+ * if that mount exists. The metrics come from the same line.
  */
 function tell({ id, operation, accessor, error, response, login }: Served, cost: Cost, { log }: Ports): void {
   const { why, service } = error?.reason ?? {}

@@ -8,15 +8,16 @@ import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from 
 import { renderError } from './render.ts'
 import type { HttpRequest } from './request.ts'
 
-/** An answer of bytes, as every front end takes it. */
+/** A binary response for any front end. */
 type BinaryAnswer = Omit<FrontAnswer, 'isBase64Encoded'> & { isBase64Encoded: true }
 
-/** Bytes of a question: a hundred of the longest keys come to a third of it. */
+/** Maximum bytes of a link request. A hundred of the longest keys take a third of it. */
 const LARGEST_QUESTION = 2 ** 20
 const LARGEST_ANSWER = 5 * 2 ** 20
 
 /**
- * The Lambda handler of the link: gRPC-Web and Connect. gRPC itself ends in trailers, which no front end carries.
+ * Builds the Lambda handler of the link: gRPC-Web and Connect. Plain gRPC is not supported, because it needs trailers, which no
+ * front end carries.
  */
 export function linkHandler(ports: LinkPorts) {
   const scheme = ports.deployment.plainEndpoints ? 'http' : 'https'
@@ -43,7 +44,7 @@ async function answered(
   return { status, headers, body: Buffer.from(body) }
 }
 
-/** Bytes of a frame of gRPC-Web before its message: flags, and the length. */
+/** Bytes of a gRPC-Web frame header: flags and length. */
 const FRAME_HEAD = 5
 /** Bytes before the message, by content type. */
 const HEADS: Readonly<Record<string, number>> = {
@@ -53,9 +54,8 @@ const HEADS: Readonly<Record<string, number>> = {
 }
 
 /**
- * What is no protobuf is taken for an empty call, which is refused in words: the library would call it a fault inside, and
- * so a frame that says it is compressed where no header says how, or that is shorter or longer than it says. What is
- * compressed, or too long, is its own to judge.
+ * Returns the body, or an empty message if it is not a valid protobuf frame. An empty message gets a regular error, while the
+ * library reports malformed frames as internal errors. The library itself rejects compressed and oversized bodies.
  */
 function callIn(bytes: Buffer, headers: Headers): Buffer {
   const head = HEADS[headers.get('content-type') ?? '']
@@ -64,7 +64,7 @@ function callIn(bytes: Buffer, headers: Headers): Buffer {
   return (head === 0 || isFrame(bytes)) && isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
 }
 
-/** Whether bytes are one frame of gRPC-Web, not compressed, and nothing besides. */
+/** Reports whether the bytes are exactly one uncompressed gRPC-Web frame. */
 const isFrame = (bytes: Buffer): boolean =>
   bytes.length >= FRAME_HEAD && bytes[0] === 0 && bytes.readUInt32BE(1) === bytes.length - FRAME_HEAD
 

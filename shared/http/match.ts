@@ -3,16 +3,16 @@ import { type Endpoint, type Group, isOpenToAnonymous, operations, pathsOf } fro
 import { normaliseParameter, paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 
-/** The endpoint of a request with its path parameters, or how the request missed. */
+/** The endpoint and path parameters of a request, or why none matches. */
 export type Match =
   | { kind: 'endpoint'; endpoint: Endpoint; pathParameters: Readonly<Record<string, string>>; path: string }
   | {
       kind: 'miss'
       miss: 'path' | 'operation'
       open: boolean
-      /** of the endpoint that the path has for another operation */
+      /** `serves` of the endpoint that the path has for another operation */
       serves?: Endpoint['serves']
-      /** what leads on from here, for who may know */
+      /** advice for authorised callers */
       hint?: string
       pathParameters: Readonly<Record<string, string>>
       path: string
@@ -23,9 +23,9 @@ interface Route {
   operation: Operation
   template: string
   pattern: RegExp
-  /** matches the path with any text in place of each name */
+  /** matches the path with any text for each parameter */
   anyNames: RegExp
-  /** what each name of the path may be */
+  /** pattern of each path parameter */
   names: readonly { name: string; pattern: RegExp }[]
 }
 
@@ -53,7 +53,7 @@ function routesOf(group: Group): readonly Route[] {
   return routes
 }
 
-// A listing may be written with a trailing slash or without; everything else has one form.
+// A listing accepts a trailing slash; every other path has one form.
 function patternOf(template: string, list: boolean): RegExp {
   const parts = template.split('/').map(part => {
     if (!part.startsWith(':')) return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
@@ -63,8 +63,8 @@ function patternOf(template: string, list: boolean): RegExp {
 }
 
 /**
- * Finds the endpoint of a path (below `/v1`, without leading slash).
- * `open` marks a miss whose path anybody may know about, because it names no mount and is for anyone.
+ * Finds the endpoint of a path below `/v1`, without leading slash.
+ * `open` marks a miss that anyone may learn about: the path is anonymous and names no mount.
  */
 export function matchEndpoint(group: Group, operation: Operation | undefined, path: string): Match {
   const hits = routesOf(group).flatMap(route => {
@@ -104,7 +104,7 @@ export function matchEndpoint(group: Group, operation: Operation | undefined, pa
   })
 }
 
-/** Why a path is none: the parameter whose text cannot be a name. Undefined where more than names is wrong. */
+/** Returns which path parameter is invalid; undefined if more than a parameter differs from every endpoint. */
 function nameFault(group: Group, path: string): string | undefined {
   for (const { anyNames, names } of routesOf(group)) {
     const texts = anyNames.exec(path)?.groups
@@ -114,11 +114,11 @@ function nameFault(group: Group, path: string): string | undefined {
   return undefined
 }
 
-/** Whether anybody may know that a path exists: it names nothing, so that it is there in every deployment, or is for anyone. */
+/** Reports whether anyone may learn that the path exists: it has no parameters, or is anonymous and names no mount. */
 const isOpen = (endpoint: Endpoint, template: string): boolean =>
   !template.includes(':') || (isOpenToAnonymous(endpoint) && !template.includes(':mount'))
 
-/** The same path, asked by a verb that its endpoint does not take. */
+/** Builds the miss for a verb that the endpoint does not support. */
 export const missOperation = (
   endpoint: Endpoint,
   pathParameters: Match['pathParameters'],
@@ -132,7 +132,7 @@ export const missOperation = (
   serves: endpoint.serves,
 })
 
-/** The rows that serve a path, whatever the operation, under the template that it matches first. */
+/** Returns the endpoints of a path for all operations, by the first matching template. */
 export function findRows(
   group: Group,
   path: string,
@@ -150,7 +150,7 @@ export function findRows(
 const normalised = (groups: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, normaliseParameter(name, text)]))
 
-// The path as typed, but with names as they count: a policy for role/prod governs role/PROD as well.
+// Parameters are put back in canonical form, so that a policy for role/prod governs role/PROD too.
 const typed = (template: string, pathParameters: Readonly<Record<string, string>>): string =>
   template.slice(1).replace(NAME, (_, name: string) => pathParameters[name] ?? '')
 

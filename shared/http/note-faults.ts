@@ -5,24 +5,24 @@ import type { Ports } from '../ports.ts'
 import { put } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 
-/** Between two notes of one environment on a part that keeps failing. */
+/** Milliseconds between two records of a part that keeps failing, per environment. */
 const FAULT_NOTE_PAUSE_MS = 30_000
 
-/** How a request ended, as far as it shows what works. */
+/** The end of a request, as evidence of what works. */
 export interface RequestEnd {
   error: ApiError | undefined
-  /** of a login */
+  /** set for a login */
   login: unknown
-  /** calls that it made, by service */
+  /** calls of the request, by service */
   calls: Readonly<Record<string, number>>
 }
 
 type NotingPorts = Pick<Ports, 'memory' | 'store' | 'clock' | 'log'>
 
 /**
- * Notes in the table `cluster` what fails, so that status, which another function answers, can show it. An environment
- * writes at most one small item per part in half a minute while it fails, and one when it works again: nothing is written,
- * or read, while all is well. Nothing is thrown.
+ * Records failing parts in the table `cluster`, so that status, which another function serves, can show them. While a part fails, an
+ * environment writes one small item per part every 30 seconds at most, and one when the part works again. While nothing fails, it
+ * reads and writes nothing. Never throws.
  */
 export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise<void> {
   const noted = ports.memory.faults ?? new Map<FaultyPart, RecentFault>()
@@ -36,7 +36,7 @@ export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise
       if (before && now - before.at < FAULT_NOTE_PAUSE_MS) continue
       const fault = { text: textOf(ended), since: before?.since ?? now, at: now }
       noted.set(part, fault)
-      // what cannot be written now is written when storage answers again
+      // a storage fault is recorded once storage works again
       if (!failing.has('storage')) await write(part, fault, ports)
     } else if (before && working.has(part)) {
       noted.delete(part)
@@ -55,7 +55,7 @@ function failingParts({ error, login }: RequestEnd): ReadonlySet<FaultyPart> {
   return failing
 }
 
-/** A part has worked where the request needed it. A keyring that is in memory proves nothing about KMS. */
+/** Returns the parts that have worked in this request. A cached keyring proves nothing about KMS. */
 function workingParts(
   { error, login, calls }: RequestEnd,
   failing: ReadonlySet<FaultyPart>,
@@ -68,7 +68,7 @@ function workingParts(
   return working
 }
 
-/** The text that the caller got, with the name of the cause: texts of causes hold names of keys and files. */
+/** Returns the client's error text with the name of the cause. The cause's own text may contain keys or file names. */
 function textOf({ error }: RequestEnd): string {
   const { cause, message = '' } = error ?? {}
   const { name = '', code } = (cause ?? {}) as { name?: string; code?: unknown }

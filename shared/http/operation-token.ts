@@ -15,8 +15,8 @@ import type { Base } from './base.ts'
 import type { Intake } from './intake.ts'
 
 /**
- * Whether a DR operation token admits a request. Where the cluster is no secondary, only the token in the header is
- * looked at; a request without one stays anonymous.
+ * Admits a request by its DR operation token. On a cluster that is not a secondary only the token in the header is checked, and a
+ * request without one stays anonymous.
  * @throws ApiError `permission_denied`, `invalid_token`, `invalid_request`
  * @see docs/spec/operation-tokens.md#operation-tokens
  */
@@ -31,7 +31,7 @@ export async function admitOperator(
   const { record } = cluster
   if (record.mode !== 'secondary') {
     if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
-    // nobody repeats what was never taken: a request that a secondary takes has a token
+    // a request that a secondary accepted had a token, so one without a token is not its repetition
     const repeats = (intake.raw['dr_operation_token'] ?? '') !== ''
     if (endpoint.serves === 'secondary' || !repeats) throw notASecondary(record.mode)
     return undefined
@@ -45,10 +45,10 @@ export async function admitOperator(
 }
 
 /**
- * Who holds the DR operation token of a request: `generated` stands for the one that was made from recovery shares,
- * otherwise the holder of a batch token, which is valid; what its policies allow is for the caller to check.
+ * Finds the holder of the DR operation token: `generated` for the token made from recovery shares, else the holder of a valid batch
+ * token. The caller must check the batch token's policies.
  * @param raw parameters as sent
- * @throws ApiError `invalid_request` without a token, `invalid_token` or `permission_denied` for one that is not valid
+ * @throws ApiError `invalid_request` without a token, `invalid_token` or `permission_denied` for an invalid one
  */
 async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
@@ -61,7 +61,7 @@ async function operatorOf(
   if (typeof text !== 'string') throw operationTokenUnreadable()
   if (text.length > LONGEST_TOKEN) throw denial('operation-token-unknown')
   if (generated && matchesGenerated(text, generated.data, record)) return 'generated'
-  // service tokens are not accepted in the body, so they are not even looked up
+  // service tokens are not accepted in the body, so they are not looked up
   if (!text.startsWith(BATCH_PREFIX)) throw denial('operation-token-unknown')
   const presented = await readToken(new Secret(text), cipher)
   const opened = await presented?.open()
@@ -75,7 +75,7 @@ async function operatorOf(
   return alive
 }
 
-/** The item of a term, with the signers that clusters have sent which took over from this one. */
+/** Returns a term with the signers of clusters that have taken over from this one. */
 async function withSuccessors(
   term: Item<'term'>,
   record: ClusterRecord,

@@ -4,17 +4,16 @@ import { ApiError, invalid } from '../api/errors.ts'
 import type { FrontProxy } from '../ports.ts'
 import { sha256 } from '../values/secret.ts'
 
-/** The header that the proxy sets, whatever its caller sent. */
+/** The header that the proxy always sets, overwriting the client's value. */
 const ORIGIN_SECRET = 'x-origin-secret'
 
-/** Longest chain of addresses that is looked at, characters. */
+/** Maximum length of the address chain, characters. */
 const LONGEST_CHAIN = 4096
 
 /**
- * The address of the caller behind the proxy. Only entries that trusted proxies appended are looked at: what the caller
- * put before them has no say.
- * @param peer who called the front end, as the front end knows
- * @throws ApiError `misdirected` without a secret of the proxy; `invalid_request` where the chain names no address there
+ * Returns the client address behind the proxy. Uses only the entries that trusted proxies appended; clients can forge the others.
+ * @param peer address of the front end's peer, as the front end reports it
+ * @throws ApiError `misdirected` without a valid proxy secret; `invalid_request` if the chain has no address at that position
  * @see docs/spec/transport.md#behind-a-proxy
  */
 export function clientAddress(
@@ -25,7 +24,7 @@ export function clientAddress(
   if (!isKnown(headers[ORIGIN_SECRET] ?? '', secretHashes)) throw new ApiError('misdirected')
   const chain = headers['x-forwarded-for'] ?? ''
   const named = chain.length > LONGEST_CHAIN ? [] : chain.split(',').map(one => one.trim())
-  // an HTTP API appends its own peer, which is the last of the proxies
+  // an HTTP API appends its own peer, which is the last proxy
   if (named.at(-1) === peer) named.pop()
   const address = named.at(-hops) ?? ''
   if (!isAddress(address))
@@ -36,8 +35,8 @@ export function clientAddress(
 }
 
 /**
- * Who called a load balancer, by the entry that it appended itself.
- * @throws ApiError `invalid_request` where that is no address: then the balancer does not append, or somebody else invoked
+ * Checks the peer address that a load balancer appended.
+ * @throws ApiError `invalid_request` if it is not an address: the balancer does not append, or the function was invoked directly
  */
 export function checkPeer(appended: string): string {
   if (isAddress(appended)) return appended
@@ -46,6 +45,6 @@ export function checkPeer(appended: string): string {
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
 
-/** Every hash is compared, so that the time does not tell which one is near. */
+/** Reports whether the secret is known. Compares every hash, so that the time reveals nothing. */
 const isKnown = (given: string, hashes: readonly string[]): boolean =>
   hashes.map(hash => timingSafeEqual(sha256(given), Buffer.from(hash, 'hex'))).some(isEqual => isEqual)

@@ -19,7 +19,7 @@ const verbs: ReadonlyMap<string, Operation> = new Map([
 ])
 
 /**
- * What a request wants to do; undefined for verbs that nothing implements.
+ * Determines the operation of a request; undefined for unsupported verbs.
  * @throws ApiError `unclear_list_flag`, `unsupported_media_type`
  * @see docs/spec/transport.md#verbs
  */
@@ -42,19 +42,19 @@ export function operationOf(request: HttpRequest): Operation | undefined {
   return list ? 'list' : 'read'
 }
 
-/** The value of a bearer among the values of Authorization, which front ends join with commas. */
+/** Finds the bearer token in the Authorization header, whose values front ends join with commas. */
 const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/
 
-/** Bytes of path, query and headers: what an HTTP API lets pass, 10 KiB, and what front ends add. Some let more pass. */
+/** Maximum bytes of path, query and headers: the 10 KiB of an HTTP API plus what front ends add. Some front ends allow more. */
 const LARGEST_HEAD = 12 * 1024
 
-/** @throws ApiError where path, query and headers are larger than any client of ours makes them */
+/** @throws ApiError if path, query and headers are too large */
 export function checkHead({ path, query, headers }: HttpRequest): void {
   const all = [path, ...query.flat(), ...Object.entries(headers).flat()].join('')
   if (Buffer.byteLength(all) > LARGEST_HEAD) throw new ApiError('head_too_large', 'the head is too large')
 }
 
-/** The caller's token, from the first header that has one. @throws ApiError when it is too long */
+/** Returns the caller's token from the first header that has one. @throws ApiError if it is too long */
 export function readTokenHeader({ headers }: HttpRequest): Secret | undefined {
   const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
@@ -63,8 +63,8 @@ export function readTokenHeader({ headers }: HttpRequest): Secret | undefined {
 }
 
 /**
- * Admits only the root namespace: named by nothing, by the empty text, or by `root`.
- * @throws ApiError
+ * Accepts only the root namespace, given as nothing, the empty text or `root`.
+ * @throws ApiError for any other namespace
  * @see docs/spec/transport.md#namespaces
  */
 export function checkNamespace({ headers }: HttpRequest, path: string): void {
@@ -83,7 +83,7 @@ export function checkNamespace({ headers }: HttpRequest, path: string): void {
 const isMalformed = (namespace: string): boolean =>
   namespace.split('/').some(part => part === '' || part === '.' || part === '..')
 
-/** Seconds of a wanted response wrapping; undefined: none. @throws ApiError */
+/** Returns the requested wrapping TTL in seconds; undefined: no wrapping. @throws ApiError if it is invalid */
 export function wrapTtlOf({ headers }: HttpRequest): number | undefined {
   const given = headers['x-vault-wrap-ttl'] ?? headers['x-service-wrap-ttl']
   const seconds = given === undefined ? 0 : parseDuration(given)
@@ -96,8 +96,8 @@ const LARGEST_BODY = 1024 * 1024
 const LIMITS: JsonLimits = { depth: 64, members: 10_000, values: 100_000 }
 
 /**
- * The parameters of a request: of the body when it writes, of the query otherwise.
- * @throws ApiError; messages never quote the body
+ * Parses the parameters of a request: from the body of a write, else from the query.
+ * @throws ApiError whose message never quotes the body
  * @see docs/spec/transport.md#bodies
  */
 export function parametersOf(
@@ -108,14 +108,14 @@ export function parametersOf(
   if (operation !== 'write') return fromPairs(request.query.filter(([name]) => name !== 'list'))
   if (request.bodyLength > (endpoint.largestBody ?? LARGEST_BODY))
     throw new ApiError('too_large', 'the body is too large')
-  // some editors and libraries write a byte order mark before a text
+  // some editors and libraries write a byte order mark at the start
   const body = request.body.replace(/^\ufeff/, '')
   if (body.trim() === '') return {}
   checkEncoding(request)
   if (isForm(request.headers, body)) return fromPairs([...new URLSearchParams(body)])
   const read = readJson(body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
   if (!read.ok) throw invalid(faults[read.fault])
-  // what command lines send when there is nothing to say
+  // command-line clients send null for an empty body
   if (read.value === null) return {}
   if (!isObject(read.value)) throw invalid('the body must be a JSON object')
   return read.value
@@ -128,7 +128,7 @@ const faults = {
   'inexact number': 'the body holds a number that would lose digits',
 } as const
 
-// curl -d '{…}' sends JSON under the content type of a form
+// `curl -d '{…}'` sends JSON with the content type of a form
 const isForm = (headers: HttpRequest['headers'], body: string): boolean =>
   /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '') && !/^\s*[{[]/.test(body)
 
@@ -142,7 +142,7 @@ function checkEncoding({ headers }: HttpRequest): void {
   )
 }
 
-/** A key that comes more than once has all its values, in an array. */
+/** Converts pairs to an object. A repeated key gets an array of all its values. */
 function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string, unknown> {
   if (pairs.length > LIMITS.members) throw invalid('there are too many parameters')
   const object: Record<string, unknown> = Object.create(null)
@@ -154,8 +154,8 @@ function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string
 }
 
 /**
- * Why a path is not in its one canonical form; undefined when it is. Refused before routing and before any
- * policy is looked at: what is authorised has to be what is executed (CVE-2026-3605).
+ * Returns why a path is not canonical; undefined if it is. Must run before routing and policy checks, so that the executed path is
+ * the authorised one (CVE-2026-3605).
  *
  * @param path decoded once
  * @see docs/spec/transport.md#paths
@@ -171,9 +171,8 @@ export function pathFault(path: string): string | undefined {
     : undefined
 }
 
-// Base64 of a role tag may hold "//", and tabs and line ends where a tool wrapped it; what follows the list's name is
-// one parameter.
+// Base64 of a role tag may contain "//", and tabs and line breaks if a tool wrapped it. Everything after the list's name is one parameter.
 const ROLE_TAG = /^(\/(?:v1\/)?auth\/[^/]+\/roletag-(?:denylist|blacklist)\/)/
 
-/** The path below `/v1`, without its leading slash. Some front ends strip the version, some do not. */
+/** Strips `/v1` and the leading slash from a path. Some front ends have already stripped the version. */
 export const stripVersion = (path: string): string => path.replace(/^\/(?:v1\/)?/, '')

@@ -12,21 +12,21 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** What surrounds an answer. */
+/** The facts around a response. */
 export interface Frame {
   requestId: string
   /** `cloud`, `token`, `system` … */
   mountType: string
-  /** repeat the data outside `data` */
+  /** true if the data is repeated outside `data` */
   mirrored: boolean
-  /** further warnings, which turn no 204 into a 200 by themselves */
+  /** further warnings; they alone do not turn a 204 into a 200 */
   warnings: readonly string[]
-  /** whether they name unknown fields of a write, which nobody must overlook: they turn a 204 into a 200 */
+  /** true if the warnings name unknown fields of a write; these turn a 204 into a 200, so that clients notice them */
   unknownFields: boolean
 }
 
 /**
- * The body of a success, before it is put on the wire; undefined is 204.
+ * Builds the body of a successful response; undefined means 204.
  * @see docs/spec/transport.md#successes
  */
 export function responseEnvelope(answer: Answer, frame: Frame): Record<string, unknown> | undefined {
@@ -69,7 +69,7 @@ const statusOf = (answer: Answer): number =>
       ? answer.status
       : (answer.kind === 'data' && answer.status) || 200
 
-/** A success on the wire. */
+/** Renders a successful response. */
 export function render(answer: Answer, frame: Frame): HttpResponse {
   if (answer.kind === 'keys' && answer.keys.length === 0) return renderError(new ApiError('not_found'))
   const envelope = responseEnvelope(answer, frame)
@@ -84,7 +84,7 @@ export function render(answer: Answer, frame: Frame): HttpResponse {
 const retryIn = (seconds: number | undefined): Record<string, string> =>
   seconds === undefined ? {} : { 'retry-after': String(seconds) }
 
-/** A success whose content was wrapped: the answer holds the wrapping token. */
+/** Renders a response whose content was wrapped; it contains the wrapping token. */
 export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
   status: 200,
   headers: HEADERS,
@@ -102,13 +102,13 @@ export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
 })
 
 /**
- * Whether the client should ask another cluster: who keeps a connection never looks up again where the name of the
- * service leads by now. @see docs/spec/transport.md#kept-connections
+ * Reports whether the client should connect to another cluster. A client that keeps its connection never resolves the service name
+ * again. @see docs/spec/transport.md#kept-connections
  */
 const leadsElsewhere = (error: ApiError): boolean =>
   error.code === 'path_disabled' || isRoleRefusal(error) || error.reason?.['why'] === 'handing-over'
 
-/** A failure on the wire. @see docs/spec/transport.md#errors */
+/** Renders an error response. @see docs/spec/transport.md#errors */
 export function renderError(error: ApiError): HttpResponse {
   const row: { status: number; always?: string; begins?: string } = errorCodes[error.code]
   const text = row.always ?? [row.begins ?? '', error.message].filter(part => part !== '').join(': ')

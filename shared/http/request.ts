@@ -1,25 +1,25 @@
 import type { ApiError } from '../api/errors.ts'
 
-/** A request as every front end delivers it. */
+/** A request in the common form of all front ends. */
 export interface HttpRequest {
   method: string
   /** decoded exactly once, with its leading slash */
   path: string
   query: readonly (readonly [name: string, value: string])[]
-  /** lower-case names */
+  /** header names in lower case */
   headers: Readonly<Record<string, string>>
   body: string
   /** bytes of the body as sent */
   bodyLength: number
-  /** address of the peer, from the front end's own knowledge; behind a proxy, of who called that */
+  /** client address as reported by the front end; behind a proxy, the address of the proxy's client */
   source: string
-  /** the request did not come through the proxy, or nobody knows from where: it is refused before anything else */
+  /** set if the request bypassed the proxy or has no client address; it is rejected before any other check */
   fault?: ApiError
-  /** name under which the front end was called, from its own knowledge; empty where it has none */
+  /** domain name of the front end, as it reports it; empty if it reports none */
   domain: string
-  /** what the front end calls the request; empty when it was invoked directly */
+  /** request ID of the front end; empty for a direct invocation */
   gatewayId: string
-  /** epoch milliseconds at which the answer has to be on its way */
+  /** epoch milliseconds by which the response must be sent */
   deadline: number
 }
 
