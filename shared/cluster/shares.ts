@@ -16,8 +16,8 @@ type Names = Readonly<Record<keyof Division, string>>
 const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_threshold' }
 
 /**
- * Checks the number of shares and the threshold. @throws ApiError `invalid_request` @see
- * docs/spec/cluster.md#recovery-shares
+ * Checks the number of shares and the threshold. @throws ApiError `invalid_request`
+ * @see docs/spec/cluster.md#recovery-shares
  */
 export function checkDivision({ shares, threshold }: Division, names: Names = OF_INIT): void {
   if (shares < 1 || shares > MOST_SHARES)

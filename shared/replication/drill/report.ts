@@ -80,8 +80,8 @@ async function sendResult(run: DrillRun, item: Parameters<typeof noteDrill>[1], 
 }
 
 /**
- * Returns the fields of a log line from which CloudWatch makes metrics. @see
- * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+ * Returns the fields of a log line from which CloudWatch makes metrics.
+ * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 function toDrillMetrics({ status, there, back, startedAt }: Drill, name: string, now: number) {
   const isKnown = (value: number | null) => value !== null

@@ -5,8 +5,8 @@ import { textForOperators } from './faults.ts'
 
 /*
  * The requests that replication rejects, one function for each reason. The text says what is wrong and what to do next. The
- * rejections by a secondary's gate are in the table of error codes, because they apply to all endpoints. @see
- * docs/spec/replication.md#refusals
+ * rejections by a secondary's gate are in the table of error codes, because they apply to all endpoints.
+ * @see docs/spec/replication.md#refusals
  */
 
 export const becomingSecondary = (details: ErrorDetails): ApiError =>
