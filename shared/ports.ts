@@ -84,12 +84,12 @@ export interface ClusterRead {
 /** The keyring at work. Its keys never leave the adapter. */
 export interface FieldCipher {
   /** what a new environment needs of the tables, to be read along with the cluster record; the first caller is told alone */
-  beforehand(): Key<'keyring'>[]
+  keysToRead(): Key<'keyring'>[]
   /**
    * Tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten.
    * @param keyring as it was read along, if it was
    */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
+  expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
   /** The same text by the term that encrypts. `current`: it is already; `unreadable`: no term of this cluster opens it. */
@@ -112,11 +112,11 @@ export interface NewKeyring {
   /** works with it before it is stored */
   cipher: Pick<FieldCipher, 'encrypt'>
   /** all terms that it holds, oldest first */
-  terms: readonly TermMade[]
+  terms: readonly TermInfo[]
 }
 
 /** What is told of a term by who holds it. `id`: its identity. */
-export type TermMade = Pick<Term, 'number' | 'probe'> & {
+export type TermInfo = Pick<Term, 'number' | 'probe'> & {
   id: string
   /** raw Ed25519 public key of this cluster's own signer of it, base64; absent: it has none */
   signer?: string
@@ -137,7 +137,7 @@ export interface KeyFactory {
    * The keyring with one more term, which encrypts from now on.
    * @param id of the keyring that it becomes; absent: it stays the same one
    */
-  withNextTerm(keyring: MadeKeyring, now: number, id?: string): Promise<NewKeyring>
+  addNextTerm(keyring: MadeKeyring, now: number, id?: string): Promise<NewKeyring>
   /**
    * A keyring that another cluster exported, under this cluster's own key.
    * @param own X25519, to which it was sealed
@@ -154,9 +154,9 @@ export interface KeyFactory {
    * @param ids identities
    * @throws Error when one of them encrypts
    */
-  without(keyring: MadeKeyring, ids: readonly string[], now: number): Promise<MadeKeyring>
+  removeTerms(keyring: MadeKeyring, ids: readonly string[], now: number): Promise<MadeKeyring>
   /** A keyring with a signer of this cluster's own for the term that encrypts. */
-  withSigner(keyring: MadeKeyring, now: number): Promise<NewKeyring>
+  addSigner(keyring: MadeKeyring, now: number): Promise<NewKeyring>
 }
 
 /** Where a call to AWS goes, and as whom. */
@@ -235,7 +235,7 @@ export interface StsAnswer {
 
 /** STS, called with the caller's own signature: needs no credentials of ours. */
 export interface CallerIdentity {
-  ask(request: StsRequest, deadline: number): Promise<StsAnswer>
+  forward(request: StsRequest, deadline: number): Promise<StsAnswer>
 }
 
 /** Access keys of the IAM user that a mount is configured with. */
@@ -382,5 +382,5 @@ export interface Memory {
 export interface Meter {
   count(service: string): void
   /** does some work, and tells the numbers of its calls by service */
-  measured<T>(work: () => Promise<T>): Promise<{ value: T; calls: Record<string, number> }>
+  measure<T>(work: () => Promise<T>): Promise<{ value: T; calls: Record<string, number> }>
 }

@@ -1,6 +1,6 @@
 import { readEnvironment } from '../../shared/adapters/aws/environment.ts'
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
-import { clusterApi } from '../../shared/adapters/cluster-api.ts'
+import { createClusterApi } from '../../shared/adapters/cluster-api.ts'
 import { drillHandler } from '../../shared/workers/drills.ts'
 import { workers } from '../../shared/workers/workers.ts'
 
@@ -9,5 +9,5 @@ const { policy, peer } = environment.drill
 
 export const handler = drillHandler(
   awsPorts('on-drill', workers['on-drill'].uses, environment),
-  peer ? { policy, ask: clusterApi({ own: environment.apiAddress, peer }) } : undefined,
+  peer ? { policy, ask: createClusterApi({ own: environment.apiAddress, peer }) } : undefined,
 )

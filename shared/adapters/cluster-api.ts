@@ -7,7 +7,7 @@ const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
  * The APIs of two clusters, by their public addresses.
  * @param bases scheme and host of each
  */
-export const clusterApi =
+export const createClusterApi =
   (bases: Readonly<Record<'own' | 'peer', string>>): AskCluster =>
   async (to, method, path, { body, token } = {}) => {
     const answer = await fetch(`${bases[to]}/v1/${path}`, {
@@ -18,13 +18,13 @@ export const clusterApi =
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
-    const read = parsed(text)
+    const read = parseAnswer(text)
     return { status: answer.status, data: read.data ?? {}, text: read.errors?.join('; ') ?? '' }
   }
 
-function parsed(text: string): { data?: Record<string, unknown> | null; errors?: readonly string[] } {
+function parseAnswer(text: string): { data?: Record<string, unknown> | null; errors?: readonly string[] } {
   try {
-    return (JSON.parse(text) as ReturnType<typeof parsed> | null) ?? {}
+    return (JSON.parse(text) as ReturnType<typeof parseAnswer> | null) ?? {}
   } catch {
     return {}
   }

@@ -11,7 +11,7 @@ import {
 } from '../identity-proof/instance-document.ts'
 import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
 import { loadBuiltInKeys } from '../identity-proof/trust.ts'
-import { isMethod, type Mount, mountAt } from '../model/mount.ts'
+import { findMountByPath, isMethod, type Mount } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
@@ -108,7 +108,7 @@ export async function prepareLogin(
 }
 
 function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
-  const mount = memory.mounts && mountAt(memory.mounts.table, path)
+  const mount = memory.mounts && findMountByPath(memory.mounts.table, path)
   return mount && isMethod(mount) ? mount : undefined
 }
 

@@ -4,7 +4,7 @@ import { type Supplied, text } from '../api/fields.ts'
 import { decodePublicKey, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { checkShares } from '../cluster/recovery.ts'
 import { readShare } from '../cluster/shares.ts'
-import type { Attempt, Happening, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
+import type { Attempt, AttemptEvent, PgpKey, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
@@ -39,7 +39,7 @@ export interface Ceremony {
     changes: readonly Change[]
   }
   /** tells a workflow what became of an attempt; an attempt does not depend on it */
-  notify?(nonce: string, what: Happening | 'begun', ports: Ports): Promise<void>
+  notify?(nonce: string, what: AttemptEvent | 'begun', ports: Ports): Promise<void>
 }
 
 /** What follows a commit, where somebody wants to know. */
@@ -47,7 +47,7 @@ const telling = (
   { notify: tell }: Ceremony,
   { ports }: Pick<Call, 'ports'>,
   nonce: string,
-  what: Happening | 'begun',
+  what: AttemptEvent | 'begun',
 ): Pick<Outcome, 'afterwards'> => (tell ? { afterwards: () => tell(nonce, what, ports) } : {})
 
 /** The handlers of a ceremony. They share the one slot; what they answer is what command lines read. */

@@ -1,4 +1,4 @@
-import { tokenText } from '../model/token.ts'
+import { makeTokenText } from '../model/token.ts'
 import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
 import { createCeremony } from './attempt.ts'
@@ -6,5 +6,5 @@ import { createCeremony } from './attempt.ts'
 /** sys/generate-root: a root token. */
 export const rootCeremony = createCeremony({
   purpose: 'root',
-  make: ({ now, ports: { entropy } }) => issueService(rootToken(now), tokenText(entropy.bytes)),
+  make: ({ now, ports: { entropy } }) => issueService(rootToken(now), makeTokenText(entropy.bytes)),
 })

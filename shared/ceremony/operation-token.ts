@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { text } from '../api/fields.ts'
-import { tokenText } from '../model/token.ts'
+import { makeTokenText } from '../model/token.ts'
 import { createCeremony, shareFields } from './attempt.ts'
 import { unmaskToken } from './encode.ts'
 import { revokeOperationToken, storeOperationToken } from './generated-token.ts'
@@ -17,7 +17,7 @@ export const operationCeremony = createCeremony({
   purpose: 'operation',
   notify: notifyWatcher,
   make: call => {
-    const token = tokenText(call.ports.entropy.bytes)
+    const token = makeTokenText(call.ports.entropy.bytes)
     return { text: token.reveal(), changes: [storeOperationToken(token, call.cluster.record, call.now)] }
   },
 })

@@ -2,7 +2,7 @@ import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Attempt, Rekey, Secrets, Slot } from '../model/ceremony.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
-import { secondsOf } from '../model/token.ts'
+import { toSeconds } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
@@ -63,7 +63,7 @@ const isRekeying = (attempt: Attempt): attempt is Rekeying => attempt.rekey !== 
 
 /** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
 export const storeRekey = ({ item }: Pick<GatheredRekey, 'item'>, slot: Slot, now: number): Change =>
-  replace(key('rekey'), item, slot, { expires: secondsOf(now) + bounds.ATTEMPT_IDLE_SECONDS })
+  replace(key('rekey'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 /** An attempt with its secrets, ready to be stored. */
 export const encryptRekey = (

@@ -2,7 +2,7 @@ import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Attempt, Purpose, Secrets, Slot } from '../model/ceremony.ts'
 import { isActive } from '../model/cluster.ts'
-import { secondsOf } from '../model/token.ts'
+import { toSeconds } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
@@ -46,7 +46,7 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
 
 /** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
 export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: number): Change =>
-  replace(key('ceremony'), item, slot, { expires: secondsOf(now) + bounds.ATTEMPT_IDLE_SECONDS })
+  replace(key('ceremony'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 const FIELD = 'secrets'
 

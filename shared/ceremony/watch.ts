@@ -1,5 +1,5 @@
-import type { Happening } from '../model/ceremony.ts'
-import { secondsOf } from '../model/token.ts'
+import type { AttemptEvent } from '../model/ceremony.ts'
+import { toSeconds } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
@@ -28,9 +28,9 @@ export async function recordWatcher(nonce: string, token: string, ports: Depende
   const readAt = clock.now()
   const [record, before] = await store.read([key('cluster'), place])
   if (!record) throw new Error('this cluster is not initialised')
-  cipher.expect(record.data)
+  cipher.expectKeyring(record.data)
   const data = { nonce, token: await cipher.encrypt(place, 'token', token) }
-  const change = replace(place, before, data, { expires: secondsOf(readAt) + KNOWN_SECONDS })
+  const change = replace(place, before, data, { expires: toSeconds(readAt) + KNOWN_SECONDS })
   if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
     throw new Error('another execution began to wait at the same time')
   // the attempt may have ended before this execution was noted
@@ -39,7 +39,7 @@ export async function recordWatcher(nonce: string, token: string, ports: Depende
 }
 
 /** How an attempt has ended; undefined while it goes on. */
-async function endOf(nonce: string, { store }: Dependencies): Promise<Happening | undefined> {
+async function endOf(nonce: string, { store }: Dependencies): Promise<AttemptEvent | undefined> {
   const [slot] = await store.read([key('ceremony')])
   const { attempt, last } = slot?.data ?? {}
   if (attempt?.nonce === nonce) return undefined
@@ -52,7 +52,7 @@ async function endOf(nonce: string, { store }: Dependencies): Promise<Happening 
  */
 export async function notifyWatcher(
   nonce: string,
-  what: Happening | 'begun',
+  what: AttemptEvent | 'begun',
   ports: Dependencies,
 ): Promise<void> {
   if (what !== 'begun') {

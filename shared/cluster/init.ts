@@ -1,9 +1,9 @@
 import { type AlwaysCall, answer, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { int, list, type Supplied, text } from '../api/fields.ts'
-import { type ClusterRecord, withKeyring } from '../model/cluster.ts'
+import { type ClusterRecord, setKeyring } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
-import { tokenText } from '../model/token.ts'
+import { makeTokenText } from '../model/token.ts'
 import { newMount, storeMounts } from '../mounts/store.ts'
 import { create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -47,13 +47,13 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
     mode: 'disabled',
     initialisedAt: now,
   }
-  const { record, keyring } = withKeyring(unkeyed, made)
+  const { record, keyring } = setKeyring(unkeyed, made)
   const { item: recovery, shares } = newRecoveryKey(division, {
     random: ports.entropy.bytes,
     now,
     ...defined({ pgpFingerprints }),
   })
-  const root = tokenText(ports.entropy.bytes)
+  const root = makeTokenText(ports.entropy.bytes)
   const handedOut = await buildInitAnswer(shares, root.reveal(), parameters)
   const changes = [
     create(key('cluster'), record),

@@ -1,6 +1,6 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { Term, TokenSigner } from '../model/term.ts'
-import type { TermMade } from '../ports.ts'
+import type { TermInfo } from '../ports.ts'
 import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
@@ -11,7 +11,7 @@ type Maker = Pick<ClusterRecord, 'id' | 'name'>
 export const signerEntry = ({ id, name }: Maker, key: string): TokenSigner => ({ cluster: id, key, name })
 
 /** Returns the replicated item of a term. */
-const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker): Term => ({
+const termItem = ({ number, probe, signer }: TermInfo, now: number, maker: Maker): Term => ({
   number,
   probe,
   since: now,
@@ -25,7 +25,7 @@ const termItem = ({ number, probe, signer }: TermMade, now: number, maker: Maker
  * @param maker this cluster
  */
 export const createTermItems = (
-  made: readonly TermMade[],
+  made: readonly TermInfo[],
   known: readonly string[],
   now: number,
   maker: Maker,
@@ -49,7 +49,7 @@ interface Retirement {
  * retired before keeps its time.
  */
 export function createAndRetireTerms(
-  made: readonly TermMade[],
+  made: readonly TermInfo[],
   known: readonly Item<'term'>[],
   { now, maker, active, retire }: Retirement,
 ): Change[] {

@@ -3,7 +3,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { type ApiError, errorCodes } from '../api/errors.ts'
 import type { Fields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
-import { type Mount, shownKeys } from '../model/mount.ts'
+import { type Mount, unmaskedKeys } from '../model/mount.ts'
 import { entityIdOf } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
@@ -48,7 +48,7 @@ export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports
   const begin = async (seen: AuditedCaller, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, cipher)
     const told = { request: await requestOf(intake, path, seen, cipher), ...authOf(seen) }
-    begun = { common: told, path, shown: shownKeys(seen.tuned, 'response') }
+    begun = { common: told, path, shown: unmaskedKeys(seen.tuned, 'response') }
     await write('request', { ...told, ...errorOf(error, intake, path) })
     return begun
   }
@@ -134,7 +134,7 @@ async function requestOf(
   cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
   const fields = match.kind === 'miss' ? {} : match.endpoint.fields
-  const tunedKeys = shownKeys(tuned, 'request')
+  const tunedKeys = unmaskedKeys(tuned, 'request')
   const shown = [...shownFields(fields, parameters), ...tunedKeys]
   const declared = Object.entries(fields).flatMap(([name, { formerly }]) => [name, formerly ?? name])
   const known = new Set([...declared, ...tunedKeys])

@@ -4,7 +4,7 @@ import { denial } from '../api/errors.ts'
 import { type Fields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
-import { accessorIn } from '../model/token.ts'
+import { accessorOfToken } from '../model/token.ts'
 import type { AccessRequest } from '../policies/access.ts'
 import type { Parameter } from '../policies/parameters.ts'
 import type { Ports } from '../ports.ts'
@@ -62,7 +62,7 @@ export async function loadCaller(
   const caller: Caller = defined({
     token,
     item,
-    accessor: accessorIn(token),
+    accessor: accessorOfToken(token),
     text,
     rights,
     identityPolicies,

@@ -1,7 +1,7 @@
 import type { Fetched } from '../api/call.ts'
 import { identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
 import { isActive } from '../model/cluster.ts'
-import { isMethod, type MountTable, mountAt } from '../model/mount.ts'
+import { findMountByPath, isMethod, type MountTable } from '../model/mount.ts'
 import type { ClusterRead, Items, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
@@ -29,7 +29,8 @@ export function findMount(
   pathParameters: Readonly<Record<string, string>>,
   { mounts }: Pick<Base, 'mounts'>,
 ) {
-  const mount = pathParameters['mount'] === undefined ? undefined : mountAt(mounts, pathParameters['mount'])
+  const mount =
+    pathParameters['mount'] === undefined ? undefined : findMountByPath(mounts, pathParameters['mount'])
   return mount && isMethod(mount) ? mount : undefined
 }
 
@@ -51,7 +52,7 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
   const now = ports.clock.now()
   const table = ports.memory.mounts ? [] : [key('mounts')]
   const own = [token?.key, token?.term].filter(one => one !== undefined)
-  const keyring = ports.cipher.beforehand()
+  const keyring = ports.cipher.keysToRead()
   const keys = [key('cluster'), key('mounts-revision'), ...table, ...keyring, ...own, ...more]
   const items = await (intake.read ?? ports.store.read)(keys)
   const found = fetchedItems(
@@ -126,7 +127,7 @@ function noted(
   keyring?: Item<'keyring'>,
 ): Pick<Base, 'cluster'> {
   if (!record) return {}
-  ports.cipher.expect(record.data, keyring)
+  ports.cipher.expectKeyring(record.data, keyring)
   const cluster = { record: record.data, readAt }
   ports.memory.cluster = cluster
   return { cluster }

@@ -11,8 +11,8 @@ import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { BY_ROLE, countRefusal, isRoleRefusal, logRefusalCounts } from '../journal/counted-refusals.ts'
 import { isActive } from '../model/cluster.ts'
-import { mountAt } from '../model/mount.ts'
-import { tokenText } from '../model/token.ts'
+import { findMountByPath } from '../model/mount.ts'
+import { makeTokenText } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
@@ -226,7 +226,8 @@ async function admitted(
   checkCluster(base, match.kind === 'miss' ? match.serves : match.endpoint.serves, ports.deployment)
   const mount = findMount(match.pathParameters, base)
   if (state.login) state.login.mount = (mount ?? knownMount(match.pathParameters, ports))?.path
-  const tuned = mount ?? (match.path.startsWith('auth/token/') ? mountAt(base.mounts, 'token') : undefined)
+  const tuned =
+    mount ?? (match.path.startsWith('auth/token/') ? findMountByPath(base.mounts, 'token') : undefined)
   const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
     if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))
     throw error
@@ -293,7 +294,7 @@ async function completed(
       ttl: facts.wrapTtl,
       now: call.now,
       wrappedAccessor: answer.kind === 'auth' ? answer.auth.accessor : '',
-      text: tokenText(entropy.bytes),
+      text: makeTokenText(entropy.bytes),
     },
     cipher,
   )

@@ -23,7 +23,7 @@ export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, u
       const left = context.getRemainingTimeInMillis()
       const deadline = ports.clock.now() + Math.min(bounds.PROVIDER_MS, Math.max(1, left - REQUEST_REST_MS))
       const request = requestOf(event, deadline, ports.deployment.proxy)
-      const { value: done, calls } = await ports.meter.measured(() => served(request))
+      const { value: done, calls } = await ports.meter.measure(() => served(request))
       const hasFailed = done.error && errorCodes[done.error.code].status >= 500
       if (hasFailed || ports.memory.faults?.size) {
         // loaded on the first fault

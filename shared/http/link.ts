@@ -1,9 +1,9 @@
 import { createConnectRouter } from '@connectrpc/connect'
 import { createAsyncIterable, readAllBytes, type UniversalHandler } from '@connectrpc/connect/protocol'
 import { ApiError } from '../api/errors.ts'
-import { isCall, linkRoutes } from '../link/routes.ts'
+import { createLinkRoutes, isCall } from '../link/routes.ts'
 import type { LinkPorts } from '../link/serve/ports.ts'
-import { linkService } from '../link/serve/service.ts'
+import { createLinkService } from '../link/serve/service.ts'
 import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
 import { renderError } from './render.ts'
 import type { HttpRequest } from './request.ts'
@@ -22,7 +22,7 @@ const LARGEST_ANSWER = 5 * 2 ** 20
 export function linkHandler(ports: LinkPorts) {
   const scheme = ports.deployment.plainEndpoints ? 'http' : 'https'
   const options = { grpc: false, readMaxBytes: LARGEST_QUESTION, writeMaxBytes: LARGEST_ANSWER }
-  const routes = linkRoutes(linkService(ports))
+  const routes = createLinkRoutes(createLinkService(ports))
   const { handlers } = routes(createConnectRouter(options))
   const byPath = new Map(handlers.map(one => [one.requestPath, one]))
   return async (event: FrontEvent): Promise<BinaryAnswer> => {

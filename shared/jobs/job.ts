@@ -63,7 +63,7 @@ async function activeCluster({
   const readAt = clock.now()
   const [item] = await store.read([key('cluster')])
   if (!item || !isActive(item.data) || isCopyOfPrimary(item.data, deployment)) return undefined
-  cipher.expect(item.data)
+  cipher.expectKeyring(item.data)
   return { record: item.data, readAt }
 }
 

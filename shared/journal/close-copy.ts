@@ -1,4 +1,4 @@
-import { emptyLink, isRestoredCopy, primaryOf } from '../model/cluster.ts'
+import { isRestoredCopy, makeEmptyLink, primaryOf } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
@@ -40,7 +40,7 @@ async function leavePrimary(
   const name = entropy.uuid()
   await journal.moveHead(moves.distrustCopy({}, name))
   // if another primary admits it, it is a cluster of its own: its epochs are named after its id
-  const alone = { ...record.data, id: entropy.uuid(), link: { ...emptyLink(link.ownKey), name } }
+  const alone = { ...record.data, id: entropy.uuid(), link: { ...makeEmptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })
   log.error('these tables are a restored copy: this cluster does not follow its primary any more', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',

@@ -25,9 +25,9 @@ type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
  */
 export async function countRefusal(why: Why, operation: string, ports: Dependencies): Promise<void> {
   ports.memory.refusals ??= new Map()
-  const { toldAt, counts } = ports.memory.refusals.get(why) ?? { toldAt: 0, counts: new Map() }
+  const { loggedAt, counts } = ports.memory.refusals.get(why) ?? { loggedAt: 0, counts: new Map() }
   counts.set(operation, (counts.get(operation) ?? 0) + 1)
-  ports.memory.refusals.set(why, { toldAt, counts })
+  ports.memory.refusals.set(why, { loggedAt, counts })
   await logRefusalCounts(ports)
 }
 
@@ -37,13 +37,13 @@ export async function countRefusal(why: Why, operation: string, ports: Dependenc
  */
 export async function logRefusalCounts({ memory, audit, clock }: Dependencies): Promise<void> {
   const now = clock.now()
-  for (const [why, { toldAt, counts }] of memory.refusals ?? []) {
-    if (counts.size === 0 || now - toldAt < REFUSALS_PERIOD_MS) continue
-    memory.refusals?.set(why, { toldAt: now, counts: new Map() })
+  for (const [why, { loggedAt, counts }] of memory.refusals ?? []) {
+    if (counts.size === 0 || now - loggedAt < REFUSALS_PERIOD_MS) continue
+    memory.refusals?.set(why, { loggedAt: now, counts: new Map() })
     await audit.write({
       audit: 'refusals',
       time: printTime(now),
-      ...(toldAt === 0 ? {} : { after: printTime(toldAt) }),
+      ...(loggedAt === 0 ? {} : { after: printTime(loggedAt) }),
       reason: { why },
       counts: Object.fromEntries(counts),
     })

@@ -1,4 +1,4 @@
-import { type ClusterRecord, emptyLink } from '../model/cluster.ts'
+import { type ClusterRecord, makeEmptyLink } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -48,7 +48,7 @@ export async function stepDown(
     const closed: ClusterRecord = {
       ...record.data,
       mode: 'secondary',
-      link: emptyLink(record.data.link.ownKey),
+      link: makeEmptyLink(record.data.link.ownKey),
     }
     await writeAuditEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }

@@ -1,6 +1,6 @@
 import type { Term } from '../model/term.ts'
-import { encryptedIn } from '../storage/encrypted-paths.ts'
-import { versionIn } from '../storage/encryption.ts'
+import { findEncryptedFields } from '../storage/encrypted-paths.ts'
+import { termNumberOf } from '../storage/encryption.ts'
 import { specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { JournalEntry } from './journal-entry.ts'
@@ -41,6 +41,6 @@ function numberOf({ kind, data }: StoredItem): number {
   // an item that is a term is needed by its identity, not by its number
   if (kind === 'term') return 0
   const paths = Object.keys(specOf(kind).encrypted ?? {})
-  const terms = encryptedIn(paths, data).map(({ text }) => versionIn(text) ?? 0)
+  const terms = findEncryptedFields(paths, data).map(({ text }) => termNumberOf(text) ?? 0)
   return Math.max(0, ...terms)
 }

@@ -1,5 +1,5 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
-import { openBox, sealTo } from '../storage/box.ts'
+import { openBox, sealBox } from '../storage/box.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
 import { readActivation } from './activation-token.ts'
 import type { LinkKeys } from './pair.ts'
@@ -44,7 +44,7 @@ export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uin
   key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
 
 /** The message that hands in a token, sealed to the key that the token names. @throws LinkRefused for a text that is no token */
-export function activationQuestion(
+export function makeActivationQuestion(
   { earlier, ...request }: ActivateRequest,
   { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkKeys },
   random: (length: number) => Buffer,
@@ -80,7 +80,7 @@ export function sealActivation(
   const proof = activationProof(signing, set, named)
   const earlierProof = earlier ? activationProof(earlier, set, named) : NOTHING
   const inner = activateForms.question.write({ ...named, proof, earlierProof })
-  const sealed = sealTo(recipient, placeOf(set), Buffer.from(inner).toString('base64'), random)
+  const sealed = sealBox(recipient, placeOf(set), Buffer.from(inner).toString('base64'), random)
   return { ...EMPTY, format: named.format, sealed }
 }
 

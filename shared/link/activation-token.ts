@@ -6,7 +6,7 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import { openBox, sealTo } from '../storage/box.ts'
+import { openBox, sealBox } from '../storage/box.ts'
 import { decodeBase64Url } from '../values/base64.ts'
 import { parseObject } from '../values/json.ts'
 import { RAW_KEY } from '../values/raw-keys.ts'
@@ -40,11 +40,11 @@ const KEY_TEXT = { type: 'pkcs8', format: 'der' } as const
 export const newSignerKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export(KEY_TEXT).toString('base64')
 
-export const signerKey = (text: string): KeyObject =>
+export const parseSignerKey = (text: string): KeyObject =>
   createPrivateKey({ key: Buffer.from(text, 'base64'), ...KEY_TEXT })
 
 /** A three-part JWT, as clients of the API know it, with the claims of this product beside the usual ones. */
-export function activationJwt(
+export function makeActivationJwt(
   signer: KeyObject,
   { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<Activation, 'nbf'>,
 ): string {
@@ -105,7 +105,7 @@ const BOX = { purpose: 'activation token', set: '' } as const
 
 /** A token that only one secondary can read; it has no dots. @param recipient its raw X25519 key */
 export const sealToken = (recipient: Uint8Array, token: string, random: (length: number) => Buffer): string =>
-  sealTo(recipient, BOX, token, random)
+  sealBox(recipient, BOX, token, random)
 
 /** The token inside; undefined when it was not sealed to this key. @param own X25519 */
 export const openSealedToken = (own: KeyObject, text: string): string | undefined => openBox(own, BOX, text)

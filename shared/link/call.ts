@@ -4,12 +4,12 @@ import type { Clock, Entropy } from '../ports.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
 import { type Carry, FrontAnswered, type Method } from '../wire/carry.ts'
 import type { Answer } from '../wire/gen/link_pb.ts'
-import { type LinkCaller, outcomeOf, readOutcome, signCall } from './envelope.ts'
+import { type LinkCaller, readUnverifiedOutcome, signCall, verifyOutcome } from './envelope.ts'
 import { type Question, type Reply, rowOf } from './methods.ts'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from './source.ts'
 
 /** One end of a link. */
-export interface End {
+export interface LinkEnd {
   set: string
   /** the secondary's id; of a primary, its cluster's id */
   from: string
@@ -18,7 +18,7 @@ export interface End {
   otherKey: Uint8Array
 }
 
-export interface CallMeans {
+export interface CallContext {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
@@ -29,10 +29,10 @@ export interface CallMeans {
 }
 
 /** Milliseconds that a call may take whose row says nothing else. */
-export const USUAL_TIMEOUT_MS = 10_000
+export const DEFAULT_CALL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
-export type Ask = <M extends Method>(
+export type SendCall = <M extends Method>(
   method: M,
   question: Question<M>,
   lineage: Lineage,
@@ -42,7 +42,7 @@ export type Ask = <M extends Method>(
  * Asks the other end. Every call has a later time than the one before, so that none can be replayed.
  * @throws LinkRefused, LinkSilent, LinkUnsigned, LinkUnbelieved
  */
-export function asker({ set, from, signing, otherKey }: End, means: CallMeans): Ask {
+export function createSendCall({ set, from, signing, otherKey }: LinkEnd, means: CallContext): SendCall {
   const { carry, clock, entropy, rules, until = Number.POSITIVE_INFINITY } = means
   let last = 0
   return async (method, question, lineage) => {
@@ -50,28 +50,28 @@ export function asker({ set, from, signing, otherKey }: End, means: CallMeans): 
     last = Math.max(now, last + 1)
     const caller: LinkCaller = { set, from, lineage }
     const nonce = entropy.bytes(NONCE)
-    const { forms, timeoutMs = USUAL_TIMEOUT_MS } = rowOf(method)
+    const { forms, timeoutMs = DEFAULT_CALL_TIMEOUT_MS } = rowOf(method)
     const body = forms.question.write(question)
     const call = signCall(method, caller, body, { signing, nonce, time: last })
     const patience = Math.min(timeoutMs, until - now)
     if (patience <= 0) throw new LinkSilent(`no time is left for ${method}`)
     const answer = await carry(method, call, patience).catch((error: unknown) => {
-      throw silent(`no answer to ${method}`, error)
+      throw toLinkSilent(`no answer to ${method}`, error)
     })
-    const outcome = outcomeOf(otherKey, method, nonce, answer)
-    if (!outcome) throw unbelievable(method, answer)
+    const outcome = verifyOutcome(otherKey, method, nonce, answer)
+    if (!outcome) throw describeUnverified(method, answer)
     if (outcome.kind === 'refusal') {
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, memberAddresses(addresses, rules))
     }
     // the form of a method reads its reply: TypeScript cannot follow that through the table
     const reply = readReply(() => forms.answer.read(outcome.body) as Reply<typeof method>)
-    return { reply: usable(reply, rules), time: Number(answer.time) }
+    return { reply: dropUnusableAddresses(reply, rules), time: Number(answer.time) }
   }
 }
 
 /** An answer without addresses that may not be used. */
-function usable<T extends object>(reply: T, rules: AddressRules): T {
+function dropUnusableAddresses<T extends object>(reply: T, rules: AddressRules): T {
   const told: { addresses?: readonly string[]; memberAddresses?: readonly string[]; apiAddress?: string } =
     reply
   return {
@@ -90,15 +90,15 @@ function readReply<T>(read: () => T): T {
   }
 }
 
-function silent(text: string, cause: unknown): LinkSilent {
+function toLinkSilent(text: string, cause: unknown): LinkSilent {
   if (cause instanceof LinkSilent) return cause
   const why = `${text}: ${cause instanceof Error ? cause.message : String(cause)}`
   return cause instanceof FrontAnswered ? new LinkUnsigned(why, { cause }) : new LinkSilent(why, { cause })
 }
 
 /** The text of an unverified answer, which may help to find the fault. */
-function unbelievable(method: Method, answer: Answer): LinkSilent {
-  const outcome = readOutcome(answer)
+function describeUnverified(method: Method, answer: Answer): LinkSilent {
+  const outcome = readUnverifiedOutcome(answer)
   const said = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
   return answer.signature.length === 0
     ? new LinkUnsigned(`the answer to ${method} is not signed at all${said}`)

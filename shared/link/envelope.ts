@@ -80,7 +80,7 @@ export function signCall(
 }
 
 /** The envelope of a call, if all of its fields are there and within their bounds. */
-export function envelopeOf({ envelope, $unknown }: Call): Envelope | undefined {
+export function readEnvelope({ envelope, $unknown }: Call): Envelope | undefined {
   const known = envelope && !$unknown?.length && !envelope.$unknown?.length
   return known &&
     envelope.nonce.length === NONCE &&
@@ -100,8 +100,12 @@ function isWithin(envelope: Envelope): boolean {
 }
 
 /** Whether a call was signed by a key. @param key raw Ed25519 key, 32 bytes */
-export const isCallOf = (key: Uint8Array, method: Method, envelope: Envelope, body: Uint8Array): boolean =>
-  verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
+export const isCallSignedBy = (
+  key: Uint8Array,
+  method: Method,
+  envelope: Envelope,
+  body: Uint8Array,
+): boolean => verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
 
 /** Milliseconds by which the caller's clock is ahead, by the signed time. */
 export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
@@ -142,20 +146,20 @@ export function signAnswer(
 }
 
 /** The outcome in an answer to the call with this nonce; undefined if it was not signed by the key. */
-export function outcomeOf(
+export function verifyOutcome(
   key: Uint8Array,
   method: Method,
   nonce: Uint8Array,
   answer: Answer,
 ): LinkOutcome | undefined {
-  const outcome = readOutcome(answer)
+  const outcome = readUnverifiedOutcome(answer)
   if (!outcome || answer.signature.length !== SIGNATURE) return undefined
   const text = answerText(method, nonce, answer.time, outcome)
   return verify(null, text, publicKey('Ed25519', key), answer.signature) ? outcome : undefined
 }
 
 /** The outcome in an answer, unverified. */
-export function readOutcome({ outcome }: Answer): LinkOutcome | undefined {
+export function readUnverifiedOutcome({ outcome }: Answer): LinkOutcome | undefined {
   if (outcome.case === 'body') return { kind: 'body', body: outcome.value }
   if (outcome.case !== 'refusal') return undefined
   const { code, text, addresses } = outcome.value

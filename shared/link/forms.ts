@@ -11,7 +11,7 @@ export interface Form<T> {
 }
 
 /** A form that uses a message of the interface. */
-export const formOf = <D extends DescMessage, T>(
+export const createForm = <D extends DescMessage, T>(
   schema: D,
   to: (value: T) => Parameters<typeof create<D>>[1],
   from: (message: MessageShape<D>) => T,
@@ -108,23 +108,23 @@ const sizeOf = (value: unknown): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value instanceof Uint8Array ? value.length : 0
 
 /** @throws Error for a number that is not a safe integer */
-export const safeInteger = (number: bigint): number => {
+export const toSafeInteger = (number: bigint): number => {
   const read = Number(number)
   if (!Number.isSafeInteger(read)) throw new Error('a number is too large')
   return read
 }
 
 /** @throws Error for a text that is not the name of an epoch */
-export const epochIn = (text: string): string => {
+export const parseEpoch = (text: string): string => {
   if (!isEpoch(text)) throw new Error('an epoch is none')
   return text
 }
 
-export const lineageForm = (lineage: Lineage) =>
+export const encodeLineage = (lineage: Lineage) =>
   lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /** @throws Error for a value that is not a lineage */
-export const lineageOf = (given: readonly LineageEpoch[]): Lineage => {
-  const line = given.map(one => [epochIn(one.epoch), safeInteger(one.start)] as const)
+export const decodeLineage = (given: readonly LineageEpoch[]): Lineage => {
+  const line = given.map(one => [parseEpoch(one.epoch), toSafeInteger(one.start)] as const)
   if (
     line.some(([epoch], index) => index > 0 && isTooFarAhead(epoch, epochNumber(line[index - 1]?.[0] ?? '')))
   )

@@ -11,7 +11,7 @@ import {
   TreeRequestSchema,
   TreeResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { epochIn, formOf, lineageForm, lineageOf, safeInteger } from './forms.ts'
+import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
 import type {
   ItemsAnswer,
   ItemsRequest,
@@ -37,24 +37,24 @@ function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key 
 }
 
 export const itemsForms = {
-  question: formOf(
+  question: createForm(
     ItemsRequestSchema,
     ({ keys }: ItemsRequest) => ({ keys: keys.map(({ kind, pk, sk }) => ({ kind, pk, sk })) }),
     ({ keys }): ItemsRequest => ({ keys: keys.map(keyOf) }),
   ),
-  answer: formOf(
+  answer: createForm(
     ItemsResponseSchema,
     ({ items, seq, lineage, epoch: name }: ItemsAnswer) => ({
       items: items.map(json),
       seq: BigInt(seq),
-      lineage: lineageForm(lineage),
+      lineage: encodeLineage(lineage),
       epoch: name,
     }),
     ({ items, seq, lineage, epoch: name }): ItemsAnswer => ({
       items: items.map(itemOf),
-      seq: safeInteger(seq),
-      lineage: lineageOf(lineage),
-      epoch: epochIn(name),
+      seq: toSafeInteger(seq),
+      lineage: decodeLineage(lineage),
+      epoch: parseEpoch(name),
     }),
   ),
 }
@@ -63,7 +63,7 @@ export const itemsForms = {
 const MOST_SEGMENTS = 64
 
 export const scanForms = {
-  question: formOf(
+  question: createForm(
     ScanRequestSchema,
     ({ segment, segments, cursor }: ScanRequest) => defined({ segment, segments, cursor }),
     ({ segment, segments, cursor }): ScanRequest => {
@@ -72,14 +72,14 @@ export const scanForms = {
       return defined({ segment, segments, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
     },
   ),
-  answer: formOf(
+  answer: createForm(
     ScanResponseSchema,
     ({ items, next, frontier }: ScanAnswer) =>
       defined({ items: items.map(json), frontier: BigInt(frontier), next }),
     ({ items, next, frontier }): ScanAnswer =>
       defined({
         items: itemsOf(items),
-        frontier: safeInteger(frontier),
+        frontier: toSafeInteger(frontier),
         next: next ? { pk: next.pk, sk: next.sk } : undefined,
       }),
   ),
@@ -88,7 +88,7 @@ export const scanForms = {
 const LEVELS: readonly string[] = ['root', 'page', 'bucket'] satisfies TreeRequest['level'][]
 
 export const treeForms = {
-  question: formOf(
+  question: createForm(
     TreeRequestSchema,
     ({ level, page = '' }: TreeRequest) => ({ level, page }),
     ({ level, page }): TreeRequest => {
@@ -96,7 +96,7 @@ export const treeForms = {
       return defined({ level: level as TreeRequest['level'], page: page || undefined })
     },
   ),
-  answer: formOf(
+  answer: createForm(
     TreeResponseSchema,
     (answer: TreeAnswer) => answer,
     ({ hashes }): TreeAnswer => ({ hashes }),
@@ -104,12 +104,12 @@ export const treeForms = {
 }
 
 export const keyringForms = {
-  question: formOf(
+  question: createForm(
     KeyringRequestSchema,
     (one: { term: number }) => one,
     ({ term }): { term: number } => ({ term }),
   ),
-  answer: formOf(
+  answer: createForm(
     KeyringResponseSchema,
     (one: KeyringAnswer) => one,
     ({ keyring, term }): KeyringAnswer => ({ keyring, term }),

@@ -9,7 +9,7 @@ import {
   NotifyRequestSchema,
   NotifyResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { epochIn, formOf, lineageForm, lineageOf, safeInteger } from './forms.ts'
+import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
 /* Messages that go all the time: heartbeats, journal entries, and notices of new ones. */
@@ -20,7 +20,7 @@ export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'roundTripMs' | 'ske
 type HeartbeatQuestion = HeartbeatRequest & { format: number; roundTripMs: number }
 
 export const heartbeatForms = {
-  question: formOf(
+  question: createForm(
     HeartbeatRequestSchema,
     ({ position, roundTripMs, ...one }: HeartbeatQuestion) => ({
       ...one,
@@ -37,31 +37,31 @@ export const heartbeatForms = {
       ownTerm,
       maxEpoch,
     }): HeartbeatQuestion => ({
-      position: { epoch: position?.epoch ?? '', seq: safeInteger(position?.seq ?? 0n) },
+      position: { epoch: position?.epoch ?? '', seq: toSafeInteger(position?.seq ?? 0n) },
       state,
       format,
-      roundTripMs: safeInteger(roundTripMs),
+      roundTripMs: toSafeInteger(roundTripMs),
       address,
       apiAddress,
       ownTerm,
       maxEpoch,
     }),
   ),
-  answer: formOf(
+  answer: createForm(
     HeartbeatResponseSchema,
     ({ seq, frontier, lineage, canaryAt, ...one }: HeartbeatReply) => ({
       ...one,
       seq: BigInt(seq),
       frontier: BigInt(frontier),
-      lineage: lineageForm(lineage),
+      lineage: encodeLineage(lineage),
       canaryAt: BigInt(canaryAt),
     }),
     (one): HeartbeatReply => ({
-      seq: safeInteger(one.seq),
-      frontier: safeInteger(one.frontier),
-      canaryAt: safeInteger(one.canaryAt),
-      epoch: epochIn(one.epoch),
-      lineage: lineageOf(one.lineage),
+      seq: toSafeInteger(one.seq),
+      frontier: toSafeInteger(one.frontier),
+      canaryAt: toSafeInteger(one.canaryAt),
+      epoch: parseEpoch(one.epoch),
+      lineage: decodeLineage(one.lineage),
       addresses: one.addresses,
       memberAddresses: one.memberAddresses,
       format: one.format,
@@ -82,11 +82,11 @@ const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry)
   })
 
 function entryOf({ epoch: name, seq, id, at, body, root }: JournalEntryMessage): JournalEntry {
-  const position = { epoch: epochIn(name), seq: safeInteger(seq) }
+  const position = { epoch: parseEpoch(name), seq: toSafeInteger(seq) }
   return defined({
     ...position,
     id,
-    at: safeInteger(at),
+    at: toSafeInteger(at),
     body: body === undefined ? [] : decodeBody(body, position),
     noop: body === undefined || undefined,
     root,
@@ -94,20 +94,20 @@ function entryOf({ epoch: name, seq, id, at, body, root }: JournalEntryMessage):
 }
 
 export const entriesForms = {
-  question: formOf(
+  question: createForm(
     EntriesRequestSchema,
     ({ lineage, after, maxBytes }: EntriesRequest) => ({
-      lineage: lineageForm(lineage),
+      lineage: encodeLineage(lineage),
       after: BigInt(after),
       maxBytes,
     }),
     ({ lineage, after, maxBytes }): EntriesRequest => ({
-      lineage: lineageOf(lineage),
-      after: safeInteger(after),
+      lineage: decodeLineage(lineage),
+      after: toSafeInteger(after),
       maxBytes,
     }),
   ),
-  answer: formOf(
+  answer: createForm(
     EntriesResponseSchema,
     (answer: EntriesAnswer) => {
       switch (answer.kind) {
@@ -119,7 +119,7 @@ export const entriesForms = {
           const { entries, lineage, frontier } = answer
           const value = {
             entries: entries.map(entryForm),
-            lineage: lineageForm(lineage),
+            lineage: encodeLineage(lineage),
             frontier: BigInt(frontier),
           }
           return { outcome: { case: 'entries' as const, value } }
@@ -127,28 +127,28 @@ export const entriesForms = {
       }
     },
     ({ outcome }): EntriesAnswer => {
-      if (outcome.case === 'forkPoint') return { kind: 'diverged', forkPoint: safeInteger(outcome.value) }
+      if (outcome.case === 'forkPoint') return { kind: 'diverged', forkPoint: toSafeInteger(outcome.value) }
       if (outcome.case === 'retainedFrom')
-        return { kind: 'trimmed', retainedFrom: safeInteger(outcome.value) }
+        return { kind: 'trimmed', retainedFrom: toSafeInteger(outcome.value) }
       if (outcome.case === undefined) throw new Error('an answer is missing')
       const { entries, lineage, frontier } = outcome.value
       return {
         kind: 'entries',
         entries: entries.map(entryOf),
-        lineage: lineageOf(lineage),
-        frontier: safeInteger(frontier),
+        lineage: decodeLineage(lineage),
+        frontier: toSafeInteger(frontier),
       }
     },
   ),
 }
 
 export const notifyForms = {
-  question: formOf(
+  question: createForm(
     NotifyRequestSchema,
     (_: Record<never, never>) => ({}),
     () => ({}),
   ),
-  answer: formOf(
+  answer: createForm(
     NotifyResponseSchema,
     (_: Record<never, never>) => ({}),
     () => ({}),

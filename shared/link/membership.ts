@@ -1,6 +1,6 @@
 import type { Member, Statement } from '../model/link.ts'
-import { keysOf, type LinkPair } from './pair.ts'
-import { LONGEST_CHAIN, statementOf } from './statements.ts'
+import { type LinkPair, publicKeysOf } from './pair.ts'
+import { LONGEST_CHAIN, signStatement } from './statements.ts'
 
 /*
  * How a cluster's knowledge of its own membership grows: by an admission, by a take-over, and by a fence that another
@@ -11,18 +11,18 @@ const MOST_ADDRESSES = 32
 const LONGEST_ADDRESS = 2048
 
 /** Adds addresses. If there are too many, those known longest stay. */
-export const withAddresses = (known: readonly string[], more: readonly string[]): string[] =>
+export const mergeAddresses = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more])]
     .filter(one => one !== '' && one.length <= LONGEST_ADDRESS)
     .slice(0, MOST_ADDRESSES)
 
 /** Adds statements, in the order in which they depend on each other; if there are too many, the newest stay. */
-const withStatements = (known: readonly Statement[], more: readonly Statement[]): Statement[] => {
+const mergeStatements = (known: readonly Statement[], more: readonly Statement[]): Statement[] => {
   const all = new Map([...known, ...more].map(one => [one.signature, one]))
   return [...all.values()].slice(-LONGEST_CHAIN)
 }
 
-const nobody: Member = { statements: [], addresses: [] }
+const EMPTY_MEMBER: Member = { statements: [], addresses: [] }
 
 /** What another cluster answered when it admitted this one. */
 export interface Admission {
@@ -43,10 +43,10 @@ export function addAdmission(
   before: Member | undefined,
   { primaryKey, statement, chain, addresses }: Admission,
 ): Member {
-  const { statements, addresses: known } = before ?? nobody
+  const { statements, addresses: known } = before ?? EMPTY_MEMBER
   return {
-    statements: withStatements(statements, [...chain, statement]),
-    addresses: withAddresses(known, addresses),
+    statements: mergeStatements(statements, [...chain, statement]),
+    addresses: mergeAddresses(known, addresses),
     issuer: { id: statement.issuer, key: primaryKey, epoch: statement.epoch },
   }
 }
@@ -68,11 +68,11 @@ export const addTakeOver = (
   { set, id, epoch, old, next }: TakeOver,
   met: readonly string[] = [],
 ): Member => ({
-  ...(before ?? nobody),
-  statements: withStatements(before?.statements ?? [], [
-    statementOf(old.signing, { set, issuer: id, subject: id, key: base64Of(next), epoch }),
+  ...(before ?? EMPTY_MEMBER),
+  statements: mergeStatements(before?.statements ?? [], [
+    signStatement(old.signing, { set, issuer: id, subject: id, key: base64Of(next), epoch }),
   ]),
-  addresses: withAddresses(before?.addresses ?? [], met),
+  addresses: mergeAddresses(before?.addresses ?? [], met),
 })
 
 /** The membership after an acknowledged fence, or after an answer with new addresses. */
@@ -80,9 +80,9 @@ export const addVouchers = (
   before: Member | undefined,
   { vouchers = [], addresses = [] }: { vouchers?: readonly Statement[]; addresses?: readonly string[] },
 ): Member => ({
-  ...(before ?? nobody),
-  statements: withStatements(before?.statements ?? [], vouchers),
-  addresses: withAddresses(before?.addresses ?? [], addresses),
+  ...(before ?? EMPTY_MEMBER),
+  statements: mergeStatements(before?.statements ?? [], vouchers),
+  addresses: mergeAddresses(before?.addresses ?? [], addresses),
 })
 
-const base64Of = (pair: LinkPair): string => keysOf(pair).signing.toString('base64')
+const base64Of = (pair: LinkPair): string => publicKeysOf(pair).signing.toString('base64')

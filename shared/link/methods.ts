@@ -16,15 +16,15 @@ export interface MethodRow {
   /** milliseconds that a call may take; absent: the usual time */
   readonly timeoutMs?: number
   /** it changes something, so each call has to be later than all before; other methods may be repeated */
-  readonly once?: true
+  readonly requiresLaterTime?: true
   /** answers to several calls belong together, so it answers only by the caller's lineage */
-  readonly ofOneLineage?: true
+  readonly requiresSameLineage?: true
   /** it is valid whatever the clocks of both clusters show; other calls are refused if the clocks are too far apart */
-  readonly withoutTime?: true
+  readonly ignoresClock?: true
   /** its refusals are counted in the audit log, because anybody may send such a call */
-  readonly counted?: true
+  readonly countsRefusals?: true
   /** a restored copy of a cluster answers it too */
-  readonly byCopies?: true
+  readonly servedByCopies?: true
 }
 
 /**
@@ -33,26 +33,38 @@ export interface MethodRow {
  */
 export const methods = {
   /** Hands in an activation token. The same cluster may repeat it with the same keys until its first heartbeat. */
-  Activate: { forms: activateForms, by: 'newcomer', timeoutMs: 20_000, once: true, counted: true },
+  Activate: {
+    forms: activateForms,
+    by: 'newcomer',
+    timeoutMs: 20_000,
+    requiresLaterTime: true,
+    countsRefusals: true,
+  },
   /** The heartbeat: tells how far the secondary is, and learns how far the primary is. */
-  Heartbeat: { forms: heartbeatForms, by: 'secondary', once: true },
+  Heartbeat: { forms: heartbeatForms, by: 'secondary', requiresLaterTime: true },
   /** Journal entries from behind a position on, in order and without gaps, up to the frontier or to a number of bytes. */
   Entries: { forms: entriesForms, by: 'secondary', timeoutMs: 20_000 },
   /** Items in their present state, read consistently, in the order of their keys; the head is read after them. */
-  Items: { forms: itemsForms, by: 'secondary', ofOneLineage: true },
+  Items: { forms: itemsForms, by: 'secondary', requiresSameLineage: true },
   /** A page of one segment of all items, read consistently. */
-  Scan: { forms: scanForms, by: 'secondary', timeoutMs: 20_000, ofOneLineage: true },
+  Scan: { forms: scanForms, by: 'secondary', timeoutMs: 20_000, requiresSameLineage: true },
   /** Hashes of the Merkle tree, by level. */
-  Tree: { forms: treeForms, by: 'secondary', ofOneLineage: true },
+  Tree: { forms: treeForms, by: 'secondary', requiresSameLineage: true },
   /** The keyring, once it has at least the term that is asked for. */
   Keyring: { forms: keyringForms, by: 'secondary' },
   /**
    * Makes the primary end the epoch of its last heartbeat, for this cluster only. May be repeated, with the same
    * answer.
    */
-  Handover: { forms: handoverForms, by: 'secondary', timeoutMs: 20_000, once: true },
+  Handover: { forms: handoverForms, by: 'secondary', timeoutMs: 20_000, requiresLaterTime: true },
   /** Makes a cluster end its epoch, if that is earlier than the caller's. May be repeated, with the same answer. */
-  Fence: { forms: fenceForms, by: 'newcomer', withoutTime: true, counted: true, byCopies: true },
+  Fence: {
+    forms: fenceForms,
+    by: 'newcomer',
+    ignoresClock: true,
+    countsRefusals: true,
+    servedByCopies: true,
+  },
   /** Says that there is something to fetch. */
   Notify: { forms: notifyForms, by: 'primary', timeoutMs: 2000 },
 } as const satisfies Readonly<Record<Method, MethodRow>>
@@ -75,12 +87,12 @@ export type Question<M extends Method> = ReturnType<(typeof methods)[M]['forms']
 export type Reply<M extends Method> = ReturnType<(typeof methods)[M]['forms']['answer']['read']>
 
 /** The question of a call. @throws LinkRefused when its body is no such question */
-export function questionIn<M extends Method>(method: M, body: Uint8Array): Question<M> {
-  return readingOf(method, () => methods[method].forms.question.read(body) as Question<M>)
+export function readQuestion<M extends Method>(method: M, body: Uint8Array): Question<M> {
+  return readCallBody(method, () => methods[method].forms.question.read(body) as Question<M>)
 }
 
 /** Reads a call's body. @throws LinkRefused when it cannot be read */
-export function readingOf<T>(method: Method, read: () => T): T {
+export function readCallBody<T>(method: Method, read: () => T): T {
   try {
     return read()
   } catch (error) {

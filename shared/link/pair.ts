@@ -23,7 +23,7 @@ export const newLinkPair = (random: (length: number) => Buffer): string =>
   random(2 * RAW_KEY).toString('base64')
 
 /** @throws Error for a text that `newLinkPair` did not make */
-export function linkPair(text: string): LinkPair {
+export function parseLinkPair(text: string): LinkPair {
   const seeds = Buffer.from(text, 'base64')
   if (seeds.length !== 2 * RAW_KEY) throw new Error('a link key has 64 bytes')
   return {
@@ -32,13 +32,13 @@ export function linkPair(text: string): LinkPair {
   }
 }
 
-export const keysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
+export const publicKeysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
   signing: rawPublicKey(signing),
   exchange: rawPublicKey(exchange),
 })
 
 /** Public halves as a secondary hands them out: base64 of version, X25519 key, Ed25519 key. */
-export const publicKeyText = ({ signing, exchange }: LinkKeys): string =>
+export const formatPublicKey = ({ signing, exchange }: LinkKeys): string =>
   Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
 
 /** Whether a key can be used for sealing. Some keys, such as one of zeros, would keep nothing secret. */

@@ -35,21 +35,21 @@ export const notInitialised = () =>
     'check that the address is that of the primary',
   )
 
-export const servesNoCopy = () =>
+export const copyNotServed = () =>
   refused(
     'failed_precondition',
     "this is a restored copy of a cluster: its journal is not the set's",
     FIND_PRIMARY,
   )
 
-export const inNoSet = () =>
+export const notInSet = () =>
   refused(
     'failed_precondition',
     'this cluster is in no DR set',
     'check that the address is that of the primary',
   )
 
-export const ofAnotherSet = () =>
+export const otherSet = () =>
   refused(
     'failed_precondition',
     'this cluster belongs to another DR set',
@@ -67,7 +67,7 @@ export const clocksApart = (skew: number, most: number, now: number) => {
 }
 
 /** Two processes of a cluster may overtake each other: the later one has only to ask again. */
-export const callSeen = () =>
+export const replayedCall = () =>
   refused(
     'unavailable',
     'this cluster has seen a call of this time or a later one: this one is a replay',
@@ -77,11 +77,11 @@ export const callSeen = () =>
 export const concurrentCalls = () =>
   refused('unavailable', 'two calls of this cluster are under way at once', 'repeat it')
 
-export const brokenInside = () =>
+export const internalError = () =>
   refused('unavailable', 'internal error', 'see the logs of the cluster that was asked')
 
 /** What refused says what to do next. */
-export const busyInside = (cause: Error) => new LinkRefused('unavailable', cause.message)
+export const busyError = (cause: Error) => new LinkRefused('unavailable', cause.message)
 
 // of a call by a secondary
 
@@ -94,7 +94,7 @@ export const callerUnknown = () =>
 
 export const callerRevoked = (name: string) => refused('permission_denied', `${name} was revoked`, NEW_TOKEN)
 
-export const callerOfBefore = (name: string) =>
+export const callerOfEarlierEpoch = (name: string) =>
   refused('permission_denied', `${name} was admitted before this cluster became primary again`, NEW_TOKEN)
 
 export const notThePrimary = (mode: string) =>
@@ -122,7 +122,7 @@ export const lineageChanged = () =>
     'start again with the lineage that the next heartbeat brings',
   )
 
-export const lineageMoves = () =>
+export const lineageChanging = () =>
   refused('unavailable', 'the lineage of the journal changed while it was being read', 'repeat it')
 
 export const noSuchPage = () =>
@@ -132,7 +132,7 @@ export const noSuchPage = () =>
     'name one such as r#0a, or a bucket such as r#0a/00',
   )
 
-export const termToCome = (term: number) =>
+export const termNotYetAdded = (term: number) =>
   refused('unavailable', `the keyring has no term ${term} yet`, 'repeat it in a moment')
 
 /** @param format of the secondary */
@@ -156,7 +156,7 @@ export const formatTooNew = (format: number) =>
 export const callerUnnamed = () =>
   refused('invalid_argument', 'the call does not name a cluster with its keys', FAULTY)
 
-export const signedOtherwise = () =>
+export const signatureMismatch = () =>
   refused(
     'unauthenticated',
     'the call is not signed by the key that it names',
@@ -181,7 +181,7 @@ export const sealedToAnother = () =>
     MAKE_ANOTHER,
   )
 
-export const unproven = () =>
+export const proofMismatch = () =>
   refused(
     'unauthenticated',
     'the proof of token, cluster and keys is not signed by the key that the call names',
@@ -196,14 +196,14 @@ export const clusterAdmitted = (cluster: string, name: string) =>
     `if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "${name}"}, then make another token`,
   )
 
-export const ownSecondary = () =>
+export const selfSecondary = () =>
   refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
 
 /** The successor admits the caller once it is a primary. */
-export const handsOver = () =>
+export const handoverInProgress = () =>
   refused('unavailable', 'this cluster is handing over to another one', FIND_PRIMARY)
 
-export const journalUnbuilt = (percent: number) =>
+export const journalIncomplete = (percent: number) =>
   refused(
     'unavailable',
     `the journal is ${percent} % built`,
@@ -212,17 +212,17 @@ export const journalUnbuilt = (percent: number) =>
 
 export const notAToken = () => refused('invalid_argument', 'this is not an activation token', MAKE_ANOTHER)
 
-export const tokenOfAnotherSet = () =>
+export const tokenOfForeignSet = () =>
   refused('failed_precondition', 'the token is of another DR set', MAKE_ANOTHER)
 
-export const tokenMadeElsewhere = () =>
+export const tokenOfOtherCluster = () =>
   refused('unauthenticated', 'the token was not made by this cluster', MAKE_ANOTHER)
 
 /** @param at epoch milliseconds */
 export const tokenExpired = (at: number) =>
   refused('permission_denied', `the token expired at ${printTime(at)}`, MAKE_ANOTHER)
 
-export const tokenOfBefore = () =>
+export const tokenOfEarlierEpoch = () =>
   refused('permission_denied', 'the token was made before this cluster became primary again', MAKE_ANOTHER)
 
 export const tokenRevoked = () => refused('permission_denied', 'the token was revoked', MAKE_ANOTHER)
@@ -241,14 +241,14 @@ export const tokenInUse = () =>
 // of a handover
 
 /** @param own that this cluster writes, or wrote last */
-export const epochElsewhere = (own: string, asked: string) =>
+export const otherEpoch = (own: string, asked: string) =>
   refused(
     'failed_precondition',
     `this cluster writes ${own}, not ${asked}`,
     'repeat this after the next heartbeat of the secondary',
   )
 
-export const primaryNoMore = () =>
+export const noLongerPrimary = () =>
   refused('failed_precondition', 'this cluster is no longer the primary', FIND_PRIMARY)
 
 /** @param successor UUID of a cluster */
@@ -265,18 +265,18 @@ export const handedOver = (successor: string) =>
 export const fencedLater = (own: string, claimed: string) =>
   refused('failed_precondition', `this cluster writes ${own}, which is later than ${claimed}`, END_THIS_ONE)
 
-export const fencesItself = () =>
+export const selfFence = () =>
   refused(
     'failed_precondition',
     'a cluster does not fence itself',
     'nothing needs to be done: the address is the caller’s own',
   )
 
-export const epochOfAnother = (epoch: string, cluster: string) =>
+export const epochOfOtherCluster = (epoch: string, cluster: string) =>
   refused('invalid_argument', `${epoch} is not an epoch of ${cluster}`, FAULTY)
 
 /** @param own that this cluster writes */
-export const epochTooFar = (epoch: string, own: string) =>
+export const epochTooHigh = (epoch: string, own: string) =>
   refused(
     'invalid_argument',
     `${epoch} is more than ${MAX_EPOCH_LEAD} epochs above ${own}: take-overs cannot have led there`,
@@ -308,7 +308,7 @@ export const claimantUnknown = (cluster: string) =>
 
 // of a notice
 
-export const followsNobody = () =>
+export const followsNoPrimary = () =>
   refused(
     'failed_precondition',
     'this cluster follows no primary',

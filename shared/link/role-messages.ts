@@ -9,7 +9,7 @@ import {
   HandoverResponseSchema,
   type Statement as StatementMessage,
 } from '../wire/gen/link_pb.ts'
-import { epochIn, formOf, lineageForm, lineageOf, safeInteger } from './forms.ts'
+import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
 import type { Activated, ActivateRequest, HandedOver } from './source.ts'
 
 /* Messages that change the role of a cluster: an activation, a handover, a fence. */
@@ -49,7 +49,7 @@ export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
 }
 
 export const activateForms = {
-  question: formOf(
+  question: createForm(
     ActivateRequestSchema,
     (one: ActivateQuestion) => one,
     ({ token, cluster, address, format, version, sealed, ...one }): ActivateQuestion => ({
@@ -65,7 +65,7 @@ export const activateForms = {
       earlierProof: Buffer.from(one.earlierProof),
     }),
   ),
-  answer: formOf(
+  answer: createForm(
     ActivateResponseSchema,
     ({
       lineage,
@@ -76,19 +76,19 @@ export const activateForms = {
     }: Omit<Activated, 'set' | 'primaryKey'> & { format: number }) => ({
       ...one,
       ...recovery,
-      lineage: lineageForm(lineage),
+      lineage: encodeLineage(lineage),
       statement: statementForm(statement),
       chain: chain.map(statementForm),
     }),
     ({ lineage, shares, threshold, statement, chain, ...one }) => {
       return {
         primary: one.primary,
-        epoch: epochIn(one.epoch),
+        epoch: parseEpoch(one.epoch),
         keyring: one.keyring,
         format: one.format,
         addresses: one.addresses,
         memberAddresses: one.memberAddresses,
-        lineage: lineageOf(lineage),
+        lineage: decodeLineage(lineage),
         recovery: { shares, threshold },
         statement: readStatement(statement),
         chain: chainOf(chain),
@@ -98,12 +98,12 @@ export const activateForms = {
 }
 
 export const handoverForms = {
-  question: formOf(
+  question: createForm(
     HandoverRequestSchema,
     (one: { epoch: string }) => one,
-    ({ epoch: name }): { epoch: string } => ({ epoch: epochIn(name) }),
+    ({ epoch: name }): { epoch: string } => ({ epoch: parseEpoch(name) }),
   ),
-  answer: formOf(
+  answer: createForm(
     HandoverResponseSchema,
     ({ epoch: name, seq, addresses, keyring }: HandedOver) => ({
       end: { epoch: name, seq: BigInt(seq) },
@@ -111,8 +111,8 @@ export const handoverForms = {
       keyring,
     }),
     ({ end, addresses, keyring }): HandedOver => ({
-      epoch: epochIn(end?.epoch ?? ''),
-      seq: safeInteger(end?.seq ?? 0n),
+      epoch: parseEpoch(end?.epoch ?? ''),
+      seq: toSafeInteger(end?.seq ?? 0n),
       addresses,
       keyring,
     }),
@@ -146,20 +146,20 @@ export interface FenceReply extends Position {
 }
 
 export const fenceForms = {
-  question: formOf(
+  question: createForm(
     FenceRequestSchema,
     ({ key, lineage, chain, addresses, signers, ...one }: FenceQuestion) => ({
       ...one,
       signingKey: Buffer.from(key, 'base64'),
-      lineage: lineageForm(lineage),
+      lineage: encodeLineage(lineage),
       chain: chain.map(statementForm),
       addresses: [...addresses],
       signers: signers.map(signer => ({ term: signer.term, key: Buffer.from(signer.key, 'base64') })),
     }),
     ({ cluster, signingKey, epoch: name, lineage, chain, addresses, signers }): FenceQuestion => ({
       cluster,
-      epoch: epochIn(name),
-      lineage: lineageOf(lineage),
+      epoch: parseEpoch(name),
+      lineage: decodeLineage(lineage),
       chain: chainOf(chain),
       addresses,
       signers: signers.map(signer => ({
@@ -169,7 +169,7 @@ export const fenceForms = {
       key: Buffer.from(signingKey).toString('base64'),
     }),
   ),
-  answer: formOf(
+  answer: createForm(
     FenceResponseSchema,
     ({ epoch: name, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
       end: { epoch: name, seq: BigInt(seq) },
@@ -180,8 +180,8 @@ export const fenceForms = {
       addresses: [...addresses],
     }),
     ({ end, voucher, cluster, signingKey, chain, addresses }): FenceReply => ({
-      epoch: epochIn(end?.epoch ?? ''),
-      seq: safeInteger(end?.seq ?? 0n),
+      epoch: parseEpoch(end?.epoch ?? ''),
+      seq: toSafeInteger(end?.seq ?? 0n),
       voucher: readStatement(voucher),
       cluster,
       key: Buffer.from(signingKey).toString('base64'),

@@ -18,7 +18,7 @@ export const linkUses: readonly Use[] = ['read', 'scan', 'journal', 'pull', 'lin
 export const linkPath = `/${LinkService.typeName}/`
 
 /** Answers a call. @param reachedAt address at which it arrived */
-export type Answering = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
+export type AnswerCall = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
 
 const codes: Readonly<Record<RefusalCode, Code>> = {
   unauthenticated: Code.Unauthenticated,
@@ -29,8 +29,8 @@ const codes: Readonly<Record<RefusalCode, Code>> = {
 }
 
 /** The link's service on a router. A refusal travels as an error with its code; the signed answer is its detail. */
-export const linkRoutes =
-  (answering: Answering) =>
+export const createLinkRoutes =
+  (answering: AnswerCall) =>
   (router: ConnectRouter): ConnectRouter => {
     const by = (method: Method) => async (call: Call, context: HandlerContext) =>
       throwRefusal(await answering(method, call, new URL(context.url).origin))

@@ -1,7 +1,7 @@
 import type { Lineage } from '../journal/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import { activationQuestion } from './activation-request.ts'
-import { asker, type CallMeans, type End } from './call.ts'
+import { makeActivationQuestion } from './activation-request.ts'
+import { type CallContext, createSendCall, type LinkEnd } from './call.ts'
 import { type CodeName, type MethodBy, methodNames, type Question, type Reply, rowOf } from './methods.ts'
 import type { LinkKeys } from './pair.ts'
 import { formatTooNew } from './refusals.ts'
@@ -36,8 +36,8 @@ const answeredBySource = methodNames.filter(
 )
 
 /** A primary, by way of the link. @param keys of this cluster */
-export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): SourceLink {
-  const ask = asker(end, around)
+export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: CallContext): SourceLink {
+  const ask = createSendCall(end, around)
   /** the source's lineage by its last heartbeat: the source refuses calls by another one */
   let lineage: Lineage = []
   let took = 0
@@ -49,7 +49,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
   return {
     ...(Object.fromEntries(asking) as SourceLink),
     activate: async request => {
-      const question = activationQuestion(request, end, around.entropy.bytes)
+      const question = makeActivationQuestion(request, end, around.entropy.bytes)
       const { reply } = await ask('Activate', question, lineage)
       checkFormat(reply.format)
       lineage = reply.lineage
@@ -79,7 +79,7 @@ export function sourceLink(end: End & { keys: LinkKeys }, around: CallMeans): So
       if (reply.kind === 'entries') lineage = reply.lineage
       return reply
     },
-    items: request => allItems(part => ask('Items', part, lineage), request),
+    items: request => fetchAllItems(part => ask('Items', part, lineage), request),
   }
 }
 
@@ -90,7 +90,7 @@ function checkFormat(format: number): void {
 }
 
 /** Asks until all keys are answered, and returns the head of the last answer. */
-async function allItems(
+async function fetchAllItems(
   ask: (part: ItemsRequest) => Promise<{ reply: ItemsAnswer }>,
   { keys }: ItemsRequest,
 ): Promise<ItemsAnswer> {

@@ -162,11 +162,11 @@ export class LinkRefused extends Error {
 }
 
 /** Whether a refusal is lasting: the caller is not admitted, and needs a new token. */
-export const isLasting = (error: unknown): error is LinkRefused =>
+export const isPermanentRefusal = (error: unknown): error is LinkRefused =>
   error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
 
 /** Reports whether the same call may succeed later: nobody answered, or the other cluster was busy. */
-export const mayPass = (error: Error): boolean =>
+export const isTransient = (error: Error): boolean =>
   error instanceof LinkRefused
     ? error.code === 'unavailable'
     : error instanceof LinkSilent && !(error instanceof LinkUnbelieved)

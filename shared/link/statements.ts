@@ -12,13 +12,13 @@ const textOf = ({ set, issuer, subject, key, epoch }: Membership): Buffer =>
   Buffer.from(JSON.stringify(['cloud-auth membership', set, issuer, subject, key, epoch]))
 
 /** Makes a statement that a key belongs to a cluster of the set. */
-export const statementOf = (signing: KeyObject, membership: Membership): Statement => ({
+export const signStatement = (signing: KeyObject, membership: Membership): Statement => ({
   ...membership,
   signature: sign(null, textOf(membership), signing).toString('base64'),
 })
 
 /** Whether a statement was signed by a key. @param issuer raw Ed25519 key, 32 bytes */
-export function isStatementOf(issuer: Uint8Array, { signature, ...membership }: Statement): boolean {
+export function isStatementSignedBy(issuer: Uint8Array, { signature, ...membership }: Statement): boolean {
   const bytes = decodeBase64(signature)
   return (
     bytes !== undefined &&

@@ -2,7 +2,7 @@ import { type Epoch, epochNumber, isEpochOf, type Lineage } from '../journal/pos
 import type { Statement } from '../model/link.ts'
 import { claimantRevoked, claimantUnknown, lineageRevoked, takeOverGivenUp } from './refusals.ts'
 import type { LinkRefused } from './source.ts'
-import { isStatementOf } from './statements.ts'
+import { isStatementSignedBy } from './statements.ts'
 
 /** A key of a cluster of the set. */
 export interface MemberKey {
@@ -26,7 +26,7 @@ export interface FenceFacts {
    * The highest epoch number that the claimant had heard of when it followed this cluster last. By following it has given
    * up every epoch that it had claimed, and claims only higher ones later. Absent or 0: it has not followed this cluster.
    */
-  givenUp?: number
+  abandonedUpTo?: number
   /** UUIDs of clusters that were revoked in this set, as far as this cluster knows */
   revoked: readonly string[]
 }
@@ -45,7 +45,7 @@ const nameOf = ({ id, key }: MemberKey): string => `${id} ${key}`
  * The keys to which statements lead from some known ones.
  * @param usable which statements may be used; default: all
  */
-export function keysFrom(
+export function collectTrustedKeys(
   set: string,
   roots: readonly MemberKey[],
   chain: readonly Statement[],
@@ -56,29 +56,30 @@ export function keysFrom(
     if (statement.set !== set || !usable(statement)) continue
     const issuers = [...found.values()].filter(({ id }) => id === statement.issuer)
     const member = { id: statement.subject, key: statement.key }
-    if (issuers.some(({ key }) => isStatementOf(Buffer.from(key, 'base64'), statement)))
+    if (issuers.some(({ key }) => isStatementSignedBy(Buffer.from(key, 'base64'), statement)))
       found.set(nameOf(member), member)
   }
   return [...found.values()]
 }
 
 /** Whether a key is among others. */
-export const isAmong = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
+export const includesKey = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
   keys.some(one => nameOf(one) === nameOf(wanted))
 
 /**
  * Why a claimant may not fence this cluster; undefined: the fence counts. A revoked cluster never fences a cluster that has
  * revoked it, neither by its own take-over nor through others. A cluster that became primary after several switches may.
  */
-export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
+export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
   if (isRevoked(claimant.id)) return claimantRevoked(claimant.id)
-  if (epochNumber(claimant.epoch) <= (facts.givenUp ?? 0)) return takeOverGivenUp(claimant.epoch, claimant.id)
+  if (epochNumber(claimant.epoch) <= (facts.abandonedUpTo ?? 0))
+    return takeOverGivenUp(claimant.epoch, claimant.id)
   const strange = claimant.lineage.filter(([epoch]) => !facts.lineage.some(([known]) => known === epoch))
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
   if (outlaw) return lineageRevoked(outlaw[0])
   const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]
-  const keys = keysFrom(
+  const keys = collectTrustedKeys(
     facts.set,
     roots,
     claimant.chain,
@@ -86,5 +87,5 @@ export function fenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused |
     ({ issuer, subject, epoch }) =>
       !isRevoked(issuer) && !isRevoked(subject) && (issuer === subject || epoch > facts.ownEpoch),
   )
-  return isAmong(keys, claimant) ? undefined : claimantUnknown(claimant.id)
+  return includesKey(keys, claimant) ? undefined : claimantUnknown(claimant.id)
 }

@@ -75,7 +75,7 @@ export interface Slot extends Tries {
 }
 
 /** What the execution of the workflow that watches an attempt is told: no secrets, since its history shows it. */
-export type Happening =
+export type AttemptEvent =
   | { outcome: 'share'; progress: number; required: number }
   | { outcome: 'completed' | 'cancelled' | 'lapsed' }
 

@@ -112,7 +112,7 @@ export type MadeKeyring = Omit<Keyring, 'edition'>
  * Returns record and keyring of a change of keys, which are written together: both get the next edition, so that whoever
  * holds an earlier one notices, whatever its terms are.
  */
-export const withKeyring = <R extends Partial<ClusterRecord>>(
+export const setKeyring = <R extends Partial<ClusterRecord>>(
   record: R,
   keyring: MadeKeyring,
 ): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>; keyring: Keyring } => {
@@ -139,7 +139,7 @@ export interface RecoveryKey {
 }
 
 /** The link of a cluster that knows no primary, or is one itself. */
-export const emptyLink = (ownKey: Encrypted): Link => ({
+export const makeEmptyLink = (ownKey: Encrypted): Link => ({
   secondaryId: '',
   primaryAddr: '',
   primaryAddrs: [],
@@ -160,13 +160,13 @@ export interface Addresses {
 }
 
 /** Where others of a set reach this cluster, as its deployment says; empty: it does not. */
-export const deployedLink = ({ apiAddress, linkAddress: own }: Addresses): string => own || apiAddress
+export const deployedLinkAddress = ({ apiAddress, linkAddress: own }: Addresses): string => own || apiAddress
 
 /** Where others of the set reach this cluster, as far as it is known without being asked; empty: it is not. */
 export const linkAddress = (
   { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Addresses,
-): string => clusterAddr || deployedLink(deployment) || observedAddr || ''
+): string => clusterAddr || deployedLinkAddress(deployment) || observedAddr || ''
 
 /** Where clients reach it, as far as that is known: a link may have an address of its own. */
 export const apiAddressOf = (

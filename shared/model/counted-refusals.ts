@@ -1,7 +1,7 @@
 /** Requests that an environment has refused and not logged yet. */
 export interface CountedRefusals {
   /** epoch milliseconds of the last entry */
-  toldAt: number
+  loggedAt: number
   /** by operation, as the endpoint table or the link names it */
   counts: Map<string, number>
 }

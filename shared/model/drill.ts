@@ -1,5 +1,5 @@
 /** What a rehearsed take-over came to. */
-export interface Measured {
+export interface TakeOverMeasurement {
   /** milliseconds in which neither cluster served, as far as looking every quarter of a second tells; null: nobody looked */
   unserved: number | null
   /** commits that the cluster which handed over had and its successor has not; null: not known yet */
@@ -17,8 +17,8 @@ export interface Drill {
   stepAt: number
   /** name under which the other cluster is known here */
   peer: string
-  there: Measured
-  back: Measured
+  there: TakeOverMeasurement
+  back: TakeOverMeasurement
   /** why it was refused or stopped */
   text?: string
 }

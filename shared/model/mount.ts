@@ -45,7 +45,7 @@ export const maxTtlOf = (mount: Pick<Mount, 'maxLeaseTtl'>): number =>
 export const defaultTtlOf = (mount: Pick<Mount, 'defaultLeaseTtl'>): number =>
   mount.defaultLeaseTtl || SYSTEM_LEASE_TTL_SECONDS
 
-export const mountAt = (table: MountTable, path: string): Mount | undefined =>
+export const findMountByPath = (table: MountTable, path: string): Mount | undefined =>
   table.mounts.find(mount => mount.path === path)
 
 /** Whether a mount of this accessor is still enabled: tokens of any other are dead. */
@@ -53,7 +53,7 @@ export const isMounted = (table: MountTable, accessor: string): boolean =>
   table.mounts.some(mount => mount.accessor === accessor)
 
 /** Names of parameters, or of data of answers, that the audit log shows as they are in requests to a mount. */
-export const shownKeys = (mount: Mount | undefined, part: 'request' | 'response'): readonly string[] =>
+export const unmaskedKeys = (mount: Mount | undefined, part: 'request' | 'response'): readonly string[] =>
   (mount?.options[`audit_non_hmac_${part}_keys`] as readonly string[] | undefined) ?? []
 
 /** Whether the mount is the auth method under one of its names. */

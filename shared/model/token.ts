@@ -71,7 +71,7 @@ export const TOKEN_TEXT_LENGTH = SERVICE_PREFIX.length + TOKEN_LENGTH
 export const LONGEST_TOKEN = 8192
 
 /** A new token's text from random bytes: 168 bits, so its plain SHA-256 is a safe key. */
-export const tokenText = (random: (length: number) => Buffer): Secret =>
+export const makeTokenText = (random: (length: number) => Buffer): Secret =>
   new Secret(SERVICE_PREFIX + encodeBase62(random(TOKEN_BYTES), TOKEN_LENGTH))
 
 /** Makes HMACs under a key that lives as long as the cluster. */
@@ -97,14 +97,15 @@ export const accessorOf = (hash: string): string =>
   encodeBase62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
 
 /** The accessor by which a token is known; empty for a batch token. */
-export const accessorIn = ({ hash }: Pick<Token, 'hash'>): string => (hash === '' ? '' : accessorOf(hash))
+export const accessorOfToken = ({ hash }: Pick<Token, 'hash'>): string =>
+  hash === '' ? '' : accessorOf(hash)
 
 /** Where a token with this text would be found. */
-export const accessorFor = async (text: string, keyed: Keyed): Promise<string> =>
+export const accessorOfText = async (text: string, keyed: Keyed): Promise<string> =>
   accessorOf(await storedHashOf(text, keyed))
 
 /** Epoch seconds of a moment in milliseconds, cut off. */
-export const secondsOf = (ms: number): number => Math.floor(ms / 1000)
+export const toSeconds = (ms: number): number => Math.floor(ms / 1000)
 
 /** Milliseconds that it takes to store a token and to answer: its lifetime begins with the answer. */
 const TOKEN_ANSWER_MS = 100

@@ -17,11 +17,11 @@ import { subjectOf } from '../api/subject.ts'
 import { unknownWarning } from '../api/unknown-fields.ts'
 import {
   defaultTtlOf,
+  findMountByPath,
   type Mount,
   type MountTable,
   maxTtlOf,
   methodTypes,
-  mountAt,
   mountTokenTypes,
 } from '../model/mount.ts'
 import type { Item } from '../storage/kinds.ts'
@@ -98,7 +98,7 @@ function pathOf(call: Call): string {
 export function enableMount(call: Call<typeof enableFields>): Outcome {
   const table = tableOf(call)
   const path = pathOf(call)
-  if (mountAt(table.data, path)) throw invalid(`path is already in use at ${path}/`)
+  if (findMountByPath(table.data, path)) throw invalid(`path is already in use at ${path}/`)
   const type = methodTypes.find(one => one === call.parameters.type)
   if (!type) throw invalid(`type must be one of ${methodTypes.join(', ')}`)
   const blank = newMount(
@@ -166,7 +166,7 @@ function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {
 }
 
 const found = (table: MountTable, path: string): Mount => {
-  const mount = mountAt(table, path)
+  const mount = findMountByPath(table, path)
   if (!mount) throw invalid(`there is no auth method at ${path}/`)
   return mount
 }
@@ -178,7 +178,7 @@ const found = (table: MountTable, path: string): Mount => {
 export function disableMount(call: Call): Outcome {
   const table = tableOf(call)
   const path = pathOf(call)
-  const mount = mountAt(table.data, path)
+  const mount = findMountByPath(table.data, path)
   if (!mount) return answer({ kind: 'nothing' })
   if (mount.type === 'token') throw invalid('token credential backend cannot be disabled')
   const { mounts, removing } = table.data
@@ -218,7 +218,7 @@ export const listMounts = (call: Call): Outcome =>
  * Their identifiers follow from the token store's, which is as old as the cluster.
  */
 export const listEngines = (call: Call): Outcome =>
-  answer(enginesAnswer(mountAt(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))
+  answer(enginesAnswer(findMountByPath(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))
 
 const engines = {
   identity: 'identity store',

@@ -3,7 +3,7 @@ import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/comm
 import { hasTime, type JobResult, type JobRun, processEach } from '../jobs/job.ts'
 import { type ScanPlace, scanAll, scanStart } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
-import { accessorIn } from '../model/token.ts'
+import { accessorOfToken } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { remove } from '../storage/changes.ts'
 import {
@@ -87,7 +87,7 @@ async function removeChildren(run: JobRun, logins: readonly Item<KindGoingWith<'
   const cluster = () => serving(run)
   const tokens = logins.filter(item => item.kind === 'token')
   const { failed } = await processEach(tokens, async ({ data }) => {
-    await sweepDescendants(accessorIn(data), run.ports, cluster, run.deadline, 'dead')
+    await sweepDescendants(accessorOfToken(data), run.ports, cluster, run.deadline, 'dead')
     return true
   })
   if (failed > 0) throw notRemoved(failed)

@@ -15,7 +15,7 @@ export interface BoxPlace {
  * box; who made it is told by what it holds, or by the signature around it.
  * @throws Error when nothing could be secret between this key and any other
  */
-export function sealTo(
+export function sealBox(
   recipient: Uint8Array,
   place: BoxPlace,
   text: string,
@@ -23,7 +23,7 @@ export function sealTo(
 ): string {
   const once = privateKey('X25519', random(RAW_KEY))
   const raw = rawPublicKey(once)
-  const key = agreed(once, recipient, [raw, recipient])
+  const key = deriveBoxKey(once, recipient, [raw, recipient])
   const body = encrypt(key, placeOf(place), text, random(NONCE_LENGTH))
   return Buffer.concat([raw, Buffer.from(body, 'base64url')]).toString('base64url')
 }
@@ -35,7 +35,7 @@ export function openBox(own: KeyObject, place: BoxPlace, box: string): string | 
   const raw = bytes.subarray(0, RAW_KEY)
   const body = bytes.subarray(RAW_KEY).toString('base64url')
   try {
-    return decrypt(agreed(own, raw, [raw, rawPublicKey(own)]), placeOf(place), body)
+    return decrypt(deriveBoxKey(own, raw, [raw, rawPublicKey(own)]), placeOf(place), body)
   } catch {
     return undefined
   }
@@ -44,7 +44,7 @@ export function openBox(own: KeyObject, place: BoxPlace, box: string): string | 
 const placeOf = ({ purpose, set }: BoxPlace): string => JSON.stringify(['box', purpose, set])
 
 /** Both public keys are part of what the key follows from, so that a box belongs to exactly these two. */
-const agreed = (own: KeyObject, other: Uint8Array, both: readonly Uint8Array[]): KeyObject => {
+const deriveBoxKey = (own: KeyObject, other: Uint8Array, both: readonly Uint8Array[]): KeyObject => {
   const shared = diffieHellman({ privateKey: own, publicKey: publicKey('X25519', other) })
   const key = hkdfSync('sha256', shared, Buffer.concat(both), 'cloud-auth box', RAW_KEY)
   return createSecretKey(new Uint8Array(key))

@@ -1,8 +1,8 @@
-import type { OnAnotherTerm } from './encrypted-paths.ts'
+import type { ReencryptionRule } from './encrypted-paths.ts'
 import { type Key, type Kind, key, kinds, specOf } from './kinds.ts'
 
 /** The kinds whose items have an encrypted place of some sort, with the paths of these places. */
-export const encryptedKinds = (sorts: readonly OnAnotherTerm[]): { kind: Kind; paths: string[] }[] =>
+export const listEncryptedKinds = (sorts: readonly ReencryptionRule[]): { kind: Kind; paths: string[] }[] =>
   (Object.keys(kinds) as Kind[]).flatMap(kind => {
     const paths = Object.entries(specOf(kind).encrypted ?? {})
       .filter(([, sort]) => sorts.includes(sort))
@@ -11,6 +11,6 @@ export const encryptedKinds = (sorts: readonly OnAnotherTerm[]): { kind: Kind; p
   })
 
 /** Keys of this cluster that are deleted where it takes the keyring of another set: whoever needs one makes another. */
-export const keysMadeAnew: readonly Key[] = encryptedKinds(['renew']).map(({ kind }) =>
+export const renewableKeys: readonly Key[] = listEncryptedKinds(['renew']).map(({ kind }) =>
   (key as unknown as (kind: Kind) => Key)(kind),
 )

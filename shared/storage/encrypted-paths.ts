@@ -6,7 +6,7 @@ import type { Encrypted } from '../values/secret.ts'
  * another set it is deleted, for whoever needs it makes another. `forget`: it is short-lived, and never encrypted anew;
  * who cannot open it does as if it were not there. `own-term`: it belongs to its term, and ends with it.
  */
-export type OnAnotherTerm = 'reencrypt' | 'renew' | 'forget' | 'own-term'
+export type ReencryptionRule = 'reencrypt' | 'renew' | 'forget' | 'own-term'
 
 /** Paths of a type at which an `Encrypted` text stands, with dots between names. */
 export type EncryptedPaths<T> = T extends readonly (infer E)[]
@@ -28,7 +28,7 @@ type PathsAt<P extends string, V> = V extends Encrypted
 /** The column of a kind: a row for each encrypted place, where it has any. */
 export type EncryptedColumn<T> = [EncryptedPaths<T>] extends [never]
   ? { encrypted?: never }
-  : { encrypted: Readonly<Record<EncryptedPaths<T>, OnAnotherTerm>> }
+  : { encrypted: Readonly<Record<EncryptedPaths<T>, ReencryptionRule>> }
 
 /** An encrypted text in an item. */
 export interface EncryptedField {
@@ -41,7 +41,7 @@ export interface EncryptedField {
 type Fields = Readonly<Record<string, unknown>>
 
 /** The encrypted texts of an item that stand at some paths. */
-export function encryptedIn(paths: readonly string[], data: unknown): EncryptedField[] {
+export function findEncryptedFields(paths: readonly string[], data: unknown): EncryptedField[] {
   return paths.flatMap(path => {
     const names = path.split('.')
     const text = names.reduce<unknown>((at, name) => (Object(at) as Fields)[name], data)
@@ -50,8 +50,8 @@ export function encryptedIn(paths: readonly string[], data: unknown): EncryptedF
 }
 
 /** The same data with another text at a path. */
-export function withText<T>(data: T, path: string, text: Encrypted): T {
+export function replaceText<T>(data: T, path: string, text: Encrypted): T {
   const [name = '', ...rest] = path.split('.')
   const inner = (data as Fields)[name]
-  return { ...data, [name]: rest.length === 0 ? text : withText(inner, rest.join('.'), text) }
+  return { ...data, [name]: rest.length === 0 ? text : replaceText(inner, rest.join('.'), text) }
 }

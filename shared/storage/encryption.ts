@@ -24,7 +24,7 @@ const NONCE = 12
 const TAG = 16
 const KEY = 32
 
-const derived = (dataKey: Uint8Array, purpose: string): KeyObject =>
+const deriveKey = (dataKey: Uint8Array, purpose: string): KeyObject =>
   createSecretKey(new Uint8Array(hkdfSync('sha256', dataKey, '', `cloud-auth ${purpose}`, KEY)))
 
 const ID = 16
@@ -34,15 +34,15 @@ export const termIdOf = (dataKey: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'cloud-auth identity of a term', ID)).toString('base64url')
 
 /** The working keys that follow from a data key. */
-export const termOf = (version: number, dataKey: Uint8Array): TermKeys => ({
+export const deriveTermKeys = (version: number, dataKey: Uint8Array): TermKeys => ({
   id: termIdOf(dataKey),
   version,
-  items: derived(dataKey, 'items'),
-  tokens: derived(dataKey, 'batch tokens'),
+  items: deriveKey(dataKey, 'items'),
+  tokens: deriveKey(dataKey, 'batch tokens'),
 })
 
 /** HMAC-SHA-256 of values in the audit log, and of what accessors follow from: it never rotates. */
-export const hmacKeyOf = (fixedKey: Uint8Array): KeyObject => derived(fixedKey, 'audit')
+export const deriveHmacKey = (fixedKey: Uint8Array): KeyObject => deriveKey(fixedKey, 'audit')
 
 /** Where an encrypted text belongs: it decrypts nowhere else. The table's name is not part of it. */
 const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
@@ -67,7 +67,7 @@ export function decryptField(
 ): string {
   const opened = openField(terms, key, field, encrypted)
   if (opened) return opened.text
-  const number = versionIn(encrypted)
+  const number = termNumberOf(encrypted)
   const held = terms.some(({ version }) => version === number)
   const why = held ? '' : `: term ${number ?? 0} has been destroyed, or has never been held here`
   throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted${why}`)
@@ -80,7 +80,7 @@ export const openField = (
   field: string,
   encrypted: Encrypted,
 ): { text: string; term: TermKeys } | undefined =>
-  firstOf(terms, encrypted, (term, body) => {
+  tryTerms(terms, encrypted, (term, body) => {
     const text = decrypt(term.items, placeOf(key, field, term.version), body)
     return text === undefined ? undefined : { text, term }
   })
@@ -95,7 +95,7 @@ export const decryptBatch = (
   terms: readonly TermKeys[],
   encrypted: string,
 ): { content: string; term: TermKeys } | undefined =>
-  firstOf(terms, encrypted, (term, body) => {
+  tryTerms(terms, encrypted, (term, body) => {
     const content = decrypt(term.tokens, BATCH, body)
     return content === undefined ? undefined : { content, term }
   })
@@ -107,18 +107,18 @@ export const auditHmac = (hmacKey: KeyObject, text: string): string =>
 const VERSION = /^[1-9]\d{0,8}(?=\.)/
 
 /** The term that an encrypted text names; undefined when it names none. */
-export const versionIn = (encrypted: string): number | undefined => {
+export const termNumberOf = (encrypted: string): number | undefined => {
   const named = VERSION.exec(encrypted)?.[0]
   return named === undefined ? undefined : Number(named)
 }
 
 /** What the terms of the number that a text names make of it: the one that does not fit says so, by the tag. */
-function firstOf<T>(
+function tryTerms<T>(
   terms: readonly TermKeys[],
   encrypted: string,
   opened: (term: TermKeys, body: string) => T | undefined,
 ): T | undefined {
-  const version = versionIn(encrypted)
+  const version = termNumberOf(encrypted)
   const body = encrypted.slice(encrypted.indexOf('.') + 1)
   for (const term of terms) {
     const found = term.version === version ? opened(term, body) : undefined

@@ -37,7 +37,7 @@ const KEY = 32
 const newKey = (random: Random): string => random(KEY).toString('base64')
 
 /** The keys of a new cluster: one term. */
-export const firstKeys = (random: Random): Keys =>
+export const createKeys = (random: Random): Keys =>
   withTerm({ fixed: newKey(random), terms: [], activeTerm: '' }, 1, random)
 
 /** The identity of a term. */
@@ -51,17 +51,17 @@ export function activeTerm({ terms, activeTerm: active }: Keys): DataKey {
 }
 
 /** The number of the term that encrypts. */
-export const newestTerm = (keys: Keys): number => activeTerm(keys).number
+export const activeTermNumber = (keys: Keys): number => activeTerm(keys).number
 
 /** The highest number of the terms that are held: it may be above that of the one that encrypts, after a forced promotion. */
-export const highestTerm = ({ terms }: Keys): number => Math.max(...terms.map(one => one.number))
+export const highestTermNumber = ({ terms }: Keys): number => Math.max(...terms.map(one => one.number))
 
 /** Identities of all terms that are held. */
-export const heldIds = ({ terms }: Keys): string[] => terms.map(idOf)
+export const heldTermIds = ({ terms }: Keys): string[] => terms.map(idOf)
 
 /** The same keys and one more term, which encrypts from now on. Its number is above all that are held. */
-export const withNextTerm = (keys: Keys, random: Random): Keys =>
-  withTerm(keys, highestTerm(keys) + 1, random)
+export const addNextTerm = (keys: Keys, random: Random): Keys =>
+  withTerm(keys, highestTermNumber(keys) + 1, random)
 
 function withTerm(keys: Keys, version: number, random: Random): Keys {
   const next: DataKey = { number: version, key: newKey(random) }
@@ -75,13 +75,13 @@ function withTerm(keys: Keys, version: number, random: Random): Keys {
 }
 
 /** The same keys with a signer of this cluster's own for the term that encrypts, where it has none. */
-export const withSigner = (keys: Keys, random: Random): Keys =>
+export const addSigner = (keys: Keys, random: Random): Keys =>
   keys.signer?.term === keys.activeTerm
     ? keys
     : { ...keys, signer: { term: keys.activeTerm, seed: newKey(random) } }
 
 /** What another cluster is given. */
-export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
+export const removeSigner = ({ signer: _, ...keys }: Keys): Keys => keys
 
 /**
  * All terms that either keyring holds, by identity; what the first one encrypts by encrypts. What either has given up
@@ -90,13 +90,13 @@ export const withoutSigner = ({ signer: _, ...keys }: Keys): Keys => keys
  * @param other of a cluster that follows it, or will
  * @param lost whether terms that only the other one has were lost by the set: then they are for reading only
  */
-export function united(leading: Keys, other: Keys, lost = false): Keys {
+export function uniteKeys(leading: Keys, other: Keys, lost = false): Keys {
   const { fixed, activeTerm: active } = leading
   const gone = [...new Set([...(leading.destroyedTerms ?? []), ...(other.destroyedTerms ?? [])])].filter(
     id => id !== active,
   )
   const added = other.terms
-    .filter(one => !heldIds(leading).includes(idOf(one)))
+    .filter(one => !heldTermIds(leading).includes(idOf(one)))
     .map(one => (lost ? { ...one, readOnly: true as const } : one))
   const terms = [...leading.terms, ...added].filter(one => !gone.includes(idOf(one)))
   // who has been primary keeps what it signs by, while the term is that one
@@ -115,7 +115,7 @@ export function united(leading: Keys, other: Keys, lost = false): Keys {
  * @param ids identities
  * @throws Error when one of them encrypts
  */
-export function without(keys: Keys, ids: readonly string[]): Keys {
+export function removeTerms(keys: Keys, ids: readonly string[]): Keys {
   if (ids.includes(keys.activeTerm)) throw new Error('the term that encrypts is not given up')
   const terms = keys.terms.filter(one => !ids.includes(idOf(one)))
   return { ...keys, terms, destroyedTerms: [...new Set([...(keys.destroyedTerms ?? []), ...ids])] }

@@ -1,5 +1,5 @@
 import { sha256 } from '../values/secret.ts'
-import type { EncryptedColumn, OnAnotherTerm } from './encrypted-paths.ts'
+import type { EncryptedColumn, ReencryptionRule } from './encrypted-paths.ts'
 import type { Guard } from './guards.ts'
 import type { Stored } from './stored.ts'
 
@@ -53,7 +53,7 @@ interface Spec {
   /** who may store one and who may delete one; absent: `write` */
   guard?: Exclude<Guard, 'write'>
   /** paths at which an `Encrypted` text stands, each with what becomes of it when another term encrypts */
-  encrypted?: Readonly<Record<string, OnAnotherTerm>>
+  encrypted?: Readonly<Record<string, ReencryptionRule>>
 }
 
 /** What every cluster of a set has, in either subtree; and what never leaves this one. */

@@ -94,10 +94,10 @@ export interface TableKey {
 }
 
 /** Keys of one batch read by table; what was committed before is seen. */
-export function batchRead(
+export function groupKeysByTable(
   keys: readonly TableKey[],
 ): Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> {
-  const byTable: ReturnType<typeof batchRead> = {}
+  const byTable: ReturnType<typeof groupKeysByTable> = {}
   for (const { table, pk, sk } of keys) {
     byTable[table] ??= { ConsistentRead: true, Keys: [] }
     byTable[table].Keys.push({ pk, sk })

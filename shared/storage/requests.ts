@@ -85,7 +85,7 @@ export const isStorable = ({ kind, input }: ItemWrite): boolean =>
 export function toWrite(change: Change, rev: string, tables: Tables, now: number): ItemWrite {
   const { key, expected } = change
   const { pk, sk } = key
-  const at = { TableName: tableOf(tables, key), ...condition(key, expected, now) }
+  const at = { TableName: tableOf(tables, key), ...makeCondition(key, expected, now) }
   switch (change.kind) {
     case 'put': {
       const ttl = change.times.ttl ?? plainTtl(change.times.expires)
@@ -114,7 +114,7 @@ export function toStored(
   rev: string,
 ): StoredItem {
   const format = specOf(kind).format && STORED_FORMAT
-  return defined({ pk, sk, kind, rev, format, ...laidOut(kind, data), expires, due })
+  return defined({ pk, sk, kind, rev, format, ...layOut(kind, data), expires, due })
 }
 
 /**
@@ -141,7 +141,7 @@ const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: InTree 
  * Adds the condition that no journaled commit has written the item.
  * @param since positions from this one on; absent: all
  */
-export function belowJournal<W extends ItemWrite>({ kind, input }: W, since: string | undefined): W {
+export function requireBelowJournal<W extends ItemWrite>({ kind, input }: W, since: string | undefined): W {
   const free = `attribute_not_exists(pos)${since === undefined ? '' : ' OR pos < :since'}`
   const fence = {
     ConditionExpression: input.ConditionExpression ? `(${input.ConditionExpression}) AND (${free})` : free,
@@ -153,7 +153,7 @@ export function belowJournal<W extends ItemWrite>({ kind, input }: W, since: str
 }
 
 /** The data of an item as they stand in the table, their counter beside them. */
-function laidOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
+function layOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
   const { packed, counter } = specOf(kind)
   if (packed) return { data: JSON.stringify(data) }
   if (counter === undefined) return { data }
@@ -169,7 +169,7 @@ function readBack(kind: Kind, { data, uses }: StoredItem): object {
   return { ...rest, [counter]: uses ?? rest[counter] ?? 0 }
 }
 
-function condition(
+function makeCondition(
   { kind }: Key,
   expected: Expected,
   now: number,

@@ -18,7 +18,7 @@ export function splitBatch(text: string): { signature: Buffer; content: string }
 const SIGNATURE = 64
 
 /** Whether one of these keys (raw Ed25519, base64) signed a content. */
-export const isSignedByOne = (keys: readonly string[], content: string, signature: Buffer): boolean =>
+export const isSignedByAny = (keys: readonly string[], content: string, signature: Buffer): boolean =>
   keys.some(key =>
     verify(null, signedText(content), publicKey('Ed25519', Buffer.from(key, 'base64')), signature),
   )

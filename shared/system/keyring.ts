@@ -1,7 +1,7 @@
 import { ApiError } from '../api/errors.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { FieldCipher } from '../ports.ts'
-import { versionIn } from '../storage/encryption.ts'
+import { termNumberOf } from '../storage/encryption.ts'
 import { key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
@@ -10,13 +10,13 @@ export type OpenedKeyring = Result<number | undefined, string>
 
 /** Unwraps the keyring by one call of KMS, because a remembered keyring proves nothing. */
 export async function openKeyring(
-  cipher: Pick<FieldCipher, 'expect' | 'encrypt'>,
+  cipher: Pick<FieldCipher, 'expectKeyring' | 'encrypt'>,
   record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>,
 ): Promise<OpenedKeyring> {
-  cipher.expect({ keyring: '', keyringEdition: 0 })
-  cipher.expect(record)
+  cipher.expectKeyring({ keyring: '', keyringEdition: 0 })
+  cipher.expectKeyring(record)
   try {
-    return ok(versionIn(await cipher.encrypt(key('cluster'), 'probe', 'probe')))
+    return ok(termNumberOf(await cipher.encrypt(key('cluster'), 'probe', 'probe')))
   } catch (error) {
     const cause = error instanceof ApiError ? error.cause : error
     return failed(`KMS: ${cause instanceof Error ? cause.name : 'it does not decrypt'}`)

@@ -1,7 +1,7 @@
 import { BATCH_PREFIX, isRoot, type Token } from '../model/token.ts'
 import type { FieldCipher, SealedToken } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
-import { isSignedByOne } from '../storage/signed-batch.ts'
+import { isSignedByAny } from '../storage/signed-batch.ts'
 import { isObject, parseJson } from '../values/json.ts'
 
 /** Decrypts a batch token. @returns undefined if the keyring did not encrypt the text @param text as presented */
@@ -26,7 +26,7 @@ export function readBatch(
 ): { token: Token; fault?: never } | { token?: never; fault: BatchFault } {
   const { signers = [], tokensUntil } = term?.data ?? {}
   const keys = signers.map(({ key }) => key)
-  if (!isSignedByOne(keys, content, signature)) return { fault: 'batch-token-unsigned' }
+  if (!isSignedByAny(keys, content, signature)) return { fault: 'batch-token-unsigned' }
   const token = tokenIn(content)
   if (!token) return { fault: 'batch-token-unreadable' }
   if (isRoot(token)) return { fault: 'batch-token-root' }

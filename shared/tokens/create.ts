@@ -3,14 +3,14 @@ import { invalid } from '../api/errors.ts'
 import { bool, duration, int, list, map, type Supplied, text } from '../api/fields.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import {
-  accessorIn,
+  accessorOfToken,
   BATCH_PREFIX,
   isRoot,
   LONGEST_TOKEN,
+  makeTokenText,
   SERVICE_PREFIX,
   storedHashOf,
   type Token,
-  tokenText,
 } from '../model/token.ts'
 import { permits } from '../policies/access.ts'
 import { builtInPolicies } from '../policies/builtin.ts'
@@ -249,10 +249,10 @@ export async function createAndStore(
     ...how,
   })
   const chosen = chosenText(call.parameters.id)
-  const text = chosen ?? tokenText(entropy.bytes)
+  const text = chosen ?? makeTokenText(entropy.bytes)
   const hash = await storedHashOf(text.reveal(), cipher)
   const issued = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, text, hash)
-  if (chosen) await checkFree(call, accessorIn(issued.token))
+  if (chosen) await checkFree(call, accessorOfToken(issued.token))
   const unknown = await unknownPolicies(call, token.policies)
   return answerAfter([...issued.changes, ...wayFromParent(issued.token)], {
     kind: 'auth',
@@ -268,7 +268,7 @@ export async function createAndStore(
 const wayFromParent = (token: Token) =>
   token.parent === undefined || token.type === 'batch'
     ? []
-    : [put(key('child', token.parent, accessorIn(token)), {})]
+    : [put(key('child', token.parent, accessorOfToken(token)), {})]
 
 /** The characters that a header can carry. */
 const VISIBLE = /^[\x21-\x7e]+$/

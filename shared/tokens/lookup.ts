@@ -2,13 +2,13 @@ import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import {
-  accessorFor,
+  accessorOfText,
   BATCH_PREFIX,
   endOf,
   entityIdOf,
   secondsLeftOf,
-  secondsOf,
   type Token,
+  toSeconds,
 } from '../model/token.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
@@ -80,7 +80,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
-  const accessor = await accessorFor(asked, call.ports.cipher)
+  const accessor = await accessorOfText(asked, call.ports.cipher)
   const item = await readLiveToken(accessor, call)
   if (!item) throw new ApiError('bad_token', await wrappingHint(call, accessor))
   return { token: item.data, id: asked, accessor }
@@ -101,7 +101,7 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     entity_id: entityIdOf(token),
     orphan: token.parent === undefined,
     renewable: token.renewable,
-    creation_time: secondsOf(token.createdAt),
+    creation_time: toSeconds(token.createdAt),
     issue_time: printTime(token.createdAt),
     creation_ttl: token.creationTtl,
     ttl: secondsLeftOf(token, call.now),
@@ -110,7 +110,7 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     role: token.role || undefined,
     ...(token.renewedAt === undefined
       ? {}
-      : { last_renewal: printTime(token.renewedAt), last_renewal_time: secondsOf(token.renewedAt) }),
+      : { last_renewal: printTime(token.renewedAt), last_renewal_time: toSeconds(token.renewedAt) }),
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Auth } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import {
-  accessorIn,
+  accessorOfToken,
   BATCH_PREFIX,
   entityIdOf,
   expirySecondOf,
@@ -33,7 +33,9 @@ export function issueService(token: Token, text: Secret, hash = hashOf(text.reve
   return {
     token: stored,
     text: text.reveal(),
-    changes: [create(key('token', accessorIn(stored)), stored, expires === undefined ? {} : { expires })],
+    changes: [
+      create(key('token', accessorOfToken(stored)), stored, expires === undefined ? {} : { expires }),
+    ],
   }
 }
 
@@ -57,7 +59,7 @@ export const authOf = (
 ): Auth =>
   defined({
     client_token: text,
-    accessor: accessorIn(token),
+    accessor: accessorOfToken(token),
     policies: [...new Set([...token.policies, ...identityPolicies])].sort(),
     token_policies: token.policies.length > 0 ? token.policies : undefined,
     identity_policies: identityPolicies.length > 0 ? identityPolicies : undefined,

@@ -1,7 +1,7 @@
 import { answer, answerAfter, type Call, callerOf, noContent, type Outcome } from '../api/call.ts'
 import { ApiError, invalid } from '../api/errors.ts'
 import { currentCluster } from '../jobs/job.ts'
-import { accessorFor, BATCH_PREFIX, type Token } from '../model/token.ts'
+import { accessorOfText, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { type Change, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -17,7 +17,7 @@ import type { accessorField, requiredToken } from './lookup.ts'
 export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.parameters.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  return revoking(call, await accessorFor(asked, call.ports.cipher))
+  return revoking(call, await accessorOfText(asked, call.ports.cipher))
 }
 
 const noBatch = () => invalid('batch tokens cannot be revoked')
@@ -43,7 +43,7 @@ const REVOKE_TOKEN_TRIES = 10
 export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
   const asked = call.parameters.token ?? ''
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  const accessor = await accessorFor(asked, call.ports.cipher)
+  const accessor = await accessorOfText(asked, call.ports.cipher)
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalid('token not found')
   const release = async (cluster: ClusterRead) => {

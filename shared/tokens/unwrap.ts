@@ -1,7 +1,7 @@
 import { answer, answerAfter, type Call, callerOf, data, type Outcome } from '../api/call.ts'
 import { invalid } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { accessorOf, hashOf, tokenText } from '../model/token.ts'
+import { accessorOf, hashOf, makeTokenText } from '../model/token.ts'
 import { removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { sameSecret } from '../values/secret.ts'
@@ -53,7 +53,7 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
       ttl: item.data.ttl,
       now: call.now,
       wrappedAccessor: item.data.wrappedAccessor,
-      text: tokenText(entropy.bytes),
+      text: makeTokenText(entropy.bytes),
     },
     cipher,
   )

@@ -1,5 +1,5 @@
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
-import { accessorOf, hashOf, secondsOf } from '../model/token.ts'
+import { accessorOf, hashOf, toSeconds } from '../model/token.ts'
 import type { WrapInfo, Wrapped } from '../model/wrapped.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
@@ -41,7 +41,7 @@ export async function wrap(
     wrappedAccessor: given.wrappedAccessor,
   })
   return {
-    change: create(place, item, { expires: secondsOf(given.now) + given.ttl }),
+    change: create(place, item, { expires: toSeconds(given.now) + given.ttl }),
     info: defined({
       token: given.text.reveal(),
       accessor: accessorOf(hash),

@@ -6,7 +6,7 @@ import { createRun } from '../jobs/job.ts'
 import { handleRestoredCopy } from '../journal/close-copy.ts'
 import { sendRoleEvents } from '../journal/send-role-events.ts'
 import { finishStepDown } from '../journal/step-down.ts'
-import { askBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
+import { fenceBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/operate.ts'
 import {
@@ -114,7 +114,7 @@ const RUN_REST_MS = 8000
 export const pullHandler =
   (ports: Ports, carryTo: CarryTo, freshPorts: Ports) =>
   async (event: unknown, context: Context): Promise<void> => {
-    if (isHostReturn(event)) return askBeforeServing(ports, carryTo)
+    if (isHostReturn(event)) return fenceBeforeServing(ports, carryTo)
     const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, lambdaDeadline(ports, context) - RUN_REST_MS)
     await fenceOthers(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries were not asked', { error: String(error) }),

@@ -68,7 +68,7 @@ export type JobName = keyof typeof jobs
 export async function runJob(payload: unknown, ports: Ports, deadline: number): Promise<void> {
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
-  const { value: result, calls } = await ports.meter.measured(() =>
+  const { value: result, calls } = await ports.meter.measure(() =>
     work(createRun(ports, deadline), v.parse(schema, payload)),
   )
   ports.log.info('job', {

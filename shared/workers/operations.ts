@@ -112,7 +112,7 @@ export const operationHandler =
     if (step === 'failed') return recordFailure(failed, run, operation, stepFailed(at, error))
     const work = steps[step]
     if (!work) throw new Error(`the workflow ${workflow} has no step ${step}`)
-    const { value: result, calls } = await ports.meter.measured(() =>
+    const { value: result, calls } = await ports.meter.measure(() =>
       work(run, operation).catch(async (cause: unknown) => {
         logStepFailure(ports, { workflow, operation, step }, cause, cause instanceof OperationFailed)
         // only a final failure is stored here, with its text; after any other the state machine calls the step `failed`

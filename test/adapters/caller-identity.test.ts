@@ -21,7 +21,7 @@ test('101 Switching Protocols fails as an STS that could not be reached', async 
     body: '',
     maxRetries: 0,
   }
-  await expect(port.ask(request, Date.now() + 60_000)).rejects.toMatchObject({ code: 'provider_failed' })
+  await expect(port.forward(request, Date.now() + 60_000)).rejects.toMatchObject({ code: 'provider_failed' })
 })
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   })
   const port = stsCallerIdentity({ clock: systemClock, meter: callMeter(), redirect: redirected ? url : '' })
   const endpoint = redirected ? 'https://sts.eu-west-1.amazonaws.com' : url
-  await port.ask(
+  await port.forward(
     {
       method: 'POST',
       endpoint,

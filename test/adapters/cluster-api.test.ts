@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterApi } from '../../shared/adapters/cluster-api.ts'
+import { createClusterApi } from '../../shared/adapters/cluster-api.ts'
 
 const seen: { method: string | undefined; url: string | undefined; token: unknown; body: string }[] = []
 const answers: Record<string, [status: number, body: string, headers?: Record<string, string>]> = {
@@ -19,11 +19,11 @@ const server = createServer(async (request, response) => {
   const [status, body, more = {}] = answers[url ?? ''] ?? [404, '']
   response.writeHead(status, more).end(body)
 })
-let ask: ReturnType<typeof clusterApi>
+let ask: ReturnType<typeof createClusterApi>
 beforeAll(async () => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  ask = clusterApi({ own: `http://127.0.0.1:${port}`, peer: 'http://127.0.0.1:1' })
+  ask = createClusterApi({ own: `http://127.0.0.1:${port}`, peer: 'http://127.0.0.1:1' })
 })
 afterAll(() => void server.close())
 

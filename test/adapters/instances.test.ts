@@ -169,7 +169,7 @@ describe('look-ups of instances that wait at the same time', () => {
 
   test('each that asks counts a call for itself', async () => {
     const port = instances()
-    const counts = idsTo(3).map(one => meter.measured(() => found([one], { port })))
+    const counts = idsTo(3).map(one => meter.measure(() => found([one], { port })))
     const told = await Promise.all(counts)
     expect(told.map(({ calls }) => calls['ec2'])).toEqual([1, 1, 1])
   })

@@ -16,11 +16,11 @@ import { compressionGzip, connectNodeAdapter, createGrpcTransport } from '@conne
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkPort } from '../../infra/local/gateway/link-port.ts'
 import { newAuthority, tlsOf } from '../../infra/local/gateway/tls.ts'
-import { linkCarrier } from '../../shared/adapters/link/carrier.ts'
-import { lazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
+import { createLinkCarrier } from '../../shared/adapters/link/carrier.ts'
+import { createLazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
 import { notACall } from '../../shared/link/refusals.ts'
-import { linkRoutes } from '../../shared/link/routes.ts'
+import { createLinkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
 import type { Authorities } from '../../shared/ports.ts'
 import { sha256 } from '../../shared/values/secret.ts'
@@ -59,7 +59,7 @@ const gateway = (seen: string[]): RequestListener => linkGateway(linkHandler(w.p
 /** The router itself, which speaks gRPC. */
 const router = (protocols: string[]) =>
   connectNodeAdapter({
-    routes: linkRoutes(async (method, call, reachedAt) => {
+    routes: createLinkRoutes(async (method, call, reachedAt) => {
       protocols.push(method)
       return w.serve(method, call, reachedAt)
     }),
@@ -67,7 +67,7 @@ const router = (protocols: string[]) =>
 
 /** As on the embedded host, whose clusters are all on this machine. */
 const carrier = (authorities?: Authorities) =>
-  linkCarrier({ ...(authorities && { authorities }), deployment: { plainEndpoints: true } })
+  createLinkCarrier({ ...(authorities && { authorities }), deployment: { plainEndpoints: true } })
 
 const admitted = async (addresses: readonly string[], ca?: string) => {
   const token = await w.token('west')
@@ -317,7 +317,7 @@ describe('what is not trusted', () => {
     })
 
     test('is trusted where it is shipped, by who loads what carries with the first call too', async () => {
-      const lazy = lazyCarrier(() => ({ authorities: shipped, deployment: { plainEndpoints: true } }))
+      const lazy = createLazyCarrier(() => ({ authorities: shipped, deployment: { plainEndpoints: true } }))
       expect(await heartbeatOver(await answering(), lazy)).toBe(w.epoch)
     })
 
@@ -348,7 +348,7 @@ describe('what is not trusted', () => {
   test('an address of this machine, by a deployment: nobody is called', async () => {
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
-    const carry = linkCarrier({ deployment: { plainEndpoints: false } })({ addresses: [url] })
+    const carry = createLinkCarrier({ deployment: { plainEndpoints: false } })({ addresses: [url] })
     const one = follower(w, 'west', { carry })
     await expect(one.activateBy(await w.token('west'))).rejects.toThrow('it is not called')
     expect(seen).toEqual([])

@@ -4,7 +4,7 @@ import { stepFunctions } from '../../shared/adapters/aws/workflows.ts'
 import { PREFIX, stateMachine, tokenTask, until } from '../provider/states/support.ts'
 import { closedPort } from '../support/service/server.ts'
 
-const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not here')) }
+const meter = { count: () => undefined, measure: () => Promise.reject(new Error('not here')) }
 
 /** The port, to a service at an address. */
 function portTo(url: string) {

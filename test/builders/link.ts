@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { keysOf, linkPair, newLinkPair } from '../../shared/link/pair.ts'
+import { newLinkPair, parseLinkPair, publicKeysOf } from '../../shared/link/pair.ts'
 
 /** A new pair with its public halves. */
 export function pair() {
-  const both = linkPair(newLinkPair(randomBytes))
-  return { ...both, keys: keysOf(both) }
+  const both = parseLinkPair(newLinkPair(randomBytes))
+  return { ...both, keys: publicKeysOf(both) }
 }
 
 /** All copies of some bytes that differ from them in one bit; one bit of each byte. */

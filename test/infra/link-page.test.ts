@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { USUAL_TIMEOUT_MS } from '../../shared/link/call.ts'
+import { DEFAULT_CALL_TIMEOUT_MS } from '../../shared/link/call.ts'
 import { fieldBounds } from '../../shared/link/forms.ts'
 import { methodNames, rowOf } from '../../shared/link/methods.ts'
 import { FORMAT } from '../../shared/link/source.ts'
@@ -30,7 +30,7 @@ test('each method of the link has a row, which says who asks, how long that may 
   const rows = rowsUnder('method')
   expect(rows.map(([name, who, within]) => [name, who, within])).toEqual(
     methodNames.map(method => {
-      const { by, timeoutMs = USUAL_TIMEOUT_MS } = rowOf(method)
+      const { by, timeoutMs = DEFAULT_CALL_TIMEOUT_MS } = rowOf(method)
       return [`\`${method}\``, whoAsks[by], `${timeoutMs / 1000} s`]
     }),
   )
@@ -40,13 +40,13 @@ test('each method of the link has a row, which says who asks, how long that may 
 test('the calls that are not answered twice are those whose rows say so', () => {
   const [, named = ''] =
     /Is the time later than any before\s+\((.*?), which change something/s.exec(page) ?? []
-  const expected = methodNames.filter(method => rowOf(method).once)
+  const expected = methodNames.filter(method => rowOf(method).requiresLaterTime)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
 test('the calls that need no clock are those whose rows say so', () => {
   const [, named = ''] = /Are the clocks within five minutes \(not for (.*?)\)/s.exec(page) ?? []
-  const expected = methodNames.filter(method => rowOf(method).withoutTime)
+  const expected = methodNames.filter(method => rowOf(method).ignoresClock)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 

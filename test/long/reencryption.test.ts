@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AccessEntry } from '../../shared/model/access-entry.ts'
 import { create } from '../../shared/storage/changes.ts'
-import { versionIn } from '../../shared/storage/encryption.ts'
+import { termNumberOf } from '../../shared/storage/encryption.ts'
 import { key, partitions } from '../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../support/set/set.ts'
 
@@ -40,7 +40,7 @@ const termsOf = async (set: ClusterSet, name: string, mount: string) => {
   const entries = await set.at(name).ports.store.list(partitions('access', mount))
   const counts = new Map<number, number>()
   for (const { data } of entries) {
-    const term = versionIn(data.clientNonce ?? '') ?? 0
+    const term = termNumberOf(data.clientNonce ?? '') ?? 0
     counts.set(term, (counts.get(term) ?? 0) + 1)
   }
   return Object.fromEntries(counts)

@@ -9,7 +9,7 @@ import {
 import { ApiError } from '../../api/errors.ts'
 import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { Secret } from '../../values/secret.ts'
-import { type ClientAttempt, clientSettings, overWire, within } from './client.ts'
+import { type ClientAttempt, clientSettings, createWireHandler, limitAttempt } from './client.ts'
 import type { Provider } from './provider.ts'
 
 /** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
@@ -34,10 +34,10 @@ export function iamAccessKeys({ provider, region, clock, meter }: Dependencies):
     isOnce = false,
   ): Promise<T> {
     const reached = provider.staticSettings(settings, 'credentials', region)
-    const client = new IAMClient(clientSettings('iam', reached, overWire(isOnce)))
+    const client = new IAMClient(clientSettings('iam', reached, createWireHandler(isOnce)))
     meter.count('iam')
     try {
-      return await send(client, within(deadline - clock.now()))
+      return await send(client, limitAttempt(deadline - clock.now()))
     } catch (error) {
       throw provider.fault('iam', error)
     }

@@ -31,7 +31,7 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
   // CloudWatch Logs sends control messages, which check that the function can be reached
   if (messageType === 'CONTROL_MESSAGE') return
   // names of streams may hold neither ":" nor "*"
-  const rejected = await putEvents(group, logStream.replace(/[:*]/g, '-'), logEvents.map(entryIn))
+  const rejected = await putEvents(group, logStream.replace(/[:*]/g, '-'), logEvents.map(unwrapEntry))
   if (rejected > 0)
     throw new Error(
       `${rejected} of ${logEvents.length} audit entries are too old or too new for the audit log`,
@@ -39,7 +39,7 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
 }
 
 /** The entry without the runtime's frame around it; what has another shape is carried as it is. */
-function entryIn({ timestamp, message }: LogEvent): LogEvent {
+function unwrapEntry({ timestamp, message }: LogEvent): LogEvent {
   const entry = parseObject(message)?.['message']
   return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }
 }

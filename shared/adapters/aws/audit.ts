@@ -13,9 +13,9 @@ type Settings = Pick<Environment, 'auditFile' | 'framedJson'>
  * of JSON to a file. An entry counts once it was handed over.
  */
 export function auditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
-  if (auditFile === '') return { write: async entry => toConsole(entry, framedJson) }
+  if (auditFile === '') return { write: async entry => printEntry(entry, framedJson) }
   let file: number | undefined
-  return byTurn(bytes => {
+  return writeOncePerTurn(bytes => {
     // opened with the first entry, and tried again where that failed: the place may be mended meanwhile
     file ??= openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
     return write(file, bytes)
@@ -43,7 +43,7 @@ interface Handed {
 }
 
 /** Entries of one turn of the event loop go in one write; each of them is waited for. */
-function byTurn(write: (bytes: Buffer) => number): Audit {
+function writeOncePerTurn(write: (bytes: Buffer) => number): Audit {
   let waiting: Handed[] = []
   function flush(): void {
     const all = waiting
@@ -73,7 +73,7 @@ function byTurn(write: (bytes: Buffer) => number): Audit {
  * and whoever else prints; plain output would be cut where the pipe is full. That the event is JSON is a setting of
  * the function, and without it no subscription would find the entry: then there is no log, and nothing is done.
  */
-function toConsole(entry: Readonly<Record<string, unknown>>, framedJson: boolean): void {
+function printEntry(entry: Readonly<Record<string, unknown>>, framedJson: boolean): void {
   if (!framedJson) throw new Error('audit entries need the log format JSON and the level INFO')
   // biome-ignore lint/suspicious/noConsole: the console is the runtime's way out
   console.info(entry)

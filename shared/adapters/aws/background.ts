@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import type { Background, Waker } from '../../work-ports.ts'
-import { ownService } from './client.ts'
+import { ownServiceSettings } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
 export const lambdaBackground = (functionName: string, meter: Meter): Background => ({
@@ -13,7 +13,7 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
       InvocationType: 'Event',
       Payload: Buffer.from(JSON.stringify(job)),
     })
-    await new LambdaClient(ownService('lambda')).send(command).catch((cause: unknown) => {
+    await new LambdaClient(ownServiceSettings('lambda')).send(command).catch((cause: unknown) => {
       throw new ApiError('busy', 'the work could not be started', { retryAfter: 1, cause })
     })
   },

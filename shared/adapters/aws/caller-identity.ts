@@ -5,7 +5,7 @@ import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../
 import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
 import { faultCounterName } from '../../watching/logins.ts'
-import { agents, limitConnecting, overLivingConnection, readAtMost, responseTo } from './connections.ts'
+import { agents, awaitResponse, limitConnectTime, readAtMost, resendOnDeadConnection } from './connections.ts'
 
 interface Dependencies {
   clock: Clock
@@ -57,18 +57,18 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
         },
         Math.max(1, left),
       )
-      limitConnecting(call, STS_CONNECT_TIMEOUT_MS, () => call.destroy(new OutOfTime()))
-      responseTo(call).then(readAll).then(resolve, reject)
+      limitConnectTime(call, STS_CONNECT_TIMEOUT_MS, () => call.destroy(new OutOfTime()))
+      awaitResponse(call).then(readAll).then(resolve, reject)
       call.on('close', () => clearTimeout(timer))
       call.end(given.body)
     })
   }
 
-  async function ask(given: StsRequest, deadline: number): Promise<StsAnswer> {
+  async function forward(given: StsRequest, deadline: number): Promise<StsAnswer> {
     const retries = given.maxRetries < 0 ? DEFAULT_RETRIES : given.maxRetries
     for (let tries = 0; ; tries++) {
       meter.count('sts')
-      const answer = await overLivingConnection(() => once(given, deadline)).catch((error: Error) => error)
+      const answer = await resendOnDeadConnection(() => once(given, deadline)).catch((error: Error) => error)
       const fault = faultOf(answer)
       if (fault) meter.count(faultCounterName('sts', fault))
       const last = tries >= retries
@@ -91,7 +91,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
     }
   }
 
-  return { ask }
+  return { forward }
 }
 
 class OutOfTime extends Error {}

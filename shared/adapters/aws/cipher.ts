@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Clock, Entropy, FieldCipher, SealedToken, Store } from '../../ports.ts'
-import { sealTo } from '../../storage/box.ts'
+import { sealBox } from '../../storage/box.ts'
 import {
   auditHmac,
   decryptBatch,
@@ -9,13 +9,13 @@ import {
   encryptField,
   NONCE_LENGTH,
   openField,
-  versionIn,
+  termNumberOf,
 } from '../../storage/encryption.ts'
-import { highestTerm, withoutSigner } from '../../storage/keyring.ts'
+import { highestTermNumber, removeSigner } from '../../storage/keyring.ts'
 import { signBatch, splitBatch } from '../../storage/signed-batch.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
-import { type HeldKeyring, hasTerm, keyringHolder, storedKeyring } from './held-keyring.ts'
+import { createKeyringHolder, type HeldKeyring, hasTerm, readStoredKeyring } from './held-keyring.ts'
 import type { Kms } from './kms.ts'
 
 interface Dependencies {
@@ -30,24 +30,24 @@ const TERM_LOOK_PAUSE_MS = 1000
 
 /** Encryption under the keyring of this cluster, which is read again when a text names a term that is not known yet. */
 export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
-  const { beforehand, expect, current, newerThan } = keyringHolder({ store, clock, kms })
+  const { keysToRead, expectKeyring, current, refreshAfter } = createKeyringHolder({ store, clock, kms })
   const nonce = () => entropy.bytes(NONCE_LENGTH)
   return {
-    beforehand,
-    expect,
+    keysToRead,
+    expectKeyring,
     encrypt: async (place, field, text) =>
       encryptField((await current()).active, place, field, text, nonce()),
     decrypt: async (place, field, encrypted: Encrypted) => {
       const held = await current()
       const open = ({ terms }: HeldKeyring) => new Secret(decryptField(terms, place, field, encrypted))
-      if (!hasTerm(held, versionIn(encrypted))) return open(await newerThan(held))
+      if (!hasTerm(held, termNumberOf(encrypted))) return open(await refreshAfter(held))
       try {
         return open(held)
       } catch (error) {
         // another key may have come under this number since the keyring was read
         const age = clock.now() - held.readAt
         if (age < TERM_LOOK_PAUSE_MS) throw error
-        return open(await newerThan(held))
+        return open(await refreshAfter(held))
       }
     },
     reencrypt: async (place, field, encrypted) => {
@@ -65,19 +65,19 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
     },
     decryptToken: async text => {
       const held = await current()
-      const version = versionIn(text)
-      const opened = openedBatch(held, text)
+      const version = termNumberOf(text)
+      const opened = openTokenText(held, text)
       const old = clock.now() - held.readAt >= TERM_LOOK_PAUSE_MS
       if (opened || version === undefined || version < held.active.version || !old) return opened
-      return openedBatch(await newerThan(held), text)
+      return openTokenText(await refreshAfter(held), text)
     },
     exportTo: async (recipient, set) => {
       // read anew: what is handed over must not be behind what the cluster record says
-      const stored = await storedKeyring({ store, kms })
+      const stored = await readStoredKeyring({ store, kms })
       const { id, keys } = stored
-      const given = JSON.stringify({ id, keys: withoutSigner(keys) })
-      const keyring = sealTo(recipient, boxOf(set), given, entropy.bytes)
-      return { keyring, term: highestTerm(keys) }
+      const given = JSON.stringify({ id, keys: removeSigner(keys) })
+      const keyring = sealBox(recipient, keyringBox(set), given, entropy.bytes)
+      return { keyring, term: highestTermNumber(keys) }
     },
     hmac: async text => auditHmac((await current()).hmacKey, text),
   }
@@ -86,12 +86,12 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
 const NO_SIGNER = 'this cluster has just taken over, and cannot make batch tokens yet'
 
 /** What a term signs is nothing without a signature; whose it is, the term's item tells. */
-function openedBatch({ ofTokens }: HeldKeyring, text: string): SealedToken | undefined {
-  const opened = decryptBatch(ofTokens, text)
+function openTokenText({ tokenTerms }: HeldKeyring, text: string): SealedToken | undefined {
+  const opened = decryptBatch(tokenTerms, text)
   if (!opened) return undefined
   const parts = splitBatch(opened.content)
   return parts && { ...parts, term: opened.term.id }
 }
 
 /** What a keyring that is handed over is sealed for. */
-export const boxOf = (set: string) => ({ purpose: 'keyring', set }) as const
+export const keyringBox = (set: string) => ({ purpose: 'keyring', set }) as const

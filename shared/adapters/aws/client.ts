@@ -3,7 +3,7 @@ import { ownCredentials, wireSettings } from './environment.ts'
 import type { CallSettings } from './provider-settings.ts'
 import { ATTEMPT_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
 import { wire } from './wire/post.ts'
-import { insisting } from './wire/retry.ts'
+import { createRetry } from './wire/retry.ts'
 import type { KeySource } from './wire/signed-posts.ts'
 
 /** A request of the SDK, signed. None of ours has a query. */
@@ -22,7 +22,7 @@ interface SdkRequest {
  * frozen.
  * @param isOnce whether a request is sent once, over a connection of its own
  */
-export const overWire = (isOnce = false) => ({
+export const createWireHandler = (isOnce = false) => ({
   handle: async (
     { protocol, hostname, port, path, headers, body = '' }: SdkRequest,
     { requestTimeout = ATTEMPT_MS }: { requestTimeout?: number } = {},
@@ -40,7 +40,7 @@ export const overWire = (isOnce = false) => ({
 })
 
 /** What a client of the SDK is made for. */
-interface Reached {
+interface ClientTarget {
   region: string
   credentials: KeySource
   /** an endpoint that this client is configured with; absent: none */
@@ -56,8 +56,8 @@ const AGENT = 'cloud-auth'
  */
 export function clientSettings(
   service: string,
-  { region, credentials, endpoint }: Reached,
-  requestHandler: object = overWire(),
+  { region, credentials, endpoint }: ClientTarget,
+  requestHandler: object = createWireHandler(),
 ) {
   const { fips, dualStack, endpointOf } = wireSettings()
   const given = endpoint ?? endpointOf(service)
@@ -81,7 +81,7 @@ export function clientSettings(
 }
 
 /** Settings of a client of our own services, which repeats what fails. */
-export const ownService = (service: string) => ({
+export const ownServiceSettings = (service: string) => ({
   ...clientSettings(service, { region: wireSettings().region, credentials: ownCredentials }),
   maxAttempts: MOST_ATTEMPTS,
 })
@@ -90,7 +90,7 @@ export const ownService = (service: string) => ({
 type Options = { requestTimeout: number }
 
 /** Limits of one attempt in a call. @param left milliseconds that the call has left */
-export const within = (left: number): Options => ({
+export const limitAttempt = (left: number): Options => ({
   requestTimeout: Math.min(ATTEMPT_MS, Math.max(1, left)),
 })
 
@@ -103,19 +103,19 @@ export type ClientAttempt<C, T> = (client: C, options: Options) => Promise<T>
  */
 export type Calls<C> = <T>(attempt: ClientAttempt<C, T>, ms?: number) => Promise<T>
 
-export function callsBy<C>(
+export function createCalls<C>(
   Client: new (settings: ReturnType<typeof clientSettings>) => C,
   service: string,
-  settings: CallSettings & { repeatsThrottled?: boolean },
+  settings: CallSettings & { retriesThrottled?: boolean },
 ): Calls<C> {
   const client = new Client(clientSettings(service, settings))
-  const { maxAttempts: most, repeatsThrottled, repeated } = settings
-  const insist = insisting(defined({ most, pauseMs: PAUSE_MS, repeatsThrottled, repeated }))
-  return (attempt, ms) => insist(left => byItsClock(() => attempt(client, within(left))), ms)
+  const { maxAttempts: most, retriesThrottled, onRetry } = settings
+  const insist = createRetry(defined({ most, pauseMs: PAUSE_MS, retriesThrottled, onRetry }))
+  return (attempt, ms) => insist(left => resendAfterSkew(() => attempt(client, limitAttempt(left))), ms)
 }
 
 /** Sends a request again, at once, where the service's clock proved to be another: the first was refused and not done. */
-const byItsClock = <T>(send: () => Promise<T>): Promise<T> =>
+const resendAfterSkew = <T>(send: () => Promise<T>): Promise<T> =>
   send().catch((error: { $metadata?: { clockSkewCorrected?: boolean } }) => {
     if (error.$metadata?.clockSkewCorrected) return send()
     throw error

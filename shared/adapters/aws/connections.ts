@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
-import { unreadable } from './wire/service-error.ts'
+import { unreadableAnswer } from './wire/service-error.ts'
 
 /**
  * Longest time that a connection may have rested and still be used, milliseconds. Routers on the way forget
@@ -11,7 +11,7 @@ const LONGEST_REST_MS = 60_000
 const restingSince = new WeakMap<object, number>()
 
 /** Errors of requests on kept connections: these may have died unnoticed while they rested. */
-const died = new WeakSet<Error>()
+const deadConnectionErrors = new WeakSet<Error>()
 
 /**
  * The connections of this environment, kept between requests and shared by all clients. An environment is frozen
@@ -19,11 +19,11 @@ const died = new WeakSet<Error>()
  * of that before something is sent.
  */
 export const agents = {
-  'http:': kept(new PlainAgent({ keepAlive: true })),
-  'https:': kept(new Agent({ keepAlive: true })),
+  'http:': trackRest(new PlainAgent({ keepAlive: true })),
+  'https:': trackRest(new Agent({ keepAlive: true })),
 }
 
-function kept<A extends PlainAgent>(agent: A): A {
+function trackRest<A extends PlainAgent>(agent: A): A {
   const { keepSocketAlive, reuseSocket } = agent
   return Object.assign(agent, {
     keepSocketAlive: (socket: Parameters<A['keepSocketAlive']>[0]) => {
@@ -36,7 +36,7 @@ function kept<A extends PlainAgent>(agent: A): A {
         // what ended this one has ended the others too: the next request makes a new one
         closeResting(agent)
         // a request that timed out is not sent again: it has used up its time
-        if (error.name !== 'TimeoutError') died.add(error)
+        if (error.name !== 'TimeoutError') deadConnectionErrors.add(error)
       })
     },
   })
@@ -47,12 +47,12 @@ function kept<A extends PlainAgent>(agent: A): A {
  * The repetition does not count as an attempt.
  * @param send what may take effect twice
  */
-export async function overLivingConnection<T>(send: () => Promise<T>): Promise<T> {
+export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise<T> {
   for (const agent of Object.values(agents)) closeResting(agent, Date.now() - LONGEST_REST_MS)
   try {
     return await send()
   } catch (error) {
-    if (!(error instanceof Error && died.has(error))) throw error
+    if (!(error instanceof Error && deadConnectionErrors.has(error))) throw error
     return send()
   }
 }
@@ -68,7 +68,7 @@ function closeResting(agent: PlainAgent, before = Number.POSITIVE_INFINITY): voi
 }
 
 /** Does something about a call whose connection takes longer than so many milliseconds to come about. */
-export function limitConnecting(call: ClientRequest, ms: number, late: () => void): void {
+export function limitConnectTime(call: ClientRequest, ms: number, late: () => void): void {
   call.once('socket', socket => {
     if (!socket.connecting) return
     const timer = setTimeout(late, ms)
@@ -77,12 +77,12 @@ export function limitConnecting(call: ClientRequest, ms: number, late: () => voi
 }
 
 /** Returns the response to a call. @throws Error when the connection fails, or ends without a response */
-export function responseTo(call: ClientRequest): Promise<IncomingMessage> {
+export function awaitResponse(call: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     call.on('response', resolve)
     call.on('error', reject)
     // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error
-    call.on('close', () => reject(unreadable('the connection ended without an answer')))
+    call.on('close', () => reject(unreadableAnswer('the connection ended without an answer')))
   })
 }
 

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import type { ProviderSettings } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
-import { readAtMost, responseTo } from './connections.ts'
+import { awaitResponse, readAtMost } from './connections.ts'
 import { type Environment, runtimeCredentials } from './environment.ts'
 
 /** Credentials in the SDK's shape. */
@@ -65,7 +65,7 @@ async function instanceCredentials(metadata: string): Promise<Credentials> {
 /** @throws Error without an answer of at most `LARGEST_METADATA` bytes within `METADATA_TIMEOUT_MS` */
 async function ask(method: string, url: string, headers: Record<string, string>): Promise<string> {
   const call = request(url, { method, headers, signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) }).end()
-  const response = await responseTo(call)
+  const response = await awaitResponse(call)
   const body = await readAtMost(LARGEST_METADATA, response)
   if (!body) throw new Error(`instance metadata answered more than ${LARGEST_METADATA} bytes`)
   if (response.statusCode !== 200) throw new Error(`instance metadata answered ${response.statusCode}`)

@@ -2,10 +2,10 @@ import { type Instance as Described, DescribeInstancesCommand, EC2Client } from 
 import type { Instance } from '../../model/instance.ts'
 import type { AwsTarget } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
-import { type Calls, callsBy } from './client.ts'
+import { type Calls, createCalls } from './client.ts'
 import type { Provider } from './provider.ts'
 import type { CallSettings } from './provider-settings.ts'
-import { unreadable } from './wire/service-error.ts'
+import { unreadableAnswer } from './wire/service-error.ts'
 
 const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
 
@@ -20,16 +20,17 @@ export async function describeByIds(
   deadline: number,
 ): Promise<ReadonlyMap<string, Instance>> {
   return provider.call('ec2', target, deadline, clientOf, async (calls, ms) => {
-    const found = await describe(calls, target, ids, ms).catch(absent)
+    const found = await describe(calls, target, ids, ms).catch(emptyIfUnknown)
     const own = found.filter(({ id }) => ids.includes(id))
-    if (new Set(own.map(({ id }) => id)).size < own.length) throw unreadable('an instance is there twice')
+    if (new Set(own.map(({ id }) => id)).size < own.length)
+      throw unreadableAnswer('an instance is there twice')
     return new Map(own.map(instance => [instance.id, instance]))
   })
 }
 
 /** Throttling is left to those who share a call: each of them knows how long it may wait. */
 const clientOf = (settings: CallSettings) =>
-  callsBy(EC2Client, 'ec2', { ...settings, repeatsThrottled: false })
+  createCalls(EC2Client, 'ec2', { ...settings, retriesThrottled: false })
 
 /** One call. @param ids one, or several that need not all be there */
 async function describe(
@@ -43,10 +44,10 @@ async function describe(
   const command = new DescribeInstancesCommand(input)
   const { Reservations = [] } = await calls((client, options) => client.send(command, options), ms)
   const own = Reservations.filter(({ OwnerId }) => OwnerId === account)
-  return own.flatMap(({ Instances = [] }) => Instances.map(instanceIn))
+  return own.flatMap(({ Instances = [] }) => Instances.map(readInstance))
 }
 
-const instanceIn = ({ Tags = [], ...one }: Described): Instance =>
+const readInstance = ({ Tags = [], ...one }: Described): Instance =>
   defined({
     id: one.InstanceId ?? '',
     state: one.State?.Name ?? '',
@@ -57,7 +58,7 @@ const instanceIn = ({ Tags = [], ...one }: Described): Instance =>
     tags: Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value])),
   } satisfies Record<keyof Instance, unknown>)
 
-function absent(error: unknown): Instance[] {
+function emptyIfUnknown(error: unknown): Instance[] {
   if (error instanceof Error && UNKNOWN.includes(error.name)) return []
   throw error
 }

@@ -101,7 +101,7 @@ export interface Environment extends Deployment {
 }
 
 /** @param text `host:port`, an IPv6 address in brackets; empty: there is none */
-function endpointIn(text: string): Environment['webEndpoint'] {
+function parseEndpoint(text: string): Environment['webEndpoint'] {
   const mark = text.lastIndexOf(':')
   return mark < 0
     ? undefined
@@ -116,7 +116,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     throw new Error(`the environment is incomplete: ${faults.join('; ')}`)
   }
   const e = read.output
-  const webEndpoint = endpointIn(e.AWS_LAMBDA_HTTP_ENDPOINT)
+  const webEndpoint = parseEndpoint(e.AWS_LAMBDA_HTTP_ENDPOINT)
   return {
     version: e.SERVICE_VERSION,
     apiVersion: e.API_VERSION,

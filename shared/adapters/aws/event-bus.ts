@@ -7,7 +7,7 @@ import type { BusEvent, EventBus } from '../../work-ports.ts'
 import { type Environment, ownCredentials } from './environment.ts'
 import { ATTEMPT_MS } from './wire/limits.ts'
 import { wire, wireAddress } from './wire/post.ts'
-import { signerOf } from './wire/sign.ts'
+import { createSigner } from './wire/sign.ts'
 
 /** Entries that one request takes. */
 const MOST_ENTRIES = 10
@@ -29,7 +29,7 @@ interface Dependencies {
 export function eventBridge({ environment, clock, meter }: Dependencies): EventBus {
   const { ownRegion: region, eventsEndpoint } = environment
   const address = wireAddress(new URL(eventsEndpoint || `https://${serviceHost('events', region)}/`))
-  const sign = signerOf('events', region)
+  const sign = createSigner('events', region)
 
   async function once(body: string): Promise<void> {
     meter.count('events')

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { ApiError } from '../../api/errors.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Clock, Store } from '../../ports.ts'
-import { hmacKeyOf, type TermKeys, termOf } from '../../storage/encryption.ts'
+import { deriveHmacKey, deriveTermKeys, type TermKeys } from '../../storage/encryption.ts'
 import { type Keys, openEnvelope } from '../../storage/keyring.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
@@ -15,7 +15,7 @@ export interface HeldKeyring {
   active: TermKeys
   terms: readonly TermKeys[]
   /** those whose batch tokens may count: all but what is for reading only */
-  ofTokens: readonly TermKeys[]
+  tokenTerms: readonly TermKeys[]
   hmacKey: KeyObject
   /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it */
   signer?: KeyObject
@@ -31,15 +31,15 @@ export interface StoredKeyring {
   edition: number
 }
 
-export function heldKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
-  const terms = keys.terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64')))
-  const ofTokens = terms.filter((_, index) => !keys.terms[index]?.readOnly)
+export function prepareKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
+  const terms = keys.terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
+  const tokenTerms = terms.filter((_, index) => !keys.terms[index]?.readOnly)
   const active = terms.find(one => one.id === keys.activeTerm)
   if (!active) throw new Error('the keyring lacks the term that encrypts')
   const own = keys.signer?.term === active.id ? keys.signer : undefined
   const signer = own && privateKey('Ed25519', Buffer.from(own.seed, 'base64'))
-  const hmacKey = hmacKeyOf(Buffer.from(keys.fixed, 'base64'))
-  return defined({ id, active, terms, ofTokens, hmacKey, signer, edition, readAt })
+  const hmacKey = deriveHmacKey(Buffer.from(keys.fixed, 'base64'))
+  return defined({ id, active, terms, tokenTerms, hmacKey, signer, edition, readAt })
 }
 
 /** Whether a keyring has a term. */
@@ -57,7 +57,7 @@ interface Sources {
  * @param read the item, where it has been read already
  * @throws ApiError `not_initialised`, `busy`
  */
-export async function storedKeyring(
+export async function readStoredKeyring(
   { store, kms }: Pick<Sources, 'store' | 'kms'>,
   read?: Item<'keyring'>,
 ): Promise<StoredKeyring> {
@@ -70,22 +70,22 @@ export async function storedKeyring(
 /** The keyring that an environment works with. */
 export interface KeyringHolder {
   /** what to read along with the cluster record, as nobody has asked for the keyring yet */
-  beforehand(): Key<'keyring'>[]
+  keysToRead(): Key<'keyring'>[]
   /**
    * Tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten.
    * @param read the keyring, where it was read along with the record
    */
-  expect(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, read?: Item<'keyring'>): void
+  expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, read?: Item<'keyring'>): void
   current(): Promise<HeldKeyring>
   /** the keyring as it is now, unless somebody has read it since `old` was */
-  newerThan(old: HeldKeyring): Promise<HeldKeyring>
+  refreshAfter(old: HeldKeyring): Promise<HeldKeyring>
 }
 
 /**
  * The keyring, unwrapped by KMS when an environment first needs it, and kept. It is read again when the cluster record
  * names another keyring or a later edition. A number of a term tells nothing: another key may have come under it.
  */
-export function keyringHolder(sources: Sources): KeyringHolder {
+export function createKeyringHolder(sources: Sources): KeyringHolder {
   let reading: Promise<HeldKeyring> | undefined
   let known: HeldKeyring | undefined
   let isFirst = true
@@ -100,7 +100,7 @@ export function keyringHolder(sources: Sources): KeyringHolder {
   async function unwrapped(): Promise<HeldKeyring> {
     const { item, readAt } = along ?? { item: undefined, readAt: sources.clock.now() }
     along = undefined
-    return heldKeyring(await storedKeyring(sources, item), readAt)
+    return prepareKeyring(await readStoredKeyring(sources, item), readAt)
   }
 
   async function current(): Promise<HeldKeyring> {
@@ -110,7 +110,7 @@ export function keyringHolder(sources: Sources): KeyringHolder {
       const held = await wanted
       if (reading === wanted) known = held
       // it was being read already when the record told of a later one
-      return told && held.readAt < told.at && isBehind(held) ? newerThan(held) : held
+      return told && held.readAt < told.at && isBehind(held) ? refreshAfter(held) : held
     } catch (error) {
       if (reading === wanted) forget()
       throw error
@@ -122,18 +122,18 @@ export function keyringHolder(sources: Sources): KeyringHolder {
     known = undefined
   }
 
-  function newerThan(old: HeldKeyring): Promise<HeldKeyring> {
+  function refreshAfter(old: HeldKeyring): Promise<HeldKeyring> {
     if (known === old) forget()
     return current()
   }
 
   return {
-    beforehand: () => {
+    keysToRead: () => {
       const wanted = isFirst && !reading ? [key('keyring')] : []
       isFirst = false
       return wanted
     },
-    expect: ({ keyring, keyringEdition: edition }, read) => {
+    expectKeyring: ({ keyring, keyringEdition: edition }, read) => {
       const at = sources.clock.now()
       told = { keyring, edition, at }
       // one read gives no two items of one moment: this may be the keyring of just before
@@ -141,6 +141,6 @@ export function keyringHolder(sources: Sources): KeyringHolder {
       if (known && isBehind(known)) forget()
     },
     current,
-    newerThan,
+    refreshAfter,
   }
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../api/errors.ts'
 import type { Instance } from '../../model/instance.ts'
 import type { AwsTarget, Clock, Instances, Meter } from '../../ports.ts'
-import { lookUpsTogether, type SharedLookUps } from './look-ups/together.ts'
+import { createSharedLookUps, type SharedLookUps } from './look-ups/together.ts'
 import { nameOfTarget, type Provider } from './provider.ts'
 import { attemptsOf } from './provider-settings.ts'
 
@@ -37,7 +37,7 @@ export function ec2Instances(provider: Provider, dependencies: Dependencies): In
 }
 
 const together = (provider: Provider, target: AwsTarget, { clock, meter }: Dependencies) =>
-  lookUpsTogether<Instance>({
+  createSharedLookUps<Instance>({
     send: async (ids, deadline) => (await ec2()).describeByIds(provider, target, ids, deadline),
     count: () => meter.count('ec2'),
     attempts: attemptsOf(target.client),

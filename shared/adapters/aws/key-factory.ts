@@ -4,24 +4,24 @@ import type { Entropy, FieldCipher, KeyFactory, NewKeyring } from '../../ports.t
 import { openBox } from '../../storage/box.ts'
 import { encryptField, NONCE_LENGTH, type TermKeys } from '../../storage/encryption.ts'
 import {
+  activeTermNumber,
+  addNextTerm,
+  addSigner,
   checkKeys,
   closeEnvelope,
-  firstKeys,
-  heldIds,
-  highestTerm,
+  createKeys,
+  heldTermIds,
+  highestTermNumber,
   type Keys,
-  newestTerm,
   openEnvelope,
-  united,
-  withNextTerm,
-  without,
-  withSigner,
+  removeTerms,
+  uniteKeys,
 } from '../../storage/keyring.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { rawPublicKey } from '../../values/raw-keys.ts'
-import { boxOf } from './cipher.ts'
-import { heldKeyring } from './held-keyring.ts'
+import { keyringBox } from './cipher.ts'
+import { prepareKeyring } from './held-keyring.ts'
 import type { Kms } from './kms.ts'
 
 /** Makes keyrings of this cluster and their terms, wrapped by its own KMS key. */
@@ -40,10 +40,10 @@ export function kmsKeyFactory({
     const { destroyedTerms } = keys
     return defined({
       id,
-      term: newestTerm(keys),
-      highestTerm: highestTerm(keys),
+      term: activeTermNumber(keys),
+      highestTerm: highestTermNumber(keys),
       activeTerm: keys.activeTerm,
-      termIds: heldIds(keys),
+      termIds: heldTermIds(keys),
       destroyedTerms,
       since: now,
       wrappedKey,
@@ -52,7 +52,7 @@ export function kmsKeyFactory({
   }
 
   async function atWork(id: string, keys: Keys, now: number): Promise<NewKeyring> {
-    const { active, terms, signer } = heldKeyring({ id, keys, edition: 0 }, now)
+    const { active, terms, signer } = prepareKeyring({ id, keys, edition: 0 }, now)
     const own = signer && rawPublicKey(signer).toString('base64')
     const encryptBy = (term: TermKeys, ...[place, field, text]: Parameters<FieldCipher['encrypt']>) =>
       encryptField(term, place, field, text, entropy.bytes(NONCE_LENGTH))
@@ -74,22 +74,22 @@ export function kmsKeyFactory({
     openEnvelope(await kms.unwrap(keyring), keyring.id, keyring.keys)
 
   return {
-    newKeyring: now => atWork(entropy.uuid(), firstKeys(entropy.bytes), now),
+    newKeyring: now => atWork(entropy.uuid(), createKeys(entropy.bytes), now),
     importFrom: async (exported: string, own: KeyObject, set, now) => {
-      const text = openBox(own, boxOf(set), exported)
+      const text = openBox(own, keyringBox(set), exported)
       if (text === undefined) throw new Error('the keyring was not sealed to this key, for this set')
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
       return atWork(id, checkKeys(keys), now)
     },
     unite: async (leading, other, now, lost) =>
-      atWork(leading.id, united(await opened(leading), await opened(other), lost), now),
-    without: async (keyring, ids, now) => ({
-      ...(await enclosed(keyring.id, without(await opened(keyring), ids), now)),
+      atWork(leading.id, uniteKeys(await opened(leading), await opened(other), lost), now),
+    removeTerms: async (keyring, ids, now) => ({
+      ...(await enclosed(keyring.id, removeTerms(await opened(keyring), ids), now)),
       since: keyring.since,
     }),
-    withSigner: async (keyring, now) =>
-      atWork(keyring.id, withSigner(await opened(keyring), entropy.bytes), now),
-    withNextTerm: async (keyring, now, id = keyring.id) =>
-      atWork(id, withNextTerm(await opened(keyring), entropy.bytes), now),
+    addSigner: async (keyring, now) =>
+      atWork(keyring.id, addSigner(await opened(keyring), entropy.bytes), now),
+    addNextTerm: async (keyring, now, id = keyring.id) =>
+      atWork(id, addNextTerm(await opened(keyring), entropy.bytes), now),
   }
 }

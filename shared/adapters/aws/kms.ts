@@ -3,10 +3,10 @@ import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
 import { ownCredentials, type WireSettings, wireSettings } from './environment.ts'
-import { jsonAnswer, resultIn } from './wire/json.ts'
+import { parseJsonAnswer, readResult } from './wire/json.ts'
 import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
-import { insisting } from './wire/retry.ts'
-import { type SignedPost, signedPosts } from './wire/signed-posts.ts'
+import { createRetry } from './wire/retry.ts'
+import { createSignedPost, type SignedPost } from './wire/signed-posts.ts'
 
 /** What a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })
@@ -15,7 +15,7 @@ const WHY =
   'KMS does not decrypt with the key of its data stack; check that the key is enabled and that its policy allows kms:Decrypt'
 
 /** Whatever KMS says, it is no fault of the caller's, and may pass. */
-function away(cause: unknown): never {
+function throwKmsBusy(cause: unknown): never {
   throw new ApiError('busy', `${alarming.keyring}: ${WHY}`, { retryAfter: 5, cause })
 }
 
@@ -29,7 +29,7 @@ export interface Kms {
 /** KMS; where it is, is looked for when it is first asked. */
 export function lazyKms(meter: Meter): Kms {
   let posts: SignedPost | undefined
-  const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: PAUSE_MS })
+  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: PAUSE_MS })
 
   async function call(action: string, input: object): Promise<Record<string, unknown>> {
     meter.count('kms')
@@ -41,7 +41,7 @@ export function lazyKms(meter: Meter): Kms {
     }
     const body = JSON.stringify(input)
     const attempt = async (left: number) =>
-      resultIn(jsonAnswer(await send(headers, body, Math.min(ATTEMPT_MS, Math.max(1, left)))))
+      readResult(parseJsonAnswer(await send(headers, body, Math.min(ATTEMPT_MS, Math.max(1, left)))))
     return insist(attempt, CALL_MS)
   }
 
@@ -50,27 +50,27 @@ export function lazyKms(meter: Meter): Kms {
       const { Plaintext } = await call('Decrypt', {
         CiphertextBlob: wrappedKey,
         EncryptionContext: contextOf(id),
-      }).catch(away)
-      return bytesIn(Plaintext) ?? away(new Error('KMS gave no key'))
+      }).catch(throwKmsBusy)
+      return parseBytes(Plaintext) ?? throwKmsBusy(new Error('KMS gave no key'))
     },
     newDataKey: async (id, KeyId) => {
       const { CiphertextBlob, Plaintext } = await call('GenerateDataKey', {
         KeyId,
         KeySpec: 'AES_256',
         EncryptionContext: contextOf(id),
-      }).catch(away)
-      const [wrapped, dataKey] = [bytesIn(CiphertextBlob), bytesIn(Plaintext)]
-      if (!wrapped || !dataKey) return away(new Error('KMS gave no key'))
+      }).catch(throwKmsBusy)
+      const [wrapped, dataKey] = [parseBytes(CiphertextBlob), parseBytes(Plaintext)]
+      if (!wrapped || !dataKey) return throwKmsBusy(new Error('KMS gave no key'))
       return { wrapped: wrapped.toString('base64'), dataKey }
     },
   }
 }
 
 const postsTo = (settings: WireSettings): SignedPost =>
-  signedPosts({ service: 'kms', settings, credentials: ownCredentials })
+  createSignedPost({ service: 'kms', settings, credentials: ownCredentials })
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Bytes of an answer; undefined where there are none. */
-const bytesIn = (text: unknown): Buffer | undefined =>
+const parseBytes = (text: unknown): Buffer | undefined =>
   typeof text === 'string' && text !== '' && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined

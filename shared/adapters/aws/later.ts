@@ -1,5 +1,5 @@
 /** Does something after some milliseconds. @returns gives it up */
-export function later(ms: number, work: () => void): () => void {
+export function callLater(ms: number, work: () => void): () => void {
   const timer = setTimeout(work, ms)
   return () => clearTimeout(timer)
 }

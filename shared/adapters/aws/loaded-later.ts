@@ -8,7 +8,7 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /** An object that has only asynchronous methods, before it is there: it is made when one of them is first called. */
-export function loadedLater<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
+export function createLazy<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
   const loaded = once(load)
   return Object.fromEntries(
     Object.keys(names).map(name => [

@@ -5,7 +5,7 @@ import {
   ResourceAlreadyExistsException,
   ResourceNotFoundException,
 } from '@aws-sdk/client-cloudwatch-logs'
-import { ownService } from './client.ts'
+import { ownServiceSettings } from './client.ts'
 
 export interface LogEvent {
   /** epoch milliseconds */
@@ -24,7 +24,7 @@ const OVERHEAD = 26
  * @returns how many of them the provider did not take, because they are too old or too new; the others are written
  */
 export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<number> {
-  const client = new CloudWatchLogsClient(ownService('cloudwatch_logs'))
+  const client = new CloudWatchLogsClient(ownServiceSettings('cloudwatch_logs'))
   const name = { logGroupName: group, logStreamName: stream }
   let rejected = 0
   for (const logEvents of batches([...events].sort((a, b) => a.timestamp - b.timestamp))) {

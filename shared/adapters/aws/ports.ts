@@ -7,10 +7,10 @@ import { kmsCipher } from './cipher.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { guardedPorts } from './guard.ts'
 import { lazyKms } from './kms.ts'
-import { loadedLater, once } from './loaded-later.ts'
+import { createLazy, once } from './loaded-later.ts'
 import { shippedAuthorities } from './shipped-authorities.ts'
 import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
-import { dynamoTables, sendsBy } from './table.ts'
+import { createSends, dynamoTables } from './table.ts'
 import type { Send } from './wire/tables.ts'
 
 /**
@@ -22,14 +22,14 @@ export function awsPorts(
   uses: readonly Use[],
   environment: Environment = readEnvironment(),
   clock: Clock = systemClock,
-  carryTo: CarryTo = nobodyCarries,
+  carryTo: CarryTo = refuseToCarry,
   tables?: Send,
 ): Ports {
   const meter = callMeter()
   const entropy = systemEntropy
   const log = structuredLog(service, environment.metricNamespace, clock)
   const around = { tables: environment.tables, clock, entropy, meter, log }
-  const { all, commits } = tables ? { all: tables, commits: tables } : sendsBy(environment.tablesClient)
+  const { all, commits } = tables ? { all: tables, commits: tables } : createSends(environment.tablesClient)
   const { store, journal, journalView } = dynamoTables(around, all, true, commits)
   const kms = lazyKms(meter)
   const inAccounts = once(async () => {
@@ -41,29 +41,29 @@ export function awsPorts(
     journal,
     journalView,
     cipher: kmsCipher({ store, clock, entropy, kms }),
-    instances: loadedLater({ describe: true, load: true }, async () => (await inAccounts()).instances),
-    principals: loadedLater({ find: true, profile: true }, async () => (await inAccounts()).principals()),
+    instances: createLazy({ describe: true, load: true }, async () => (await inAccounts()).instances),
+    principals: createLazy({ find: true, profile: true }, async () => (await inAccounts()).principals()),
     callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
-    accessKeys: loadedLater(keyMethods, async () => (await inAccounts()).accessKeys()),
-    background: loadedLater({ start: true }, async () => {
+    accessKeys: createLazy(keyMethods, async () => (await inAccounts()).accessKeys()),
+    background: createLazy({ start: true }, async () => {
       const { lambdaBackground } = await import('./background.ts')
       return lambdaBackground(environment.workerFunction, meter)
     }),
-    puller: loadedLater({ wake: true }, async () => {
+    puller: createLazy({ wake: true }, async () => {
       const { lambdaPuller } = await import('./background.ts')
       return lambdaPuller(environment.pullFunction, meter)
     }),
     carryTo,
-    workflows: loadedLater({ start: true, signal: true }, async () => {
+    workflows: createLazy({ start: true, signal: true }, async () => {
       const { stepFunctions } = await import('./workflows.ts')
       return stepFunctions(environment.workflows, meter)
     }),
-    events: loadedLater({ put: true }, async () => {
+    events: createLazy({ put: true }, async () => {
       const { eventBridge } = await import('./event-bus.ts')
       return eventBridge({ environment, clock, meter })
     }),
     authorities: shippedAuthorities(environment.authoritiesFile),
-    keyFactory: loadedLater(keyFactoryMethods, async () => {
+    keyFactory: createLazy(keyFactoryMethods, async () => {
       const { kmsKeyFactory } = await import('./key-factory.ts')
       return kmsKeyFactory({ keyArn: environment.keyArn, entropy, kms })
     }),
@@ -91,12 +91,12 @@ const keyFactoryMethods: Record<keyof KeyFactory, true> = {
   newKeyring: true,
   importFrom: true,
   unite: true,
-  without: true,
-  withSigner: true,
-  withNextTerm: true,
+  removeTerms: true,
+  addSigner: true,
+  addNextTerm: true,
 }
 
 /** Most functions ask no other cluster, and load nothing for it. */
-const nobodyCarries: CarryTo = () => {
+const refuseToCarry: CarryTo = () => {
   throw new Error('this function was given nothing that carries calls to other clusters')
 }

@@ -1,18 +1,18 @@
 import { GetInstanceProfileCommand, GetRoleCommand, GetUserCommand, IAMClient } from '@aws-sdk/client-iam'
 import type { AwsTarget, Principal, Principals } from '../../ports.ts'
-import { type ClientAttempt, callsBy } from './client.ts'
+import { type ClientAttempt, createCalls } from './client.ts'
 import type { Provider } from './provider.ts'
 import type { CallSettings } from './provider-settings.ts'
 
 const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
 
-function absent(error: unknown): undefined {
+function undefinedIfUnknown(error: unknown): undefined {
   if (error instanceof Error && UNKNOWN.includes(error.name)) return undefined
   throw error
 }
 
 /** @throws Error when the answer holds no entity: for one that does not exist, IAM answers with an error */
-function principalIn(arn: string | undefined, uniqueId: string | undefined): Principal {
+function readPrincipal(arn: string | undefined, uniqueId: string | undefined): Principal {
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }
 }
@@ -26,7 +26,7 @@ const lookUpProfile =
     const command = new GetInstanceProfileCommand({ InstanceProfileName: name })
     const { InstanceProfile: found } = await client.send(command, options)
     const roleArns = (found?.Roles ?? []).map(({ Arn = '' }) => Arn)
-    return { ...principalIn(found?.Arn, found?.InstanceProfileId), roleArns }
+    return { ...readPrincipal(found?.Arn, found?.InstanceProfileId), roleArns }
   }
 
 /** How each type of entity is looked up. */
@@ -35,24 +35,24 @@ const lookUps = {
     (name: string): Look<Principal> =>
     async (client, options) => {
       const { User } = await client.send(new GetUserCommand({ UserName: name }), options)
-      return principalIn(User?.Arn, User?.UserId)
+      return readPrincipal(User?.Arn, User?.UserId)
     },
   role:
     (name: string): Look<Principal> =>
     async (client, options) => {
       const { Role } = await client.send(new GetRoleCommand({ RoleName: name }), options)
-      return principalIn(Role?.Arn, Role?.RoleId)
+      return readPrincipal(Role?.Arn, Role?.RoleId)
     },
   'instance-profile': lookUpProfile,
 }
 
-const clientOf = (settings: CallSettings) => callsBy(IAMClient, 'iam', settings)
+const clientOf = (settings: CallSettings) => createCalls(IAMClient, 'iam', settings)
 
 /** IAM, as far as principals are looked up there. */
 export function iamPrincipals(provider: Provider): Principals {
   /** Looks an entity up; undefined when there is none of that name. */
   const ask = <T>(target: AwsTarget, deadline: number, look: Look<T>): Promise<T | undefined> =>
-    provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(absent))
+    provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(undefinedIfUnknown))
   return {
     find: async (target, { type, name }, deadline) =>
       type === 'assumed-role' ? undefined : ask<Principal>(target, deadline, lookUps[type](name)),

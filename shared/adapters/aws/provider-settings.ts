@@ -1,7 +1,7 @@
 import type { AwsTarget, ProviderSettings } from '../../ports.ts'
 import { baseCredentials, type Credentials } from './credentials.ts'
 import type { Environment } from './environment.ts'
-import type { Repeated } from './wire/retry.ts'
+import type { OnRetry } from './wire/retry.ts'
 
 export type Service = 'ec2' | 'iam' | 'sts'
 
@@ -17,7 +17,7 @@ export interface CallSettings {
   maxAttempts: number
   credentials: CredentialSource
   /** told of each attempt that failed and is followed by another one */
-  repeated?: Repeated
+  onRetry?: OnRetry
 }
 
 const DEFAULT_ATTEMPTS = 3
@@ -36,14 +36,14 @@ export const settingsOf = (
   region,
   ...endpointOf(service, settings),
   maxAttempts: attemptsOf(settings),
-  credentials: remembered(credentials),
+  credentials: cacheCredentials(credentials),
 })
 
 /** Credentials that end are asked for again this long before, milliseconds. */
 const REFRESH_MS = 300_000
 
 /** Credentials that end are remembered until shortly before; others are asked for each time, which costs nothing. */
-function remembered(source: CredentialSource): CredentialSource {
+function cacheCredentials(source: CredentialSource): CredentialSource {
   let held: Promise<Credentials> | undefined
   let until = 0
   return async () => {

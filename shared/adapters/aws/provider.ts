@@ -14,7 +14,7 @@ import {
   settingsOf,
 } from './provider-settings.ts'
 import type * as Sessions from './sessions.ts'
-import type { Repeated } from './wire/retry.ts'
+import type { OnRetry } from './wire/retry.ts'
 
 export interface ProviderDependencies {
   environment: Environment
@@ -48,7 +48,7 @@ const MOST_CLIENTS = 500
 export function provider(dependencies: ProviderDependencies): Provider {
   const { environment, clock, meter } = dependencies
   const clients = promiseCache<unknown>(MOST_CLIENTS)
-  const checkAccount = accountCheck(dependencies)
+  const checkAccount = createAccountCheck(dependencies)
 
   const call: Provider['call'] = async (service, target, deadline, make, send) => {
     const attempt = async (pair: KeyPair) => {
@@ -67,7 +67,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
         clients.delete(nameOfClient(service, target, 'credentials'))
         return attempt('credentials')
       })
-    return before(deadline - clock.now(), insisted()).catch((error: unknown) => {
+    return limitTime(deadline - clock.now(), insisted()).catch((error: unknown) => {
       const fault = providerFault(service, error)
       countFault(fault, meter)
       throw fault
@@ -102,9 +102,9 @@ function targetSettings(
   const { client, region, assume } = target
   const own = credentialsOf(client, pair, dependencies.environment)
   const credentials = assume ? sessionIn(target, assume, own, dependencies) : own
-  const repeated: Repeated = why =>
+  const onRetry: OnRetry = why =>
     dependencies.meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
-  return { ...settingsOf(service, client, region, credentials), repeated }
+  return { ...settingsOf(service, client, region, credentials), onRetry }
 }
 
 function sessionIn(...session: Parameters<typeof Sessions.sessionOf>): CredentialSource {
@@ -116,7 +116,7 @@ function sessionIn(...session: Parameters<typeof Sessions.sessionOf>): Credentia
  * Without a role to assume, only the server's own account may be looked at. The question is asked on every use,
  * before any client is taken from the cache. (CVE-2025-11621)
  */
-function accountCheck({
+function createAccountCheck({
   environment,
   meter,
 }: ProviderDependencies): (target: AwsTarget, pair: KeyPair) => Promise<void> {
@@ -133,7 +133,7 @@ function accountCheck({
 }
 
 /** Work that must be done in time, the fetching of credentials too. */
-function before<T>(ms: number, work: Promise<T>): Promise<T> {
+function limitTime<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(

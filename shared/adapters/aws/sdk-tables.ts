@@ -10,12 +10,12 @@ import {
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { clientSettings, overWire, within } from './client.ts'
+import { clientSettings, createWireHandler, limitAttempt } from './client.ts'
 import { ownCredentials, wireSettings } from './environment.ts'
 import { CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './wire/limits.ts'
-import { insisting } from './wire/retry.ts'
-import { ServiceError, unreadable } from './wire/service-error.ts'
-import { byTable, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
+import { createRetry } from './wire/retry.ts'
+import { ServiceError, unreadableAnswer } from './wire/service-error.ts'
+import { mapTables, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
 import type { PlainItem } from './wire/values.ts'
 
 /** The SDK's commands for the calls that the storage makes. */
@@ -40,7 +40,7 @@ interface Answer {
 }
 
 const missing = (what: string): never => {
-  throw unreadable(`an answer has no ${what}`)
+  throw unreadableAnswer(`an answer has no ${what}`)
 }
 
 const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>
@@ -53,10 +53,10 @@ const outputs: { readonly [O in TableOperation]: (answer: Answer) => Outputs[O] 
   BatchGetItem: ({ Responses = {}, UnprocessedKeys }) => ({
     Responses,
     // keys that nobody names would count as absent
-    UnprocessedKeys: byTable(UnprocessedKeys, ({ Keys }) => Keys ?? missing('keys')),
+    UnprocessedKeys: mapTables(UnprocessedKeys, ({ Keys }) => Keys ?? missing('keys')),
   }),
   BatchWriteItem: ({ UnprocessedItems }) => ({
-    UnprocessedItems: byTable(UnprocessedItems, writes =>
+    UnprocessedItems: mapTables(UnprocessedItems, writes =>
       writes.map(({ PutRequest }) => PutRequest?.Item ?? missing('item')),
     ),
   }),
@@ -78,15 +78,15 @@ const holdsLost = (value: unknown): boolean =>
   (Object.hasOwn(value, LOST) || Object.values(value).some(holdsLost))
 
 /** An answer with such a member. */
-class Unkept extends Error {}
+class LostMember extends Error {}
 
-type Handler = ReturnType<typeof overWire>
+type Handler = ReturnType<typeof createWireHandler>
 
 /** Refuses answers that `lib-dynamodb` would not keep as they are. */
-const keeping = ({ handle }: Handler): Handler => ({
+const refuseLostMembers = ({ handle }: Handler): Handler => ({
   handle: async (...request) => {
     const answer = await handle(...request)
-    if (answer.response.body.includes(`"${LOST}"`)) throw new Unkept()
+    if (answer.response.body.includes(`"${LOST}"`)) throw new LostMember()
     return answer
   },
 })
@@ -96,12 +96,12 @@ function inJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
   if (Array.isArray(value)) return value.map(inJson)
   return typeof value === 'object' && value !== null
-    ? byTable(value as Record<string, unknown>, inJson)
+    ? mapTables(value as Record<string, unknown>, inJson)
     : value
 }
 
 /** What the engine says of a call that it did not do. Other errors stay what they are. */
-function refusalIn(error: unknown): unknown {
+function toServiceError(error: unknown): unknown {
   if (!(error instanceof DynamoDBServiceException)) return error
   const { name, message, $metadata, CancellationReasons, Item } = error as DynamoDBServiceException & {
     CancellationReasons?: unknown
@@ -131,13 +131,15 @@ export const documentClients = (make: () => DynamoDBClient) => ({
  */
 export function documentSend(make: () => DynamoDBClient): Send {
   const documents = documentClients(make)
-  const insist = insisting({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
+  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
     const command = new tableCommands[operation](input as never)
     return insist(async left => {
-      const answer = await documents[numbers].send(command as never, within(left)).catch((error: unknown) => {
-        throw refusalIn(error)
-      })
+      const answer = await documents[numbers]
+        .send(command as never, limitAttempt(left))
+        .catch((error: unknown) => {
+          throw toServiceError(error)
+        })
       return outputs[operation](answer as Answer)
     }, ms)
   }
@@ -148,11 +150,11 @@ export function documentSend(make: () => DynamoDBClient): Send {
  * @param wire for what `lib-dynamodb` does not keep: items with a member of the name `__proto__`
  * @param handler sends the SDK's requests
  */
-export function sdkSend(wire: Send, handler = overWire()): Send {
+export function sdkSend(wire: Send, handler = createWireHandler()): Send {
   const { region, accountMode, accountId } = wireSettings()
   const credentials = () => ({ ...ownCredentials(), ...(accountId === '' ? {} : { accountId }) })
   const settings = {
-    ...clientSettings('dynamodb', { region, credentials }, keeping(handler)),
+    ...clientSettings('dynamodb', { region, credentials }, refuseLostMembers(handler)),
     accountIdEndpointMode: accountMode,
     // commands of `lib-dynamodb` would be sent with the input of the first of their kind
     cacheMiddleware: false,
@@ -163,7 +165,7 @@ export function sdkSend(wire: Send, handler = overWire()): Send {
     holdsLost(input)
       ? wire(operation, input, options)
       : send(operation, input, options).catch((error: unknown) => {
-          if (error instanceof Unkept) return wire(operation, input, options)
+          if (error instanceof LostMember) return wire(operation, input, options)
           throw error
         })
 }

@@ -1,6 +1,6 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { AwsTarget, Clock, Meter } from '../../ports.ts'
-import { type ClientAttempt, callsBy } from './client.ts'
+import { type ClientAttempt, createCalls } from './client.ts'
 import type { Credentials } from './credentials.ts'
 import { throwStsFault } from './faults.ts'
 import { type CredentialSource, stsSettings } from './provider-settings.ts'
@@ -72,5 +72,5 @@ function ask<T>(
   attempt: ClientAttempt<STSClient, T>,
 ): Promise<T> {
   meter.count('sts')
-  return callsBy(STSClient, 'sts', stsSettings(target, base))(attempt).catch(throwStsFault)
+  return createCalls(STSClient, 'sts', stsSettings(target, base))(attempt).catch(throwStsFault)
 }

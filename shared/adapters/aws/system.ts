@@ -25,7 +25,7 @@ export function callMeter(): Meter {
       const calls = current.getStore()
       if (calls) calls[service] = (calls[service] ?? 0) + 1
     },
-    measured: async work => {
+    measure: async work => {
       const calls: Record<string, number> = {}
       return { value: await current.run(calls, work), calls }
     },

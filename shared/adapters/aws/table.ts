@@ -1,14 +1,14 @@
 import type { Journal, JournalView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
 import type { TablesClient } from './environment.ts'
-import { loadedLater, once } from './loaded-later.ts'
+import { createLazy, once } from './loaded-later.ts'
 import { batchCalls } from './storage/batching/batch-calls.ts'
 import { batchReads } from './storage/batching/reads.ts'
-import { commits } from './storage/commit.ts'
+import { createCommit } from './storage/commit.ts'
 import { type Dependencies, storageEngine } from './storage/engine.ts'
 import type { OpenJournal } from './storage/journal.ts'
-import { plainWriter } from './storage/plain-commit.ts'
-import { reads } from './storage/reads.ts'
+import { createPlainWriter } from './storage/plain-commit.ts'
+import { createReads } from './storage/reads.ts'
 import { type Send, tableSend, tablesOverHttp } from './wire/tables.ts'
 
 /** What sends calls to the tables' engine. */
@@ -18,7 +18,7 @@ interface Sends {
 }
 
 /** Returns what sends calls by a client; the SDK is loaded with the first call. */
-export function sendsBy(client: TablesClient): Sends {
+export function createSends(client: TablesClient): Sends {
   const wire = tableSend(tablesOverHttp())
   if (client === 'wire') return { all: wire, commits: wire }
   const loaded = once(async () => (await import('./sdk-tables.ts')).sdkSend(wire))
@@ -51,11 +51,15 @@ export function dynamoTables(
     return openJournal(engine, writing, ask)
   })
   const part = <K extends keyof OpenJournal>(name: K): OpenJournal[K] =>
-    loadedLater(methods[name], async () => (await journaled())[name])
+    createLazy(methods[name], async () => (await journaled())[name])
   const { commit: withJournal } = part('writer')
-  const commit = commits(writing, { plain: plainWriter(writing), journaled: withJournal })
+  const commit = createCommit(writing, { plain: createPlainWriter(writing), journaled: withJournal })
   const find = ask && batchReads(engine)
-  return { store: { ...reads(engine, find), commit }, journal: part('journal'), journalView: part('view') }
+  return {
+    store: { ...createReads(engine, find), commit },
+    journal: part('journal'),
+    journalView: part('view'),
+  }
 }
 
 const methods: { readonly [K in keyof OpenJournal]: Record<keyof OpenJournal[K], true> } = {

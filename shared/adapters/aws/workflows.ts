@@ -2,7 +2,7 @@ import { SendTaskSuccessCommand, SFNClient, StartExecutionCommand } from '@aws-s
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import type { Workflows } from '../../work-ports.ts'
-import { ownService } from './client.ts'
+import { ownServiceSettings } from './client.ts'
 
 /** Errors by which Step Functions says that nobody waits with a task token any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
@@ -13,7 +13,7 @@ const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
  * @param arns what the ARNs of all state machines begin with
  */
 export function stepFunctions(arns: string, meter: Meter): Workflows {
-  const client = new SFNClient(ownService('sfn'))
+  const client = new SFNClient(ownServiceSettings('sfn'))
   return {
     start: async (workflow, operation, before = 0) => {
       meter.count('states')

@@ -5,7 +5,7 @@ import type { Authorities } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { type CarryTo, FrontAnswered, type Method } from '../../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/gen/link_pb.ts'
-import { agents, overLivingConnection } from '../aws/connections.ts'
+import { agents, resendOnDeadConnection } from '../aws/connections.ts'
 
 /** What a carrier needs of an environment. */
 export interface CarrierPorts {
@@ -41,12 +41,13 @@ interface Peer {
  * Addresses are tried in their order, from then on beginning with the one that answered last. No redirect is followed.
  * @param ports `authorities`: what a deployment ships vouches besides the usual ones, where no others are given
  */
-export function linkCarrier({ authorities, deployment }: CarrierPorts): CarryTo {
+export function createLinkCarrier({ authorities, deployment }: CarrierPorts): CarryTo {
   const peers = new Map<string, Peer>()
   const peerAt = async (address: string, ca: string | undefined): Promise<Peer> => {
     const name = JSON.stringify([address, ca])
     const peer =
-      peers.get(name) ?? peerOf(baseUrlOf(address, deployment), ca ?? (await usualAnd(authorities)))
+      peers.get(name) ??
+      createPeer(checkBaseUrl(address, deployment), ca ?? (await readTrustedCertificates(authorities)))
     peers.set(name, peer)
     return peer
   }
@@ -60,7 +61,7 @@ export function linkCarrier({ authorities, deployment }: CarrierPorts): CarryTo 
       for (const [index, address] of order.entries()) {
         const share = Math.max(1, (end - Date.now()) / (order.length - index))
         try {
-          const answer = await ask(await peerAt(address, ca), method, call, share)
+          const answer = await sendWithFallback(await peerAt(address, ca), method, call, share)
           order = [address, ...order.filter(one => one !== address)]
           return answer
         } catch (error) {
@@ -77,7 +78,7 @@ export function linkCarrier({ authorities, deployment }: CarrierPorts): CarryTo 
  * By what the peer speaks; as long as that is not known, by gRPC and then by gRPC-Web. What fails at once is sent a
  * second time: a kept connection may have died unnoticed. A call that must not be repeated is known by its time.
  */
-async function ask(peer: Peer, method: Method, call: Call, timeoutMs: number): Promise<Answer> {
+async function sendWithFallback(peer: Peer, method: Method, call: Call, timeoutMs: number): Promise<Answer> {
   const end = Date.now() + timeoutMs
   const by = async (protocol: Protocol, patience: number) => {
     const answer = await peer.send(protocol, method, call, patience)
@@ -96,19 +97,19 @@ async function ask(peer: Peer, method: Method, call: Call, timeoutMs: number): P
 }
 
 /** @returns undefined for the usual ones alone */
-async function usualAnd(authorities: Authorities | undefined): Promise<string | undefined> {
+async function readTrustedCertificates(authorities: Authorities | undefined): Promise<string | undefined> {
   const shipped = await authorities?.shipped()
   return shipped?.size ? [...rootCertificates, ...shipped.values()].join('\n') : undefined
 }
 
 /** @throws Error for an address that must not be called */
-function baseUrlOf(address: string, rules: AddressRules): string {
+function checkBaseUrl(address: string, rules: AddressRules): string {
   const usable = memberAddress(address, rules)
   if (usable === undefined) throw new Error('this is no address of another cluster: it is not called')
   return usable
 }
 
-function peerOf(baseUrl: string, ca: string | undefined): Peer {
+function createPeer(baseUrl: string, ca: string | undefined): Peer {
   const limits = { baseUrl, readMaxBytes: LARGEST_ANSWER, acceptCompression: [] }
   const trusted = ca === undefined ? {} : { ca }
   const session = new Http2SessionManager(baseUrl, HTTP2, trusted)
@@ -118,8 +119,9 @@ function peerOf(baseUrl: string, ca: string | undefined): Peer {
   const clients = { grpc: createClient(LinkService, grpc), web: createClient(LinkService, web) }
   return {
     send: async (by, method, call, timeoutMs) => {
-      const send = () => clients[by][names[method]](call, { timeoutMs: Math.ceil(timeoutMs) }).catch(answerIn)
-      return by === 'grpc' ? send() : overLivingConnection(send)
+      const send = () =>
+        clients[by][names[method]](call, { timeoutMs: Math.ceil(timeoutMs) }).catch(readSignedRefusal)
+      return by === 'grpc' ? send() : resendOnDeadConnection(send)
     },
     // whoever is not answered asks again ever more rarely: a network that is back, or an environment that was frozen, would
     // wait for that for up to a minute
@@ -130,15 +132,20 @@ function peerOf(baseUrl: string, ca: string | undefined): Peer {
 }
 
 /** What connections fail with. */
-const faulty: readonly Code[] = [Code.DeadlineExceeded, Code.Canceled, Code.Aborted, Code.Unavailable]
+const CONNECTION_FAULTS: readonly Code[] = [
+  Code.DeadlineExceeded,
+  Code.Canceled,
+  Code.Aborted,
+  Code.Unavailable,
+]
 
 /** Whether somebody has answered, with a status or with what cannot be read, and not only a connection has failed. */
 const isAnswered = (error: unknown): boolean =>
   error instanceof ConnectError &&
-  ([...error.metadata].length > 0 || (error.cause === undefined && !faulty.includes(error.code)))
+  ([...error.metadata].length > 0 || (error.cause === undefined && !CONNECTION_FAULTS.includes(error.code)))
 
 /** A refusal comes as an error that carries the signed answer. @throws what carries none */
-function answerIn(error: unknown): Answer {
+function readSignedRefusal(error: unknown): Answer {
   const [answer] = error instanceof ConnectError ? error.findDetails(AnswerSchema) : []
   if (!answer) throw error
   return answer

@@ -2,12 +2,12 @@ import type { Carry, CarryTo } from '../../wire/carry.ts'
 import type { CarrierPorts } from './carrier.ts'
 
 /** Carries calls to other clusters for functions that hardly ever make one: what does it is loaded with the first. */
-export function lazyCarrier(portsOf: () => CarrierPorts): CarryTo {
+export function createLazyCarrier(portsOf: () => CarrierPorts): CarryTo {
   let loaded: Promise<CarryTo> | undefined
   return to => {
     let carry: Carry | undefined
     return async (...call) => {
-      loaded ??= import('./carrier.ts').then(({ linkCarrier }) => linkCarrier(portsOf()))
+      loaded ??= import('./carrier.ts').then(({ createLinkCarrier: linkCarrier }) => linkCarrier(portsOf()))
       carry ??= (await loaded)(to)
       return carry(...call)
     }

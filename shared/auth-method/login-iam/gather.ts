@@ -56,7 +56,7 @@ export async function buildStsQuestion(
   return {
     key: JSON.stringify(['sts', outbound.value]),
     ask: async () => {
-      const answer = await call.ports.callerIdentity.ask(outbound.value, call.request.deadline)
+      const answer = await call.ports.callerIdentity.forward(outbound.value, call.request.deadline)
       const identity = readCallerIdentity(answer, ageOf(request, call.now))
       return identity.ok ? identity.value : refuse(identity.fault, identity.fault.seen)
     },

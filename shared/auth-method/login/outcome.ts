@@ -3,7 +3,7 @@ import { ApiError, invalid } from '../../api/errors.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
 import type { Alias } from '../../model/alias.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
-import { type Token, tokenText } from '../../model/token.ts'
+import { makeTokenText, type Token } from '../../model/token.ts'
 import { sanitisePolicies, withDefault } from '../../policies/names.ts'
 import type { FieldCipher } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
@@ -33,7 +33,7 @@ export async function commitLogin(
   const fresh = { entityId: entropy.uuid(), aliasId: entropy.uuid() }
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
   const { alias, created, metadata } = ensureAlias(stored, sighting)
-  const text = tokenText(entropy.bytes)
+  const text = makeTokenText(entropy.bytes)
   // `call.now` is the time of this attempt; the access-list entry uses the same time
   const facts = { mount, alias, now: call.now, text }
   const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)

@@ -11,8 +11,8 @@ import { invalid } from '../../api/errors.ts'
 import { duration, text } from '../../api/fields.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
 import {
-  accessorFor,
-  accessorIn,
+  accessorOfText,
+  accessorOfToken,
   BATCH_PREFIX,
   expirySecondOf,
   type LoginRecord,
@@ -67,7 +67,7 @@ const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal
 export const renewPhases = renewalOf(async call => {
   const shownText = call.parameters.token ?? ''
   if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
-  const item = await readLiveToken(await accessorFor(shownText, call.ports.cipher), call)
+  const item = await readLiveToken(await accessorOfText(shownText, call.ports.cipher), call)
   if (!item) throw invalid('token not found')
   return { item, shownText }
 })
@@ -114,7 +114,7 @@ async function extend(
   const expires = expirySecondOf(renewed)
   return answerAfter(
     [
-      replace(key('token', accessorIn(token)), item, renewed, expires === undefined ? {} : { expires }),
+      replace(key('token', accessorOfToken(token)), item, renewed, expires === undefined ? {} : { expires }),
       ...limits.changes,
     ],
     {

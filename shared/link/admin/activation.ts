@@ -6,9 +6,9 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
 import { defined } from '../../values/defined.ts'
 import { Secret, sha256 } from '../../values/secret.ts'
-import { activationJwt, newSignerKey, sealToken, signerKey } from '../activation-token.ts'
-import { keysOf, type LinkPair, publicKeyText, readPublicKey } from '../pair.ts'
-import { isOfThisEpoch } from './secondaries.ts'
+import { makeActivationJwt, newSignerKey, parseSignerKey, sealToken } from '../activation-token.ts'
+import { formatPublicKey, type LinkPair, publicKeysOf, readPublicKey } from '../pair.ts'
+import { isOfCurrentEpoch } from './secondaries.ts'
 
 /** 168 random bits, so that a plain SHA-256 keeps them. */
 const JTI_BYTES = 21
@@ -39,45 +39,47 @@ export interface TokenItems {
 }
 
 /** What has to be read before a token is made. */
-export const tokenKeys = (id: string) => [key('secondary', id), key('token-key')] as const
+export const tokenItemKeys = (id: string) => [key('secondary', id), key('token-key')] as const
 
 /** Whether a name is taken: a token was made for it in this epoch, used or not, and not revoked. */
-export const isTaken = ({ secondary }: TokenItems, record: Pick<ClusterRecord, 'epoch'>): boolean =>
-  secondary !== undefined && secondary.data.revokedAt === undefined && isOfThisEpoch(secondary.data, record)
+export const isNameTaken = ({ secondary }: TokenItems, record: Pick<ClusterRecord, 'epoch'>): boolean =>
+  secondary !== undefined &&
+  secondary.data.revokedAt === undefined &&
+  isOfCurrentEpoch(secondary.data, record)
 
 /** An activation token, and the changes that make it one. It exists only in the answer. */
-export async function activationToken(
+export async function makeActivationToken(
   { id, set, address, ttl, publicKey, epoch, now }: TokenRequest,
   items: TokenItems,
   pair: LinkPair,
   { cipher, entropy }: { cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>; entropy: Entropy },
 ): Promise<{ token: Secret; expires: number; changes: Change[] }> {
-  const signer = await signerOf(items.tokenKey, cipher)
+  const signer = await readOrMakeSigner(items.tokenKey, cipher)
   const jti = encodeBase62(entropy.bytes(JTI_BYTES), JTI_LENGTH)
   const expires = now + ttl
-  const jwt = activationJwt(signerKey(signer.text), {
+  const jwt = makeActivationJwt(parseSignerKey(signer.text), {
     jti,
     addr: address,
     id,
     set,
     iat: Math.floor(now / 1000),
     exp: Math.floor(expires / 1000),
-    primaryKey: keysOf(pair).signing.toString('base64url'),
-    exchangeKey: keysOf(pair).exchange.toString('base64url'),
+    primaryKey: publicKeysOf(pair).signing.toString('base64url'),
+    exchangeKey: publicKeysOf(pair).exchange.toString('base64url'),
   })
   const keys = publicKey === undefined ? undefined : readPublicKey(publicKey)
   const secondary: Secondary = defined({
     id,
     createdAt: now,
     expires,
-    jti: jtiHash(jti),
+    jti: hashJti(jti),
     lastCallTime: 0,
     address: '',
     apiAddress: '',
     version: '',
-    publicKey: keys ? publicKeyText(keys) : undefined,
+    publicKey: keys ? formatPublicKey(keys) : undefined,
     epoch,
-    previousClusters: previousClusters(items.secondary?.data),
+    listPreviousClusters: previousClusters(items.secondary?.data),
   })
   const token = keys ? sealToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
@@ -99,10 +101,10 @@ function previousClusters(before: Secondary | undefined): Secondary['previousClu
 }
 
 /** The hash that is stored of a token's one-use part. */
-export const jtiHash = (jti: string): string => sha256(jti).toString('base64url')
+export const hashJti = (jti: string): string => sha256(jti).toString('base64url')
 
 /** The key that signs tokens; the first token makes it. */
-async function signerOf(
+async function readOrMakeSigner(
   item: Item<'token-key'> | undefined,
   cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>,
 ): Promise<{ text: string; changes: Change[] }> {

@@ -4,7 +4,7 @@ import type { Store } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { secondariesOf } from './secondaries.ts'
+import { listSecondaries } from './secondaries.ts'
 
 /**
  * Notes that an admitted cluster may fetch every term from now on. It is written whatever the item was, so that a
@@ -25,13 +25,13 @@ const MOST = 40
  * @param terms identities of those that there were before
  * @param secondaries as they stand
  */
-export function withoutNewTerm(
+export function recordHeldTerms(
   holders: readonly Item<'holder'>[],
   terms: readonly string[],
   secondaries: readonly Item<'secondary'>[],
   record: Pick<ClusterRecord, 'id' | 'mode' | 'epoch'>,
 ): Change[] {
-  const following = secondariesOf(record.mode === 'primary' ? secondaries : [], record)
+  const following = listSecondaries(record.mode === 'primary' ? secondaries : [], record)
   const may = [record.id, ...following.flatMap(({ cluster, activatedAt }) => (activatedAt ? [cluster] : []))]
   return holders
     .filter(({ sk, data }) => data.terms === undefined && !may.includes(sk))
@@ -40,7 +40,7 @@ export function withoutNewTerm(
 }
 
 /** When a cluster was revoked, by this cluster or by an earlier primary; undefined: it was not, or was admitted since. */
-export async function revocationOf(
+export async function readRevocation(
   cluster: string,
   { store }: { store: Pick<Store, 'read'> },
 ): Promise<Revoked | undefined> {
@@ -49,7 +49,7 @@ export async function revocationOf(
 }
 
 /** A cluster that was given a term. */
-export interface GivenTo {
+export interface TermRecipient {
   cluster: string
   name?: string
   revoked?: true
@@ -58,7 +58,8 @@ export interface GivenTo {
 }
 
 /** @returns name and id, for operators */
-export const clusterText = ({ cluster, name }: GivenTo): string => (name ? `${name} (${cluster})` : cluster)
+export const formatCluster = ({ cluster, name }: TermRecipient): string =>
+  name ? `${name} (${cluster})` : cluster
 
 /** What is known of clusters that were given terms. */
 export interface KnownHolders {
@@ -72,7 +73,10 @@ export interface KnownHolders {
  * Returns the clusters that were given one of these terms: its holders, and those that signed its batch tokens as primaries.
  * @param ids identities
  */
-export function givenTo(ids: readonly string[], { self, terms, holders }: KnownHolders): GivenTo[] {
+export function listTermRecipients(
+  ids: readonly string[],
+  { self, terms, holders }: KnownHolders,
+): TermRecipient[] {
   const noted = new Map(holders.map(one => [one.sk, one.data]))
   // a former primary that no token admitted is known by its own name
   const own = new Map(

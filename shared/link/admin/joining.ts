@@ -2,13 +2,13 @@ import type { Member } from '../../model/link.ts'
 import type { Store } from '../../ports.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
-import { type Admission, addAdmission, withAddresses } from '../membership.ts'
+import { type Admission, addAdmission, mergeAddresses } from '../membership.ts'
 
 /** What one commit may take besides. */
 const MOST = 60
 
 /** Removes the clusters that this one has admitted and met: its set ends, or it leaves the set. */
-export async function forgetOthers(store: Pick<Store, 'list'>): Promise<Change[]> {
+export async function removeOtherMembers(store: Pick<Store, 'list'>): Promise<Change[]> {
   const [secondaries, members] = await Promise.all([
     store.list(partitions('secondary')),
     store.list(partitions('member')),
@@ -22,7 +22,7 @@ export async function forgetOthers(store: Pick<Store, 'list'>): Promise<Change[]
  * @param self UUID of this cluster
  * @param before of this cluster; absent: it comes from another set, or from none
  */
-export async function admissionChanges(
+export async function makeAdmissionChanges(
   store: Pick<Store, 'list' | 'read'>,
   self: string,
   before: Item<'member'> | undefined,
@@ -37,7 +37,7 @@ export async function admissionChanges(
   const met: Member = {
     statements: [],
     ...known?.data,
-    addresses: withAddresses(known?.data.addresses ?? [], addresses.slice(0, 1)),
+    addresses: mergeAddresses(known?.data.addresses ?? [], addresses.slice(0, 1)),
     key: primaryKey,
   }
   const place = key('member', self)

@@ -1,12 +1,12 @@
 import type { Element } from '../../journal/journal.ts'
 import { toElements } from '../../journal/to-elements.ts'
-import { type ClusterRecord, emptyLink, type Link } from '../../model/cluster.ts'
+import { type ClusterRecord, type Link, makeEmptyLink } from '../../model/cluster.ts'
 import type { Entropy, FieldCipher, Ports } from '../../ports.ts'
 import { type Change, put, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { addTakeOver } from '../membership.ts'
-import { keysOf, type LinkPair, linkPair, newLinkPair, publicKeyText } from '../pair.ts'
+import { formatPublicKey, type LinkPair, newLinkPair, parseLinkPair, publicKeysOf } from '../pair.ts'
 
 interface Dependencies {
   cipher: Pick<FieldCipher, 'encrypt'>
@@ -14,7 +14,7 @@ interface Dependencies {
 }
 
 /** The link key of a cluster that becomes a primary, sealed for the cluster record. */
-export const newOwnKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
+export const makeOwnKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
   encryptOwnKey(newLinkPair(entropy.bytes), cipher)
 
 /** Seals a pair for the cluster record. @param text from `newLinkPair` */
@@ -25,21 +25,21 @@ export const encryptOwnKey = (text: string, cipher: Pick<FieldCipher, 'encrypt'>
 export const decryptOwnKey = async (
   sealed: Encrypted,
   cipher: Pick<FieldCipher, 'decrypt'>,
-): Promise<LinkPair> => linkPair((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
+): Promise<LinkPair> => parseLinkPair((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
 
 /** New keys for a secondary's next link, which replace those made before. The present link keeps its own keys. */
-export async function newPublicKey(
+export async function makePendingKey(
   now: number,
   { cipher, entropy }: Dependencies,
 ): Promise<{ publicKey: string; changes: Change[] }> {
   const text = newLinkPair(entropy.bytes)
   const place = key('pending-key')
   const pending = { pair: await cipher.encrypt(place, 'pair', text), createdAt: now }
-  return { publicKey: publicKeyText(keysOf(linkPair(text))), changes: [put(place, pending)] }
+  return { publicKey: formatPublicKey(publicKeysOf(parseLinkPair(text))), changes: [put(place, pending)] }
 }
 
 /** The text of a pair that `newPublicKey` made. */
-export const decryptPending = async (
+export const decryptPendingKey = async (
   pair: Encrypted,
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<string> => (await cipher.decrypt(key('pending-key'), 'pair', pair)).reveal()
@@ -63,8 +63,8 @@ export async function renewMembership(
   const [before] = await store.read([place])
   const text = newLinkPair(entropy.bytes)
   const ownKey = await encryptOwnKey(text, cipher)
-  const claim = { set, id, epoch, old: await decryptOwnKey(link.ownKey, cipher), next: linkPair(text) }
+  const claim = { set, id, epoch, old: await decryptOwnKey(link.ownKey, cipher), next: parseLinkPair(text) }
   const data = addTakeOver(before?.data, claim, [...link.primaryAddrs, link.primaryAddr])
   const [member] = toElements([replace(place, before, data)], entropy)
-  return { link: emptyLink(ownKey), member }
+  return { link: makeEmptyLink(ownKey), member }
 }

@@ -1,39 +1,39 @@
-import { type ClusterRecord, deployedLink } from '../../model/cluster.ts'
+import { type ClusterRecord, deployedLinkAddress } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { readPublicKey } from '../pair.ts'
 import type { MemberKey } from '../trust.ts'
-import { secondariesOf } from './secondaries.ts'
+import { listSecondaries } from './secondaries.ts'
 
 /** The clusters of its set that this cluster knows. */
-export interface Known {
+export interface KnownMembers {
   self: Item<'member'> | undefined
   /** address of this cluster; empty: unknown */
-  home: string
+  selfAddress: string
   /** addresses at which another primary may be */
   addresses: string[]
   keys: MemberKey[]
 }
 
 /** @param whom `due`: without followers that have sent a heartbeat of late */
-export async function readKnown(
+export async function readKnownMembers(
   record: ClusterRecord,
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
   whom: 'due' | 'all',
-): Promise<Known> {
+): Promise<KnownMembers> {
   const [members, secondaries] = await Promise.all([
     store.list(partitions('member')),
     store.list(partitions('secondary')),
   ])
-  const follows = secondariesOf(secondaries, record)
+  const follows = listSecondaries(secondaries, record)
     .filter(
       ({ heartbeat }) =>
         whom === 'due' && heartbeat !== undefined && clock.now() - heartbeat.at < bounds.PRIMARY_LOST_MS,
     )
     .map(({ address }) => address)
-  const own = deployedLink(deployment)
+  const own = deployedLinkAddress(deployment)
   const not = ['', record.clusterAddr, record.observedAddr, own, ...follows]
   const all = [
     ...members.flatMap(({ data }) => data.addresses),
@@ -47,7 +47,7 @@ export async function readKnown(
   return {
     self,
     addresses: [...new Set(memberAddresses(all, deployment))].filter(one => !not.includes(one)),
-    home: record.clusterAddr || own,
+    selfAddress: record.clusterAddr || own,
     keys: [
       ...(self?.data.issuer ? [self.data.issuer] : []),
       ...members.flatMap(({ sk, data: { key: its } }) => (its === undefined ? [] : [{ id: sk, key: its }])),

@@ -11,21 +11,21 @@ import { defined } from '../../values/defined.ts'
  * secondaries need another token; until it joins another primary, statements by their keys still count for fences.
  * @param record of this cluster; its epoch is the one that it writes, or wrote last
  */
-export const isOfThisEpoch = ({ epoch }: Pick<Secondary, 'epoch'>, record: Pick<ClusterRecord, 'epoch'>) =>
+export const isOfCurrentEpoch = ({ epoch }: Pick<Secondary, 'epoch'>, record: Pick<ClusterRecord, 'epoch'>) =>
   epoch === record.epoch
 
 /** Secondaries whose tokens are not revoked, used or not, expired or not, in the order in which they were made. */
-export const secondariesOf = (
+export const listSecondaries = (
   items: readonly Item<'secondary'>[],
   record: Pick<ClusterRecord, 'epoch'>,
 ): Secondary[] =>
   items
     .map(({ data }) => data)
-    .filter(one => one.revokedAt === undefined && isOfThisEpoch(one, record))
+    .filter(one => one.revokedAt === undefined && isOfCurrentEpoch(one, record))
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
 
 /** What a revocation ends: an admission, a cluster with every key that it has here, or both. */
-export interface Revoking {
+export interface Revocation {
   /** the item of an admission, as it stands */
   admission?: Item<'secondary'> | undefined
   /** UUID */
@@ -46,8 +46,8 @@ export interface RevocationItems {
  * @param at epoch milliseconds
  * @param as this cluster, whose epoch is noted
  */
-export function revocation(
-  { admission, cluster, name }: Revoking,
+export function makeRevocationChanges(
+  { admission, cluster, name }: Revocation,
   { secondaries, holders }: RevocationItems,
   { at, as }: { at: number; as: Pick<ClusterRecord, 'epoch'> },
 ): Change[] {
@@ -74,8 +74,8 @@ const revokedHolder = (
 ): Change => replace(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
 
 /** Notes a revocation in the audit log. @param request id of the request that revokes */
-export const noteRevocation = (
-  { cluster, name }: Revoking,
+export const auditRevocation = (
+  { cluster, name }: Revocation,
   request: string,
   record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,
   ports: Pick<Ports, 'audit' | 'clock'>,
@@ -85,7 +85,7 @@ export const noteRevocation = (
 /**
  * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was revoked.
  */
-export function replacedAdmission(admission: Item<'secondary'> | undefined): Revoking | undefined {
+export function findReplacedAdmission(admission: Item<'secondary'> | undefined): Revocation | undefined {
   if (!admission || admission.data.revokedAt !== undefined) return undefined
   const { cluster, id } = admission.data
   return { admission, cluster, name: id }

@@ -1,10 +1,10 @@
 import type { FenceOutcome, Statement } from '../../model/link.ts'
 import type { Answer } from '../../wire/gen/link_pb.ts'
-import { outcomeOf, readOutcome } from '../envelope.ts'
+import { readUnverifiedOutcome, verifyOutcome } from '../envelope.ts'
 import { methods } from '../methods.ts'
 import type { FenceReply } from '../role-messages.ts'
-import { isStatementOf } from '../statements.ts'
-import { isAmong, keysFrom, type MemberKey } from '../trust.ts'
+import { isStatementSignedBy } from '../statements.ts'
+import { collectTrustedKeys, includesKey, type MemberKey } from '../trust.ts'
 
 /** The result of a fence at one address. */
 export interface FenceAnswer extends Pick<FenceOutcome, 'result' | 'text'> {
@@ -26,10 +26,10 @@ interface FenceCaller extends MemberKey {
  * Judges an answer to a fence. An acknowledgement counts if statements lead from a key that is known here to the one that
  * has signed it. A refusal brings no statements, and counts only if its key is known.
  */
-export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
-  const outcome = readOutcome(answer)
+export function evaluateFenceAnswer(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
+  const outcome = readUnverifiedOutcome(answer)
   const isBy = (key: string): boolean =>
-    outcomeOf(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
+    verifyOutcome(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
   if (outcome?.kind === 'body') {
     const reply = methods.Fence.forms.answer.read(outcome.body)
     if (isMember(reply, caller) && isBy(reply.key)) return acknowledgement(reply, caller)
@@ -42,7 +42,7 @@ export function judgeFence(answer: Answer, nonce: Uint8Array, caller: FenceCalle
 }
 
 const isMember = ({ cluster: id, key, chain }: FenceReply, caller: FenceCaller): boolean =>
-  isAmong(keysFrom(caller.set, caller.known, [...caller.chain, ...chain]), { id, key })
+  includesKey(collectTrustedKeys(caller.set, caller.known, [...caller.chain, ...chain]), { id, key })
 
 function acknowledgement(reply: FenceReply, { set, id, key }: FenceCaller): FenceAnswer {
   const { voucher, addresses, cluster, epoch, seq } = reply
@@ -51,7 +51,7 @@ function acknowledgement(reply: FenceReply, { set, id, key }: FenceCaller): Fenc
     voucher.issuer === cluster &&
     voucher.subject === id &&
     voucher.key === key &&
-    isStatementOf(Buffer.from(reply.key, 'base64'), voucher)
+    isStatementSignedBy(Buffer.from(reply.key, 'base64'), voucher)
   return {
     result: 'acknowledged',
     text: `${cluster} has ended ${epoch} at ${seq}`,

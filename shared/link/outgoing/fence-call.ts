@@ -6,11 +6,11 @@ import { key } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import type { Known } from '../admin/known.ts'
+import type { KnownMembers } from '../admin/known.ts'
 import { signCall } from '../envelope.ts'
 import { methods } from '../methods.ts'
-import { keysOf, type LinkPair } from '../pair.ts'
-import { type FenceAnswer, judgeFence } from './fence-answer.ts'
+import { type LinkPair, publicKeysOf } from '../pair.ts'
+import { evaluateFenceAnswer, type FenceAnswer } from './fence-answer.ts'
 
 export type FencingPorts = Pick<
   Ports,
@@ -20,7 +20,7 @@ export type FencingPorts = Pick<
 const NONCE = 16
 
 /** This cluster as claimant. */
-export interface FenceClaimant extends Known {
+export interface FenceClaimant extends KnownMembers {
   set: string
   id: string
   head: Head
@@ -32,17 +32,20 @@ export interface FenceClaimant extends Known {
 /** @returns undefined if this cluster does not write its own journal */
 export async function readClaimant(
   { id, set, link, epoch }: ClusterRecord,
-  known: Known,
+  known: KnownMembers,
   { store, journal, cipher }: Pick<FencingPorts, 'store' | 'journal' | 'cipher'>,
 ): Promise<FenceClaimant | undefined> {
   const head = await journal.head()
   if (!link || set === undefined || head?.mode !== 'writing' || head.ownEpoch !== epoch) return undefined
-  const [pair, signers] = await Promise.all([decryptOwnKey(link.ownKey, cipher), ownSigners(id, { store })])
+  const [pair, signers] = await Promise.all([
+    decryptOwnKey(link.ownKey, cipher),
+    readOwnSigners(id, { store }),
+  ])
   return { ...known, set, id, head, pair, signers }
 }
 
 /** The signer of a cluster for the term that encrypts; empty for a cluster that has just taken over, and has none yet. */
-export async function ownSigners(
+export async function readOwnSigners(
   id: string,
   { store }: Pick<FencingPorts, 'store'>,
 ): Promise<readonly TermSigner[]> {
@@ -61,7 +64,7 @@ export interface FenceCall extends FenceAnswer {
   chain: number
   signers: number
   /** some cluster answered, by whatever key: one that was promoted since has a new key */
-  heard: boolean
+  isAnswered: boolean
 }
 
 /**
@@ -69,15 +72,15 @@ export interface FenceCall extends FenceAnswer {
  * @param patience milliseconds that the call may take
  */
 export async function callFence(
-  { set, id, head, pair, self, home, addresses: others, keys, signers }: FenceClaimant,
+  { set, id, head, pair, self, selfAddress, addresses: others, keys, signers }: FenceClaimant,
   address: string,
   { to, patience }: { to: CarryTo; patience: number },
   { clock, entropy, deployment }: Pick<FencingPorts, 'clock' | 'entropy' | 'deployment'>,
 ): Promise<FenceCall> {
   const { epoch, lineage } = head
   const chain = self?.data.statements ?? []
-  const addresses = [home, ...others].filter(one => one !== '')
-  const own = keysOf(pair).signing.toString('base64')
+  const addresses = [selfAddress, ...others].filter(one => one !== '')
+  const own = publicKeysOf(pair).signing.toString('base64')
   const shown = { cluster: id, key: own, epoch, lineage, chain, addresses, signers }
   const body = methods.Fence.forms.question.write(shown)
   const nonce = entropy.bytes(NONCE)
@@ -86,11 +89,11 @@ export async function callFence(
   try {
     const call = signCall('Fence', { set, from: id, lineage }, body, means)
     const answer = await to({ addresses: [address] })('Fence', call, patience)
-    const judged = judgeFence(answer, nonce, { set, known: keys, chain, id, key: own })
+    const judged = evaluateFenceAnswer(answer, nonce, { set, known: keys, chain, id, key: own })
     const usable = memberAddresses(judged.addresses, deployment)
-    return { ...judged, ...called, addresses: usable, heard: true }
+    return { ...judged, ...called, addresses: usable, isAnswered: true }
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error)
-    return { result: 'silent', text, ...called, addresses: [], heard: false }
+    return { result: 'silent', text, ...called, addresses: [], isAnswered: false }
   }
 }

@@ -2,12 +2,12 @@ import { bounds } from '../../values/bounds.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { callFence, type FenceCall, type FencingPorts, readClaimant } from './fence-call.ts'
 import {
-  dueAddresses,
-  hasOldNews,
-  isDue,
-  type NotedCalls,
-  noteCalls,
-  readFenceStand,
+  hasStaleOutcomes,
+  isFenceDue,
+  listDueAddresses,
+  readFenceState,
+  type StoredCalls,
+  storeFenceOutcomes,
 } from './fence-outcomes.ts'
 
 /** Milliseconds between the beginnings of two calls at an address after a promotion; and that a call before serving may take. */
@@ -44,7 +44,7 @@ interface Run {
  * @param deadline epoch milliseconds: no call begins after that; the last one may take ten seconds
  */
 export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
-  const run: Run = { ports, to, deadline, loops: new Map(), news: newsOfRun(), noting: Promise.resolve() }
+  const run: Run = { ports, to, deadline, loops: new Map(), news: createNews(), noting: Promise.resolve() }
   await beginLoops(run)
   while (run.loops.size > 0) await Promise.race(run.loops.values())
 }
@@ -52,10 +52,10 @@ export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: nu
 /** Begins a loop for each address that has to be called and has none. */
 async function beginLoops(run: Run): Promise<void> {
   const { ports, loops } = run
-  const stand = await readFenceStand(ports, 'due')
+  const stand = await readFenceState(ports, 'due')
   if (!stand) return
-  if (hasOldNews(stand)) await noteCalls([], stand.record.epoch ?? '', ports)
-  for (const address of dueAddresses(stand)) {
+  if (hasStaleOutcomes(stand)) await storeFenceOutcomes([], stand.record.epoch ?? '', ports)
+  for (const address of listDueAddresses(stand)) {
     if (loops.has(address)) continue
     const loop = fenceAt(address, run)
       .catch((error: unknown) =>
@@ -73,22 +73,22 @@ async function fenceAt(address: string, run: Run): Promise<void> {
   let unanswered: number | undefined
   for (;;) {
     const began = clock.now()
-    const stand = await readFenceStand(ports, 'due')
-    if (!stand || !dueAddresses(stand).includes(address)) return
+    const stand = await readFenceState(ports, 'due')
+    if (!stand || !listDueAddresses(stand).includes(address)) return
     const claimant = await readClaimant(stand.record, stand.known, ports)
     if (!claimant) return
     // earlier runs have called there already
     unanswered ??= stand.outcomes[address] ? FENCE_TIMEOUTS_MS.length : 0
     const patience = (stand.isQuick ? FENCE_TIMEOUTS_MS[unanswered] : undefined) ?? bounds.FENCE_CALL_MS
     const call = await callFence(claimant, address, { to, patience }, ports)
-    if (!call.heard) unanswered++
-    const noted = await noteInTurn(call, claimant.head.epoch, run)
+    if (!call.isAnswered) unanswered++
+    const noted = await storeInTurn(call, claimant.head.epoch, run)
     if (!noted) return
-    if (noted.learnt && clock.now() < deadline) {
+    if (noted.hasNewProofs && clock.now() < deadline) {
       await beginLoops(run)
-      run.news.tell()
+      run.news.announce()
     }
-    if (!isDue(noted.outcomes[address], noted.shown)) return
+    if (!isFenceDue(noted.outcomes[address], noted.shown)) return
     // what it did not accept may count with the statements that have come meanwhile
     if (noted.shown.chain <= call.chain) {
       if (!noted.isQuick) return
@@ -102,22 +102,22 @@ async function fenceAt(address: string, run: Run): Promise<void> {
 interface News {
   /** resolves with the next news */
   next(): Promise<void>
-  tell(): void
+  announce(): void
 }
 
-function newsOfRun(): News {
+function createNews(): News {
   let { promise, resolve } = Promise.withResolvers<void>()
   return {
     next: () => promise,
-    tell: () => {
+    announce: () => {
       resolve()
       ;({ promise, resolve } = Promise.withResolvers<void>())
     },
   }
 }
 
-function noteInTurn(call: FenceCall, epoch: string, run: Run): Promise<NotedCalls | undefined> {
-  const noted = run.noting.then(() => noteCalls([call], epoch, run.ports))
+function storeInTurn(call: FenceCall, epoch: string, run: Run): Promise<StoredCalls | undefined> {
+  const noted = run.noting.then(() => storeFenceOutcomes([call], epoch, run.ports))
   run.noting = noted.catch(() => undefined)
   return noted
 }
@@ -126,17 +126,17 @@ function noteInTurn(call: FenceCall, epoch: string, run: Run): Promise<NotedCall
  * What a primary does before it serves, after it was stopped or asleep: it calls all known addresses at once, and waits up to
  * two seconds to be fenced by a later primary. Then it serves, because the others may be gone for good.
  */
-export async function askBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
+export async function fenceBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
   const until = clock.now() + FENCE_QUICK_MS
-  const stand = await readFenceStand(ports, 'all')
+  const stand = await readFenceState(ports, 'all')
   const claimant = stand && (await readClaimant(stand.record, stand.known, ports))
   if (!claimant || claimant.addresses.length === 0) return
   const calls = await Promise.all(
     claimant.addresses.map(address => callFence(claimant, address, { to, patience: FENCE_QUICK_MS }, ports)),
   )
-  await noteCalls(calls, claimant.head.epoch, ports)
-  if (!calls.some(({ heard }) => heard)) return
+  await storeFenceOutcomes(calls, claimant.head.epoch, ports)
+  if (!calls.some(({ isAnswered }) => isAnswered)) return
   // a cluster with a later epoch now knows the address of this one
   while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(FENCED_LOOK_MS)
 }

@@ -5,9 +5,9 @@ import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { type Known, readKnown } from '../admin/known.ts'
+import { type KnownMembers, readKnownMembers } from '../admin/known.ts'
 import { addVouchers } from '../membership.ts'
-import { type FenceCall, type FencingPorts, ownSigners } from './fence-call.ts'
+import { type FenceCall, type FencingPorts, readOwnSigners } from './fence-call.ts'
 
 /** Characters of an answer that are kept. */
 const LONGEST_TEXT = 300
@@ -21,14 +21,14 @@ export interface ShownProofs {
 }
 
 /** What a primary knows of the clusters that it has to fence. */
-export interface FenceStand {
+export interface FenceState {
   /** epoch milliseconds when it was read */
   readAt: number
   record: ClusterRecord
   fences: Item<'fences'> | undefined
   /** outcomes of the present epoch, by address */
   outcomes: Fences['outcomes']
-  known: Known
+  known: KnownMembers
   shown: ShownProofs
   /** this cluster was promoted at most ten minutes ago */
   isQuick: boolean
@@ -37,18 +37,20 @@ export interface FenceStand {
 type StorePorts = Pick<FencingPorts, 'store' | 'clock' | 'log' | 'deployment'>
 
 /** Reads what there is to fence. @param whom `all`: followers included. @returns undefined if this cluster is not a primary */
-export async function readFenceStand(
+export async function readFenceState(
   ports: StorePorts,
   whom: 'due' | 'all',
-): Promise<FenceStand | undefined> {
+): Promise<FenceState | undefined> {
   const readAt = ports.clock.now()
   const places = [key('cluster'), key('fences'), key('promoted')] as const
   const [record, fences, promoted] = await ports.store.read(places)
   if (record?.data.mode !== 'primary') return undefined
   const outcomes = (fences?.data.epoch === record.data.epoch && fences?.data.outcomes) || {}
-  const known = await readKnown(record.data, ports, whom)
+  const known = await readKnownMembers(record.data, ports, whom)
   const isQuick = isNewlyPromoted(promoted?.data, readAt)
-  const signers = Object.values(outcomes).some(waitsForSigner) ? await ownSigners(record.data.id, ports) : []
+  const signers = Object.values(outcomes).some(waitsForSigner)
+    ? await readOwnSigners(record.data.id, ports)
+    : []
   const shown = { chain: known.self?.data.statements.length ?? 0, signers: signers.length }
   return { readAt, record: record.data, fences, outcomes, known, shown, isQuick }
 }
@@ -58,7 +60,7 @@ const waitsForSigner = ({ result, signers }: FenceOutcome): boolean =>
   result === 'acknowledged' && !(signers > 0)
 
 /** Whether an address has to be called again. @param shown what this cluster can show now */
-export const isDue = (before: FenceOutcome | undefined, { chain, signers }: ShownProofs): boolean =>
+export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }: ShownProofs): boolean =>
   before === undefined ||
   before.result === 'silent' ||
   before.result === 'refused' ||
@@ -66,24 +68,24 @@ export const isDue = (before: FenceOutcome | undefined, { chain, signers }: Show
   (waitsForSigner(before) && signers > 0)
 
 /** The addresses to call. */
-export const dueAddresses = ({ known, outcomes, shown }: FenceStand): string[] =>
-  known.addresses.filter(one => isDue(outcomes[one], shown))
+export const listDueAddresses = ({ known, outcomes, shown }: FenceState): string[] =>
+  known.addresses.filter(one => isFenceDue(outcomes[one], shown))
 
 /** Acknowledged ends are kept; other outcomes of clusters that follow this one now are old news. */
-const isNews = (address: string, { result }: FenceOutcome, { addresses }: Known): boolean =>
+const isCurrentOutcome = (address: string, { result }: FenceOutcome, { addresses }: KnownMembers): boolean =>
   result === 'acknowledged' || addresses.includes(address)
 
 /** Reports whether outcomes are stored that have to be dropped. */
-export const hasOldNews = ({ outcomes, known }: FenceStand): boolean =>
-  !Object.entries(outcomes).every(([address, one]) => isNews(address, one, known))
+export const hasStaleOutcomes = ({ outcomes, known }: FenceState): boolean =>
+  !Object.entries(outcomes).every(([address, one]) => isCurrentOutcome(address, one, known))
 
 /** What was stored of some calls. */
-export interface NotedCalls {
+export interface StoredCalls {
   outcomes: Fences['outcomes']
   /** what this cluster can show now */
   shown: ShownProofs
   /** there are more statements or addresses than before */
-  learnt: boolean
+  hasNewProofs: boolean
   isQuick: boolean
 }
 
@@ -96,44 +98,44 @@ const NOTES = 10
  * @param epoch for which the calls were made
  * @returns undefined if the epoch has ended
  */
-export async function noteCalls(
+export async function storeFenceOutcomes(
   calls: readonly FenceCall[],
   epoch: string,
   ports: StorePorts,
-): Promise<NotedCalls | undefined> {
+): Promise<StoredCalls | undefined> {
   const noted = await retry({ tries: NOTES }, async () => {
-    const stand = await readFenceStand(ports, 'due')
+    const stand = await readFenceState(ports, 'due')
     if (!stand || stand.record.epoch !== epoch) return ok()
-    return noteOnce(calls, epoch, stand, ports)
+    return storeOnce(calls, epoch, stand, ports)
   })
   if (!noted.ok) throw new Error('other runs store outcomes of fences at the same time')
   return noted.value
 }
 
-async function noteOnce(
+async function storeOnce(
   calls: readonly FenceCall[],
   epoch: string,
-  { readAt, record, fences, outcomes: before, known, shown, isQuick }: FenceStand,
+  { readAt, record, fences, outcomes: before, known, shown, isQuick }: FenceState,
   { store, log }: StorePorts,
-): Promise<Result<NotedCalls, 'conflict'>> {
-  const kept = Object.entries(before).filter(([address, one]) => isNews(address, one, known))
+): Promise<Result<StoredCalls, 'conflict'>> {
+  const kept = Object.entries(before).filter(([address, one]) => isCurrentOutcome(address, one, known))
   const outcomes = { ...Object.fromEntries(kept), ...outcomesOf(calls, before, readAt) }
   const changed = Object.entries(outcomes).filter(([address, one]) => before[address] !== one)
   const self = addVouchers(known.self?.data, {
     vouchers: calls.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
     addresses: calls.flatMap(({ addresses }) => addresses),
   })
-  const learnt = hasGrown(known.self?.data, self)
+  const hasNewProofs = hasGrown(known.self?.data, self)
   const next: Fences = { epoch, outcomes: outcomes }
   const changes = [
     ...(changed.length > 0 || kept.length < Object.keys(before).length
       ? [replace(key('fences'), fences, next)]
       : []),
-    ...(learnt ? [replace(key('member', record.id), known.self, self)] : []),
+    ...(hasNewProofs ? [replace(key('member', record.id), known.self, self)] : []),
   ]
   if (changes.length > 0 && (await store.commit(changes, { record, readAt })) === 'conflict') return CONFLICT
   for (const [address, { result, text }] of changed) log.info('fence', { address, result, text })
-  return ok({ outcomes, shown: { ...shown, chain: self.statements.length }, learnt, isQuick })
+  return ok({ outcomes, shown: { ...shown, chain: self.statements.length }, hasNewProofs, isQuick })
 }
 
 /** The outcomes to store; one that equals the stored one leaves it unchanged. @param at epoch milliseconds */

@@ -5,8 +5,8 @@ import { bounds } from '../../values/bounds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import { secondariesOf } from '../admin/secondaries.ts'
-import { asker } from '../call.ts'
+import { listSecondaries } from '../admin/secondaries.ts'
+import { createSendCall } from '../call.ts'
 import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
@@ -19,10 +19,10 @@ const NOTICE_SPACING_MS = 200
  * themselves every ten seconds.
  * @returns a function that does it, for one environment
  */
-export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
+export function createNotifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
   let last = 0
   let next: Promise<void> | undefined
-  const awake: Awake = new Map()
+  const awake: LastAnswered = new Map()
   const soon = async () => {
     const { clock } = ports
     await clock.sleep(Math.max(0, last + NOTICE_SPACING_MS - clock.now()))
@@ -38,22 +38,22 @@ export function notifier(ports: Dependencies, to: CarryTo): () => Promise<void> 
 }
 
 /** When those notices were sent that secondaries have answered, epoch milliseconds, by the keys that they answer with. */
-type Awake = Map<string, number>
+type LastAnswered = Map<string, number>
 
-async function notifyAll(ports: Dependencies, to: CarryTo, awake: Awake): Promise<void> {
+async function notifyAll(ports: Dependencies, to: CarryTo, awake: LastAnswered): Promise<void> {
   const { store, cipher, clock, entropy, log, deployment: rules } = ports
   const [record] = await store.read([key('cluster')])
   if (record?.data.mode !== 'primary') return
   const { link, set, id } = record.data
   if (!link || set === undefined) return
   const { signing } = await decryptOwnKey(link.ownKey, cipher)
-  const all = secondariesOf(await store.list(partitions('secondary')), record.data)
+  const all = listSecondaries(await store.list(partitions('secondary')), record.data)
   const notify = async ({ address, publicKey = '' }: Secondary) => {
     const keys = readPublicKey(publicKey)
     if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + bounds.AWAKE_MS) return
     const askedAt = clock.now()
     const end = { set, from: id, signing, otherKey: keys.signing }
-    const ask = asker(end, {
+    const ask = createSendCall(end, {
       clock,
       entropy,
       rules,

@@ -5,42 +5,42 @@ import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { memberAddress } from '../../values/member-address.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { isProofOf, openActivation } from '../activation-request.ts'
-import { isSignedBy, readActivation, signerKey } from '../activation-token.ts'
-import { jtiHash } from '../admin/activation.ts'
+import { isSignedBy, parseSignerKey, readActivation } from '../activation-token.ts'
+import { hashJti } from '../admin/activation.ts'
 import { admitHolder } from '../admin/holders.ts'
-import { isOfThisEpoch, secondariesOf } from '../admin/secondaries.ts'
-import { isCallOf } from '../envelope.ts'
-import { withAddresses } from '../membership.ts'
-import { type Question, type Reply, readingOf } from '../methods.ts'
-import { isExchangeKey, publicKeyText, readPublicKey } from '../pair.ts'
+import { isOfCurrentEpoch, listSecondaries } from '../admin/secondaries.ts'
+import { isCallSignedBy } from '../envelope.ts'
+import { mergeAddresses } from '../membership.ts'
+import { type Question, type Reply, readCallBody } from '../methods.ts'
+import { formatPublicKey, isExchangeKey, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
   clusterAdmitted,
   formatTooOld,
-  handsOver,
-  journalUnbuilt,
+  handoverInProgress,
+  journalIncomplete,
   notAnAddress,
   notAToken,
   notSealed,
-  ownSecondary,
+  proofMismatch,
   sealedToAnother,
-  signedOtherwise,
+  selfSecondary,
+  signatureMismatch,
   tokenBeforeRevocation,
   tokenExpired,
   tokenForOtherKeys,
   tokenInUse,
-  tokenMadeElsewhere,
-  tokenOfAnotherSet,
-  tokenOfBefore,
+  tokenOfEarlierEpoch,
+  tokenOfForeignSet,
+  tokenOfOtherCluster,
   tokenRevoked,
   tokenUsed,
-  unproven,
 } from '../refusals.ts'
 import { FORMAT, type LinkRefused } from '../source.ts'
-import { statementOf } from '../statements.ts'
-import { addressesOfOthers } from './addresses.ts'
+import { signStatement } from '../statements.ts'
+import { readOtherAddresses } from './addresses.ts'
 import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
-import { servingHead } from './reading.ts'
+import { readServingHead } from './reading.ts'
 
 type Newcomer = Question<'Activate'>
 
@@ -53,13 +53,13 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * @throws LinkRefused
  */
 export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): Promise<Reply<'Activate'>> {
-  const opened = openedIn(call)
+  const opened = openQuestion(call)
   checkCaller(opened, call)
-  const address = addressIn(opened, ports)
+  const address = checkAddress(opened, ports)
   const asked = { ...opened, address }
-  const head = await servingHead(ports.journal)
-  if (head.mode !== 'writing') throw handsOver()
-  if (call.record.treeComplete !== true) throw await refuseUnbuilt(ports)
+  const head = await readServingHead(ports.journal)
+  if (head.mode !== 'writing') throw handoverInProgress()
+  if (call.record.treeComplete !== true) throw await makeIncompleteRefusal(ports)
   const { id, changes } = await admit(asked, call, ports)
   const { cluster } = asked
   const { nonce } = call.envelope
@@ -71,47 +71,47 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
     ports,
   )
   if ((await ports.store.commit(changes, call)) === 'conflict') throw tokenInUse()
-  return answerTo(asked, call, head, ports)
+  return makeAnswer(asked, call, head, ports)
 }
 
 /** Opens the sealed question. An unsealed token is refused, because whatever carried it may have read it. */
-function openedIn({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
+function openQuestion({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
   if (outer.sealed === '') throw notSealed()
-  const asked = readingOf('Activate', () => openActivation(pair.exchange, set, outer.sealed))
+  const asked = readCallBody('Activate', () => openActivation(pair.exchange, set, outer.sealed))
   if (!asked) throw sealedToAnother()
   return asked
 }
 
 /** The address that the newcomer gives; it may give none. */
-function addressIn({ address }: Newcomer, { deployment }: LinkPorts): string {
-  const usable = address === '' ? '' : memberAddress(address, deployment)
-  if (usable === undefined) throw notAnAddress()
-  return usable
+function checkAddress({ address }: Newcomer, { deployment }: LinkPorts): string {
+  const checkToken = address === '' ? '' : memberAddress(address, deployment)
+  if (checkToken === undefined) throw notAnAddress()
+  return checkToken
 }
 
 /** Refuses while the journal is being built; status shows the same progress. */
-async function refuseUnbuilt({ store }: LinkPorts): Promise<LinkRefused> {
+async function makeIncompleteRefusal({ store }: LinkPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
   const percent = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0
-  return journalUnbuilt(percent)
+  return journalIncomplete(percent)
 }
 
 function checkCaller(asked: Newcomer, call: AdmittedCall): void {
   const { signingKey, exchangeKey, cluster } = asked
   const { record, envelope, body, set } = call
   if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster)) throw callerUnnamed()
-  if (!isCallOf(signingKey, 'Activate', envelope, body)) throw signedOtherwise()
-  if (!isProofOf(signingKey, set, asked, asked.proof)) throw unproven()
-  if (cluster === record.id) throw ownSecondary()
+  if (!isCallSignedBy(signingKey, 'Activate', envelope, body)) throw signatureMismatch()
+  if (!isProofOf(signingKey, set, asked, asked.proof)) throw proofMismatch()
+  if (cluster === record.id) throw selfSecondary()
 }
 
 /** The secondary that a token was made for, if it may be used by this caller now. */
 async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: LinkPorts) {
   const claims = readActivation(asked.token)
   if (!claims) throw notAToken()
-  if (claims.set !== call.set) throw tokenOfAnotherSet()
+  if (claims.set !== call.set) throw tokenOfForeignSet()
   const place = key('secondary', claims.id)
   const met = key('member', asked.cluster)
   const [item, signer, member, holder] = await store.read([
@@ -121,31 +121,37 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
     key('holder', asked.cluster),
   ] as const)
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
-  if (!signing || !isSignedBy(signerKey(signing.reveal()), asked.token)) throw tokenMadeElsewhere()
+  if (!signing || !isSignedBy(parseSignerKey(signing.reveal()), asked.token)) throw tokenOfOtherCluster()
   if (claims.exp * 1000 <= call.now) throw tokenExpired(claims.exp * 1000)
-  const secondary = usable(item, jtiHash(claims.jti), revokedIn(call.record, holder?.data.revoked))
-  if (!isOfThisEpoch(secondary.data, call.record)) throw tokenOfBefore()
-  checkUse(secondary.data, asked)
-  refuseSecond(await store.list(partitions('secondary')), asked, call)
+  const secondary = usable(
+    item,
+    hashJti(claims.jti),
+    revocationTimeInEpoch(call.record, holder?.data.revoked),
+  )
+  if (!isOfCurrentEpoch(secondary.data, call.record)) throw tokenOfEarlierEpoch()
+  checkTokenUse(secondary.data, asked)
+  refuseDuplicateCluster(await store.list(partitions('secondary')), asked, call)
   const changes: Change[] = [
-    replace(place, secondary, admittedAs(secondary.data, asked, call)),
+    replace(place, secondary, markAdmitted(secondary.data, asked, call)),
     // its address stays known even if its name is given to another cluster
-    replace(met, member, metAt(member?.data, asked)),
+    replace(met, member, updateMember(member?.data, asked)),
     admitHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
   ]
   return { id: claims.id, changes }
 }
 
-const metAt = (before: Member | undefined, { address, signingKey }: Newcomer): Member => ({
+const updateMember = (before: Member | undefined, { address, signingKey }: Newcomer): Member => ({
   statements: [],
   ...before,
-  addresses: withAddresses(before?.addresses ?? [], [address]),
+  addresses: mergeAddresses(before?.addresses ?? [], [address]),
   key: signingKey.toString('base64'),
 })
 
 /** A revocation by another primary came before every token of this one, whatever that primary's clock said. */
-const revokedIn = ({ epoch }: AdmittedCall['record'], revoked: Revoked | undefined): number | undefined =>
-  revoked?.epoch === epoch ? revoked?.at : undefined
+const revocationTimeInEpoch = (
+  { epoch }: AdmittedCall['record'],
+  revoked: Revoked | undefined,
+): number | undefined => (revoked?.epoch === epoch ? revoked?.at : undefined)
 
 /** @param jti hash of the token's one-use part */
 function usable(
@@ -158,8 +164,8 @@ function usable(
   return item
 }
 
-function checkUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary, asked: Newcomer): void {
-  const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
+function checkTokenUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary, asked: Newcomer): void {
+  const given = formatPublicKey({ signing: asked.signingKey, exchange: asked.exchangeKey })
   if (
     activatedAt !== undefined &&
     (cluster !== asked.cluster || publicKey !== given || heartbeat !== undefined)
@@ -172,13 +178,13 @@ function checkUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary, ask
  * Refuses a cluster that names the id of an admitted one. Another token counts only with the same keys, or with a proof by
  * the key that is known here.
  */
-function refuseSecond(
+function refuseDuplicateCluster(
   all: readonly Item<'secondary'>[],
   asked: Newcomer,
   { record, set }: AdmittedCall,
 ): void {
-  const given = publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey })
-  const living = secondariesOf(all, record).filter(
+  const given = formatPublicKey({ signing: asked.signingKey, exchange: asked.exchangeKey })
+  const living = listSecondaries(all, record).filter(
     one => one.cluster === asked.cluster && one.activatedAt !== undefined && one.publicKey !== given,
   )
   const keys = living.flatMap(one => readPublicKey(one.publicKey ?? '') ?? [])
@@ -187,9 +193,9 @@ function refuseSecond(
   if (first && !isKnown) throw clusterAdmitted(asked.cluster, first.id)
 }
 
-const admittedAs = (secondary: Secondary, asked: Newcomer, { now, envelope }: AdmittedCall): Secondary => ({
+const markAdmitted = (secondary: Secondary, asked: Newcomer, { now, envelope }: AdmittedCall): Secondary => ({
   ...secondary,
-  publicKey: publicKeyText({ signing: asked.signingKey, exchange: asked.exchangeKey }),
+  publicKey: formatPublicKey({ signing: asked.signingKey, exchange: asked.exchangeKey }),
   cluster: asked.cluster,
   activatedAt: now,
   lastCallTime: Number(envelope.time),
@@ -197,7 +203,7 @@ const admittedAs = (secondary: Secondary, asked: Newcomer, { now, envelope }: Ad
   version: asked.version,
 })
 
-async function answerTo(
+async function makeAnswer(
   { cluster, signingKey, exchangeKey }: Newcomer,
   call: AdmittedCall,
   { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['lineage'] },
@@ -216,8 +222,8 @@ async function answerTo(
     format: FORMAT,
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
     addresses: addressesOf(call, ports),
-    memberAddresses: await addressesOfOthers(ports, cluster),
-    statement: statementOf(pair.signing, membership),
+    memberAddresses: await readOtherAddresses(ports, cluster),
+    statement: signStatement(pair.signing, membership),
     chain: [...(self?.data.statements ?? [])],
   }
 }

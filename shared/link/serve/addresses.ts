@@ -7,7 +7,7 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
  * heard of.
  * @param except UUID of a cluster whose own addresses are left out; absent: of none
  */
-export async function addressesOfOthers(
+export async function readOtherAddresses(
   { store, deployment }: Pick<LinkPorts, 'store' | 'deployment'>,
   except?: string,
 ): Promise<string[]> {
@@ -30,4 +30,4 @@ export async function addressesOfOthers(
 export const readAddresses = async (
   call: Pick<AdmittedCall, 'record' | 'reachedAt'>,
   ports: Pick<LinkPorts, 'store' | 'deployment'>,
-): Promise<string[]> => [...new Set([...addressesOf(call, ports), ...(await addressesOfOthers(ports))])]
+): Promise<string[]> => [...new Set([...addressesOf(call, ports), ...(await readOtherAddresses(ports))])]

@@ -5,23 +5,23 @@ import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Envelope } from '../../wire/gen/link_pb.ts'
-import { isOfThisEpoch } from '../admin/secondaries.ts'
-import { isCallOf, knowsLineage, skewOf } from '../envelope.ts'
+import { isOfCurrentEpoch } from '../admin/secondaries.ts'
+import { isCallSignedBy, knowsLineage, skewOf } from '../envelope.ts'
 import { type MethodRow, rowOf } from '../methods.ts'
 import { readPublicKey } from '../pair.ts'
 import {
-  callerOfBefore,
+  callerOfEarlierEpoch,
   callerRevoked,
   callerUnknown,
-  callSeen,
   clocksApart,
-  followsNobody,
-  inNoSet,
+  followsNoPrimary,
   laterEpochSeen,
   lineageChanged,
+  notInSet,
   noticeUnsigned,
   notThePrimary,
-  ofAnotherSet,
+  otherSet,
+  replayedCall,
 } from '../refusals.ts'
 import type { LinkRefused } from '../source.ts'
 
@@ -46,15 +46,15 @@ type Check = (asked: Asked, facts: CallFacts) => LinkRefused | undefined
 
 const ofThisSet: Check = ({ envelope }, { record }) =>
   record.set === undefined || record.mode === 'disabled'
-    ? inNoSet()
+    ? notInSet()
     : envelope.set === record.set
       ? undefined
-      : ofAnotherSet()
+      : otherSet()
 
 /** A caller without an admitted key does not learn whether a name is known here, or was revoked. */
 const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
   const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
-  return keys && isCallOf(keys.signing, method, envelope, body) ? undefined : callerUnknown()
+  return keys && isCallSignedBy(keys.signing, method, envelope, body) ? undefined : callerUnknown()
 }
 
 const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
@@ -63,16 +63,20 @@ const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
     : callerRevoked(envelope.caller)
 
 const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
-  secondary === undefined || isOfThisEpoch(secondary, record) ? undefined : callerOfBefore(envelope.caller)
+  secondary === undefined || isOfCurrentEpoch(secondary, record)
+    ? undefined
+    : callerOfEarlierEpoch(envelope.caller)
 
 const nearInTime: Check = ({ method, envelope }, { now }) => {
-  if (rowOf(method).withoutTime) return undefined
+  if (rowOf(method).ignoresClock) return undefined
   const skew = skewOf(envelope, now)
   return Math.abs(skew) <= bounds.CLOCK_SKEW_MS ? undefined : clocksApart(skew, bounds.CLOCK_SKEW_MS, now)
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
-  rowOf(method).once && Number(envelope.time) <= (secondary?.lastCallTime ?? 0) ? callSeen() : undefined
+  rowOf(method).requiresLaterTime && Number(envelope.time) <= (secondary?.lastCallTime ?? 0)
+    ? replayedCall()
+    : undefined
 
 /** The checks of a call by an admitted secondary, in this order. */
 const ofSecondary: readonly Check[] = [
@@ -88,10 +92,12 @@ const ofSecondary: readonly Check[] = [
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
 
 const followsAnother: Check = (_, { record }) =>
-  record.mode === 'secondary' && primaryKeyOf(record)?.length === 32 ? undefined : followsNobody()
+  record.mode === 'secondary' && primaryKeyOf(record)?.length === 32 ? undefined : followsNoPrimary()
 
 const signedByPrimary: Check = ({ method, envelope, body }, { record }) =>
-  isCallOf(primaryKeyOf(record) ?? Buffer.alloc(0), method, envelope, body) ? undefined : noticeUnsigned()
+  isCallSignedBy(primaryKeyOf(record) ?? Buffer.alloc(0), method, envelope, body)
+    ? undefined
+    : noticeUnsigned()
 
 const primaryKeyOf = ({ link }: ClusterRecord): Buffer | undefined =>
   link && Buffer.from(link.primaryKey, 'base64')
@@ -103,7 +109,7 @@ const checks: Readonly<Record<MethodRow['by'], readonly Check[]>> = {
 }
 
 /** The refusal of a call; undefined: it is admitted. */
-export function callFault(asked: Asked, facts: CallFacts): LinkRefused | undefined {
+export function findCallFault(asked: Asked, facts: CallFacts): LinkRefused | undefined {
   for (const check of checks[rowOf(asked.method).by]) {
     const found = check(asked, facts)
     if (found) return found
@@ -112,7 +118,7 @@ export function callFault(asked: Asked, facts: CallFacts): LinkRefused | undefin
 }
 
 /** The refusal by the state of the journal; undefined: the journal serves the call. */
-export function headFault(
+export function findHeadFault(
   method: Method,
   envelope: Envelope,
   record: ClusterRecord,
@@ -123,6 +129,6 @@ export function headFault(
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
   if (!isSource || !serves) return notThePrimary(record.mode)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)
-  if (rowOf(method).ofOneLineage && !knowsLineage(envelope, head.lineage)) return lineageChanged()
+  if (rowOf(method).requiresSameLineage && !knowsLineage(envelope, head.lineage)) return lineageChanged()
   return undefined
 }

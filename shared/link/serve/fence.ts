@@ -10,26 +10,26 @@ import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { readKnown } from '../admin/known.ts'
-import { isCallOf } from '../envelope.ts'
-import { withAddresses } from '../membership.ts'
+import { readKnownMembers } from '../admin/known.ts'
+import { isCallSignedBy } from '../envelope.ts'
+import { mergeAddresses } from '../membership.ts'
 import type { Question, Reply } from '../methods.ts'
-import { keysOf, readPublicKey } from '../pair.ts'
+import { publicKeysOf, readPublicKey } from '../pair.ts'
 import {
   callerUnnamed,
   concurrentCalls,
-  epochOfAnother,
-  epochTooFar,
+  epochOfOtherCluster,
+  epochTooHigh,
   fencedLater,
-  fencesItself,
-  primaryNoMore,
-  signedOtherwise,
+  noLongerPrimary,
+  selfFence,
+  signatureMismatch,
 } from '../refusals.ts'
-import { statementOf } from '../statements.ts'
-import { type FenceFacts, fenceFault, isAmong, type MemberKey } from '../trust.ts'
+import { signStatement } from '../statements.ts'
+import { type FenceFacts, findFenceFault, includesKey, type MemberKey } from '../trust.ts'
 import { readAddresses } from './addresses.ts'
 import type { AdmittedCall, AskedCall, LinkPorts } from './ports.ts'
-import { servingHead } from './reading.ts'
+import { readServingHead } from './reading.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -43,33 +43,37 @@ type TakeOver = Question<'Fence'>
 export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise<Reply<'Fence'>> {
   const asked = call.question
   checkClaimant(asked, call)
-  const head = await servingHead(ports.journal)
+  const head = await readServingHead(ports.journal)
   if (asked.epoch <= head.ownEpoch) {
-    await answerBack(asked, call, ports).catch(() => undefined)
+    await wakeWorkerToFence(asked, call, ports).catch(() => undefined)
     throw fencedLater(head.ownEpoch, asked.epoch)
   }
-  if (isTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooFar(asked.epoch, head.ownEpoch)
-  const fault = fenceFault(await factsOf(call, head, ports), { ...asked, id: asked.cluster })
+  if (isTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooHigh(asked.epoch, head.ownEpoch)
+  const fault = findFenceFault(await readFenceFacts(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
-  await remember(asked, call, ports)
+  await storeClaimant(asked, call, ports)
   const why = { reason: 'fence', successor: asked.cluster, below: asked.epoch } as const
   const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
-  if (!end) throw primaryNoMore()
-  await raise(asked, ports)
-  return answerTo(asked, call, end, ports)
+  if (!end) throw noLongerPrimary()
+  await raiseMaxEpoch(asked, ports)
+  return makeAnswer(asked, call, end, ports)
 }
 
 /**
  * A primary with an earlier epoch is back: it is fenced now, not with the next round. A stranger starts nothing. Neither does
  * a caller that a newly promoted cluster has reached already, since its rounds go on anyway.
  */
-async function answerBack(asked: TakeOver, { record, now }: AdmittedCall, ports: LinkPorts): Promise<void> {
+async function wakeWorkerToFence(
+  asked: TakeOver,
+  { record, now }: AdmittedCall,
+  ports: LinkPorts,
+): Promise<void> {
   if (record.mode !== 'primary') return
   const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
   const [address = ''] = asked.addresses
   if (isNewlyPromoted(promoted?.data, now) && fences?.data.outcomes[address]?.result !== 'silent') return
-  const { keys } = await readKnown(record, ports, 'all')
-  if (isAmong(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
+  const { keys } = await readKnownMembers(record, ports, 'all')
+  if (includesKey(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
 /** A claimant signs by the key that it names, and claims an epoch of its own. */
@@ -77,13 +81,13 @@ function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: A
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
   if (signing?.length !== 32 || !UUID.test(cluster) || envelope.caller !== cluster) throw callerUnnamed()
-  if (!isCallOf(signing, 'Fence', envelope, body)) throw signedOtherwise()
-  if (cluster === record.id) throw fencesItself()
-  if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfAnother(epoch, cluster)
+  if (!isCallSignedBy(signing, 'Fence', envelope, body)) throw signatureMismatch()
+  if (cluster === record.id) throw selfFence()
+  if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfOtherCluster(epoch, cluster)
 }
 
 /** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
-async function factsOf(
+async function readFenceFacts(
   { record, set, question: { cluster } }: Pick<AskedCall<'Fence'>, 'record' | 'set' | 'question'>,
   { ownEpoch, lineage }: Pick<FenceFacts, 'ownEpoch' | 'lineage'>,
   { store }: Pick<LinkPorts, 'store'>,
@@ -100,7 +104,7 @@ async function factsOf(
     ownEpoch,
     lineage,
     issuer,
-    givenUp: givenUpBy(cluster, secondaries),
+    abandonedUpTo: readAbandonedUpTo(cluster, secondaries),
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
     // revoked by any cluster of the set: an admission since would have removed that
     revoked: holders.filter(({ data }) => data.revoked).map(({ sk }) => sk),
@@ -108,7 +112,7 @@ async function factsOf(
 }
 
 /** What a cluster told with its last heartbeat, by its newest admission: a cluster that was emptied since has told less. */
-function givenUpBy(cluster: string, secondaries: readonly Item<'secondary'>[]): number {
+function readAbandonedUpTo(cluster: string, secondaries: readonly Item<'secondary'>[]): number {
   const [newest] = secondaries
     .filter(({ data }) => data.cluster === cluster && data.activatedAt !== undefined)
     .toSorted((one, other) => (other.data.activatedAt ?? 0) - (one.data.activatedAt ?? 0))
@@ -125,22 +129,22 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
 }
 
 /** How often it tries to note the claimant while other calls of that cluster do the same. */
-const NOTES = 5
+const STORE_TRIES = 5
 
 /**
  * Notes the key of the claimant, its epoch, its signers of batch tokens and its address. A repeated call finds them noted, and writes nothing. Neither
  * does a replayed call of an earlier epoch of the claimant.
  */
-async function remember(
+async function storeClaimant(
   { cluster, key: signing, epoch: claimed, addresses, signers }: TakeOver,
   call: AdmittedCall,
   { store, deployment }: LinkPorts,
 ): Promise<void> {
   const place = key('member', cluster)
-  const noted = await retry({ tries: NOTES }, async () => {
+  const noted = await retry({ tries: STORE_TRIES }, async () => {
     const [before] = await store.read([place])
     const known: Member = before?.data ?? { statements: [], addresses: [] }
-    const all = withAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
+    const all = mergeAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
     const met: Member = { ...known, addresses: all, key: signing, claimedEpoch: claimed, signers }
     if (claimed < (known.claimedEpoch ?? '') || isDeepStrictEqual(met, known)) return ok()
     return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? CONFLICT : ok()
@@ -149,14 +153,17 @@ async function remember(
 }
 
 /** How often it tries that while others fence this cluster too. */
-const RAISES = 10
+const RAISE_TRIES = 10
 
 /**
  * Notes the claimant's epoch number, even if this cluster was closed before, so that its own next epoch gets a higher one;
  * and names the claimant as the only successor of the closed epoch.
  */
-async function raise({ cluster: successor, epoch: later }: TakeOver, { journal }: LinkPorts): Promise<void> {
-  for (let tries = 0; tries < RAISES; tries++) {
+async function raiseMaxEpoch(
+  { cluster: successor, epoch: later }: TakeOver,
+  { journal }: LinkPorts,
+): Promise<void> {
+  for (let tries = 0; tries < RAISE_TRIES; tries++) {
     const head = await journal.head()
     const number = epochNumber(later)
     if (
@@ -171,7 +178,7 @@ async function raise({ cluster: successor, epoch: later }: TakeOver, { journal }
 }
 
 /** Only a primary revokes, so a caller that was a member before the end of the epoch still is one. */
-async function answerTo(
+async function makeAnswer(
   { cluster: id, key: itsKey, epoch }: TakeOver,
   call: AdmittedCall,
   end: { epoch: string; seq: number },
@@ -181,9 +188,9 @@ async function answerTo(
   const [self] = await ports.store.read([key('member', record.id)])
   return {
     ...end,
-    voucher: statementOf(pair.signing, { set, issuer: record.id, subject: id, key: itsKey, epoch }),
+    voucher: signStatement(pair.signing, { set, issuer: record.id, subject: id, key: itsKey, epoch }),
     cluster: record.id,
-    key: keysOf(pair).signing.toString('base64'),
+    key: publicKeysOf(pair).signing.toString('base64'),
     chain: self?.data.statements ?? [],
     addresses: await readAddresses(call, ports),
   }

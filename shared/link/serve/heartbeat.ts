@@ -13,7 +13,7 @@ import { skewOf } from '../envelope.ts'
 import type { Question, Reply } from '../methods.ts'
 import { concurrentCalls, formatTooOld } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
-import { addressesOfOthers } from './addresses.ts'
+import { readOtherAddresses } from './addresses.ts'
 import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
@@ -32,11 +32,16 @@ export async function serveHeartbeat(
     ports.store.read([key('keyring')]),
   ])
   const [newest, held] = await Promise.all([
-    timeOf(ports.journal, head, dense),
-    asked.position.seq < dense ? timeOf(ports.journal, head, asked.position.seq) : undefined,
+    readEntryTime(ports.journal, head, dense),
+    asked.position.seq < dense ? readEntryTime(ports.journal, head, asked.position.seq) : undefined,
   ])
-  const canaryHeld = isOf(head, asked.position) ? (held ?? newest) : undefined
-  const heard = heardOf(call.secondary.data, dropBadAddresses(asked, ports.deployment), call, canaryHeld)
+  const canaryHeld = isInJournal(head, asked.position) ? (held ?? newest) : undefined
+  const heard = withHeartbeat(
+    call.secondary.data,
+    dropBadAddresses(asked, ports.deployment),
+    call,
+    canaryHeld,
+  )
   if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
     throw concurrentCalls()
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
@@ -51,7 +56,7 @@ export async function serveHeartbeat(
     term: keyring?.data.activeTerm ?? '',
     addresses: addressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
-    memberAddresses: await addressesOfOthers(ports, call.secondary.data.cluster),
+    memberAddresses: await readOtherAddresses(ports, call.secondary.data.cluster),
   }
 }
 
@@ -62,7 +67,7 @@ const dropBadAddresses = (asked: Question<'Heartbeat'>, rules: AddressRules): Qu
   apiAddress: memberAddress(asked.apiAddress, rules) ?? '',
 })
 
-const heardOf = (
+const withHeartbeat = (
   known: Secondary,
   { position, state, roundTripMs, format, address, apiAddress, ownTerm, maxEpoch }: Question<'Heartbeat'>,
   { now, envelope }: AdmittedCall,
@@ -89,11 +94,11 @@ const heardOf = (
 /**
  * Whether a position is in this journal. Positions of a diverged journal say nothing about the entries of this one.
  */
-const isOf = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
+const isInJournal = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 
 /** When the journal entry of a position was written, epoch milliseconds; undefined if it is not kept. */
-async function timeOf(
+async function readEntryTime(
   journal: Pick<Journal, 'entries'>,
   { lineage }: Head,
   seq: number,

@@ -8,7 +8,7 @@ import { pageNames, totalText } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { lineageMoves, noOwnJournal, noSuchPage } from '../refusals.ts'
+import { lineageChanging, noOwnJournal, noSuchPage } from '../refusals.ts'
 import type {
   EntriesAnswer,
   EntriesRequest,
@@ -26,7 +26,7 @@ const LARGEST = 3 * 2 ** 20
 const RUN = 100
 
 /** The head of a journal that others may read. @throws LinkRefused */
-export async function servingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
+export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
   const head = await journal.head()
   if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch) return head
   throw noOwnJournal()
@@ -40,13 +40,13 @@ export async function serveEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
   { lineage, after: from, maxBytes }: EntriesRequest,
 ): Promise<EntriesAnswer> {
-  const head = await servingHead(journal)
+  const head = await readServingHead(journal)
   const { forkPoint, diverged } = compareLineages({ lineage: head.lineage }, { lineage, last: from })
   if (diverged) return { kind: 'diverged', forkPoint }
   if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
-  const found = await dense(journal, head, from, Math.min(maxBytes, LARGEST))
-  const after = await servingHead(journal)
-  if (!isSameLineage(head.lineage, after.lineage)) throw lineageMoves()
+  const found = await readDenseEntries(journal, head, from, Math.min(maxBytes, LARGEST))
+  const after = await readServingHead(journal)
+  if (!isSameLineage(head.lineage, after.lineage)) throw lineageChanging()
   const frontier = from + found.length
   if (from <= after.applied) await noteDense(journal, after, frontier)
   return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
@@ -69,7 +69,7 @@ async function noteDense(
   })
 }
 
-async function dense(
+async function readDenseEntries(
   journal: Pick<Journal, 'entries'>,
   { lineage, last }: Head,
   from: number,
@@ -96,12 +96,15 @@ export async function serveItems(
   { keys }: ItemsRequest,
 ): Promise<ItemsAnswer> {
   const all = await journal.readRaw(keys)
-  const { last, lineage, epoch } = await servingHead(journal)
-  return { items: upTo(all, LARGEST), seq: last, lineage, epoch }
+  const { last, lineage, epoch } = await readServingHead(journal)
+  return { items: takeWithinBytes(all, LARGEST), seq: last, lineage, epoch }
 }
 
 /** The first ones that together have at most so many bytes; one in any case. */
-function upTo(all: readonly (StoredItem | undefined)[], bytes: number): (StoredItem | undefined)[] {
+function takeWithinBytes(
+  all: readonly (StoredItem | undefined)[],
+  bytes: number,
+): (StoredItem | undefined)[] {
   let size = 0
   const end = all.findIndex((item, index) => {
     size += item ? sizeOf(item) : 0
@@ -135,7 +138,7 @@ export async function serveTree(
   now: number,
 ): Promise<TreeAnswer> {
   if (level === 'root') {
-    const both = await Promise.all(['r', 'l'].map(async side => hashesOf(journal, `t#${treeId}#${side}`)))
+    const both = await Promise.all(['r', 'l'].map(async side => readHashes(journal, `t#${treeId}#${side}`)))
     return { hashes: both.flat() }
   }
   const [, name, sub] = PAGE.exec(page ?? '') ?? []
@@ -148,7 +151,7 @@ export async function serveTree(
   return { hashes: sums }
 }
 
-async function hashesOf(journal: Pick<Journal, 'pageHashes'>, subtree: string): Promise<string[]> {
+async function readHashes(journal: Pick<Journal, 'pageHashes'>, subtree: string): Promise<string[]> {
   const stored = await journal.pageHashes(`${subtree}#root`)
   return pageNames.map(page => stored.get(page)?.hash ?? '')
 }

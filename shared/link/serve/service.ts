@@ -5,16 +5,16 @@ import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Answer, Call } from '../../wire/gen/link_pb.ts'
-import { revocationOf } from '../admin/holders.ts'
+import { readRevocation } from '../admin/holders.ts'
 import { decryptOwnKey } from '../admin/keys.ts'
-import { envelopeOf, type LinkOutcome, signAnswer } from '../envelope.ts'
-import { questionIn, rowOf } from '../methods.ts'
+import { type LinkOutcome, readEnvelope, signAnswer } from '../envelope.ts'
+import { readQuestion, rowOf } from '../methods.ts'
 import type { LinkPair } from '../pair.ts'
-import { brokenInside, busyInside, inNoSet, notACall, notInitialised, servesNoCopy } from '../refusals.ts'
-import type { Answering } from '../routes.ts'
+import { busyError, copyNotServed, internalError, notACall, notInitialised, notInSet } from '../refusals.ts'
+import type { AnswerCall } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
 import { readAddresses } from './addresses.ts'
-import { callFault, headFault } from './admission.ts'
+import { findCallFault, findHeadFault } from './admission.ts'
 import { handlers } from './handlers.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
@@ -25,17 +25,17 @@ const LONGEST_NAME = 128
  * The service of the link. Every answer is signed by this cluster's key, refusals included. It never throws: an error is an
  * answer too.
  */
-export function linkService(ports: LinkPorts): Answering {
-  const keys = ownKeys(ports)
+export function createLinkService(ports: LinkPorts): AnswerCall {
+  const keys = cacheOwnKeys(ports)
 
   async function begin(method: Method, call: Call, reachedAt: string): Promise<Received> {
-    const envelope = envelopeOf(call)
+    const envelope = readEnvelope(call)
     if (!envelope || envelope.caller === '' || Buffer.byteLength(envelope.caller) > LONGEST_NAME)
       throw notACall()
     const now = ports.clock.now()
     const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.caller)])
     if (!record) throw notInitialised()
-    if (!rowOf(method).byCopies && isRestoredCopy(record.data, ports.deployment)) throw servesNoCopy()
+    if (!rowOf(method).servedByCopies && isRestoredCopy(record.data, ports.deployment)) throw copyNotServed()
     const pair = await keys(record.data)
     const { body } = call
     return { method, envelope, body, secondary, reachedAt, readAt: now, now, record: record.data, pair }
@@ -43,7 +43,7 @@ export function linkService(ports: LinkPorts): Answering {
 
   return async (method, call, reachedAt) => {
     const refusedFor = (error: unknown, addresses: string[]): LinkOutcome => {
-      const { code, message: text } = refusalOf(error, method, ports)
+      const { code, message: text } = toRefusal(error, method, ports)
       return { kind: 'refusal', refusal: { code, text, addresses } }
     }
     const sign = (outcome: LinkOutcome, pair?: LinkPair): Answer => {
@@ -56,28 +56,29 @@ export function linkService(ports: LinkPorts): Answering {
     } catch (error) {
       return sign(refusedFor(error, []))
     }
-    const outcome = await answerCounted(received, ports).then(
+    const outcome = await answerAndCount(received, ports).then(
       (body): LinkOutcome => ({ kind: 'body', body }),
-      async (error: unknown) => refusedFor(error, await addressesFor(received, ports)),
+      async (error: unknown) => refusedFor(error, await readAddressesFor(received, ports)),
     )
     return sign(outcome, received.pair)
   }
 }
 
 /** Every caller of this set gets the addresses of the others, whatever it asked: it may be looking for them. */
-const addressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]> =>
+const readAddressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]> =>
   asked.envelope.set === asked.record.set
     ? readAddresses(asked, ports).catch(() => addressesOf(asked, ports))
     : addressesOf(asked, ports)
 
-async function answerCounted(asked: Received, ports: LinkPorts): Promise<Uint8Array> {
+async function answerAndCount(asked: Received, ports: LinkPorts): Promise<Uint8Array> {
   const { method } = asked
   await logRefusalCounts(ports)
   try {
     return await answer(asked, ports)
   } catch (error) {
     const isJudged = error instanceof LinkRefused && error.code !== 'unavailable'
-    if (isJudged && rowOf(method).counted) await countRefusal(BY_LINK, `${method} ${error.code}`, ports)
+    if (isJudged && rowOf(method).countsRefusals)
+      await countRefusal(BY_LINK, `${method} ${error.code}`, ports)
     throw error
   }
 }
@@ -87,10 +88,10 @@ type Received = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: Lin
 async function answer(received: Received, ports: LinkPorts): Promise<Uint8Array> {
   const { method, body, record, secondary, now } = received
   const facts = { record, secondary: secondary?.data, now, revokedAt: await revokedAt(secondary, ports) }
-  refuseFor(callFault(received, facts))
+  throwIfRefused(findCallFault(received, facts))
   const admitted = admittedFrom(received)
-  const head = rowOf(method).by === 'secondary' ? await servedFrom(received, ports) : undefined
-  const asked = { ...admitted, head, question: questionIn(method, body) }
+  const head = rowOf(method).by === 'secondary' ? await readCheckedHead(received, ports) : undefined
+  const asked = { ...admitted, head, question: readQuestion(method, body) }
   // a handler fits the question and the answer of its method: TypeScript cannot follow that through the table
   const handle = handlers[method] as (ports: LinkPorts, call: unknown) => Promise<unknown>
   return rowOf(method).forms.answer.write(await handle(ports, asked))
@@ -102,43 +103,46 @@ async function revokedAt(
   { store }: LinkPorts,
 ): Promise<number | undefined> {
   if (secondary?.data.cluster === undefined) return undefined
-  return (await revocationOf(secondary.data.cluster, { store }))?.at
+  return (await readRevocation(secondary.data.cluster, { store }))?.at
 }
 
 function admittedFrom({ pair, ...received }: Received): AdmittedCall {
   const { set } = received.record
-  if (!pair || set === undefined) throw inNoSet()
+  if (!pair || set === undefined) throw notInSet()
   return { ...received, pair, set }
 }
 
 /** The head of the journal. @throws LinkRefused if it does not serve the call */
-async function servedFrom({ method, envelope, record }: Received, { journal }: LinkPorts): Promise<Head> {
+async function readCheckedHead(
+  { method, envelope, record }: Received,
+  { journal }: LinkPorts,
+): Promise<Head> {
   const head = await journal.head()
-  refuseFor(headFault(method, envelope, record, head))
+  throwIfRefused(findHeadFault(method, envelope, record, head))
   if (!head) throw new Error('a journal that serves has a head')
   return head
 }
 
-function refuseFor(fault: LinkRefused | undefined): void {
+function throwIfRefused(fault: LinkRefused | undefined): void {
   if (fault) throw fault
 }
 
 /** The refusal for an error inside: it may pass, and only texts of our own errors leave the cluster. */
-function refusalOf(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
+function toRefusal(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
   if (error instanceof LinkRefused) {
     log.info('link', { method, code: error.code, refused: error.message }, { LinkRefusals: 1 })
     return error
   }
   log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })
-  return error instanceof ApiError && error.code === 'busy' ? busyInside(error) : brokenInside()
+  return error instanceof ApiError && error.code === 'busy' ? busyError(error) : internalError()
 }
 
 /** This cluster's keys, decrypted once for each stored text. */
-function ownKeys({ cipher }: Pick<LinkPorts, 'cipher'>) {
+function cacheOwnKeys({ cipher }: Pick<LinkPorts, 'cipher'>) {
   let kept: { text: string; pair: Promise<LinkPair> } | undefined
   return async (record: ClusterRecord): Promise<LinkPair | undefined> => {
     if (!record.link) return undefined
-    cipher.expect(record)
+    cipher.expectKeyring(record)
     const { ownKey } = record.link
     if (kept?.text === ownKey) return kept.pair
     const pair = decryptOwnKey(ownKey, cipher)

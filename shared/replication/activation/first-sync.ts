@@ -1,5 +1,5 @@
 import { wakePuller } from '../../journal/wake.ts'
-import { isLasting } from '../../link/source.ts'
+import { isPermanentRefusal } from '../../link/source.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { admissionLost, setChanged } from '../operation/faults.ts'
@@ -39,7 +39,7 @@ export async function runFirstSync(run: OperationRun, id: string): Promise<StepR
     await followOrPause(follower, {
       pause: FIRST_SYNC_PAUSE_MS,
       warning: 'the first sync was interrupted',
-      failureOf: error => (isLasting(error) ? admissionLost(error) : undefined),
+      failureOf: error => (isPermanentRefusal(error) ? admissionLost(error) : undefined),
     })
   }
   return AGAIN

@@ -1,8 +1,8 @@
 import { type Activation, openSealedToken, readActivation } from '../../link/activation-token.ts'
-import { decryptOwnKey, decryptPending, encryptOwnKey } from '../../link/admin/keys.ts'
-import { type LinkPair, linkPair, newLinkPair } from '../../link/pair.ts'
+import { decryptOwnKey, decryptPendingKey, encryptOwnKey } from '../../link/admin/keys.ts'
+import { type LinkPair, newLinkPair, parseLinkPair } from '../../link/pair.ts'
 import { type Activated, LinkRefused, LinkSilent } from '../../link/source.ts'
-import { deployedLink } from '../../model/cluster.ts'
+import { deployedLinkAddress } from '../../model/cluster.ts'
 import type { PendingLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
@@ -48,11 +48,11 @@ export async function redeemToken(
   if (kept?.data.operation === id) return DONE
   const pair = await readOrCreateKeyPair(run, before)
   if (!pair) return AGAIN
-  const activation = await decryptActivation(run, before, linkPair(pair))
+  const activation = await decryptActivation(run, before, parseLinkPair(pair))
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
-  const activated = await requestAdmission(run, before, activation, linkPair(pair))
+  const activated = await requestAdmission(run, before, activation, parseLinkPair(pair))
   const link = await buildPendingLink(run, before, { activation, activated, pair })
-  // the call takes seconds, and commits need a fresh cluster record
+  // the call takes seconds, and createCommit need a fresh cluster record
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return DONE
   const { token: _, ...input } = snapshot.operation.data.activation ?? { primaryApiAddr: '' }
@@ -74,7 +74,7 @@ export async function readOrCreateKeyPair(
 ): Promise<string | undefined> {
   const place = key('pending-key')
   const [made] = await ports.store.read([place])
-  if (made) return decryptPending(made.data.pair, ports.cipher)
+  if (made) return decryptPendingKey(made.data.pair, ports.cipher)
   const text = newLinkPair(ports.entropy.bytes)
   const pair = await ports.cipher.encrypt(place, 'pair', text)
   const change = create(place, { pair, createdAt: ports.clock.now() })
@@ -105,7 +105,7 @@ async function requestAdmission(
   const {
     primaryApiAddr = '',
     ca,
-    address = deployedLink(ports.deployment),
+    address = deployedLinkAddress(ports.deployment),
   } = operation.data.activation ?? {}
   const otherKey = Buffer.from(primaryKey, 'base64url').toString('base64')
   const addresses = [primaryApiAddr || addr]
@@ -136,7 +136,7 @@ async function buildPendingLink(
 ): Promise<PendingLink> {
   const { set, id, addr } = activation
   const { primaryApiAddr = '' } = operation.data.activation ?? {}
-  const { exchange } = linkPair(pair)
+  const { exchange } = parseLinkPair(pair)
   const { keyring, cipher } = await ports.keyFactory.importFrom(
     activated.keyring,
     exchange,

@@ -2,13 +2,13 @@ import type { Head } from '../../journal/head.ts'
 import type { ScanPage } from '../../journal/journal.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { moves } from '../../journal/transitions.ts'
-import { admissionChanges } from '../../link/admin/joining.ts'
-import { linkPair } from '../../link/pair.ts'
-import { isLasting } from '../../link/source.ts'
+import { makeAdmissionChanges } from '../../link/admin/joining.ts'
+import { parseLinkPair } from '../../link/pair.ts'
+import { isPermanentRefusal } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { ActivationInput, PendingLink } from '../../model/operation.ts'
 import { remove, replace } from '../../storage/changes.ts'
-import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
+import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
@@ -105,12 +105,12 @@ async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: st
     [
       // the cluster's own terms are deleted, so fields that they encrypted can no longer be decrypted
       ...replaceKeyring(snapshot.record, own, link.keyring, changed),
-      ...(await admissionChanges(ports.store, snapshot.record.data.id, undefined, {
+      ...(await makeAdmissionChanges(ports.store, snapshot.record.data.id, undefined, {
         ...link,
         addresses: [...link.primaryAddrs, ...link.memberAddresses],
       })),
       // their keyring is deleted; a cluster that becomes primary makes a new key for tokens
-      ...keysMadeAnew.map(one => remove(one)),
+      ...renewableKeys.map(one => remove(one)),
       moveToStep(snapshot, ports.clock.now(), { step: 'wipe' }),
     ],
     snapshot,
@@ -138,14 +138,14 @@ async function checkStillAdmitted(
   const link = run.connect({
     set,
     id: secondaryId,
-    pair: linkPair(pair),
+    pair: parseLinkPair(pair),
     otherKey,
     addresses: primaryAddrs,
     ca,
     until,
   })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
-    if (isLasting(error)) throw handshakeFailed(error)
+    if (isPermanentRefusal(error)) throw handshakeFailed(error)
   })
 }
 

@@ -6,11 +6,11 @@ import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
 import { moves } from '../../journal/transitions.ts'
-import { withoutNewTerm } from '../../link/admin/holders.ts'
-import { forgetOthers } from '../../link/admin/joining.ts'
+import { recordHeldTerms } from '../../link/admin/holders.ts'
+import { removeOtherMembers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove } from '../../storage/changes.ts'
-import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
+import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { roleChangedMeanwhile } from '../operation/faults.ts'
 import {
@@ -64,8 +64,8 @@ async function commitLeave(
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
-  // the keyring becomes another one, so that later term changes of the set and of this cluster do not affect each other
-  const made = await ports.keyFactory.withNextTerm(keyring.data, now, ports.entropy.uuid())
+  // the keyring becomes another one, so that callLater term changes of the set and of this cluster do not affect each other
+  const made = await ports.keyFactory.addNextTerm(keyring.data, now, ports.entropy.uuid())
   const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
     id,
@@ -117,7 +117,7 @@ async function forgetNewTermHolders(
     ports.store.list(partitions('holder')),
   ])
   const before = terms.map(({ sk }) => sk).filter(id => id !== keyring?.data.activeTerm)
-  return withoutNewTerm(holders, before, [], record.data)
+  return recordHeldTerms(holders, before, [], record.data)
 }
 
 /** Deletes the set's members and tokens, and starts the job that removes journal marks from items. */
@@ -127,8 +127,8 @@ export const forget: OperationStep = async (run, id) => {
   const { journalStart } = snapshot.record.data
   if (snapshot.operation.data.status !== 'running' || journalStart === undefined) return DONE
   const [segment] = await readSegments(ports)
-  const others = await forgetOthers(ports.store)
-  const own = [key('contact'), key('puller'), key('notice'), ...keysMadeAnew]
+  const others = await removeOtherMembers(ports.store)
+  const own = [key('contact'), key('puller'), key('notice'), ...renewableKeys]
   const closed = await forgetNewTermHolders(run, snapshot)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), revokeOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), snapshot)) === AGAIN || gone.length > MOST) return AGAIN

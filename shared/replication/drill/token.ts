@@ -16,7 +16,7 @@ export async function issueDrillToken({
   policy,
 }: DrillRun): Promise<string> {
   const [record] = await store.read([key('cluster')])
-  if (record) cipher.expect(record.data)
+  if (record) cipher.expectKeyring(record.data)
   const token: Token = {
     ...pickTokenTerms(defaultParameters),
     type: 'batch',

@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../../api/call.ts'
-import { type ClusterRecord, deployedLink } from '../../model/cluster.ts'
+import { type ClusterRecord, deployedLinkAddress } from '../../model/cluster.ts'
 import type { Deployment } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
@@ -31,7 +31,7 @@ export function ownAddress(
   deployment: Pick<Deployment, 'apiAddress' | 'linkAddress' | 'plainEndpoints'>,
   { domain }: Pick<RequestFacts, 'domain'>,
 ): string {
-  const known = record.clusterAddr || deployedLink(deployment)
+  const known = record.clusterAddr || deployedLinkAddress(deployment)
   if (known) return known
   if (domain === '') throw addressUnknown()
   return `${deployment.plainEndpoints ? 'http' : 'https'}://${domain}`

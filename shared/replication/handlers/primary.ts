@@ -4,9 +4,9 @@ import { writeAuditEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
-import { forgetOthers } from '../../link/admin/joining.ts'
-import { newOwnKey } from '../../link/admin/keys.ts'
-import { type ClusterRecord, emptyLink } from '../../model/cluster.ts'
+import { removeOtherMembers } from '../../link/admin/joining.ts'
+import { makeOwnKey } from '../../link/admin/keys.ts'
+import { type ClusterRecord, makeEmptyLink } from '../../model/cluster.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { roleChanging } from '../operation/refusals.ts'
@@ -48,7 +48,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     promotions: 0,
     homeTable: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
-    link: emptyLink(await newOwnKey(ports)),
+    link: makeEmptyLink(await makeOwnKey(ports)),
   }
   await writeAuditEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
@@ -105,7 +105,7 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
   const { ports, now, request } = call
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
-  const gone = await forgetOthers(ports.store)
+  const gone = await removeOtherMembers(ports.store)
   for (let at = MOST; at < gone.length; at += MOST) await forget(gone.slice(at, at + MOST), call)
   const { id, name, keyring, term, keyringEdition, initialisedAt } = item.data
   const kept = { id, name, keyring, term, keyringEdition, initialisedAt }

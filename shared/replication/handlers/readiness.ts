@@ -1,6 +1,6 @@
 import { answer, type Call, data, type Outcome } from '../../api/call.ts'
 import type { Head } from '../../journal/head.ts'
-import { secondariesOf } from '../../link/admin/secondaries.ts'
+import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -140,7 +140,10 @@ async function primaryReadiness(call: Call, record: ClusterRecord) {
     readPreparation(call, record.mode),
   ])
   const known = await Promise.all(
-    secondariesOf(listed, record).map(async one => ({ ...one, lag: await lagAtHeartbeat(call, head, one) })),
+    listSecondaries(listed, record).map(async one => ({
+      ...one,
+      lag: await lagAtHeartbeat(call, head, one),
+    })),
   )
   const changing = describeRoleChange(record)
   const facts = { head, built: record.treeComplete !== false, keyring, secondaries: known }

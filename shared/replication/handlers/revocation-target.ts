@@ -1,5 +1,5 @@
-import { clusterText, givenTo } from '../../link/admin/holders.ts'
-import type { RevocationItems, Revoking } from '../../link/admin/secondaries.ts'
+import { formatCluster, listTermRecipients } from '../../link/admin/holders.ts'
+import type { Revocation, RevocationItems } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Store } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
@@ -15,8 +15,8 @@ export interface KnownClusters extends RevocationItems {
 
 /** The admission or cluster that `revoke-secondary` revokes. */
 export type RevocationTarget =
-  | { is: 'live'; revoking: Revoking; namesakes: readonly string[] }
-  /** `at`: time of the first revocation, epoch milliseconds */
+  | { is: 'live'; revoking: Revocation; namesakes: readonly string[] }
+  /** `at`: time of the first makeRevocationChanges, epoch milliseconds */
   | { is: 'revoked'; cluster: string | undefined; at: number }
 
 export async function readKnownClusters(
@@ -122,9 +122,9 @@ const revokedAt = (id: string, { holders }: KnownClusters): number | undefined =
 /** Describes the clusters that hold keys of the set and are not revoked. */
 function holdersIn({ record, terms, holders }: KnownClusters): string[] {
   const ids = terms.map(({ sk }) => sk)
-  return givenTo(ids, { self: record.id, terms, holders })
+  return listTermRecipients(ids, { self: record.id, terms, holders })
     .filter(({ revoked }) => !revoked)
-    .map(clusterText)
+    .map(formatCluster)
 }
 
 const partition = <T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [

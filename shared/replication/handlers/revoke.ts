@@ -1,6 +1,6 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { bool, text } from '../../api/fields.ts'
-import { noteRevocation, revocation } from '../../link/admin/secondaries.ts'
+import { auditRevocation, makeRevocationChanges } from '../../link/admin/secondaries.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
 import { printTime } from '../../values/time.ts'
@@ -38,9 +38,9 @@ export async function revokeTarget(call: Call<typeof revokeFields>): Promise<Rev
       const known = await readKnownClusters(cluster.record, ports.store)
       const target = findTarget(id, known, force)
       if (target.is === 'revoked') return ok(target)
-      if (!isNoted) await noteRevocation(target.revoking, request.id, cluster.record, ports)
+      if (!isNoted) await auditRevocation(target.revoking, request.id, cluster.record, ports)
       isNoted = true
-      const changes = revocation(target.revoking, known, { at: now, as: cluster.record })
+      const changes = makeRevocationChanges(target.revoking, known, { at: now, as: cluster.record })
       return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT
     },
   )

@@ -2,8 +2,13 @@ import { answer, answerAfter, type Call, data, noContent, type Outcome } from '.
 import { ApiError } from '../../api/errors.ts'
 import { bool } from '../../api/fields.ts'
 import { createAndRetireTerms } from '../../cluster/terms.ts'
-import { clusterText, type GivenTo, givenTo, withoutNewTerm } from '../../link/admin/holders.ts'
-import { withKeyring } from '../../model/cluster.ts'
+import {
+  formatCluster,
+  listTermRecipients,
+  recordHeldTerms,
+  type TermRecipient,
+} from '../../link/admin/holders.ts'
+import { setKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -49,8 +54,8 @@ export async function rotateKeyring(
     ports.store.list(partitions('holder')),
     ports.store.list(partitions('secondary')),
   ])
-  const { keyring: made, terms } = await ports.keyFactory.withNextTerm(keyring.data, now)
-  const next = withKeyring(record.data, made)
+  const { keyring: made, terms } = await ports.keyFactory.addNextTerm(keyring.data, now)
+  const next = setKeyring(record.data, made)
   const noted = createAndRetireTerms(terms, known, {
     now,
     maker: record.data,
@@ -62,10 +67,10 @@ export async function rotateKeyring(
     replace(keyring, keyring, next.keyring),
     replace(record, record, next.record),
     ...noted,
-    ...withoutNewTerm(holders, before, secondaries, record.data),
+    ...recordHeldTerms(holders, before, secondaries, record.data),
   ]
   if (!retire) return answerAfter(changes)
-  const given = givenTo(before, { self: record.data.id, terms: known, holders })
+  const given = listTermRecipients(before, { self: record.data.id, terms: known, holders })
   return {
     ...answerAfter(changes, noContent([ENDED, ...describeHolders(given), ...more])),
     lateWarnings: () => describeAcknowledgements(ports, ROTATE_NOTICE_TIMEOUT_MS),
@@ -78,15 +83,15 @@ const ROTATE_NOTICE_TIMEOUT_MS = 3000
 const ENDED =
   'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
 
-const describeHolders = (given: readonly GivenTo[]): string[] =>
+const describeHolders = (given: readonly TermRecipient[]): string[] =>
   given.length === 0
     ? []
     : [
         `older terms were given to ${given.map(describeHolder).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
       ]
 
-const describeHolder = (one: GivenTo): string =>
-  `${clusterText(one)}${one.revoked ? ', which is revoked' : ''}`
+const describeHolder = (one: TermRecipient): string =>
+  `${formatCluster(one)}${one.revoked ? ', which is revoked' : ''}`
 
 /** Describes which secondaries have acknowledged the latest commit, and which have not. */
 async function describeAcknowledgements(ports: AckPorts, patience: number): Promise<string[]> {

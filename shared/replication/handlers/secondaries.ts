@@ -1,9 +1,13 @@
 import { addWarnings, answerAfter, type Call, data, type Early, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { bool, duration, text } from '../../api/fields.ts'
-import { activationToken, isTaken, tokenKeys } from '../../link/admin/activation.ts'
-import { decryptOwnKey, newPublicKey } from '../../link/admin/keys.ts'
-import { noteRevocation, replacedAdmission, revocation } from '../../link/admin/secondaries.ts'
+import { isNameTaken, makeActivationToken, tokenItemKeys } from '../../link/admin/activation.ts'
+import { decryptOwnKey, makePendingKey } from '../../link/admin/keys.ts'
+import {
+  auditRevocation,
+  findReplacedAdmission,
+  makeRevocationChanges,
+} from '../../link/admin/secondaries.ts'
 import { isExchangeKey, readPublicKey } from '../../link/pair.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
@@ -32,7 +36,7 @@ const ACCESSOR = { bytes: 17, length: 24 }
 
 /** Reads the items that a new token needs together with the request's first read. */
 export const prepareToken = async ({ parameters }: Early<typeof secondaryTokenFields>) => ({
-  keys: tokenKeys(parameters.id ?? ''),
+  keys: tokenItemKeys(parameters.id ?? ''),
   prepared: undefined,
 })
 
@@ -42,8 +46,8 @@ export const prepareToken = async ({ parameters }: Early<typeof secondaryTokenFi
  */
 export async function noteReplacement(call: Call<typeof secondaryTokenFields>): Promise<void> {
   const { before } = checkTokenRequest(call)
-  const revoking = call.parameters.replace ? replacedAdmission(before.secondary) : undefined
-  if (revoking) await noteRevocation(revoking, call.request.id, call.cluster.record, call.ports)
+  const revoking = call.parameters.replace ? findReplacedAdmission(before.secondary) : undefined
+  if (revoking) await auditRevocation(revoking, call.request.id, call.cluster.record, call.ports)
 }
 
 /**
@@ -60,7 +64,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
     throw new ApiError('internal', 'a primary without set, epoch or link key')
   const address = ownAddress(record, ports.deployment, request)
   const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
-  const { token, changes } = await activationToken(
+  const { token, changes } = await makeActivationToken(
     {
       id,
       set: record.set,
@@ -92,7 +96,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
  * there is no valid admission
  */
 async function endAdmission({ ports, now, cluster }: Call, before?: Item<'secondary'>) {
-  const revoking = replacedAdmission(before)
+  const revoking = findReplacedAdmission(before)
   if (!before || !revoking) return undefined
   const [secondaries, holders] = await Promise.all([
     ports.store.list(partitions('secondary')),
@@ -102,7 +106,7 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
   const items = { secondaries: others, holders }
   return {
     admission: { ...before, data: { ...before.data, revokedAt: now } },
-    changes: revocation(revoking, items, { at: now, as: cluster.record }),
+    changes: makeRevocationChanges(revoking, items, { at: now, as: cluster.record }),
     warnings:
       revoking.cluster === undefined
         ? []
@@ -116,9 +120,9 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
 function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
   const wish = parseTokenRequest(parameters)
   checkTransition('primary/secondary-token', record)
-  const [secondaryKey, signerKey] = tokenKeys(wish.id)
+  const [secondaryKey, signerKey] = tokenItemKeys(wish.id)
   const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
-  if (!parameters.replace && isTaken(before, record)) throw idTaken(wish.id)
+  if (!parameters.replace && isNameTaken(before, record)) throw idTaken(wish.id)
   return { ...wish, before }
 }
 
@@ -140,6 +144,6 @@ function parseTokenRequest({
  */
 export async function generatePublicKey(call: Call): Promise<Outcome> {
   checkTransition('secondary/generate-public-key', call.cluster.record)
-  const { publicKey, changes } = await newPublicKey(call.now, call.ports)
+  const { publicKey, changes } = await makePendingKey(call.now, call.ports)
   return answerAfter(changes, data({ secondary_public_key: publicKey }))
 }

@@ -2,8 +2,8 @@ import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { text, unsupported } from '../../api/fields.ts'
 import { writeAuditEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
-import { decryptPending } from '../../link/admin/keys.ts'
-import { linkPair } from '../../link/pair.ts'
+import { decryptPendingKey } from '../../link/admin/keys.ts'
+import { parseLinkPair } from '../../link/pair.ts'
 import { primaryOf } from '../../model/cluster.ts'
 import type { ActivationInput } from '../../model/operation.ts'
 import { put } from '../../storage/changes.ts'
@@ -94,7 +94,7 @@ async function usableToken(
 ): Promise<string> {
   const pending = fetched.get(key('pending-key'))
   const sealed = !given.includes('.')
-  const pair = sealed && pending && linkPair(await decryptPending(pending.data.pair, ports.cipher))
+  const pair = sealed && pending && parseLinkPair(await decryptPendingKey(pending.data.pair, ports.cipher))
   const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()

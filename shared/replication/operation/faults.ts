@@ -1,4 +1,4 @@
-import { type LinkRefused, type LinkSilent, mayPass } from '../../link/source.ts'
+import { isTransient, type LinkRefused, type LinkSilent } from '../../link/source.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault, OperationName } from '../../model/operation.ts'
 
@@ -124,7 +124,7 @@ export const tokenAlreadyUsed = () =>
 /** A refusal means that the token or this cluster is wrong. A silent or busy primary may answer later. */
 export const handshakeFailed = (cause: LinkRefused | LinkSilent) =>
   failed(
-    mayPass(cause) ? 'busy' : 'activation_failed',
+    isTransient(cause) ? 'busy' : 'activation_failed',
     `error unwrapping the secondary token: ${cause.message}`,
     'nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
     { cause, retryAfter: SILENT_RETRY_S },
@@ -146,7 +146,7 @@ export const setChanged = () => failed('internal', 'this cluster follows another
 export function noPrimaryFound(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
-    [...failures.values()].some(mayPass) ? 'busy' : 'activation_failed',
+    [...failures.values()].some(isTransient) ? 'busy' : 'activation_failed',
     `nobody answered as the primary of this set: ${reasons.join('; ')}`,
     'nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
     { retryAfter: SILENT_RETRY_S },

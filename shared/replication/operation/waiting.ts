@@ -18,7 +18,7 @@ export async function noteWaiting(
   const readAt = clock.now()
   const [record] = await store.read([key('cluster')])
   if (!record) throw new Error('this cluster is not initialised')
-  cipher.expect(record.data)
+  cipher.expectKeyring(record.data)
   const place = key('waiting', workflow)
   const sealed = await cipher.encrypt(place, 'token', token)
   const waiting: WaitingExecution = { until: readAt + WAITING_TTL_MS, token: sealed, options }

@@ -4,7 +4,7 @@ import { NO_TERMS_NEEDED } from '../../journal/terms.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
-import { versionIn } from '../../storage/encryption.ts'
+import { termNumberOf } from '../../storage/encryption.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
 import { openKeyring } from '../../system/keyring.ts'
 import { defined } from '../../values/defined.ts'
@@ -105,7 +105,7 @@ export async function tryKeyring(
       () => false,
     )
     if (works) opened += 1
-    else failed.push(`${field} of a ${place.kind}, of term ${versionIn(text) ?? 0}`)
+    else failed.push(`${field} of a ${place.kind}, of term ${termNumberOf(text) ?? 0}`)
   }
   if (opened > 0 && keyring.value !== record.term) failed.push(`whatever term ${record.term} encrypted`)
   return { opened, failed }

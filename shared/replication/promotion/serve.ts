@@ -55,7 +55,7 @@ async function addOwnSigner(
   const { store, keyFactory, clock } = ports
   const [keyring] = await store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
-  const made = await keyFactory.withSigner(keyring.data, clock.now())
+  const made = await keyFactory.addSigner(keyring.data, clock.now())
   const active = made.terms.find(one => one.id === made.keyring.activeTerm)
   const [term] = await store.read([key('term', active?.id ?? '')])
   const { signers: known = [] } = term?.data ?? {}

@@ -1,4 +1,4 @@
-import { secondariesOf } from '../../link/admin/secondaries.ts'
+import { listSecondaries } from '../../link/admin/secondaries.ts'
 import {
   type ClusterRecord,
   isActive,
@@ -65,7 +65,7 @@ export async function readTermFacts(
     keyring: keyring.data,
     progress: progress?.data,
     terms,
-    secondaries: secondariesOf(secondaries, record.data),
+    secondaries: listSecondaries(secondaries, record.data),
     items: { record, keyring, progress },
   }
 }

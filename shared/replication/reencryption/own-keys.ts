@@ -1,7 +1,7 @@
 import type { Ports } from '../../ports.ts'
 import { type Change, removeIfUnchanged, replace } from '../../storage/changes.ts'
-import { encryptedKinds, keysMadeAnew } from '../../storage/encrypted-kinds.ts'
-import { encryptedIn, withText } from '../../storage/encrypted-paths.ts'
+import { listEncryptedKinds, renewableKeys } from '../../storage/encrypted-kinds.ts'
+import { findEncryptedFields, replaceText } from '../../storage/encrypted-paths.ts'
 import { type Item, key, specOf } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import type { StoredTermFacts } from './facts.ts'
@@ -21,18 +21,18 @@ export async function reencryptItem(
   cipher: Pick<Ports['cipher'], 'reencrypt'>,
 ): Promise<ReencryptedItem> {
   const result: ReencryptedItem = { data: item.data, changed: false, unreadable: 0 }
-  for (const { path, field, text } of encryptedIn(paths, item.data)) {
+  for (const { path, field, text } of findEncryptedFields(paths, item.data)) {
     const made = await cipher.reencrypt(item, field, text)
     if (made === 'unreadable') result.unreadable += 1
     if (made === 'unreadable' || made === 'current') continue
-    result.data = withText(result.data, path, made as Encrypted)
+    result.data = replaceText(result.data, path, made as Encrypted)
     result.changed = true
   }
   return result
 }
 
 const pathsOf = (kind: Item['kind']): string[] =>
-  encryptedKinds(['reencrypt', 'renew']).find(one => one.kind === kind)?.paths ?? []
+  listEncryptedKinds(['reencrypt', 'renew']).find(one => one.kind === kind)?.paths ?? []
 
 /**
  * Re-encrypts this cluster's own keys in any role, and stores the term in the record, in one transaction. Deletes a key for
@@ -44,9 +44,9 @@ export async function encryptOwnKeys(
   { keyring }: Pick<StoredTermFacts, 'keyring'>,
 ): Promise<boolean> {
   const readAt = clock.now()
-  const [record, ...others] = await store.read([key('cluster'), ...keysMadeAnew])
+  const [record, ...others] = await store.read([key('cluster'), ...renewableKeys])
   if (record?.data.keyringEdition !== keyring.edition) return false
-  cipher.expect(record.data)
+  cipher.expectKeyring(record.data)
   const own = await reencryptItem(record, pathsOf('cluster'), cipher)
   if (own.unreadable > 0) log.error('the own key of the link cannot be decrypted', { term: keyring.term })
   const changes: Change[] = [

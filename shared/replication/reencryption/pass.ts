@@ -3,7 +3,7 @@ import { hasTime, type JobRun } from '../../jobs/job.ts'
 import type { ScanPage } from '../../journal/journal.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import { type Change, replace } from '../../storage/changes.ts'
-import { encryptedKinds } from '../../storage/encrypted-kinds.ts'
+import { listEncryptedKinds } from '../../storage/encrypted-kinds.ts'
 import { key, specOf } from '../../storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../storage/requests.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -25,7 +25,7 @@ const MOST_NAMES = 10
 
 /** The encrypted fields of the kinds in the table `data`. */
 const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
-  encryptedKinds(['reencrypt', 'renew'])
+  listEncryptedKinds(['reencrypt', 'renew'])
     .filter(({ kind }) => specOf(kind).table === 'data')
     .map(({ kind, paths }) => [kind, paths]),
 )

@@ -28,7 +28,7 @@ export async function reencrypt(run: JobRun): Promise<JobResult> {
   const { ports } = run
   const first = await readTermFacts(ports)
   if (!first || !isTermWorkDue(first)) return 'done'
-  ports.cipher.expect(first.record)
+  ports.cipher.expectKeyring(first.record)
   if (!areOwnKeysReencrypted(first) && !(await encryptOwnKeys(ports, first))) return 'done'
   const second = await readTermFacts(ports)
   if (second && encryptsData(second) && !isDataReencrypted(second)) {
@@ -108,7 +108,7 @@ async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Prom
   if (terms.length === 0) return
   const { record, keyring } = snapshot.items
   const ids = terms.map(({ sk }) => sk)
-  const made = await keyFactory.without(keyring.data, ids, clock.now())
+  const made = await keyFactory.removeTerms(keyring.data, ids, clock.now())
   await writeAuditEvent(
     'terms-dropped',
     ids[0] ?? '',

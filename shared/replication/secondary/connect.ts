@@ -1,5 +1,5 @@
-import { keysOf, type LinkPair } from '../../link/pair.ts'
-import { type SourceLink, sourceLink } from '../../link/source-link.ts'
+import { type LinkPair, publicKeysOf } from '../../link/pair.ts'
+import { createSourceLink, type SourceLink } from '../../link/source-link.ts'
 import type { Clock, Entropy } from '../../ports.ts'
 import { type AddressRules, memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
@@ -39,10 +39,10 @@ export const connectVia =
       set,
       from: id,
       signing: pair.signing,
-      keys: keysOf(pair),
+      keys: publicKeysOf(pair),
       otherKey: Buffer.from(otherKey, 'base64'),
     }
-    return sourceLink(end, {
+    return createSourceLink(end, {
       carry: carryTo({ addresses: memberAddresses(addresses, rules), ca }),
       clock,
       entropy,

@@ -12,7 +12,7 @@ import {
   linkAddress,
   type MadeKeyring,
   primaryOf,
-  withKeyring,
+  setKeyring,
 } from '../../model/cluster.ts'
 import type { Puller } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
@@ -236,7 +236,7 @@ function secondaryRecordReader({ store, clock, cipher }: FollowerPorts) {
     if (read && clock.now() - read.readAt <= bounds.RECORD_REREAD_MS) return read
     const readAt = clock.now()
     const [item] = await store.read([key('cluster')])
-    if (item) cipher.expect(item.data)
+    if (item) cipher.expectKeyring(item.data)
     read = item?.data.mode === 'secondary' ? { record: item.data, readAt } : undefined
     return read
   }
@@ -329,6 +329,6 @@ export function replaceKeyring(
   made: MadeKeyring,
   rest: Partial<ClusterRecord> = {},
 ) {
-  const next = withKeyring({ ...record.data, ...rest }, made)
+  const next = setKeyring({ ...record.data, ...rest }, made)
   return [replace(record, record, next.record), replace(key('keyring'), own, next.keyring)] as const
 }

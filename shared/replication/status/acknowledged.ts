@@ -1,6 +1,6 @@
 import { lastPosition } from '../../journal/head.ts'
 import { epochAt, type Lineage, type Position } from '../../journal/position.ts'
-import { secondariesOf } from '../../link/admin/secondaries.ts'
+import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -65,7 +65,7 @@ export async function awaitAcknowledgements(
   if (!head) return none
   let all: Secondary[] = []
   await poll(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {
-    all = secondariesOf(await store.list(partitions('secondary')), record.data).filter(isMember)
+    all = listSecondaries(await store.list(partitions('secondary')), record.data).filter(isMember)
     return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
   })
   const acknowledged = all.filter(one => hasAcknowledged(one, head.last, head))

@@ -3,7 +3,7 @@ import { type JournalView, prefetchJournal, readJournalView } from '../../api/ea
 import { parsePosition } from '../../journal/position.ts'
 import { wholeRoot } from '../../journal/tree.ts'
 import type { KnownHolders } from '../../link/admin/holders.ts'
-import { secondariesOf } from '../../link/admin/secondaries.ts'
+import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type FaultyPart, faultyParts, type RecentFault } from '../../model/fault.ts'
 import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
@@ -65,7 +65,7 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
     isPrimary ? readKnownHolders(record, ports) : undefined,
     isPrimary ? ports.store.list(partitions('secondary')) : [],
   ])
-  const shown = given && showHolders(given, secondariesOf(secondaries, record), seen.head)
+  const shown = given && showHolders(given, listSecondaries(secondaries, record), seen.head)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await readActivationError(record, seen, ports)
   const rules = ports.deployment

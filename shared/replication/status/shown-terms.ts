@@ -1,6 +1,6 @@
 import type { Head } from '../../journal/head.ts'
 import { parsePosition } from '../../journal/position.ts'
-import { type GivenTo, givenTo, type KnownHolders } from '../../link/admin/holders.ts'
+import { type KnownHolders, listTermRecipients, type TermRecipient } from '../../link/admin/holders.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
@@ -56,7 +56,7 @@ export function showHolders(
   const clusters = new Set<string>()
   const shown = new Set<string>()
   const terms = newest.map(term => {
-    const holders = givenTo([term.sk], given)
+    const holders = listTermRecipients([term.sk], given)
     const some = newestOf(holders)
     for (const { cluster } of holders) clusters.add(cluster)
     for (const { cluster } of some) shown.add(cluster)
@@ -94,7 +94,7 @@ function mostRecentlyHeard(all: readonly Secondary[]): Secondary[] {
 }
 
 /** Returns the clusters revoked last and those admitted last, ordered by id. */
-function newestOf(all: readonly GivenTo[]): GivenTo[] {
+function newestOf(all: readonly TermRecipient[]): TermRecipient[] {
   const byTime = all.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))
   const some = [true, undefined].flatMap(revoked =>
     byTime.filter(one => one.revoked === revoked).slice(0, MOST_CLUSTERS),

@@ -1,5 +1,5 @@
 import { alarming } from '../../api/alarming.ts'
-import { secondariesOf } from '../../link/admin/secondaries.ts'
+import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
@@ -99,7 +99,7 @@ export async function watchPeers({
   const head = await journal.head()
   const facts = {
     record,
-    secondaries: isPrimary ? secondariesOf(await store.list(partitions('secondary')), record) : [],
+    secondaries: isPrimary ? listSecondaries(await store.list(partitions('secondary')), record) : [],
     contact: contact?.data,
     applied: head?.mode === 'applying' ? head.applied : undefined,
     journal: head,

@@ -1,9 +1,9 @@
 import { moves } from '../../journal/transitions.ts'
 import { wakePuller } from '../../journal/wake.ts'
-import { admissionChanges } from '../../link/admin/joining.ts'
-import { emptyLink, type Link } from '../../model/cluster.ts'
+import { makeAdmissionChanges } from '../../link/admin/joining.ts'
+import { type Link, makeEmptyLink } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
-import { keysMadeAnew } from '../../storage/encrypted-kinds.ts'
+import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkRecordFields } from '../activation/wipe.ts'
 import { primaryAnswerMissing } from '../operation/faults.ts'
@@ -46,7 +46,7 @@ async function changesTo(
   if (!link) throw new Error('a secondary without a key of its own')
   const linked = (changed: Link): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
-  if (form === 'clear') return [linked(emptyLink(link.ownKey))]
+  if (form === 'clear') return [linked(makeEmptyLink(link.ownKey))]
   if (form === 'addresses') return [linked({ ...link, primaryAddrs: [...foundAddresses] })]
   const self = record.data.id
   const [pending, member, own] = await ports.store.read([
@@ -62,8 +62,8 @@ async function changesTo(
   const admission = { ...given, addresses: [...given.primaryAddrs, ...given.memberAddresses] }
   return [
     ...replaceKeyring(record, own, keyring, next),
-    ...(await admissionChanges(ports.store, self, member, admission)),
-    ...[...keysMadeAnew, pending].map(one => remove(one)),
+    ...(await makeAdmissionChanges(ports.store, self, member, admission)),
+    ...[...renewableKeys, pending].map(one => remove(one)),
   ]
 }
 

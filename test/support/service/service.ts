@@ -16,13 +16,13 @@ import { type Environment, readEnvironment } from '../../../shared/adapters/aws/
 import { awsPorts } from '../../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../../shared/adapters/aws/system.ts'
 import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
-import { linkCarrier } from '../../../shared/adapters/link/carrier.ts'
+import { createLinkCarrier } from '../../../shared/adapters/link/carrier.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import type { EventAnswer } from '../../../shared/front/http-api.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
 import { groupHandler } from '../../../shared/http/lambda.ts'
 import { linkHandler } from '../../../shared/http/link.ts'
-import { notifier } from '../../../shared/link/outgoing/notify.ts'
+import { createNotifier } from '../../../shared/link/outgoing/notify.ts'
 import type { Clock } from '../../../shared/ports.ts'
 import { connectVia } from '../../../shared/replication/secondary/connect.ts'
 import { attemptHandler } from '../../../shared/workers/attempts.ts'
@@ -259,13 +259,13 @@ const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 
 /** What a function does when it is first asked, as its `index.ts` does. */
 function handlerOf(folder: string, environment: Environment, clock: Clock, send: Send): Handler {
-  const carryTo = linkCarrier({ deployment: { plainEndpoints: true } })
+  const carryTo = createLinkCarrier({ deployment: { plainEndpoints: true } })
   const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
   if (folder === 'on-job') return jobHandler(ports)
   if (folder === 'on-attempt') return attemptHandler(ports)
   if (folder === 'on-drill') return drillHandler(ports, { policy: 'drill', ask: noOtherCluster })
   if (folder === 'on-operation') return operationHandler(ports, connectVia(carryTo, ports))
-  if (folder === 'on-journal') return journalHandler(ports, notifier(ports, carryTo))
+  if (folder === 'on-journal') return journalHandler(ports, createNotifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return roundHandler(ports)
   if (folder === 'on-pull') return pullHandler(ports, carryTo, ports)
   if (folder === 'link') return linkHandler(ports) as Handler

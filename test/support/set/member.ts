@@ -8,8 +8,8 @@ import { fillHoles } from '../../../shared/journal/density.ts'
 import type { Head } from '../../../shared/journal/head.ts'
 import { sendRoleEvents } from '../../../shared/journal/send-role-events.ts'
 import { finishStepDown } from '../../../shared/journal/step-down.ts'
-import { notifier } from '../../../shared/link/outgoing/notify.ts'
-import { linkService } from '../../../shared/link/serve/service.ts'
+import { createNotifier } from '../../../shared/link/outgoing/notify.ts'
+import { createLinkService } from '../../../shared/link/serve/service.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { maintainOperation } from '../../../shared/replication/operation/operate.ts'
@@ -67,7 +67,7 @@ export function setMember(settings: MemberSettings) {
   /** a request as its function serves it; with the root token, unless another one is given */
   const rooted = (method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> =>
     request(method, path, body, { token, ...options })
-  const linked = linkService(as('link'))
+  const linked = createLinkService(as('link'))
   net.join(name, (...given) => asFunction('link', () => linked(...given)))
   return {
     name,
@@ -141,7 +141,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
       if ('step' in event && event.step === broken) throw new Error('the function is broken')
       return onOperation(event, context(WORKER_S))
     })
-  const notify = notifier(journaling, carryTo)
+  const notify = createNotifier(journaling, carryTo)
   const pulling: ReturnType<typeof pullHandler> = (...given) =>
     pullHandler(as('on-pull'), carryTo, as('on-pull', ' trying'))(...given)
   const journal = (event: object) => run('on-journal', () => journalHandler(journaling, notify)(event))

@@ -23,8 +23,8 @@ import {
   storedLeaf,
   storedLeafInTree,
 } from '../../../shared/journal/tree.ts'
-import { activationJwt, newSignerKey, signerKey } from '../../../shared/link/activation-token.ts'
-import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
+import { makeActivationJwt, newSignerKey, parseSignerKey } from '../../../shared/link/activation-token.ts'
+import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
 import { serveTree } from '../../../shared/link/serve/reading.ts'
 import { LinkRefused } from '../../../shared/link/source.ts'
 import type { SourceLink } from '../../../shared/link/source-link.ts'
@@ -143,24 +143,24 @@ export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): 
     record,
     readAt: turn.ms,
   })
-  cipher.expect(record)
+  cipher.expectKeyring(record)
 }
 
 /** A DR set: its name, and the keys of its primary. */
 export const newSet = () => {
-  const pair = linkPair(newLinkPair(randomBytes))
-  const signer = signerKey(newSignerKey())
+  const pair = parseLinkPair(newLinkPair(randomBytes))
+  const signer = parseSignerKey(newSignerKey())
   const set = randomUUID()
   const token = (id: string, now: number): string =>
-    activationJwt(signer, {
+    makeActivationJwt(signer, {
       jti: randomUUID(),
       addr: 'http://east',
       id,
       set,
       iat: Math.floor(now / 1000),
       exp: Math.floor(now / 1000) + 600,
-      primaryKey: keysOf(pair).signing.toString('base64url'),
-      exchangeKey: keysOf(pair).exchange.toString('base64url'),
+      primaryKey: publicKeysOf(pair).signing.toString('base64url'),
+      exchangeKey: publicKeysOf(pair).exchange.toString('base64url'),
     })
   return { set, pair, token }
 }
@@ -171,14 +171,14 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
   return peer => ({
     ...linkTo(at),
     activate: async ({ token, cluster }) => {
-      const exchange = keysOf(peer.pair).exchange
+      const exchange = publicKeysOf(peer.pair).exchange
       const shown = exchange.toString('hex')
       if ((used.get(token) ?? shown) !== shown)
         throw new LinkRefused('permission_denied', 'the token has been used')
       used.set(token, shown)
       const { keyring } = await at.cipher.exportTo(exchange, set)
       const { epoch, lineage } = await headOf(at)
-      const key64 = keysOf(pair).signing.toString('base64')
+      const key64 = publicKeysOf(pair).signing.toString('base64')
       return {
         set,
         primary: at.id,
@@ -193,7 +193,7 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
         statement: { set, issuer: at.id, subject: cluster, key: key64, epoch, signature: 'signed' },
       }
     },
-    keyring: () => at.cipher.exportTo(keysOf(peer.pair).exchange, set),
+    keyring: () => at.cipher.exportTo(publicKeysOf(peer.pair).exchange, set),
   })
 }
 

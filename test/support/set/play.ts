@@ -124,7 +124,7 @@ async function opened({ name, ports: { store, cipher } }: SetMember): Promise<vo
   const [mounts, record] = found
   const accessor = mounts?.data.mounts[0]?.accessor ?? ''
   const [config] = await store.read([key('client-config', accessor)])
-  if (record) cipher.expect(record.data)
+  if (record) cipher.expectKeyring(record.data)
   const { secretKey } = config?.data ?? {}
   if (!config || secretKey === undefined) return
   await cipher.decrypt(config, 'secretKey', secretKey).catch((cause: unknown) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { encryptBatch, NONCE_LENGTH, termOf } from '../../../shared/storage/encryption.ts'
+import { deriveTermKeys, encryptBatch, NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
 import { activeTerm, type Keys, openEnvelope } from '../../../shared/storage/keyring.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { signBatch } from '../../../shared/storage/signed-batch.ts'
@@ -42,7 +42,7 @@ export function forgedToken(
   const { number, key: text } = activeTerm(keys)
   const own = privateKey('Ed25519', keys.signer ? Buffer.from(keys.signer.seed, 'base64') : randomBytes(32))
   const sealed = encryptBatch(
-    termOf(number, Buffer.from(text, 'base64')),
+    deriveTermKeys(number, Buffer.from(text, 'base64')),
     sign === 'own' ? signBatch(own, content) : content,
     randomBytes(NONCE_LENGTH),
   )

@@ -160,8 +160,8 @@ async function cluster({ role, login: record }: Sent) {
       ...clearCipher,
       encrypt: plainCipher.encrypt,
       decrypt: plainCipher.decrypt,
-      beforehand: () => [],
-      expect: () => undefined,
+      keysToRead: () => [],
+      expectKeyring: () => undefined,
     },
     clock: { now: () => NOW, sleep: async () => {} },
     entropy: { uuid: () => `uuid-${++drawn}`, bytes: (length: number) => Buffer.alloc(length, ++drawn) },
@@ -171,7 +171,7 @@ async function cluster({ role, login: record }: Sent) {
     log: { warn: () => {} },
     deployment: { legacySignatures: false, region: 'eu-west-1', assumableRoles: [] },
     callerIdentity: {
-      ask: async () => {
+      forward: async () => {
         counted('sts')
         return stsAnswer()
       },

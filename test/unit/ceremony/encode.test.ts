@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { maskToken, newOtp, unmaskToken } from '../../../shared/ceremony/encode.ts'
-import { TOKEN_TEXT_LENGTH, tokenText } from '../../../shared/model/token.ts'
+import { makeTokenText, TOKEN_TEXT_LENGTH } from '../../../shared/model/token.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 
 /** As command lines decode: base64 without padding, XOR with the one-time password, read as text. */
@@ -20,7 +20,7 @@ describe('a token under a one-time password', () => {
     })
     fc.assert(
       fc.property(ascii, otp => {
-        const token = tokenText(randomBytes).reveal()
+        const token = makeTokenText(randomBytes).reveal()
         expect(decoded(maskToken(token, otp), otp)).toBe(token)
       }),
     )
@@ -31,7 +31,7 @@ describe('a token under a one-time password', () => {
   })
 
   const otp = newOtp(randomBytes, TOKEN_TEXT_LENGTH + 1)
-  const token = `${tokenText(randomBytes).reveal()}x`
+  const token = `${makeTokenText(randomBytes).reveal()}x`
   const padded = maskToken(token, otp).padEnd(48, '=')
   test.each([...inEachForm(padded), ...inEachForm(padded.replace(/=+$/, ''))])(
     'is unmasked in the form: %s',
@@ -45,7 +45,7 @@ describe('a one-time password that is made', () => {
   test('has the length of a token, in letters and digits, all of them anywhere', () => {
     const many = Array.from({ length: 2000 }, () => newOtp(randomBytes, TOKEN_TEXT_LENGTH))
     for (const otp of many) expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)
-    expect(tokenText(randomBytes).reveal()).toHaveLength(33)
+    expect(makeTokenText(randomBytes).reveal()).toHaveLength(33)
     for (const at of [0, 16, 32]) expect(new Set(many.map(otp => otp[at])).size).toBe(62)
   })
 })

@@ -39,7 +39,7 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
   }
   const ports = portsWith({
     store: { ...store, read },
-    cipher: { ...clearCipher, beforehand: () => [], expect: () => undefined },
+    cipher: { ...clearCipher, keysToRead: () => [], expectKeyring: () => undefined },
     clock: { now: () => clock.ms },
     memory,
   })

@@ -124,8 +124,8 @@ async function send(
         if (given.startsWith('chosen token id')) hmacs += 1
         return clearCipher.hmac(given)
       },
-      beforehand: () => [],
-      expect: () => undefined,
+      keysToRead: () => [],
+      expectKeyring: () => undefined,
     },
     clock: { now: () => NOW, sleep: async () => {} },
     entropy: { uuid: () => 'r-1', bytes: (length: number) => Buffer.alloc(length, 3) },

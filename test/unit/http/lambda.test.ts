@@ -43,7 +43,7 @@ function handlerOf(
   ])
   const ports = portsWith({
     store,
-    cipher: { ...clearCipher, beforehand: () => [], expect: () => undefined },
+    cipher: { ...clearCipher, keysToRead: () => [], expectKeyring: () => undefined },
     clock: { now: () => NOW },
     entropy: { uuid: () => `r-${++ids}` },
     memory: {},

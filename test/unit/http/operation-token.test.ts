@@ -71,8 +71,8 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     store,
     cipher: {
       ...clearCipher,
-      beforehand: () => [],
-      expect: () => undefined,
+      keysToRead: () => [],
+      expectKeyring: () => undefined,
       decryptToken: async (text: string) =>
         ['', 'garbage'].includes(text) ? undefined : clearCipher.decryptToken(text),
     },

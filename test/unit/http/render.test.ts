@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { handingOver } from '../../../shared/adapters/aws/storage/faults.ts'
+import { journalEnded } from '../../../shared/adapters/aws/storage/faults.ts'
 import type { Answer, Auth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import {
@@ -138,7 +138,7 @@ describe('failures', () => {
   test.each<[string, ApiError, string | undefined]>([
     ['of a DR secondary', new ApiError('path_disabled'), 'close'],
     ['of a cluster that becomes one', becomingSecondary({ reason: { why: BY_ROLE } }), 'close'],
-    ['of a primary that hands over', handingOver(), 'close'],
+    ['of a primary that hands over', journalEnded(), 'close'],
     ['for another reason', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
   ])('a refusal %s: Connection %s', (_, error, connection) => {
     expect(renderError(error).headers['connection']).toBe(connection)

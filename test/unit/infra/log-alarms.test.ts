@@ -76,7 +76,7 @@ describe('an alarm counts', () => {
   test('a keyring that KMS does not open, in a request and in a worker', async () => {
     const kms = lazyKms({
       count: () => undefined,
-      measured: async work => ({ value: await work(), calls: {} }),
+      measure: async work => ({ value: await work(), calls: {} }),
     })
     // nobody listens there
     process.env['AWS_ENDPOINT_URL_KMS'] = 'http://127.0.0.1:1'

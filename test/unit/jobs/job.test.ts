@@ -25,7 +25,7 @@ function around(parts: object = {}) {
   const { store, reads } = memoryStore([item(key('cluster'), record)])
   const ports = portsWith({
     clock: { now: () => state.now },
-    cipher: { expect: () => undefined },
+    cipher: { expectKeyring: () => undefined },
     store,
     ...parts,
   })
@@ -157,7 +157,7 @@ describe('running a job by its payload', () => {
     const started: unknown[] = []
     const { state, ports } = around({
       log: { info: () => undefined },
-      meter: { measured: async (work: () => Promise<unknown>) => ({ value: await work(), calls: {} }) },
+      meter: { measure: async (work: () => Promise<unknown>) => ({ value: await work(), calls: {} }) },
       background: { start: async (job: unknown) => void started.push(job) },
       store: {
         ...memoryStore([item(key('cluster'), record), item(key('mounts'), { mounts: [], removing: [] })])

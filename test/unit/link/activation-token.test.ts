@@ -1,17 +1,17 @@
 import { randomBytes, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  activationJwt,
   isSignedBy,
+  makeActivationJwt,
   newSignerKey,
   openSealedToken,
+  parseSignerKey,
   readActivation,
   sealToken,
-  signerKey,
 } from '../../../shared/link/activation-token.ts'
 import { pair, withOneBitChanged } from '../../builders/link.ts'
 
-const signer = signerKey(newSignerKey())
+const signer = parseSignerKey(newSignerKey())
 const activation = {
   jti: 'one use',
   addr: 'https://a.example',
@@ -22,7 +22,7 @@ const activation = {
   primaryKey: 'a key',
   exchangeKey: randomBytes(32).toString('base64url'),
 }
-const token = activationJwt(signer, activation)
+const token = makeActivationJwt(signer, activation)
 const partsOf = (text: string) => text.split('.') as [string, string, string]
 const json = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -53,7 +53,7 @@ describe('an activation token', () => {
 
   test('is verified by its signer’s key and by no other', () => {
     expect(isSignedBy(signer, token)).toBe(true)
-    expect(isSignedBy(signerKey(newSignerKey()), token)).toBe(false)
+    expect(isSignedBy(parseSignerKey(newSignerKey()), token)).toBe(false)
   })
 
   test('is not verified when one bit of it is changed', () => {

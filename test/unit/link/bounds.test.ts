@@ -1,9 +1,9 @@
 import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { MAX_EPOCH_LEAD } from '../../../shared/journal/position.ts'
-import { envelopeOf } from '../../../shared/link/envelope.ts'
+import { readEnvelope } from '../../../shared/link/envelope.ts'
 import { fieldBounds } from '../../../shared/link/forms.ts'
-import { methodNames, questionIn } from '../../../shared/link/methods.ts'
+import { methodNames, readQuestion } from '../../../shared/link/methods.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
@@ -60,14 +60,14 @@ describe.each(methodNames)('%s', method => {
   test(`${cases.length} fields beyond their bounds are refused by name`, () => {
     for (const [path, value] of cases) {
       const body = toBinary(schema, create(schema, value))
-      expect(() => questionIn(method, body), path).toThrow(
+      expect(() => readQuestion(method, body), path).toThrow(
         expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(named(path)) }),
       )
     }
   })
 
   test('bytes that are not a message are refused', () => {
-    expect(() => questionIn(method, Buffer.from('ffff', 'hex'))).toThrow(
+    expect(() => readQuestion(method, Buffer.from('ffff', 'hex'))).toThrow(
       expect.objectContaining({ code: 'invalid_argument' }),
     )
   })
@@ -77,8 +77,9 @@ test('an envelope beyond its bounds is no call', () => {
   const right = { nonce: new Uint8Array(16), signature: new Uint8Array(64) }
   const callOf = (more: Record<string, unknown>) =>
     create(CallSchema, { envelope: create(EnvelopeSchema, { ...right, ...more }) })
-  expect(envelopeOf(callOf({}))).toBeDefined()
-  for (const [path, value] of beyond(EnvelopeSchema)) expect(envelopeOf(callOf(value)), path).toBeUndefined()
+  expect(readEnvelope(callOf({}))).toBeDefined()
+  for (const [path, value] of beyond(EnvelopeSchema))
+    expect(readEnvelope(callOf(value)), path).toBeUndefined()
 })
 
 test('a lineage that leaves out more epochs than claims do is refused', () => {
@@ -93,6 +94,8 @@ test('a lineage that leaves out more epochs than claims do is refused', () => {
         })),
       }),
     )
-  expect(questionIn('Entries', lineTo(1 + MAX_EPOCH_LEAD)).lineage).toHaveLength(2)
-  expect(() => questionIn('Entries', lineTo(2 + MAX_EPOCH_LEAD))).toThrow('leaves out more than 1000 epochs')
+  expect(readQuestion('Entries', lineTo(1 + MAX_EPOCH_LEAD)).lineage).toHaveLength(2)
+  expect(() => readQuestion('Entries', lineTo(2 + MAX_EPOCH_LEAD))).toThrow(
+    'leaves out more than 1000 epochs',
+  )
 })

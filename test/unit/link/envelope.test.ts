@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
-import { envelopeOf, isCallOf, outcomeOf, signAnswer, signCall } from '../../../shared/link/envelope.ts'
+import {
+  isCallSignedBy,
+  readEnvelope,
+  signAnswer,
+  signCall,
+  verifyOutcome,
+} from '../../../shared/link/envelope.ts'
 import { methodNames } from '../../../shared/link/methods.ts'
 import {
   type Answer,
@@ -24,8 +30,8 @@ const call = signCall('Heartbeat', { set: 'a set', from: 'us-west', lineage }, b
   time: now,
 })
 const isOwn = (one: Call, method: 'Heartbeat' | 'Activate' = 'Heartbeat'): boolean => {
-  const envelope = envelopeOf(one)
-  return envelope !== undefined && isCallOf(own.keys.signing, method, envelope, one.body)
+  const envelope = readEnvelope(one)
+  return envelope !== undefined && isCallSignedBy(own.keys.signing, method, envelope, one.body)
 }
 const read = (bytes: Uint8Array): Call | undefined => {
   try {
@@ -38,8 +44,8 @@ const read = (bytes: Uint8Array): Call | undefined => {
 describe('a call', () => {
   test('is known by its signature', () => {
     expect(isOwn(call)).toBe(true)
-    const envelope = envelopeOf(call)
-    expect(envelope && isCallOf(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
+    const envelope = readEnvelope(call)
+    expect(envelope && isCallSignedBy(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
   })
 
   test('of one method is none of another', () => {
@@ -71,7 +77,7 @@ describe('a call', () => {
     ['no signature', changed({ signature: new Uint8Array() })],
     ['a time beyond all clocks', changed({ time: 2n ** 62n })],
   ])('%s: it has not the shape of one', (_, one) => {
-    expect(envelopeOf(one)).toBeUndefined()
+    expect(readEnvelope(one)).toBeUndefined()
   })
 })
 
@@ -96,10 +102,10 @@ describe('an answer', () => {
 
   test.each(outcomes)('is accepted by the caller that knows the key: %j', outcome => {
     const answer = sign(outcome)
-    expect(outcomeOf(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
-    expect(outcomeOf(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
-    expect(outcomeOf(own.keys.signing, 'Entries', nonce, answer)).toBeUndefined()
-    expect(outcomeOf(own.keys.signing, 'Heartbeat', randomBytes(16), answer)).toBeUndefined()
+    expect(verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
+    expect(verifyOutcome(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
+    expect(verifyOutcome(own.keys.signing, 'Entries', nonce, answer)).toBeUndefined()
+    expect(verifyOutcome(own.keys.signing, 'Heartbeat', randomBytes(16), answer)).toBeUndefined()
   })
 
   test.each(outcomes)(
@@ -112,7 +118,7 @@ describe('an answer', () => {
         } catch {
           continue
         }
-        const said = outcomeOf(own.keys.signing, 'Heartbeat', nonce, answer)
+        const said = verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)
         expect(
           said === undefined || isDeepStrictEqual(bare(said), bare(outcome)),
           bytes.toString('hex'),
@@ -123,7 +129,7 @@ describe('an answer', () => {
 
   test('without a known key is not accepted', () => {
     const answer = signAnswer('Heartbeat', nonce, outcomes[1], { signing: undefined, now })
-    expect(outcomeOf(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
+    expect(verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
   })
 
   test('of each method of the interface has its row', () => {

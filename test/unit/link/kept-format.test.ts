@@ -13,10 +13,10 @@ import {
   wholeRoot,
 } from '../../../shared/journal/tree.ts'
 import { readActivation } from '../../../shared/link/activation-token.ts'
-import { envelopeOf, isCallOf, outcomeOf } from '../../../shared/link/envelope.ts'
+import { isCallSignedBy, readEnvelope, verifyOutcome } from '../../../shared/link/envelope.ts'
 import { methodNames, methods } from '../../../shared/link/methods.ts'
 import { FORMAT } from '../../../shared/link/source.ts'
-import { isStatementOf } from '../../../shared/link/statements.ts'
+import { isStatementSignedBy } from '../../../shared/link/statements.ts'
 import type { Statement } from '../../../shared/model/link.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
@@ -96,16 +96,16 @@ describe.each(numbers)('format %s', number => {
     const { signed } = kept
     const [key, nonce] = [bytes(kept.key), bytes(signed.nonce)]
     const call = fromBinary(CallSchema, bytes(signed.call))
-    const envelope = envelopeOf(call)
-    expect(envelope && isCallOf(key, 'Heartbeat', envelope, call.body)).toBe(true)
+    const envelope = readEnvelope(call)
+    expect(envelope && isCallSignedBy(key, 'Heartbeat', envelope, call.body)).toBe(true)
     const outcome = (answer: string) =>
-      outcomeOf(key, 'Heartbeat', nonce, fromBinary(AnswerSchema, bytes(answer)))
+      verifyOutcome(key, 'Heartbeat', nonce, fromBinary(AnswerSchema, bytes(answer)))
     expect(outcome(signed.answer)).toMatchObject({ body: expect.anything() })
     expect(outcome(signed.refusal)).toEqual({
       kind: 'refusal',
       refusal: { code: 'permission_denied', text: 'revoked', addresses: ['https://east.example'] },
     })
-    expect(isStatementOf(key, signed.statement)).toBe(true)
+    expect(isStatementSignedBy(key, signed.statement)).toBe(true)
   })
 
   test('its activation tokens name set, name, address and key', () => {

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { encryptOwnKey, renewMembership } from '../../../shared/link/admin/keys.ts'
 import { type Admission, addAdmission, addTakeOver, addVouchers } from '../../../shared/link/membership.ts'
-import { keysOf, linkPair, newLinkPair } from '../../../shared/link/pair.ts'
-import { isStatementOf } from '../../../shared/link/statements.ts'
+import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
+import { isStatementSignedBy } from '../../../shared/link/statements.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Member, Statement } from '../../../shared/model/link.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
@@ -50,7 +50,7 @@ describe('what a cluster knows of its membership', () => {
     ])
     const own = statements.at(-1)
     expect(own).toMatchObject({ issuer: 'west', subject: 'west', key: next.keys.signing.toString('base64') })
-    expect(own && isStatementOf(old.keys.signing, own)).toBe(true)
+    expect(own && isStatementSignedBy(old.keys.signing, own)).toBe(true)
     expect(issuer?.id).toBe('east')
     expect(addresses).toEqual(['b', 'c'])
   })
@@ -93,13 +93,13 @@ test('a claim brings a new link key, encrypted for the record, and says so by th
     ({ store: memoryStore(item ? [item] : []).store, cipher, entropy: { bytes: randomBytes } }) as never
   const got = await renewMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
   expect(got.link).toMatchObject({ secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '' })
-  const next = keysOf(linkPair(got.link.ownKey.slice(7)))
+  const next = publicKeysOf(parseLinkPair(got.link.ownKey.slice(7)))
   expect(got.member).toMatchObject({ item: place, if: { rev: 'r1' } })
   const { put } = got.member as unknown as { put: { rev: string; data: Member } }
   expect(put.data.addresses).toEqual(['b', 'https://other', 'https://east'])
   const own = put.data.statements.at(-1)
   expect(own?.key).toBe(next.signing.toString('base64'))
-  expect(own && isStatementOf(keysOf(linkPair(text)).signing, own)).toBe(true)
+  expect(own && isStatementSignedBy(publicKeysOf(parseLinkPair(text)).signing, own)).toBe(true)
   expect(await renewMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
   await expect(renewMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow('of no set')
 })

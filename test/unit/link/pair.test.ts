@@ -1,19 +1,27 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { keysOf, linkPair, newLinkPair, publicKeyText, readPublicKey } from '../../../shared/link/pair.ts'
+import {
+  formatPublicKey,
+  newLinkPair,
+  parseLinkPair,
+  publicKeysOf,
+  readPublicKey,
+} from '../../../shared/link/pair.ts'
 import { pair } from '../../builders/link.ts'
 
 describe('the keys of a link', () => {
   test('follow from their text', () => {
     const text = newLinkPair(randomBytes)
-    expect(keysOf(linkPair(text))).toEqual(keysOf(linkPair(text)))
-    expect(keysOf(linkPair(newLinkPair(randomBytes)))).not.toEqual(keysOf(linkPair(text)))
-    expect(() => linkPair(text.slice(4))).toThrow('64 bytes')
+    expect(publicKeysOf(parseLinkPair(text))).toEqual(publicKeysOf(parseLinkPair(text)))
+    expect(publicKeysOf(parseLinkPair(newLinkPair(randomBytes)))).not.toEqual(
+      publicKeysOf(parseLinkPair(text)),
+    )
+    expect(() => parseLinkPair(text.slice(4))).toThrow('64 bytes')
   })
 
   test('public halves are read back from what a secondary hands out', () => {
     const { keys } = pair()
-    expect(readPublicKey(publicKeyText(keys))).toEqual(keys)
+    expect(readPublicKey(formatPublicKey(keys))).toEqual(keys)
   })
 
   test.each([

@@ -11,23 +11,23 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'invalid_argument',
     'the body of Heartbeat cannot be read: a number is too large; check that the caller is a cluster of this product, and upgrade it',
   ],
-  brokenInside: [
-    link.brokenInside(),
+  internalError: [
+    link.internalError(),
     'unavailable',
     'internal error; see the logs of the cluster that was asked',
   ],
-  busyInside: [
-    link.busyInside(new Error('the tree is being built; repeat this')),
+  busyError: [
+    link.busyError(new Error('the tree is being built; repeat this')),
     'unavailable',
     'the tree is being built; repeat this',
   ],
-  callSeen: [
-    link.callSeen(),
+  replayedCall: [
+    link.replayedCall(),
     'unavailable',
     'this cluster has seen a call of this time or a later one: this one is a replay; make a new call',
   ],
-  callerOfBefore: [
-    link.callerOfBefore('west'),
+  callerOfEarlierEpoch: [
+    link.callerOfEarlierEpoch('west'),
     'permission_denied',
     'west was admitted before this cluster became primary again; give it a new activation token by POST sys/replication/dr/secondary/update-primary',
   ],
@@ -71,13 +71,13 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'failed_precondition',
     "the caller's clock is 371 s ahead of this cluster's, which shows 2023-11-14T22:13:20Z: at most 300 s are allowed; set the clocks right",
   ],
-  epochElsewhere: [
-    link.epochElsewhere('000002.a', '000001.b'),
+  otherEpoch: [
+    link.otherEpoch('000002.a', '000001.b'),
     'failed_precondition',
     'this cluster writes 000002.a, not 000001.b; repeat this after the next heartbeat of the secondary',
   ],
-  epochOfAnother: [
-    link.epochOfAnother('000001.b', 'a cluster'),
+  epochOfOtherCluster: [
+    link.epochOfOtherCluster('000001.b', 'a cluster'),
     'invalid_argument',
     '000001.b is not an epoch of a cluster; check that the caller is a cluster of this product, and upgrade it',
   ],
@@ -86,13 +86,13 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'failed_precondition',
     'this cluster writes 000002.a, which is later than 000001.b; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
   ],
-  fencesItself: [
-    link.fencesItself(),
+  selfFence: [
+    link.selfFence(),
     'failed_precondition',
     'a cluster does not fence itself; nothing needs to be done: the address is the caller’s own',
   ],
-  followsNobody: [
-    link.followsNobody(),
+  followsNoPrimary: [
+    link.followsNoPrimary(),
     'failed_precondition',
     'this cluster follows no primary; have it follow one by POST sys/replication/dr/secondary/update-primary',
   ],
@@ -111,18 +111,18 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'failed_precondition',
     'this cluster has handed its role over to a cluster; another cluster can be promoted by force only',
   ],
-  handsOver: [
-    link.handsOver(),
+  handoverInProgress: [
+    link.handoverInProgress(),
     'unavailable',
     'this cluster is handing over to another one; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  inNoSet: [
-    link.inNoSet(),
+  notInSet: [
+    link.notInSet(),
     'failed_precondition',
     'this cluster is in no DR set; check that the address is that of the primary',
   ],
-  journalUnbuilt: [
-    link.journalUnbuilt(33),
+  journalIncomplete: [
+    link.journalIncomplete(33),
     'unavailable',
     'the journal is 33 % built; repeat this with the same token when it is complete',
   ],
@@ -136,8 +136,8 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'failed_precondition',
     'the lineage of the journal has changed since the last heartbeat; start again with the lineage that the next heartbeat brings',
   ],
-  lineageMoves: [
-    link.lineageMoves(),
+  lineageChanging: [
+    link.lineageChanging(),
     'unavailable',
     'the lineage of the journal changed while it was being read; repeat it',
   ],
@@ -181,8 +181,8 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'unauthenticated',
     'the notice is not signed by the key of the primary that this cluster follows; if the caller is the primary, have this cluster follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  ofAnotherSet: [
-    link.ofAnotherSet(),
+  otherSet: [
+    link.otherSet(),
     'failed_precondition',
     'this cluster belongs to another DR set; check that the address is that of the primary',
   ],
@@ -201,8 +201,8 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'unauthenticated',
     'the request is not sealed to the key of this cluster, for this set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  unproven: [
-    link.unproven(),
+  proofMismatch: [
+    link.proofMismatch(),
     'unauthenticated',
     'the proof of token, cluster and keys is not signed by the key that the call names; find out what changes calls on their way here',
   ],
@@ -211,29 +211,33 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'permission_denied',
     'c1 is admitted here as west, with other keys; if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another token',
   ],
-  ownSecondary: [
-    link.ownSecondary(),
+  selfSecondary: [
+    link.selfSecondary(),
     'failed_precondition',
     'a cluster cannot be its own secondary; give the token to another cluster',
   ],
-  primaryNoMore: [
-    link.primaryNoMore(),
+  noLongerPrimary: [
+    link.noLongerPrimary(),
     'failed_precondition',
     'this cluster is no longer the primary; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary',
   ],
-  servesNoCopy: [
-    link.servesNoCopy(),
+  copyNotServed: [
+    link.copyNotServed(),
     'failed_precondition',
     "this is a restored copy of a cluster: its journal is not the set's; find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary",
   ],
-  signedOtherwise: [
-    link.signedOtherwise(),
+  signatureMismatch: [
+    link.signatureMismatch(),
     'unauthenticated',
     'the call is not signed by the key that it names; find out what changes calls on their way here',
   ],
-  termToCome: [link.termToCome(2), 'unavailable', 'the keyring has no term 2 yet; repeat it in a moment'],
-  epochTooFar: [
-    link.epochTooFar('999999.a', '000001.b'),
+  termNotYetAdded: [
+    link.termNotYetAdded(2),
+    'unavailable',
+    'the keyring has no term 2 yet; repeat it in a moment',
+  ],
+  epochTooHigh: [
+    link.epochTooHigh('999999.a', '000001.b'),
     'invalid_argument',
     '999999.a is more than 1000 epochs above 000001.b: take-overs cannot have led there; revoke the caller by POST sys/replication/dr/primary/revoke-secondary',
   ],
@@ -257,18 +261,18 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
     'unavailable',
     'the token was being used or revoked at this very moment; repeat it',
   ],
-  tokenMadeElsewhere: [
-    link.tokenMadeElsewhere(),
+  tokenOfOtherCluster: [
+    link.tokenOfOtherCluster(),
     'unauthenticated',
     'the token was not made by this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenOfAnotherSet: [
-    link.tokenOfAnotherSet(),
+  tokenOfForeignSet: [
+    link.tokenOfForeignSet(),
     'failed_precondition',
     'the token is of another DR set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
-  tokenOfBefore: [
-    link.tokenOfBefore(),
+  tokenOfEarlierEpoch: [
+    link.tokenOfEarlierEpoch(),
     'permission_denied',
     'the token was made before this cluster became primary again; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],

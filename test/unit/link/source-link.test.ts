@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Lineage } from '../../../shared/journal/position.ts'
-import { envelopeOf, isCallOf, type LinkOutcome, signAnswer } from '../../../shared/link/envelope.ts'
+import { isCallSignedBy, type LinkOutcome, readEnvelope, signAnswer } from '../../../shared/link/envelope.ts'
 import { methods, type Question, type Reply } from '../../../shared/link/methods.ts'
 import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../shared/link/source.ts'
-import { sourceLink } from '../../../shared/link/source-link.ts'
+import { createSourceLink } from '../../../shared/link/source-link.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
 import type { Carry, Method } from '../../../shared/wire/carry.ts'
 import type { Call } from '../../../shared/wire/gen/link_pb.ts'
@@ -41,8 +41,9 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
   const calls: Call[] = []
   const carry: Carry = async (method, call) => {
     calls.push(call)
-    const envelope = envelopeOf(call)
-    if (!envelope || !isCallOf(own.keys.signing, method, envelope, call.body)) throw new Error('not signed')
+    const envelope = readEnvelope(call)
+    if (!envelope || !isCallSignedBy(own.keys.signing, method, envelope, call.body))
+      throw new Error('not signed')
     return signAnswer(method, envelope.nonce, reply(method, call), {
       signing: key === 'none' ? undefined : key,
       now: theirs(),
@@ -55,7 +56,10 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
     keys: own.keys,
     otherKey: primary.keys.signing,
   }
-  return { calls, source: sourceLink(end, { carry, clock: { now }, entropy: { bytes: randomBytes }, rules }) }
+  return {
+    calls,
+    source: createSourceLink(end, { carry, clock: { now }, entropy: { bytes: randomBytes }, rules }),
+  }
 }
 
 const rules = { plainEndpoints: false }
@@ -163,7 +167,13 @@ describe('a primary behind a link', () => {
       throw new Error('no answer')
     }
     const clock = { now: () => at }
-    const source = sourceLink(end, { carry, clock, entropy: { bytes: randomBytes }, rules, until: 14_000 })
+    const source = createSourceLink(end, {
+      carry,
+      clock,
+      entropy: { bytes: randomBytes },
+      rules,
+      until: 14_000,
+    })
     for (let tries = 0; tries < 4; tries++)
       await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
     expect(waits).toEqual([10_000, 4000])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isStatementOf, statementOf } from '../../../shared/link/statements.ts'
+import { isStatementSignedBy, signStatement } from '../../../shared/link/statements.ts'
 import { pair, withOneBitChanged } from '../../builders/link.ts'
 
 const issuer = pair()
@@ -10,29 +10,31 @@ const membership = {
   key: pair().keys.signing.toString('base64'),
   epoch: '000001.0123456789ab',
 }
-const statement = statementOf(issuer.signing, membership)
+const statement = signStatement(issuer.signing, membership)
 
 describe('a statement of membership', () => {
   test('is accepted by a cluster that knows the key of its issuer', () => {
-    expect(isStatementOf(issuer.keys.signing, statement)).toBe(true)
-    expect(isStatementOf(pair().keys.signing, statement)).toBe(false)
+    expect(isStatementSignedBy(issuer.keys.signing, statement)).toBe(true)
+    expect(isStatementSignedBy(pair().keys.signing, statement)).toBe(false)
   })
 
   test.each(Object.keys(membership) as (keyof typeof membership)[])('says nothing with another %s', name => {
-    expect(isStatementOf(issuer.keys.signing, { ...statement, [name]: `${statement[name]}x` })).toBe(false)
+    expect(isStatementSignedBy(issuer.keys.signing, { ...statement, [name]: `${statement[name]}x` })).toBe(
+      false,
+    )
   })
 
   test('nothing moves from one member to the next', () => {
     const moved = { ...statement, issuer: `${statement.issuer}"`, subject: statement.subject }
-    expect(isStatementOf(issuer.keys.signing, moved)).toBe(false)
+    expect(isStatementSignedBy(issuer.keys.signing, moved)).toBe(false)
   })
 
   test('is not accepted when one bit of its signature is changed, or the text is written differently', () => {
     for (const bytes of withOneBitChanged(Buffer.from(statement.signature, 'base64'))) {
       const changed = { ...statement, signature: bytes.toString('base64') }
-      expect(isStatementOf(issuer.keys.signing, changed)).toBe(false)
+      expect(isStatementSignedBy(issuer.keys.signing, changed)).toBe(false)
     }
     for (const signature of ['', `${statement.signature}\n`, statement.signature.slice(4)])
-      expect(isStatementOf(issuer.keys.signing, { ...statement, signature })).toBe(false)
+      expect(isStatementSignedBy(issuer.keys.signing, { ...statement, signature })).toBe(false)
   })
 })

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { epochName } from '../../../shared/journal/position.ts'
-import { keysOf, type LinkPair } from '../../../shared/link/pair.ts'
+import { type LinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
 import { claimantRevoked, lineageRevoked } from '../../../shared/link/refusals.ts'
-import { statementOf } from '../../../shared/link/statements.ts'
-import { type Claimant, type FenceFacts, fenceFault, keysFrom } from '../../../shared/link/trust.ts'
+import { signStatement } from '../../../shared/link/statements.ts'
+import {
+  type Claimant,
+  collectTrustedKeys,
+  type FenceFacts,
+  findFenceFault,
+} from '../../../shared/link/trust.ts'
 import type { Statement } from '../../../shared/model/link.ts'
 import { pair } from '../../builders/link.ts'
 
@@ -15,7 +20,7 @@ const cluster = () => ({ id: randomUUID(), keys: [pair(), pair(), pair()] as con
 const [a, b, c, d] = [cluster(), cluster(), cluster(), cluster()]
 type Cluster = typeof a
 
-const keyText = (own: LinkPair): string => keysOf(own).signing.toString('base64')
+const keyText = (own: LinkPair): string => publicKeysOf(own).signing.toString('base64')
 const known = ({ id, keys }: Cluster, at = 0) => ({ id, key: keyText(keys[at] ?? pair()) })
 
 /** @param by cluster, and which of its keys signs; `of`: whom the statement is about, and by which key */
@@ -25,7 +30,7 @@ const says = (
   epoch: string,
   change: Partial<Statement> = {},
 ): Statement => ({
-  ...statementOf(by.keys[signs]?.signing ?? pair().signing, {
+  ...signStatement(by.keys[signs]?.signing ?? pair().signing, {
     set,
     issuer: by.id,
     subject: of.id,
@@ -76,24 +81,24 @@ const viaB = (more: Partial<Claimant> = {}): Claimant => ({
     admission(b),
     claimOf(b, e2),
     says([b, 1], [c, 1], e2),
-    statementOf(c.keys[1].signing, { set, issuer: c.id, subject: c.id, key: known(c, 2).key, epoch: e3 }),
+    signStatement(c.keys[1].signing, { set, issuer: c.id, subject: c.id, key: known(c, 2).key, epoch: e3 }),
   ],
   ...more,
 })
 
 describe('a fence counts', () => {
   test('of a registered cluster that claimed a later epoch', () => {
-    expect(fenceFault(atA(), claimantB())).toBeUndefined()
-    expect(fenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
+    expect(findFenceFault(atA(), claimantB())).toBeUndefined()
+    expect(findFenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
       'no chain of statements',
     )
   })
 
   test('of a cluster that became primary after another one', () => {
-    expect(fenceFault(atA(), viaB())).toBeUndefined()
+    expect(findFenceFault(atA(), viaB())).toBeUndefined()
     for (let missing = 1; missing < 4; missing++)
       expect(
-        fenceFault(atA(), viaB({ chain: viaB().chain.filter((_, at) => at !== missing) }))?.message,
+        findFenceFault(atA(), viaB({ chain: viaB().chain.filter((_, at) => at !== missing) }))?.message,
         `without statement ${missing}`,
       ).toContain('no chain of statements')
   })
@@ -109,9 +114,9 @@ describe('a fence counts', () => {
     }
     const later = epochName(4, a.id)
     const again = { ...known(a, 1), epoch: later, lineage: [[later, 9] as const], chain: [claimOf(a, later)] }
-    expect(fenceFault(facts, again)).toBeUndefined()
-    expect(fenceFault({ ...facts, issuer: undefined }, again)?.message).toContain('no chain')
-    expect(fenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevoked(a.id))
+    expect(findFenceFault(facts, again)).toBeUndefined()
+    expect(findFenceFault({ ...facts, issuer: undefined }, again)?.message).toContain('no chain')
+    expect(findFenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevoked(a.id))
   })
 
   test('of one for which a cluster that both know has vouched since', () => {
@@ -127,25 +132,25 @@ describe('a fence counts', () => {
     const e2c = epochName(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
     const own = says([c, 0], [c, 1], e2c)
     const claimant = { ...known(c, 1), epoch: e2c, lineage: [[e1, 1] as const, [e2c, 8] as const] }
-    expect(fenceFault(facts, { ...claimant, chain: [admission(c), own] })?.message).toContain('no chain')
+    expect(findFenceFault(facts, { ...claimant, chain: [admission(c), own] })?.message).toContain('no chain')
     const voucher = says([a, 0], [c, 1], e2c)
-    expect(fenceFault(facts, { ...claimant, chain: [admission(c), own, voucher] })).toBeUndefined()
+    expect(findFenceFault(facts, { ...claimant, chain: [admission(c), own, voucher] })).toBeUndefined()
   })
 })
 
 describe('a fence does not count', () => {
   test('of a cluster that was revoked here', () => {
-    expect(fenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
+    expect(findFenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
       claimantRevoked(b.id),
     )
     // also where its key is still registered under another name
-    expect(fenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevoked(b.id))
+    expect(findFenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevoked(b.id))
   })
 
   test('by way of a cluster that was revoked here, whatever epochs its lineage names', () => {
     const lineage = viaB().lineage.filter(([epoch]) => epoch !== e2)
     const facts = atA({ revoked: [b.id] })
-    expect(fenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
+    expect(findFenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
     const admitted = says([b, 1], [d, 0], e2)
     const claim = claimOf(d, epochName(4, d.id))
     const claimant = {
@@ -154,25 +159,25 @@ describe('a fence does not count', () => {
       lineage: [[epochName(4, d.id), 9] as const],
     }
     const chain = [admission(b), claimOf(b, e2), admitted, claim]
-    expect(fenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of statements')
-    expect(fenceFault(atA(), { ...claimant, chain })).toBeUndefined()
+    expect(findFenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of statements')
+    expect(findFenceFault(atA(), { ...claimant, chain })).toBeUndefined()
   })
 
   test('where an epoch that is not known here belongs to a cluster that was revoked here', () => {
     // C itself is registered, and has what the revoked one wrote
     const chain = [admission(c), says([c, 0], [c, 2], e3)]
-    expect(fenceFault(atA(), viaB({ chain }))).toBeUndefined()
-    expect(fenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevoked(e2))
+    expect(findFenceFault(atA(), viaB({ chain }))).toBeUndefined()
+    expect(findFenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevoked(e2))
     // what both have had in common before the revocation does not matter
     const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: epochName(2, a.id) })
-    expect(fenceFault(known2, viaB({ chain }))).toBeUndefined()
+    expect(findFenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
   test('by statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
     const later = epochName(3, a.id)
     const facts = atA({ ownEpoch: later, lineage: [[later, 30]] })
     const e4 = epochName(4, c.id)
-    const claim = statementOf(c.keys[1].signing, {
+    const claim = signStatement(c.keys[1].signing, {
       set,
       issuer: c.id,
       subject: c.id,
@@ -181,8 +186,8 @@ describe('a fence does not count', () => {
     })
     const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
     const claimant = (epoch: string) => viaB({ epoch: e4, lineage: [[e4, 40]], chain: by(epoch) })
-    expect(fenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')
-    expect(fenceFault(facts, claimant(epochName(3, `${a.id.slice(0, -12)}ffffffffffff`)))).toBeUndefined()
+    expect(findFenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')
+    expect(findFenceFault(facts, claimant(epochName(3, `${a.id.slice(0, -12)}ffffffffffff`)))).toBeUndefined()
   })
 
   test.each<[what: string, change: Partial<Statement>]>([
@@ -195,17 +200,17 @@ describe('a fence does not count', () => {
     ['with none', { signature: '' }],
   ])('by a statement %s', (_, change) => {
     const chain = [{ ...claimOf(b, e2), ...change }]
-    expect(fenceFault(atA(), claimantB({ chain }))?.message).toContain('no chain of statements')
+    expect(findFenceFault(atA(), claimantB({ chain }))?.message).toContain('no chain of statements')
   })
 
   test('by the key of another member, or by a key of a length of its own', () => {
-    expect(fenceFault(atA(), claimantB({ key: known(c).key }))?.message).toContain('no chain')
+    expect(findFenceFault(atA(), claimantB({ key: known(c).key }))?.message).toContain('no chain')
     const short = atA({ registered: [{ id: b.id, key: 'AAAA' }] })
-    expect(fenceFault(short, claimantB())?.message).toContain('no chain')
+    expect(findFenceFault(short, claimantB())?.message).toContain('no chain')
   })
 })
 
 test('keys that are known lead to others, whatever their epochs', () => {
-  const keys = keysFrom(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
+  const keys = collectTrustedKeys(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
   expect(keys).toEqual([known(a), known(b), known(b, 1)])
 })

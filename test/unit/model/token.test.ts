@@ -2,15 +2,15 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  accessorFor,
   accessorOf,
+  accessorOfText,
   endOf,
   expirySecondOf,
   hashOf,
   isRoot,
+  makeTokenText,
   secondsLeftOf,
   storedHashOf,
-  tokenText,
 } from '../../../shared/model/token.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import { NOW, token } from '../tokens/support.ts'
@@ -21,7 +21,7 @@ describe('texts of tokens', () => {
   test('have a prefix and at least 24 characters of base 62, whatever the random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
-        const text = tokenText(() => Buffer.from(bytes)).reveal()
+        const text = makeTokenText(() => Buffer.from(bytes)).reveal()
         expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
         expect(accessorOf(hashOf(text))).toMatch(/^[0-9A-Za-z]{24}$/)
       }),
@@ -31,7 +31,7 @@ describe('texts of tokens', () => {
   test('are made of 21 random bytes, and show all of them', () => {
     const asked: number[] = []
     const texts = Array.from({ length: 21 }, (_, index) => {
-      const text = tokenText(length => {
+      const text = makeTokenText(length => {
         asked.push(length)
         const bytes = Buffer.alloc(length)
         bytes[index] = 1
@@ -56,18 +56,18 @@ describe('what is stored of a token', () => {
 
   test('of a random text, its plain hash: no key is needed to find it', async () => {
     expect(await storedHashOf('hvs.abc', keyed('a'))).toBe(hashOf('hvs.abc'))
-    expect(await accessorFor('hvs.abc', keyed('b'))).toBe(accessorOf(hashOf('hvs.abc')))
+    expect(await accessorOfText('hvs.abc', keyed('b'))).toBe(accessorOf(hashOf('hvs.abc')))
   })
 
   test('a chosen id cannot be guessed from its accessor or its hash without the key', async () => {
     await fc.assert(
       fc.asyncProperty(chosenId, async id => {
         const hash = await storedHashOf(id, keyed('a'))
-        const accessor = await accessorFor(id, keyed('a'))
+        const accessor = await accessorOfText(id, keyed('a'))
         expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
         expect(accessor).toBe(accessorOf(hash))
-        expect(await accessorFor(id, keyed('a'))).toBe(accessor)
-        expect(await accessorFor(id, keyed('b'))).not.toBe(accessor)
+        expect(await accessorOfText(id, keyed('a'))).toBe(accessor)
+        expect(await accessorOfText(id, keyed('b'))).not.toBe(accessor)
         expect(guessesAt(id)).not.toContain(accessor)
         expect(guessesAt(id)).not.toContain(hash)
       }),

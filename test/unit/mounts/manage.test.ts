@@ -3,14 +3,14 @@ import type { Outcome } from '../../../shared/api/call.ts'
 import { readFields } from '../../../shared/api/fields.ts'
 import {
   defaultTtlOf,
+  findMountByPath,
   isLegacyEc2,
   isMethod,
   isMounted,
   type Mount,
   type MountTable,
   maxTtlOf,
-  mountAt,
-  shownKeys,
+  unmaskedKeys,
 } from '../../../shared/model/mount.ts'
 import {
   disableMount,
@@ -154,7 +154,10 @@ describe('tuning a mount', () => {
     const after = { ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } }
     expect(readTuning(callWith(after)).answer).toMatchObject({ data: lists })
     expect(readMount(callWith(after)).answer).toMatchObject({ data: { config: lists, options: {} } })
-    expect([shownKeys(next, 'request'), shownKeys(next, 'response')]).toEqual([['pkcs7'], ['tag_value']])
+    expect([unmaskedKeys(next, 'request'), unmaskedKeys(next, 'response')]).toEqual([
+      ['pkcs7'],
+      ['tag_value'],
+    ])
   })
 
   test('an empty list clears, and is not answered; what is not supplied stays', () => {
@@ -306,8 +309,8 @@ describe('what a mount means', () => {
       ...table,
       removing: [{ ...mount({ accessor: 'gone', path: 'gone' }), disabledAt: 0 }],
     }
-    expect(mountAt(removed, 'cloud')).toEqual(mount())
-    expect(mountAt(removed, 'gone')).toBeUndefined()
+    expect(findMountByPath(removed, 'cloud')).toEqual(mount())
+    expect(findMountByPath(removed, 'gone')).toBeUndefined()
     expect(isMounted(removed, 'auth_cloud_1')).toBe(true)
     expect(isMounted(removed, 'gone')).toBe(false)
     expect([isMethod(mount()), isMethod(tokenMount)]).toEqual([true, false])

@@ -50,7 +50,7 @@ function around(items: Item[]) {
   const ports = portsWith({
     store: { ...memory.as('on-job'), scan },
     clock,
-    cipher: { expect: () => undefined },
+    cipher: { expectKeyring: () => undefined },
   })
   const tokens = () => memory.stored.of('token').map(item => item.pk)
   const removing = () => memory.stored.of('mounts').flatMap(item => item.data.removing)

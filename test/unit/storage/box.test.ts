@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { openBox, sealTo } from '../../../shared/storage/box.ts'
+import { openBox, sealBox } from '../../../shared/storage/box.ts'
 import { privateKey, rawPublicKey } from '../../../shared/values/raw-keys.ts'
 
 const own = privateKey('X25519', randomBytes(32))
 const place = { purpose: 'keyring', set: 'a set' } as const
-const box = () => sealTo(rawPublicKey(own), place, 'what is inside', randomBytes)
+const box = () => sealBox(rawPublicKey(own), place, 'what is inside', randomBytes)
 
 describe('a box', () => {
   test('opens by the private half of the key that it was sealed to', () => {
@@ -38,6 +38,6 @@ describe('a box', () => {
   })
 
   test('is not made for a key with which nothing is secret', () => {
-    expect(() => sealTo(Buffer.alloc(32), place, 'x', randomBytes)).toThrow()
+    expect(() => sealBox(Buffer.alloc(32), place, 'x', randomBytes)).toThrow()
   })
 })

@@ -2,8 +2,8 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   type EncryptedColumn,
   type EncryptedPaths,
-  encryptedIn,
-  withText,
+  findEncryptedFields,
+  replaceText,
 } from '../../../shared/storage/encrypted-paths.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
@@ -35,15 +35,15 @@ describe('texts at paths', () => {
   const data = { name: 'a', own: text('1.x'), inner: { deep: { text: text('2.y'), number: 1 } } }
 
   test('are found where they are, under the last name of their path', () => {
-    expect(encryptedIn(['own', 'inner.deep.text', 'absent', 'inner.other.text'], data)).toEqual([
+    expect(findEncryptedFields(['own', 'inner.deep.text', 'absent', 'inner.other.text'], data)).toEqual([
       { path: 'own', field: 'own', text: '1.x' },
       { path: 'inner.deep.text', field: 'text', text: '2.y' },
     ])
-    expect(encryptedIn(['own'], undefined)).toEqual([])
+    expect(findEncryptedFields(['own'], undefined)).toEqual([])
   })
 
   test('are replaced, and nothing beside them', () => {
-    expect(withText(data, 'inner.deep.text', text('3.z'))).toEqual({
+    expect(replaceText(data, 'inner.deep.text', text('3.z'))).toEqual({
       ...data,
       inner: { deep: { text: '3.z', number: 1 } },
     })

@@ -4,19 +4,19 @@ import {
   auditHmac,
   decryptBatch,
   decryptField,
+  deriveHmacKey,
+  deriveTermKeys,
   encryptBatch,
   encryptField,
-  hmacKeyOf,
   NONCE_LENGTH,
-  termOf,
-  versionIn,
+  termNumberOf,
 } from '../../../shared/storage/encryption.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
-const one = termOf(1, Buffer.alloc(32, 1))
-const two = termOf(2, Buffer.alloc(32, 2))
-const hmacKey = hmacKeyOf(Buffer.alloc(32, 1))
+const one = deriveTermKeys(1, Buffer.alloc(32, 1))
+const two = deriveTermKeys(2, Buffer.alloc(32, 2))
+const hmacKey = deriveHmacKey(Buffer.alloc(32, 1))
 const nonce = Buffer.alloc(NONCE_LENGTH, 9)
 const role = key('role', 'auth_1', 'dev')
 const encrypt = (text = 'S3CRET', term = one) => encryptField(term, role, 'hmacKey', text, nonce)
@@ -36,7 +36,7 @@ describe('encrypted fields', () => {
   })
 
   test('of two terms that came under one number are each opened by their own', () => {
-    const other = termOf(1, Buffer.alloc(32, 3))
+    const other = deriveTermKeys(1, Buffer.alloc(32, 3))
     expect(other.id).not.toBe(one.id)
     const texts = [encrypt('here', one), encrypt('there', other)]
     for (const terms of [
@@ -67,14 +67,14 @@ describe('encrypted fields', () => {
   })
 
   test('do not open with another key, nor when their version is gone or rewritten', () => {
-    expect(() => decryptField([termOf(1, Buffer.alloc(32, 3))], role, 'hmacKey', encrypt())).toThrow()
+    expect(() => decryptField([deriveTermKeys(1, Buffer.alloc(32, 3))], role, 'hmacKey', encrypt())).toThrow()
     expect(() => decryptField([two], role, 'hmacKey', encrypt())).toThrow()
     expect(() =>
       decryptField([one, two], role, 'hmacKey', encrypt().replace('1.', '2.') as Encrypted),
     ).toThrow()
     expect(() =>
       decryptField(
-        [termOf(2, Buffer.alloc(32, 1))],
+        [deriveTermKeys(2, Buffer.alloc(32, 1))],
         role,
         'hmacKey',
         encrypt().replace('1.', '2.') as Encrypted,
@@ -111,7 +111,7 @@ describe('the term that an encrypted text names', () => {
     ['-1.x', undefined],
     ['1e3.x', undefined],
     ['1234567890.x', undefined],
-  ])('%j: %s', (text, term) => expect(versionIn(text)).toBe(term))
+  ])('%j: %s', (text, term) => expect(termNumberOf(text)).toBe(term))
 })
 
 describe('batch tokens', () => {
@@ -141,9 +141,9 @@ describe('batch tokens', () => {
 describe('values in the audit log', () => {
   test('the same value has the same HMAC, under the same key', () => {
     expect(auditHmac(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
-    expect(auditHmac(hmacKey, 'a')).toBe(auditHmac(hmacKeyOf(Buffer.alloc(32, 1)), 'a'))
+    expect(auditHmac(hmacKey, 'a')).toBe(auditHmac(deriveHmacKey(Buffer.alloc(32, 1)), 'a'))
     expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(hmacKey, 'b'))
-    expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(hmacKeyOf(Buffer.alloc(32, 2)), 'a'))
+    expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(deriveHmacKey(Buffer.alloc(32, 2)), 'a'))
   })
 
   test('keys for different purposes differ, even of one data key', () => {

@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest'
 import { NONCE_LENGTH } from '../../../shared/storage/encryption.ts'
 import {
   activeTerm,
+  activeTermNumber,
+  addNextTerm,
+  addSigner,
   checkKeys,
   closeEnvelope,
-  firstKeys,
-  heldIds,
-  highestTerm,
+  createKeys,
+  heldTermIds,
+  highestTermNumber,
   idOf,
   type Keys,
-  newestTerm,
   openEnvelope,
-  united,
-  withNextTerm,
-  withoutSigner,
-  withSigner,
+  removeSigner,
+  uniteKeys,
 } from '../../../shared/storage/keyring.ts'
 
 const dataKey = Buffer.alloc(32, 7)
@@ -23,10 +23,10 @@ const nonce = () => randomBytes(NONCE_LENGTH)
 
 describe('terms', () => {
   test('each new one is another key under the next number; older ones, and the fixed key, stay as they are', () => {
-    const first = firstKeys(randomBytes)
-    const second = withNextTerm(first, randomBytes)
-    const third = withNextTerm(second, randomBytes)
-    expect([first, second, third].map(newestTerm)).toEqual([1, 2, 3])
+    const first = createKeys(randomBytes)
+    const second = addNextTerm(first, randomBytes)
+    const third = addNextTerm(second, randomBytes)
+    expect([first, second, third].map(activeTermNumber)).toEqual([1, 2, 3])
     expect(third.terms.slice(0, 2)).toEqual(second.terms)
     expect(second.terms.slice(0, 1)).toEqual(first.terms)
     expect(third.fixed).toBe(first.fixed)
@@ -37,67 +37,69 @@ describe('terms', () => {
 })
 
 describe('two keyrings of one set', () => {
-  const first = firstKeys(randomBytes)
-  const here = withNextTerm(first, randomBytes)
-  const there = withNextTerm(first, randomBytes)
+  const first = createKeys(randomBytes)
+  const here = addNextTerm(first, randomBytes)
+  const there = addNextTerm(first, randomBytes)
 
   test('that went apart have terms of one number, and agree on who they are', () => {
-    expect([newestTerm(here), newestTerm(there)]).toEqual([2, 2])
+    expect([activeTermNumber(here), activeTermNumber(there)]).toEqual([2, 2])
     expect(idOf(activeTerm(here))).not.toBe(idOf(activeTerm(there)))
-    expect(heldIds(here)[0]).toBe(heldIds(there)[0])
-    expect(heldIds(first)).not.toContain(first.terms[0]?.key)
+    expect(heldTermIds(here)[0]).toBe(heldTermIds(there)[0])
+    expect(heldTermIds(first)).not.toContain(first.terms[0]?.key)
   })
 
   test('are united without loss: all terms, each once, and the leading one encrypts', () => {
-    const both = united(there, here)
+    const both = uniteKeys(there, here)
     expect(activeTerm(both)).toEqual(activeTerm(there))
-    expect(heldIds(both).toSorted()).toEqual([...new Set([...heldIds(here), ...heldIds(there)])].toSorted())
-    expect(united(both, here)).toEqual(both)
+    expect(heldTermIds(both).toSorted()).toEqual(
+      [...new Set([...heldTermIds(here), ...heldTermIds(there)])].toSorted(),
+    )
+    expect(uniteKeys(both, here)).toEqual(both)
   })
 
   test('one of a higher number may be held beside the one that encrypts: whoever asks for it is given the keyring', () => {
-    const longer = united(first, there)
-    expect([newestTerm(longer), highestTerm(longer)]).toEqual([1, 2])
+    const longer = uniteKeys(first, there)
+    expect([activeTermNumber(longer), highestTermNumber(longer)]).toEqual([1, 2])
   })
 
   test('the next term of a united one has a number above all that are held', () => {
-    const longer = withNextTerm(withNextTerm(here, randomBytes), randomBytes)
-    expect(newestTerm(withNextTerm(united(there, longer), randomBytes))).toBe(5)
+    const longer = addNextTerm(addNextTerm(here, randomBytes), randomBytes)
+    expect(activeTermNumber(addNextTerm(uniteKeys(there, longer), randomBytes))).toBe(5)
   })
 
   test('do not bring back what either has given up, but for what encrypts', () => {
-    const [old = ''] = heldIds(first)
+    const [old = ''] = heldTermIds(first)
     const without: Keys = { ...here, terms: here.terms.slice(1), destroyedTerms: [old] }
     for (const [leading, other] of [
       [without, there],
       [there, without],
     ] as const) {
-      const both = united(leading, other)
-      expect(heldIds(both)).not.toContain(old)
+      const both = uniteKeys(leading, other)
+      expect(heldTermIds(both)).not.toContain(old)
       expect(both.destroyedTerms).toEqual([old])
     }
     const active = idOf(activeTerm(there))
-    expect(heldIds(united(there, { ...here, destroyedTerms: [active] }))).toContain(active)
+    expect(heldTermIds(uniteKeys(there, { ...here, destroyedTerms: [active] }))).toContain(active)
   })
 
   test('are for reading only where the set has lost them, until a primary has them', () => {
     const marks = (keys: Keys) => keys.terms.map(one => [idOf(one), one.readOnly ?? false])
-    const both = united(there, here, true)
+    const both = uniteKeys(there, here, true)
     const lost = idOf(activeTerm(here))
     expect(marks(both).filter(([, is]) => is)).toEqual([[lost, true]])
-    expect(marks(united(there, here)).filter(([, is]) => is)).toEqual([])
+    expect(marks(uniteKeys(there, here)).filter(([, is]) => is)).toEqual([])
     // who follows another primary that has it takes it as that one has
-    expect(marks(united(here, both)).filter(([, is]) => is)).toEqual([])
+    expect(marks(uniteKeys(here, both)).filter(([, is]) => is)).toEqual([])
   })
 
   test('leave each what it signs by, while the term is that one, and hand it to nobody', () => {
     expect(here.signer?.term).toBe(idOf(activeTerm(here)))
-    expect(united(there, here).signer).toEqual(there.signer)
-    const followed = united(withoutSigner(here), here)
+    expect(uniteKeys(there, here).signer).toEqual(there.signer)
+    const followed = uniteKeys(removeSigner(here), here)
     expect(followed.signer, 'who has been primary goes on following').toEqual(here.signer)
-    expect(united(withoutSigner(withNextTerm(here, randomBytes)), here).signer).toBeUndefined()
-    expect(withSigner(here, randomBytes)).toBe(here)
-    const taken = withSigner(withoutSigner(here), randomBytes)
+    expect(uniteKeys(removeSigner(addNextTerm(here, randomBytes)), here).signer).toBeUndefined()
+    expect(addSigner(here, randomBytes)).toBe(here)
+    const taken = addSigner(removeSigner(here), randomBytes)
     expect(taken.signer).toMatchObject({ term: idOf(activeTerm(here)) })
     expect(taken.signer?.seed).not.toBe(here.signer?.seed)
   })
@@ -111,7 +113,7 @@ describe('two keyrings of one set', () => {
 })
 
 describe('the envelope of a keyring', () => {
-  const keys = withNextTerm(firstKeys(randomBytes), randomBytes)
+  const keys = addNextTerm(createKeys(randomBytes), randomBytes)
   const closed = closeEnvelope(dataKey, 'ring-1', keys, nonce())
 
   test('opens with its data key, and shows nothing without', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encryptedKinds, keysMadeAnew } from '../../../shared/storage/encrypted-kinds.ts'
-import type { OnAnotherTerm } from '../../../shared/storage/encrypted-paths.ts'
+import { listEncryptedKinds, renewableKeys } from '../../../shared/storage/encrypted-kinds.ts'
+import type { ReencryptionRule } from '../../../shared/storage/encrypted-paths.ts'
 import { type Kind, key, kinds, type Partitions, partitions, specOf } from '../../../shared/storage/kinds.ts'
 import { keyOfKind } from '../../support/tables/items.ts'
 
@@ -67,8 +67,8 @@ describe('what follows from a kind', () => {
 
   // that no encrypted place lacks a row, and no row its place, is checked by the compiler: `EncryptedColumn`
   test('every encrypted place says what becomes of it when another term encrypts', () => {
-    const places = (...sorts: OnAnotherTerm[]) =>
-      encryptedKinds(sorts)
+    const places = (...sorts: ReencryptionRule[]) =>
+      listEncryptedKinds(sorts)
         .flatMap(({ kind, paths }) => paths.map(path => `${kind} ${path}`))
         .toSorted()
     expect(places('reencrypt')).toEqual([
@@ -92,8 +92,8 @@ describe('what follows from a kind', () => {
   })
 
   test('what is made anew has one place, in the table of the cluster', () => {
-    expect(keysMadeAnew).toEqual([key('token-key'), key('pending-key')])
-    for (const { kind } of keysMadeAnew) expect(specOf(kind).table).toBe('cluster')
+    expect(renewableKeys).toEqual([key('token-key'), key('pending-key')])
+    for (const { kind } of renewableKeys) expect(specOf(kind).table).toBe('cluster')
   })
 
   test('tokens, attempts and resolved principals die, entries of lists are swept', () => {

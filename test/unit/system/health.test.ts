@@ -151,7 +151,7 @@ describe('where health looks at the keyring', () => {
         memory,
         log: { error: (...line: unknown[]) => told.push(line) },
         cipher: {
-          expect: () => undefined,
+          expectKeyring: () => undefined,
           encrypt: async () => {
             asked.push('kms')
             if (!kms.opens) throw new ApiError('busy', '', { cause: new TypeError('disabled') })

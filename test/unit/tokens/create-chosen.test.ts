@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../shared/api/call.ts'
-import { accessorFor, accessorOf, hashOf, storedHashOf } from '../../../shared/model/token.ts'
+import { accessorOf, accessorOfText, hashOf, storedHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
 import { Secret } from '../../../shared/values/secret.ts'
@@ -25,7 +25,7 @@ function creating(given: object, items: Item[] = []) {
   return callWith({ parameters: { policies: ['dev'], ...given }, caller, ports, request })
 }
 
-const chosen = await accessorFor('mine', clearCipher)
+const chosen = await accessorOfText('mine', clearCipher)
 
 describe('the text of a new token', () => {
   test('is random, and stored as its hash only', async () => {

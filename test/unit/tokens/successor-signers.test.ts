@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { type ClusterRecord, emptyLink } from '../../../shared/model/cluster.ts'
+import { type ClusterRecord, makeEmptyLink } from '../../../shared/model/cluster.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { listSuccessorSigners } from '../../../shared/tokens/successor-signers.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
-const link = emptyLink('' as Encrypted)
+const link = makeEmptyLink('' as Encrypted)
 const CLOSED: Pick<ClusterRecord, 'mode' | 'link'> = { mode: 'secondary', link }
 
 /** West has fenced this cluster, and has sent its signers. */

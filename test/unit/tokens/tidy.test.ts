@@ -34,7 +34,7 @@ function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () 
   const ports = portsWith({
     store: memory.as('on-job'),
     clock: { now: () => NOW },
-    cipher: { expect: () => undefined },
+    cipher: { expectKeyring: () => undefined },
     log: { info: () => undefined },
   })
   const names = () =>

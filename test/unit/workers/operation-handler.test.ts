@@ -48,7 +48,7 @@ const portsAround = (store: Partial<Store>) =>
     store,
     log,
     clock: { now: () => 5 },
-    meter: { measured: (work: () => Promise<unknown>) => work() },
+    meter: { measure: (work: () => Promise<unknown>) => work() },
   })
 const nobody = () => {
   throw new Error('nobody is asked')

@@ -1,4 +1,4 @@
-import { afterSending, type Pace, paceAt, unlimited } from './pace.ts'
+import { afterSending, currentPace, type Pace, unlimited } from './pace.ts'
 
 /** What waits for one access in one region, in the order in which it came, and what is under way for it. */
 export interface Lane<Q> {
@@ -43,8 +43,8 @@ interface Due<Q> {
  * the next one. A call that is sent takes all that wait, so whatever it answers was asked before it was sent.
  * @param chance from 0 to 1, for the gap behind a call
  */
-export function due<Q>(lane: Lane<Q>, now: number, chance: number): Due<Q> {
-  const pace = paceAt(lane.pace, now)
+export function takeDueCalls<Q>(lane: Lane<Q>, now: number, chance: number): Due<Q> {
+  const pace = currentPace(lane.pace, now)
   const shared: LookUpCall<Q>[] =
     lane.together.length > 0 && lane.underWay === 0
       ? [{ questions: lane.together.slice(0, MOST_TOGETHER), alone: false }]
@@ -54,13 +54,13 @@ export function due<Q>(lane: Lane<Q>, now: number, chance: number): Due<Q> {
   if (inTurn.length === 0) return { calls: [], lane: { ...lane, pace } }
   if (now < pace.notBefore) return { calls: [], lane: { ...lane, pace }, again: pace.notBefore }
   const calls = pace.gapMs === 0 ? inTurn : inTurn.slice(0, 1)
-  const left = sentOff({ ...lane, pace: afterSending(pace, now, chance) }, calls)
+  const left = markSent({ ...lane, pace: afterSending(pace, now, chance) }, calls)
   return calls.length < inTurn.length
     ? { calls, lane: left, again: left.pace.notBefore }
     : { calls, lane: left }
 }
 
-function sentOff<Q>(lane: Lane<Q>, calls: readonly LookUpCall<Q>[]): Lane<Q> {
+function markSent<Q>(lane: Lane<Q>, calls: readonly LookUpCall<Q>[]): Lane<Q> {
   const count = (alone: boolean) =>
     calls.filter(call => call.alone === alone).flatMap(call => call.questions).length
   const shared = calls.filter(call => !call.alone).length

@@ -24,7 +24,7 @@ export const unlimited: Pace = { gapMs: 0, notBefore: 0 }
 const jittered = (gapMs: number, chance: number): number => gapMs * (0.5 + chance)
 
 /** The pace as it is now. */
-export const paceAt = (pace: Pace, now: number): Pace =>
+export const currentPace = (pace: Pace, now: number): Pace =>
   now > pace.notBefore + OUTDATED_MS ? unlimited : pace
 
 /** After a call was sent. @param chance from 0 to 1 */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { later } from '../later.ts'
-import { due, emptyLane, type Lane, type LookUpCall } from './lane.ts'
+import { callLater } from '../later.ts'
+import { emptyLane, type Lane, type LookUpCall, takeDueCalls } from './lane.ts'
 import { afterAnswer, afterRefusal } from './pace.ts'
 
 /** How look-ups with one access in one region are made. */
@@ -28,7 +28,7 @@ export interface SharedLookUps<Found> {
 }
 
 /** Time as it passes here: milliseconds of a clock that never goes back. */
-export interface Passing {
+export interface TimeSource {
   now(): number
   /** from 0 to 1 */
   chance(): number
@@ -36,10 +36,10 @@ export interface Passing {
   after(ms: number, work: () => void): () => void
 }
 
-const realTime: Passing = {
+const realTime: TimeSource = {
   now: () => performance.now(),
   chance: Math.random,
-  after: later,
+  after: callLater,
 }
 
 /** A call that takes as long as this keeps nobody waiting any more. */
@@ -64,7 +64,7 @@ interface Question<Found> {
 type LaneOf<Found> = Lane<Question<Found>>
 type CallOf<Found> = LookUpCall<Question<Found>>
 
-function questionOf<Found>(
+function createQuestion<Found>(
   name: string,
   deadline: number,
   resolve: (found: Found | undefined) => void,
@@ -88,13 +88,13 @@ function questionOf<Found>(
   return question
 }
 
-function withoutThoseServed<Found>(lane: LaneOf<Found>): LaneOf<Found> {
+function dropServed<Found>(lane: LaneOf<Found>): LaneOf<Found> {
   const waits = (question: Question<Found>): boolean => question.waits
   return { ...lane, together: lane.together.filter(waits), alone: lane.alone.filter(waits) }
 }
 
 /** Sends a call in the name of the first who asked, for all the time that any of them has. */
-async function sent<Found>(
+async function sendCall<Found>(
   how: LookUps<Found>,
   { questions }: CallOf<Found>,
 ): Promise<ReadonlyMap<string, Found>> {
@@ -107,7 +107,7 @@ async function sent<Found>(
 }
 
 /** Answers all that were found, or asked for themselves; the others are asked for alone. */
-function served<Found>(
+function answerFound<Found>(
   lane: LaneOf<Found>,
   { questions }: CallOf<Found>,
   found: ReadonlyMap<string, Found>,
@@ -122,7 +122,7 @@ function served<Found>(
  * What is to be asked again after a call that failed.
  * @param attempts how often one may be refused that asks for itself; 0: it was no refusal
  */
-function failed<Found>(
+function requeueFailed<Found>(
   lane: LaneOf<Found>,
   { questions, alone }: CallOf<Found>,
   error: unknown,
@@ -143,14 +143,17 @@ function failed<Found>(
  * is kept. Nobody fails for a stranger: who is missing in a shared answer is asked for alone, and so are all of a
  * shared call that failed; one that was refused is sent again for those who still have time.
  */
-export function lookUpsTogether<Found>(how: LookUps<Found>, time: Passing = realTime): SharedLookUps<Found> {
+export function createSharedLookUps<Found>(
+  how: LookUps<Found>,
+  time: TimeSource = realTime,
+): SharedLookUps<Found> {
   let lane: LaneOf<Found> = emptyLane
   let sleep = (): void => undefined
 
   function go(): void {
     sleep()
     const now = time.now()
-    const { calls, lane: left, again } = due(withoutThoseServed(lane), now, time.chance())
+    const { calls, lane: left, again } = takeDueCalls(dropServed(lane), now, time.chance())
     lane = left
     sleep = again === undefined ? () => undefined : time.after(again - now, go)
     for (const call of calls) void run(call)
@@ -166,14 +169,14 @@ export function lookUpsTogether<Found>(how: LookUps<Found>, time: Passing = real
       makeRoom()
       go()
     })
-    await sent(how, call).then(
+    await sendCall(how, call).then(
       found => {
-        lane = served(lane, call, found)
+        lane = answerFound(lane, call, found)
       },
       (error: unknown) => {
         const refused = how.isRefusal(error)
         if (refused) lane = { ...lane, pace: afterRefusal(lane.pace, time.now(), time.chance()) }
-        lane = failed(lane, call, error, refused ? how.attempts : 0)
+        lane = requeueFailed(lane, call, error, refused ? how.attempts : 0)
       },
     )
     inTime()
@@ -184,7 +187,7 @@ export function lookUpsTogether<Found>(how: LookUps<Found>, time: Passing = real
   return {
     find: (name, deadline) =>
       new Promise((resolve, reject) => {
-        const question = questionOf<Found>(name, deadline, resolve, reject)
+        const question = createQuestion<Found>(name, deadline, resolve, reject)
         const late = () => question.fail(question.refusal ?? how.late())
         question.end = time.after(Math.max(1, how.leftMs(deadline)), late)
         lane = { ...lane, together: [...lane.together, question] }

@@ -16,20 +16,20 @@ export type Commit = (
 ) => Promise<'done' | 'conflict'>
 
 /** @returns milliseconds for which a write may still be begun. @throws ApiError `busy` when the record is too old */
-export function timeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
+export function checkTimeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
   const left = readAt + bounds.RECORD_AGE_MS - clock.now()
   if (left < 0) throw busy()
   return left
 }
 
 /** Milliseconds after which a write by a cluster record has ended, before anybody relies on that. */
-export const lastMoment = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): number =>
-  timeLeft(engine, cluster) + bounds.LAST_WRITE_MS
+export const writeTimeout = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): number =>
+  checkTimeLeft(engine, cluster) + bounds.LAST_WRITE_MS
 
 /** How a cluster writes, by what its record says. */
 type Strategy = 'plain' | 'journaled' | 'refusing'
 
-function strategyOf({ record }: Pick<ClusterRead, 'record'>): Strategy {
+function chooseStrategy({ record }: Pick<ClusterRead, 'record'>): Strategy {
   if (record.mode === 'secondary' || record.mode === 'bootstrapping') return 'refusing'
   return keepsJournal(record) ? 'journaled' : 'plain'
 }
@@ -43,13 +43,13 @@ const refused = ({ record: { mode } }: ClusterRead): ApiError =>
  * The only writer: checks what can be stored, then writes it as the cluster record says. What concerns this cluster
  * alone is never journaled, and may be written in every role.
  */
-export function commits(
+export function createCommit(
   engine: Engine,
   { plain, journaled }: { plain: Commit; journaled: Commit },
 ): Store['commit'] {
   const { tables, seconds } = engine
   return async (changes, cluster, options = {}) => {
-    timeLeft(engine, cluster)
+    checkTimeLeft(engine, cluster)
     // where nothing can stand, there is nothing to delete
     const wanted = changes.filter(change => change.kind !== 'delete' || isKey(change.key))
     if (wanted.length === 0) return 'done'
@@ -59,7 +59,7 @@ export function commits(
         throw new ApiError('too_large', 'the item is too large to be stored')
     }
     const replicated = wanted.some(change => specOf(change.key.kind).table === 'data')
-    const strategy = replicated ? strategyOf(cluster) : 'plain'
+    const strategy = replicated ? chooseStrategy(cluster) : 'plain'
     if (strategy === 'refusing') throw refused(cluster)
     return strategy === 'plain' ? plain(wanted, cluster, options) : journaled(wanted, cluster, options)
   }

@@ -2,7 +2,7 @@ import { defined } from '../../../values/defined.ts'
 import { type Failed, failed, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, failureOf, type WriteFault } from './faults.ts'
+import { busy, toWriteFault, type WriteFault } from './faults.ts'
 
 /** An expression of the engine, with the names and values in it. */
 export interface ExpressionParts {
@@ -12,7 +12,7 @@ export interface ExpressionParts {
 }
 
 /** Collects names and values of an expression. */
-export function termsOf() {
+export function createTerms() {
   const names: Record<string, string> = {}
   const values: Record<string, unknown> = {}
   return {
@@ -34,7 +34,7 @@ export function termsOf() {
   }
 }
 
-export type Terms = ReturnType<typeof termsOf>
+export type Terms = ReturnType<typeof createTerms>
 
 /** Sends a write once. A conflict with another write is the fault `busy`, because it decides nothing. */
 export async function attemptWrite<T>(
@@ -45,7 +45,7 @@ export async function attemptWrite<T>(
   try {
     return ok(await request())
   } catch (error) {
-    return failed(failureOf(error))
+    return failed(toWriteFault(error))
   }
 }
 

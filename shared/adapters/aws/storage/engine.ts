@@ -1,12 +1,12 @@
 import type { Clock, Cursor, Entropy, Log, Meter } from '../../../ports.ts'
-import { batchRead, type Query, type ScanCall, type TableKey } from '../../../storage/queries.ts'
+import { groupKeysByTable, type Query, type ScanCall, type TableKey } from '../../../storage/queries.ts'
 import type { StoredItem, Tables } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import { ok, PENDING } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers, PlainItem } from '../wire/values.ts'
-import { busy, sent } from './faults.ts'
+import { busy, translateFaults } from './faults.ts'
 
 /** What the adapter of the tables works with. */
 export interface Dependencies {
@@ -44,8 +44,8 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     keys: readonly TableKey[],
     numbers: Numbers = 'rounded',
   ): Promise<{ found: [string, PlainItem][]; left: TableKey[] }> {
-    const { Responses, UnprocessedKeys } = await sent(
-      send('BatchGetItem', { RequestItems: batchRead(keys) }, { numbers }),
+    const { Responses, UnprocessedKeys } = await translateFaults(
+      send('BatchGetItem', { RequestItems: groupKeysByTable(keys) }, { numbers }),
     )
     return {
       found: placesIn(Responses).map(([place, item]) => [nameOf(place), item]),
@@ -97,7 +97,7 @@ export async function* queryPages(
   let start: PlainItem | undefined
   do {
     meter.count('dynamodb')
-    const page = await sent(
+    const page = await translateFaults(
       send('Query', { ...query, ...defined({ ExclusiveStartKey: start }) }, defined({ numbers })),
     )
     yield page.Items
@@ -111,7 +111,7 @@ export async function scanPage(
   call: ScanCall,
 ): Promise<{ items: StoredItem[]; next?: Cursor }> {
   meter.count('dynamodb')
-  const page = await sent(send('Scan', call))
+  const page = await translateFaults(send('Scan', call))
   return defined({
     items: page.Items as unknown as StoredItem[],
     next: page.LastEvaluatedKey as Cursor | undefined,

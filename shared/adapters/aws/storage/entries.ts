@@ -9,7 +9,7 @@ import { retry } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
-import { busy, sent, type WriteFault } from './faults.ts'
+import { busy, translateFaults, type WriteFault } from './faults.ts'
 
 /** Partitions over which the journal entries of an epoch are spread. */
 const SPREAD = 32
@@ -209,7 +209,7 @@ async function putBatch({ tables, meter, send, pause }: Engine, items: readonly 
     if (left.length === 0) return ok()
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
-    const { UnprocessedItems } = await sent(send('BatchWriteItem', { RequestItems }))
+    const { UnprocessedItems } = await translateFaults(send('BatchWriteItem', { RequestItems }))
     left = UnprocessedItems[tables.cluster] ?? []
     return left.length > 0 ? PENDING : ok()
   })

@@ -1,6 +1,6 @@
 import { ApiError, refused, STORAGE_BUSY } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
-import { repeatable } from '../wire/retry.ts'
+import { retryReason } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
 import type { PlainItem } from '../wire/values.ts'
 
@@ -14,7 +14,7 @@ const TRANSIENT = [
 ]
 
 const isTransient = (error: unknown): boolean =>
-  TRANSIENT.includes((error as Partial<Error>).name ?? '') || repeatable(error) === 'throttled'
+  TRANSIENT.includes((error as Partial<Error>).name ?? '') || retryReason(error) === 'throttled'
 
 /** Why a write failed. `busy`: it may be sent again. `condition`: conditions did not hold. */
 export type WriteFault =
@@ -47,12 +47,12 @@ const itemsIn = (reasons: readonly Reason[]): PlainItem[] =>
  * Returns why a write failed.
  * @throws any other error, as `busy` where DynamoDB may take the write later
  */
-export function failureOf(error: unknown): WriteFault {
-  const { name, said = {} } = error as Partial<ServiceError>
+export function toWriteFault(error: unknown): WriteFault {
+  const { name, details = {} } = error as Partial<ServiceError>
   if (name === 'ConditionalCheckFailedException')
-    return { kind: 'condition', places: [0], items: itemsIn([said as Reason]) }
+    return { kind: 'condition', places: [0], items: itemsIn([details as Reason]) }
   if (name === 'TransactionCanceledException') {
-    const reasons = reasonsIn(said)
+    const reasons = reasonsIn(details)
     const codes = reasons.map(({ Code = 'None' }) => Code)
     if (codes.includes(CONDITION))
       return {
@@ -71,7 +71,7 @@ export const busy = (cause?: unknown): ApiError =>
   new ApiError('busy', STORAGE_BUSY, defined({ retryAfter: 1, cause }))
 
 /** The journal has its exact end, and the record does not say so yet: it will in a moment, unless a process has died. */
-export const handingOver = (): ApiError =>
+export const journalEnded = (): ApiError =>
   refused(
     'busy',
     'this cluster has ended its journal, so that another one takes over, and takes no more changes',
@@ -81,12 +81,12 @@ export const handingOver = (): ApiError =>
 
 /** What the wire would repeat may pass by itself, however often it was repeated. */
 const unavailable = (error: unknown): unknown =>
-  isTransient(error) || repeatable(error) || statusOf(error) >= 500 ? busy(error) : error
+  isTransient(error) || retryReason(error) || statusOf(error) >= 500 ? busy(error) : error
 
 const statusOf = (error: unknown): number => (error as Partial<ServiceError>).$metadata?.httpStatusCode ?? 0
 
 /** The answer to a request. @throws ApiError `busy` when the engine cannot take it now */
-export const sent = <T>(request: Promise<T>): Promise<T> =>
+export const translateFaults = <T>(request: Promise<T>): Promise<T> =>
   request.catch(error => {
     throw unavailable(error)
   })

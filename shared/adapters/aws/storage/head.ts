@@ -13,7 +13,7 @@ import { type Epoch, epochNumber, lowestPositionText } from '../../../journal/po
 import { type HeadMove, moves } from '../../../journal/transitions.ts'
 import { checkFormat, STORED_FORMAT } from '../../../storage/format.ts'
 import type { PlainItem } from '../wire/values.ts'
-import { retryWrite, type Terms, termsOf } from './conditional-writes.ts'
+import { createTerms, retryWrite, type Terms } from './conditional-writes.ts'
 import { type Engine, nameOf } from './engine.ts'
 
 /** The key of the head: a partition of its own, because every commit writes to it. */
@@ -28,7 +28,7 @@ export function parseHead({ pk: _pk, sk: _sk, kind: _kind, format, ...stored }: 
 /** Returns the update of a move, on condition that the head is as the move expects and breaks no rule afterwards. */
 export function headUpdate(move: HeadMove) {
   const { from, next, add } = move
-  const terms = termsOf()
+  const terms = createTerms()
   const { name, value } = terms
   const isNew = from === 'none'
   const sets = Object.entries(next).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)

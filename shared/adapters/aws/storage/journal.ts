@@ -10,8 +10,8 @@ import { retryWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, scanPage } from './engine.ts'
 import { readEntries, writeEntries, writeEntry } from './entries.ts'
 import { dynamoHead, headKey, parseHead } from './head.ts'
-import { journaledWriter, stripJournal } from './journaled-commit.ts'
-import { itemsIn, tableKeysOf } from './reads.ts'
+import { createJournaledWriter, stripJournal } from './journaled-commit.ts'
+import { pickItems, tableKeysOf } from './reads.ts'
 import { conditionExpression, transactParts } from './transaction.ts'
 import { dynamoTree, parsePage } from './tree.ts'
 
@@ -33,7 +33,7 @@ export function openJournal(
 ): OpenJournal {
   const journal = dynamoJournal(engine, batchCalls)
   const written = writing === engine ? journal : dynamoJournal(writing, batchCalls)
-  const { commit, backfill } = journaledWriter(writing, written)
+  const { commit, backfill } = createJournaledWriter(writing, written)
   return { journal: { ...journal, backfill }, view: journalView(engine), writer: { commit } }
 }
 
@@ -58,8 +58,8 @@ const dynamoItems = (engine: Engine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' 
     return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
   },
   scan: segment => scanPage(engine, scanCall(engine.tables.data, segment)),
-  wipe: (items, treeId) => countOf(items, place => wipeOne(engine, place, treeId)),
-  detach: items => countOf(items, item => detachOne(engine, item)),
+  wipe: (items, treeId) => countSuccesses(items, place => wipeOne(engine, place, treeId)),
+  detach: items => countSuccesses(items, item => detachOne(engine, item)),
 })
 
 /**
@@ -91,7 +91,10 @@ async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
 }
 
 /** Does some work for each element, sixteen at a time. @returns how many returned true */
-async function countOf<T>(elements: readonly T[], work: (element: T) => Promise<boolean>): Promise<number> {
+async function countSuccesses<T>(
+  elements: readonly T[],
+  work: (element: T) => Promise<boolean>,
+): Promise<number> {
   let count = 0
   for (let at = 0; at < elements.length; at += WRITES_AT_ONCE) {
     const results = await Promise.all(elements.slice(at, at + WRITES_AT_ONCE).map(work))
@@ -111,7 +114,7 @@ const journalView = ({ tables, get, seconds }: Engine): JournalView => ({
     const [replicated, local, whole] = roots.map(at => pageFrom(found.get(nameOf(at))))
     const item = found.get(nameOf(head))
     return defined({
-      items: itemsIn(found, tables, keys, seconds()),
+      items: pickItems(found, tables, keys, seconds()),
       head: item && parseHead(item),
       roots: replicated && local ? defined({ replicated, local, whole }) : undefined,
     })

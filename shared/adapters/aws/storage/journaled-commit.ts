@@ -24,9 +24,9 @@ import {
 } from '../../../storage/requests.ts'
 import { CONFLICT, failed, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
-import { type Commit, timeLeft } from './commit.ts'
+import { type Commit, checkTimeLeft } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, handingOver } from './faults.ts'
+import { busy, journalEnded } from './faults.ts'
 import { type Part, transactParts } from './transaction.ts'
 
 /** Positions that a commit may use up while buckets are taken or the engine is busy. */
@@ -64,7 +64,7 @@ type Seen = Map<string, ItemSeen>
  * closed by an empty journal entry before anything else is tried.
  * @see docs/spec/journal.md#a-journaled-commit
  */
-export const journaledWriter = (
+export const createJournaledWriter = (
   engine: Engine,
   journal: Writing['journal'],
 ): { commit: Commit; backfill: Journal['backfill'] } => ({
@@ -85,7 +85,7 @@ async function commitJournaled(
   let failedAttempts = 0
   let changedAssumptions = 0
   while (failedAttempts < most && changedAssumptions < STORAGE_TRIES) {
-    timeLeft(engine, cluster)
+    checkTimeLeft(engine, cluster)
     const found = await planChanges(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
     const planned = found.filter(plan => typeof plan === 'object')
@@ -95,7 +95,7 @@ async function commitJournaled(
     if (outcome.fault === 'assumption') {
       changedAssumptions += 1
       const assumed = data.filter((_, index) => assumes(found[index]))
-      await look(writing, assumed, seen)
+      await readItems(writing, assumed, seen)
     } else failedAttempts += 1
     await engine.pause(failedAttempts + changedAssumptions)
   }
@@ -112,7 +112,7 @@ async function backfillItems(
   const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
   const stamped = await retry({ tries: POSITIONS, pause: engine.pause }, async () => {
-    timeLeft(engine, cluster)
+    checkTimeLeft(engine, cluster)
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     return attempt(writing, { planned, own: [], rev, epoch, treeId })
   })
@@ -127,7 +127,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   if (given === 'refused') {
     const head = await journal.head()
     // what was read has not changed, and to read it again would not help: the record says so only a moment later
-    if (head?.mode === 'closed' && head.epoch === epoch) throw handingOver()
+    if (head?.mode === 'closed' && head.epoch === epoch) throw journalEnded()
     return ok('conflict')
   }
   const position = { epoch, seq: given.seq }
@@ -169,11 +169,11 @@ async function planChanges(writing: Writing, changes: readonly Change[], era: Co
   const first = judge()
   const unknown = changes.filter((_, index) => first[index] === 'look')
   if (unknown.length === 0) return first
-  await look(writing, unknown, seen)
+  await readItems(writing, unknown, seen)
   return judge()
 }
 
-async function look({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
+async function readItems({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
   const keys = changes.map(({ key }) => key)
   const items = await journal.readRaw(keys)
   for (const [index, key] of keys.entries()) seen.set(placeText(key), { item: items[index] })

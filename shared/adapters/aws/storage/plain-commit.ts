@@ -1,12 +1,18 @@
 import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
 import type { Change } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
-import { belowJournal, type ItemWrite, newRevision, tableOf, toWrite } from '../../../storage/requests.ts'
+import {
+  type ItemWrite,
+  newRevision,
+  requireBelowJournal,
+  tableOf,
+  toWrite,
+} from '../../../storage/requests.ts'
 import { CONFLICT, ok, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
-import { type Commit, lastMoment } from './commit.ts'
+import { type Commit, writeTimeout } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, failureOf } from './faults.ts'
+import { busy, toWriteFault } from './faults.ts'
 
 const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 
@@ -33,12 +39,12 @@ const isEvident = ({ kind, expected }: Change): boolean =>
  * Writing while no journal is kept. No element touches what a journaled commit has written: somebody may have read
  * the record before a journal was begun.
  */
-export function plainWriter(engine: Engine): Commit {
+export function createPlainWriter(engine: Engine): Commit {
   const { tables, entropy, meter, send, pause, seconds, get } = engine
 
   const elementOf = (change: Change, rev: string, since: string | undefined): ItemWrite => {
     const write = askForItem(toWrite(change, rev, tables, seconds()))
-    return specOf(change.key.kind).table === 'data' ? belowJournal(write, since) : write
+    return specOf(change.key.kind).table === 'data' ? requireBelowJournal(write, since) : write
   }
 
   /**
@@ -64,18 +70,18 @@ export function plainWriter(engine: Engine): Commit {
       }
       return ok('done')
     } catch (error) {
-      const failure = failureOf(error)
+      const failure = toWriteFault(error)
       if (failure.kind === 'busy') return CONFLICT
       // the wire repeats a request whose answer was lost: then the item in the way is the one it wrote
       if (failure.items.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
         return ok('done')
-      return ok(only?.kind === 'Update' ? await counted(changes, rev) : 'conflict')
+      return ok(only?.kind === 'Update' ? await readCountOutcome(changes, rev) : 'conflict')
     }
   }
 
   // The IAM grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
   // that was in its way.
-  async function counted(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
+  async function readCountOutcome(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
     const keys = changes.map(({ key }) => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
     const [item] = (await get(keys)).values()
     return item?.['rev'] === rev ? 'done' : 'conflict'
@@ -86,7 +92,7 @@ export function plainWriter(engine: Engine): Commit {
     const writes = changes.map(change => elementOf(change, rev, cluster.record.journalStart))
     const token = changes.every(isEvident) ? undefined : entropy.uuid()
     const result = await retry({ tries: most, pause }, async () => {
-      const ms = lastMoment(engine, cluster)
+      const ms = writeTimeout(engine, cluster)
       meter.count('dynamodb')
       return write(changes, writes, { rev, token, ms })
     })

@@ -7,7 +7,10 @@ import type { ReadItems } from './batching/reads.ts'
 import { type Engine, nameOf, queryPages, scanPage } from './engine.ts'
 
 /** Reading the tables. @param find several at a time, maybe together with what others want */
-export const reads = (engine: Engine, find: ReadItems = keys => engine.get(keys)): Omit<Store, 'commit'> => ({
+export const createReads = (
+  engine: Engine,
+  find: ReadItems = keys => engine.get(keys),
+): Omit<Store, 'commit'> => ({
   read: keys => readItems(engine, find, keys),
   list: (where, page) => listItems(engine, where, page),
   due: (where, before) => dueItems(engine, where, before),
@@ -24,7 +27,7 @@ async function readItems<const K extends readonly Key[]>(
     places,
     keys.map(({ kind }) => kind),
   )
-  return itemsIn(found, tables, keys, seconds()) as unknown as Items<K>
+  return pickItems(found, tables, keys, seconds()) as unknown as Items<K>
 }
 
 const placeOf = (tables: Tables, key: Key): TableKey => ({
@@ -38,7 +41,7 @@ export const tableKeysOf = (tables: Tables, keys: readonly Key[]): TableKey[] =>
   keys.map(key => placeOf(tables, key)).filter(isKey)
 
 /** The items of some keys, in their order, among what a batch read has found. @param now epoch seconds */
-export const itemsIn = (
+export const pickItems = (
   found: ReadonlyMap<string, Record<string, unknown>>,
   tables: Tables,
   keys: readonly Key[],
@@ -84,7 +87,7 @@ async function mergePage<K extends Kind>(
     const found = value as unknown as StoredItem[]
     partition.ended = done
     partition.last = found.at(-1)?.sk ?? partition.last
-    items.push(...living(kind, found, engine.seconds()))
+    items.push(...parseLiving(kind, found, engine.seconds()))
   }
   for (let behind = partitions; behind.length > 0; ) {
     await Promise.all(behind.map(readOn))
@@ -109,7 +112,7 @@ async function listPartition<K extends Kind>(
 ): Promise<Item<K>[]> {
   const items: Item<K>[] = []
   for await (const found of queryPages(engine, partitionQuery(engine.tables, kind, pk, page))) {
-    items.push(...living(kind, found as unknown as StoredItem[], engine.seconds()))
+    items.push(...parseLiving(kind, found as unknown as StoredItem[], engine.seconds()))
     if (page.limit !== undefined && items.length >= page.limit) break
   }
   return items.slice(0, page.limit)
@@ -134,10 +137,10 @@ async function* scanItems<K extends Kind>(
     const { items, next } = await scanPage(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
     from = next
     const now = engine.seconds()
-    yield defined({ items: items.flatMap(item => living(item.kind as K, [item], now)), next })
+    yield defined({ items: items.flatMap(item => parseLiving(item.kind as K, [item], now)), next })
   } while (from)
 }
 
 /** What counts as being there. @param now epoch seconds */
-const living = <K extends Kind>(kind: K, stored: readonly StoredItem[], now: number): Item<K>[] =>
+const parseLiving = <K extends Kind>(kind: K, stored: readonly StoredItem[], now: number): Item<K>[] =>
   stored.map(item => fromStored(kind, item, now)).filter(item => item !== undefined)

@@ -1,7 +1,7 @@
 import type { Condition, Element, Place, Test, TransactionOutcome } from '../../../journal/journal.ts'
 import { type ItemWrite, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
 import type { PlainItem } from '../wire/values.ts'
-import { attemptWrite, type ExpressionParts, type Terms, termsOf } from './conditional-writes.ts'
+import { attemptWrite, createTerms, type ExpressionParts, type Terms } from './conditional-writes.ts'
 import type { Engine } from './engine.ts'
 import { entryWrites } from './entries.ts'
 import { headUpdate, isAllowed } from './head.ts'
@@ -25,7 +25,7 @@ function testText(test: Test, { name, value }: Terms): string {
 
 /** Returns the expression of a condition on an item. */
 export function conditionExpression(condition: Condition): ExpressionParts {
-  const all = termsOf()
+  const all = createTerms()
   return { ConditionExpression: conditionText(condition, all), ...all.parts() }
 }
 
@@ -45,7 +45,7 @@ export type Part =
 
 /** Sets only the counter of an item, and its place in the journal. */
 function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: Condition) {
-  const all = termsOf()
+  const all = createTerms()
   const sets = Object.entries({ uses, rev, pos, leaf, bucket, ttl }).filter(
     ([, value]) => value !== undefined,
   )

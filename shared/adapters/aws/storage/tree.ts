@@ -5,13 +5,13 @@ import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { Numbers, PlainItem } from '../wire/values.ts'
-import { termsOf } from './conditional-writes.ts'
+import { createTerms } from './conditional-writes.ts'
 import { type Engine, nameOf, queryPages } from './engine.ts'
-import { failureOf, sent } from './faults.ts'
+import { toWriteFault, translateFaults } from './faults.ts'
 
 /** @param now epoch seconds: where sums of a generation are added, sums long forgotten are dropped */
 export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'bucket' }>, now: number) {
-  const all = termsOf()
+  const all = createTerms()
   const { name, value } = all
   const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
   const grows = [...sums.keys()].some(slot => slot !== 'p')
@@ -35,7 +35,7 @@ const turnOf = (mark = '0'): number => Number(mark.slice(-3))
 
 /** Sets the sums of a bucket, but for those of ended generations, if they still are as they were read. */
 export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 'renewal' }>, now: number) {
-  const all = termsOf()
+  const all = createTerms()
   const { name, value } = all
   const before = new Map(sumAttributes(liveSums(was?.sums ?? new Map(), now)))
   const after = new Map(sumAttributes(liveSums(sums, now)))
@@ -130,7 +130,7 @@ export function dynamoTree(engine: Engine): Tree {
       const found = await partition(pk)
       for (const { sk } of found) {
         meter.count('dynamodb')
-        await sent(send('DeleteItem', { TableName: tables.cluster, Key: { pk, sk } }))
+        await translateFaults(send('DeleteItem', { TableName: tables.cluster, Key: { pk, sk } }))
       }
       return found.length
     },
@@ -150,7 +150,7 @@ export function dynamoTree(engine: Engine): Tree {
         await send('PutItem', input)
       } catch (error) {
         // a later one stands there, or the engine is busy: the page is refreshed again with its next change
-        failureOf(error)
+        toWriteFault(error)
       }
     },
   }

@@ -73,12 +73,12 @@ export function endpointOf(service: WireService, settings: WireSettings): WireAd
     return wireAddress(new URL(given))
   }
   const host =
-    (service === 'dynamodb' && ofAccount(name, partition, settings)) ||
-    hostOf(service, name, partition, settings)
+    (service === 'dynamodb' && accountHost(name, partition, settings)) ||
+    regionalHost(service, name, partition, settings)
   return wireAddress(new URL(`https://${host}/`))
 }
 
-function hostOf(
+function regionalHost(
   service: WireService,
   partition: string,
   { suffix, dualStack }: Partition,
@@ -93,7 +93,7 @@ function hostOf(
 const BY_ACCOUNT = ['cn-north-1', 'cn-northwest-1', 'us-gov-east-1', 'us-gov-west-1']
 
 /** DynamoDB's endpoint of an account, which needs no other account's load to be fast; undefined where there is none. */
-function ofAccount(
+function accountHost(
   partition: string,
   { suffix, dualStack }: Partition,
   settings: WireSettings,

@@ -1,7 +1,7 @@
 import type { WireAnswer } from './post.ts'
-import { ServiceError, unreadable } from './service-error.ts'
-import { retryAfterIn } from './signed-posts.ts'
-import { objectIn } from './values.ts'
+import { ServiceError, unreadableAnswer } from './service-error.ts'
+import { parseRetryAfter } from './signed-posts.ts'
+import { checkObject } from './values.ts'
 
 /** What a service answers in JSON: a result, or an error (`__type`). */
 export interface JsonAnswer {
@@ -12,9 +12,9 @@ export interface JsonAnswer {
 }
 
 /** @throws ServiceError when a result is no JSON */
-export function jsonAnswer(answer: WireAnswer): JsonAnswer {
+export function parseJsonAnswer(answer: WireAnswer): JsonAnswer {
   const { status: statusCode, body } = answer
-  const retryAfterMs = retryAfterIn(answer)
+  const retryAfterMs = parseRetryAfter(answer)
   return {
     statusCode,
     body: objectOf(body, statusCode),
@@ -30,12 +30,12 @@ function objectOf(body: Buffer, status: number): object {
     // what stands between us and a service answers in its own way
     if (status !== 200) return {}
   }
-  throw unreadable('an answer is no JSON')
+  throw unreadableAnswer('an answer is no JSON')
 }
 
 /** The result in an answer. @throws ServiceError for what the service says of a call that it did not do */
-export function resultIn({ statusCode: status, body, retryAfterMs }: JsonAnswer): Record<string, unknown> {
-  const object = objectIn(body)
+export function readResult({ statusCode: status, body, retryAfterMs }: JsonAnswer): Record<string, unknown> {
+  const object = checkObject(body)
   if (status === 200) return object
   const { __type, message, Message, ...said } = object
   const name = typeof __type === 'string' ? (__type.split('#').at(-1) ?? '') : 'Unknown'

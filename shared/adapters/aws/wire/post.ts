@@ -1,9 +1,15 @@
 import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
-import { agents, limitConnecting, overLivingConnection, readAtMost, responseTo } from '../connections.ts'
+import {
+  agents,
+  awaitResponse,
+  limitConnectTime,
+  readAtMost,
+  resendOnDeadConnection,
+} from '../connections.ts'
 import { CONNECT_MS, LARGEST_ANSWER } from './limits.ts'
-import { unreadable } from './service-error.ts'
+import { unreadableAnswer } from './service-error.ts'
 
 /** Where a service is reached. */
 export interface WireAddress {
@@ -55,7 +61,7 @@ function post(
   if (isOnce) return attempt(address, headers, body, ms, false)
   const until = performance.now() + ms
   const agent = agents[address.secure ? 'https:' : 'http:']
-  return overLivingConnection(() => attempt(address, headers, body, until - performance.now(), agent))
+  return resendOnDeadConnection(() => attempt(address, headers, body, until - performance.now(), agent))
 }
 
 /** The way out of all calls to AWS. Tests stand in it. */
@@ -96,15 +102,15 @@ function attempt(
       call.destroy(error)
     }
     const timer = setTimeout(() => giveUp(late('the service did not answer in time')), ms)
-    limitConnecting(call, CONNECT_MS, () => giveUp(late(`no connection within ${CONNECT_MS} ms`)))
+    limitConnectTime(call, CONNECT_MS, () => giveUp(late(`no connection within ${CONNECT_MS} ms`)))
     call.on('close', () => clearTimeout(timer))
-    responseTo(call).then(readAll).then(resolve, giveUp)
+    awaitResponse(call).then(readAll).then(resolve, giveUp)
     call.end(body)
   })
 }
 
 async function readAll(answer: IncomingMessage): Promise<WireAnswer> {
   const body = await readAtMost(LARGEST_ANSWER, answer)
-  if (!body) throw unreadable(`the answer is longer than ${LARGEST_ANSWER} bytes`)
+  if (!body) throw unreadableAnswer(`the answer is longer than ${LARGEST_ANSWER} bytes`)
   return { status: answer.statusCode ?? 0, headers: answer.headers, body }
 }

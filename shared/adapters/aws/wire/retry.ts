@@ -41,7 +41,7 @@ const BROKEN = new Set([
 ])
 
 /** Why a call that failed may succeed when it is repeated; undefined: it will not. */
-export function repeatable(error: unknown): 'throttled' | 'passing' | undefined {
+export function retryReason(error: unknown): 'throttled' | 'passing' | undefined {
   const { name, code = '', $metadata } = error as Partial<ServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
   if (status === 429 || isThrottling(name) || THROTTLED_TOO.has(name ?? '')) return 'throttled'
@@ -60,25 +60,25 @@ const LEAST_MS = 2
 const BUDGET = 500
 const COST = { throttled: 5, passing: 14 }
 
-export interface Repeating {
+export interface RetryOptions {
   /** attempts in all */
   most: number
   /** milliseconds: the longest pause before the first repetition */
   pauseMs: number
   /** absent: true; whether work is repeated that was refused because there is too much of it */
-  repeatsThrottled?: boolean
+  retriesThrottled?: boolean
   /** told of each attempt that failed and is followed by another one */
-  repeated?: Repeated | undefined
+  onRetry?: OnRetry | undefined
 }
 
 /** @param why an attempt failed */
-export type Repeated = (why: 'throttled' | 'passing') => void
+export type OnRetry = (why: 'throttled' | 'passing') => void
 
 /** Work that is repeated while it fails with what may pass. */
-export type Insist = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
+export type Retry = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
 
 /** @returns a function whose `ms` is what all attempts together may take, pauses among them */
-export function insisting({ most, pauseMs, repeatsThrottled = true, repeated }: Repeating): Insist {
+export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }: RetryOptions): Retry {
   let budget = BUDGET
   return async (attempt, ms = Number.POSITIVE_INFINITY) => {
     const until = performance.now() + ms
@@ -89,12 +89,12 @@ export function insisting({ most, pauseMs, repeatsThrottled = true, repeated }: 
         budget = Math.min(BUDGET, budget + (spent || 1))
         return result
       } catch (error) {
-        const why = repeatable(error)
+        const why = retryReason(error)
         if (!why || tries >= most || budget < COST[why]) throw error
-        if (why === 'throttled' && !repeatsThrottled) throw error
+        if (why === 'throttled' && !retriesThrottled) throw error
         const pause = pauseBefore(tries, why === 'throttled' ? THROTTLED_MS : pauseMs, error)
         if (performance.now() + pause + LEAST_MS >= until) throw error
-        repeated?.(why)
+        onRetry?.(why)
         spent = COST[why]
         budget -= spent
         await new Promise(resolve => setTimeout(resolve, pause))

@@ -4,7 +4,7 @@ export class ServiceError extends Error {
   /** milliseconds after which the service wants to be asked again */
   readonly retryAfterMs: number | undefined
   /** members of the answer beside code and message, in the service's terms */
-  readonly said: Readonly<Record<string, unknown>>
+  readonly details: Readonly<Record<string, unknown>>
 
   constructor(
     name: string,
@@ -15,10 +15,10 @@ export class ServiceError extends Error {
     this.name = name
     this.$metadata = { httpStatusCode: status }
     this.retryAfterMs = retryAfterMs
-    this.said = { ...said }
+    this.details = { ...said }
   }
 }
 
 /** An answer that is not what the service gives: what was asked may have been done. */
-export const unreadable = (what: string, status = 200): ServiceError =>
+export const unreadableAnswer = (what: string, status = 200): ServiceError =>
   new ServiceError('UnreadableAnswer', what, { status })

@@ -36,7 +36,7 @@ const percentEncoded = (text: string): string => encodeURIComponent(text).replac
 const canonicalPath = (path: string): string => percentEncoded(path).replaceAll('%2F', '/')
 
 /** Tells moments as signatures have them, to the second. @returns of epoch milliseconds the text */
-function secondTeller(): (now: number) => string {
+function createTimeFormatter(): (now: number) => string {
   // many signatures are of one second
   let [told, text] = [Number.NaN, '']
   return now => {
@@ -52,9 +52,9 @@ function secondTeller(): (now: number) => string {
  * kept; as an object of the runtime it is not read anew for each signature.
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function signerOf(service: string, region: string): Sign {
+export function createSigner(service: string, region: string): Sign {
   let kept: { secret: string; day: string; key: KeyObject } | undefined
-  const timeText = secondTeller()
+  const timeText = createTimeFormatter()
 
   function keyOf(secret: string, day: string): KeyObject {
     if (kept?.day !== day || kept.secret !== secret) {

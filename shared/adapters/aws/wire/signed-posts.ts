@@ -1,7 +1,7 @@
 import type { WireSettings } from '../environment.ts'
 import { endpointOf, type WireService } from './endpoint.ts'
 import { type WireAnswer, wire } from './post.ts'
-import { type SigningKey, signerOf } from './sign.ts'
+import { createSigner, type SigningKey } from './sign.ts'
 
 /** Credentials, as they are at the moment of signing. */
 export type KeySource = () => SigningKey | Promise<SigningKey>
@@ -24,10 +24,10 @@ export interface Destination {
  * Signed POSTs to a service. When one is refused and the service's clock proves to be another, it is signed and sent
  * once more by that clock, and so is all that follows. What is refused for its signature was not done.
  */
-export function signedPosts({ service, settings, credentials }: Destination): SignedPost {
+export function createSignedPost({ service, settings, credentials }: Destination): SignedPost {
   const address = endpointOf(service, settings)
   const { host, path } = address
-  const sign = signerOf(service, settings.region)
+  const sign = createSigner(service, settings.region)
   let offset = 0
 
   async function once(headers: Record<string, string>, body: string, ms: number): Promise<WireAnswer> {
@@ -40,7 +40,7 @@ export function signedPosts({ service, settings, credentials }: Destination): Si
   return async (headers, body, ms) => {
     const until = performance.now() + ms
     const answer = await once(headers, body, ms)
-    const other = refusedAt(answer)
+    const other = readServiceClock(answer)
     if (other === undefined || Math.abs(other - (Date.now() + offset)) < SKEW_MS) return answer
     offset = other - Date.now()
     return once(headers, body, Math.max(1, until - performance.now()))
@@ -48,14 +48,14 @@ export function signedPosts({ service, settings, credentials }: Destination): Si
 }
 
 /** The service's clock when it refused a request, epoch milliseconds. What came from a cache says nothing. */
-function refusedAt({ status, headers }: WireAnswer): number | undefined {
+function readServiceClock({ status, headers }: WireAnswer): number | undefined {
   if (status < 400 || status >= 500 || headers.age !== undefined) return undefined
   const at = Date.parse(headers.date ?? '')
   return Number.isNaN(at) ? undefined : at
 }
 
 /** When a service wants to be asked again, milliseconds from now. */
-export function retryAfterIn({ headers }: Pick<WireAnswer, 'headers'>): number | undefined {
+export function parseRetryAfter({ headers }: Pick<WireAnswer, 'headers'>): number | undefined {
   const { 'retry-after': after, 'x-amz-retry-after': milliseconds } = headers
   if (milliseconds !== undefined) return positive(Number(milliseconds))
   if (after === undefined) return undefined

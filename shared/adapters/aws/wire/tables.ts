@@ -11,13 +11,13 @@ import type {
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import { ownCredentials, type WireSettings, wireSettings } from '../environment.ts'
-import { type JsonAnswer, jsonAnswer, resultIn } from './json.ts'
+import { type JsonAnswer, parseJsonAnswer, readResult } from './json.ts'
 import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './limits.ts'
 import type { WireAnswer } from './post.ts'
-import { insisting } from './retry.ts'
-import { unreadable } from './service-error.ts'
-import { type KeySource, type SignedPost, signedPosts } from './signed-posts.ts'
-import { fromWire, type Numbers, objectIn, type PlainItem, toWire } from './values.ts'
+import { createRetry } from './retry.ts'
+import { unreadableAnswer } from './service-error.ts'
+import { createSignedPost, type KeySource, type SignedPost } from './signed-posts.ts'
+import { checkObject, fromWire, type Numbers, type PlainItem, toWire } from './values.ts'
 
 /** A call to the tables' engine, in its terms. */
 export interface TableCall {
@@ -81,12 +81,12 @@ export type Send = <O extends TableOperation>(
 
 /** Calls to the tables, by an engine that does single attempts. */
 export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
-  const insist = insisting({ most: attempts, pauseMs: TABLES_PAUSE_MS })
+  const insist = createRetry({ most: attempts, pauseMs: TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
     const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
     return insist(async left => {
       const answer = await engine(call, Math.min(ATTEMPT_MS, Math.max(1, left)))
-      return outputs[operation](resultIn(answer), numbers)
+      return outputs[operation](readResult(answer), numbers)
     }, ms)
   }
 }
@@ -103,7 +103,7 @@ function params(input: object): Params {
   return made
 }
 
-export function byTable<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
+export function mapTables<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
   const made: Record<string, R> = {}
   for (const table in tables) made[table] = of(tables[table] as T)
   return made
@@ -112,10 +112,10 @@ export function byTable<T, R>(tables: Record<string, T> = {}, of: (one: T) => R)
 /** How inputs become requests. */
 const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } = {
   BatchGetItem: ({ RequestItems }) => ({
-    RequestItems: byTable(RequestItems, ({ Keys = [], ...rest }) => ({ ...rest, Keys: Keys.map(toWire) })),
+    RequestItems: mapTables(RequestItems, ({ Keys = [], ...rest }) => ({ ...rest, Keys: Keys.map(toWire) })),
   }),
   BatchWriteItem: ({ RequestItems }) => ({
-    RequestItems: byTable(RequestItems, writes =>
+    RequestItems: mapTables(RequestItems, writes =>
       writes.map(({ PutRequest }) => ({ PutRequest: { Item: toWire(PutRequest?.Item ?? {}) } })),
     ),
   }),
@@ -125,7 +125,7 @@ const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } =
   Scan: params,
   // no token but one that is asked for: whoever asks for none tells by itself whether a transaction was done before
   TransactWriteItems: ({ TransactItems = [], ...rest }) => ({
-    TransactItems: TransactItems.map(element => byTable(element as Params, part => params(part as object))),
+    TransactItems: TransactItems.map(element => mapTables(element as Params, part => params(part as object))),
     ...rest,
   }),
   UpdateItem: params,
@@ -136,14 +136,14 @@ type Reader<T> = (value: unknown, numbers: Numbers) => T
 const listOf =
   <T>(read: Reader<T>): Reader<T[]> =>
   (value = [], numbers) => {
-    if (!Array.isArray(value)) throw unreadable('a list is none')
+    if (!Array.isArray(value)) throw unreadableAnswer('a list is none')
     return value.map(one => read(one, numbers))
   }
 
 const tablesOf =
   <T>(read: Reader<T>): Reader<Record<string, T>> =>
   (value = {}, numbers) =>
-    byTable(objectIn(value), one => read(one, numbers))
+    mapTables(checkObject(value), one => read(one, numbers))
 
 const readPage = ({ Items, LastEvaluatedKey }: Params, numbers: Numbers): Page => ({
   Items: listOf(fromWire)(Items, numbers),
@@ -151,11 +151,11 @@ const readPage = ({ Items, LastEvaluatedKey }: Params, numbers: Numbers): Page =
 })
 
 const readPut: Reader<PlainItem> = (value, numbers) =>
-  fromWire(objectIn(objectIn(value)['PutRequest'])['Item'], numbers)
+  fromWire(checkObject(checkObject(value)['PutRequest'])['Item'], numbers)
 
 // keys that nobody names would count as absent
 const readKeys: Reader<PlainItem[]> = (left, numbers) =>
-  listOf(fromWire)(objectIn(left)['Keys'] ?? null, numbers)
+  listOf(fromWire)(checkObject(left)['Keys'] ?? null, numbers)
 
 const nothing = () => ({})
 
@@ -194,16 +194,17 @@ export function tablesOverHttp(at?: TablesAt): TableEngine {
       'amz-sdk-invocation-id': invocation,
     }
     const answer = await posts(headers, JSON.stringify(input), ms)
-    checkSum(answer)
-    return jsonAnswer(answer)
+    verifyChecksum(answer)
+    return parseJsonAnswer(answer)
   }
 }
 
 const postsTo = ({ settings, credentials }: TablesAt): SignedPost =>
-  signedPosts({ service: 'dynamodb', settings, credentials })
+  createSignedPost({ service: 'dynamodb', settings, credentials })
 
 /** @throws ServiceError when an answer was changed on its way */
-function checkSum({ headers, body }: WireAnswer): void {
+function verifyChecksum({ headers, body }: WireAnswer): void {
   const { 'x-amz-crc32': sum } = headers
-  if (sum !== undefined && Number(sum) !== crc32(body)) throw unreadable('an answer has not its checksum')
+  if (sum !== undefined && Number(sum) !== crc32(body))
+    throw unreadableAnswer('an answer has not its checksum')
 }

@@ -1,5 +1,5 @@
 import { setMember } from '../../../values/defined.ts'
-import { unreadable } from './service-error.ts'
+import { unreadableAnswer } from './service-error.ts'
 
 /** A value as the tables' engine writes it. */
 export type WireValue = Readonly<Record<string, unknown>>
@@ -64,26 +64,26 @@ const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
 /** An item of an answer. @throws ServiceError for what is none */
 export function fromWire(item: unknown, numbers: Numbers): PlainItem {
   const plain: PlainItem = {}
-  const object = objectIn(item)
+  const object = checkObject(item)
   for (const name in object) setMember(plain, name, plainValue(object[name], numbers))
   return plain
 }
 
 /** An object of an answer. @throws ServiceError */
-export function objectIn(value: unknown): Record<string, unknown> {
+export function checkObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw unreadable('an object is none')
+    throw unreadableAnswer('an object is none')
   return value as Record<string, unknown>
 }
 
 function plainValue(wire: unknown, numbers: Numbers): unknown {
-  const object = objectIn(wire)
+  const object = checkObject(wire)
   let [type, types] = ['', 0]
   for (const name in object) {
     type = name
     types += 1
   }
-  if (types !== 1) throw unreadable('a value has not one type')
+  if (types !== 1) throw unreadableAnswer('a value has not one type')
   const value = object[type]
   switch (type) {
     case 'S':
@@ -106,7 +106,7 @@ function plainValue(wire: unknown, numbers: Numbers): unknown {
     case 'L':
       if (Array.isArray(value)) return value.map(one => plainValue(one, numbers))
   }
-  throw unreadable('a value does not fit its type')
+  throw unreadableAnswer('a value does not fit its type')
 }
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
@@ -116,6 +116,6 @@ const INTEGER = /^-?\d+$/
 function numberOf(text: string, numbers: Numbers): number | bigint {
   const number = Number(text)
   if (numbers === 'rounded' && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number
-  if (!INTEGER.test(text)) throw unreadable('a number is not as exact as it was asked for')
+  if (!INTEGER.test(text)) throw unreadableAnswer('a number is not as exact as it was asked for')
   return BigInt(text)
 }

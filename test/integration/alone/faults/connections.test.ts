@@ -91,7 +91,7 @@ describe('when all connections die between two invocations', () => {
   test.each<[string, () => Promise<unknown>]>([
     [
       "STS with the caller's request",
-      () => stsCallerIdentity({ clock, meter, redirect: '' }).ask(asked, deadline()),
+      () => stsCallerIdentity({ clock, meter, redirect: '' }).forward(asked, deadline()),
     ],
     [
       "STS for the server's own account",
@@ -109,11 +109,11 @@ describe('when all connections die between two invocations', () => {
     ],
   ])('a call to %s succeeds without using up a retry', async (_name, call) => {
     const watch = callWatch()
-    await call() // the second call uses warm caches, as later ones do
-    const { calls: cost } = await meter.measured(call)
+    await call() // the second call uses warm caches, as callLater ones do
+    const { calls: cost } = await meter.measure(call)
     await watch()
     await freeze()
-    expect((await meter.measured(call)).calls).toEqual(cost)
+    expect((await meter.measure(call)).calls).toEqual(cost)
     expect((await watch()).every(({ status }) => status < 500)).toBe(true)
   })
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkTap } from '../../../../infra/local/faults/link-tap.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
-import { linkCarrier } from '../../../../shared/adapters/link/carrier.ts'
+import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import { linkHandler } from '../../../../shared/http/link.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { OperationRun, OperationStep } from '../../../../shared/replication/operation/run.ts'
@@ -121,7 +121,7 @@ async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): P
 const recordOf = async () => {
   const [record, operation] = await west.store.read([key('cluster'), key('operation', OPERATION)])
   if (!record || !operation) throw new Error('no record')
-  west.cipher.expect(record.data)
+  west.cipher.expectKeyring(record.data)
   return { record: record.data, operation: operation.data }
 }
 
@@ -276,7 +276,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
       await endServer(server)
     })
     await begun(await primary.token('west'), { address: tap.url, ca })
-    connect = connectVia(linkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
+    connect = connectVia(createLinkCarrier({ deployment: onHost }), { ...west, deployment: onHost })
     return takeSteps(runOf(), ['handshake']).then(
       () => undefined,
       async ({ message }: Error) => {

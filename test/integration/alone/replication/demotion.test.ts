@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { moves } from '../../../../shared/journal/transitions.ts'
-import { newOwnKey } from '../../../../shared/link/admin/keys.ts'
-import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
+import { makeOwnKey } from '../../../../shared/link/admin/keys.ts'
+import { type ClusterRecord, makeEmptyLink } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { giveUp, type OperationRun } from '../../../../shared/replication/operation/run.ts'
 import { put, replace } from '../../../../shared/storage/changes.ts'
@@ -29,7 +29,7 @@ beforeEach(async () => {
     set: 'set-1',
     epoch: epochName(1, east.id),
     treeId: east.treeId,
-    link: emptyLink(await newOwnKey(east)),
+    link: makeEmptyLink(await makeOwnKey(east)),
     operation: OPERATION,
   }
   const now = east.turn.ms

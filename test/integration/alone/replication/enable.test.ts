@@ -38,7 +38,7 @@ const ports = portsWith({
   journal,
   clock: { now: () => clock.ms, sleep: async (ms: number) => pass(ms) },
   entropy: { bytes: (length: number) => Buffer.from(fresh().repeat(4)).subarray(0, length) },
-  cipher: { expect: () => undefined },
+  cipher: { expectKeyring: () => undefined },
 })
 const run = () => createRun(ports, clock.ms + 3_600_000)
 

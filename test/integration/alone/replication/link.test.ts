@@ -6,13 +6,13 @@ import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
 import { kmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
 import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
 import { callMeter, systemEntropy } from '../../../../shared/adapters/aws/system.ts'
-import { linkCarrier } from '../../../../shared/adapters/link/carrier.ts'
+import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { openSealedToken, readActivation } from '../../../../shared/link/activation-token.ts'
-import { newOwnKey } from '../../../../shared/link/admin/keys.ts'
-import { keysOf, linkPair, newLinkPair, publicKeyText } from '../../../../shared/link/pair.ts'
-import { sourceLink } from '../../../../shared/link/source-link.ts'
-import { isStatementOf } from '../../../../shared/link/statements.ts'
+import { makeOwnKey } from '../../../../shared/link/admin/keys.ts'
+import { formatPublicKey, newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
+import { createSourceLink } from '../../../../shared/link/source-link.ts'
+import { isStatementSignedBy } from '../../../../shared/link/statements.ts'
 import { replace } from '../../../../shared/storage/changes.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { clock } from '../../../support/service/clock.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   if (!item) throw new Error('there is no cluster record')
   const server = createServer(linkGateway(async event => (await invoke('link', event)).body))
   url = await listen(server)
-  const ownKey = await newOwnKey({ cipher, entropy: systemEntropy })
+  const ownKey = await makeOwnKey({ cipher, entropy: systemEntropy })
   const link = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey }
   await commit(
     replace(item, item, { ...item.data, ...begin, set, treeComplete: true, clusterAddr: url, link }),
@@ -60,19 +60,19 @@ const tokenFor = async (id: string, publicKey?: string): Promise<string> => {
 /** A cluster that follows the primary by what its token says. */
 async function follower({ sealed = false } = {}) {
   const id = fresh('west-')
-  const pair = linkPair(newLinkPair(randomBytes))
-  const keys = keysOf(pair)
-  const given = await tokenFor(id, sealed ? publicKeyText(keys) : undefined)
+  const pair = parseLinkPair(newLinkPair(randomBytes))
+  const keys = publicKeysOf(pair)
+  const given = await tokenFor(id, sealed ? formatPublicKey(keys) : undefined)
   const token = sealed ? (openSealedToken(pair.exchange, given) ?? '') : given
   const claims = readActivation(token)
   if (!claims) throw new Error('no activation token')
   const me = { id, cluster: randomUUID(), address: `https://${id}.example` }
   const otherKey = Buffer.from(claims.primaryKey, 'base64url')
   const rules = { plainEndpoints: true }
-  const source = sourceLink(
+  const source = createSourceLink(
     { set: claims.set, from: id, signing: pair.signing, keys, otherKey },
     {
-      carry: linkCarrier({ deployment: rules })({ addresses: [claims.addr] }),
+      carry: createLinkCarrier({ deployment: rules })({ addresses: [claims.addr] }),
       clock,
       entropy: systemEntropy,
       rules,
@@ -107,7 +107,7 @@ describe('a cluster that follows a primary', () => {
       const one = await follower({ sealed })
       const got = await one.activate()
       expect(got).toMatchObject({ set, epoch, recovery: { shares: 5, threshold: 3 }, addresses: [url] })
-      expect(isStatementOf(Buffer.from(got.primaryKey, 'base64'), got.statement)).toBe(true)
+      expect(isStatementSignedBy(Buffer.from(got.primaryKey, 'base64'), got.statement)).toBe(true)
       const [keyring] = await store.read([key('keyring')])
       const kms = {
         unwrap: async ({ wrappedKey }: { wrappedKey: string }) => Buffer.from(wrappedKey, 'base64'),

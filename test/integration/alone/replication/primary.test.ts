@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { keysOf, linkPair, newLinkPair, publicKeyText } from '../../../../shared/link/pair.ts'
+import { formatPublicKey, newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
 import { changesRole, ways } from '../../../support/requests/endpoints.ts'
 import { bodiesFor } from '../../../support/requests/hostile.ts'
 import { iamRole } from '../../../support/requests/things.ts'
@@ -102,7 +102,7 @@ describe('a cluster that becomes a primary', () => {
     expect(wrapped.body).toMatchObject({ data: null, wrap_info: { ttl: 1800 } })
     const activation = readActivation(wrapped.body.wrap_info.token)
     expect(activation).toMatchObject({ id: 'west', addr: 'http://service.test' })
-    const publicKey = publicKeyText(keysOf(linkPair(newLinkPair(randomBytes))))
+    const publicKey = formatPublicKey(publicKeysOf(parseLinkPair(newLinkPair(randomBytes))))
     const sealed = await post('/primary/secondary-token', {
       id: 'south',
       secondary_public_key: publicKey,

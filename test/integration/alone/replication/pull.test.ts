@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
-import { type ClusterRecord, withKeyring } from '../../../../shared/model/cluster.ts'
+import { type ClusterRecord, setKeyring } from '../../../../shared/model/cluster.ts'
 import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
 import { replaceKeyring } from '../../../../shared/replication/secondary/follower.ts'
 import { pull } from '../../../../shared/replication/secondary/pull.ts'
@@ -43,7 +43,7 @@ async function asSecondary(set: string): Promise<void> {
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
   const [keyring] = await east.store.read([key('keyring')])
-  const { linkPair, keysOf } = await import('../../../../shared/link/pair.ts')
+  const { parseLinkPair: linkPair, publicKeysOf: keysOf } = await import('../../../../shared/link/pair.ts')
   const exported = await east.cipher.exportTo(keysOf(linkPair(pair)).exchange, set)
   const imported = await west.keyFactory.importFrom(
     exported.keyring,
@@ -182,14 +182,14 @@ test('no item of a new term of the keyring is here before the term is', async ()
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
-  const { keyring: next } = await east.keyFactory.withNextTerm(keyring.data, east.turn.ms)
+  const { keyring: next } = await east.keyFactory.addNextTerm(keyring.data, east.turn.ms)
   const changes = replaceKeyring(record, keyring, next)
-  const changed = withKeyring(record.data, next).record
+  const changed = setKeyring(record.data, next).record
   await east.store.commit(changes, {
     record: changed,
     readAt: east.turn.ms,
   })
-  east.cipher.expect(changed)
+  east.cipher.expectKeyring(changed)
   const place = key('client-config', 'm')
   const secretKey = await east.cipher.encrypt(place, 'secretKey', 'of the new term')
   expect(secretKey.startsWith('2.')).toBe(true)
@@ -204,7 +204,7 @@ test('no item of a new term of the keyring is here before the term is', async ()
   expect(await west.journal.head()).toMatchObject({ last: 6, applied: 6 })
   const [mine] = await west.store.read([key('cluster')])
   expect(mine?.data.term).toBe(2)
-  west.cipher.expect(mine?.data ?? expect.unreachable())
+  west.cipher.expectKeyring(mine?.data ?? expect.unreachable())
   expect((await west.cipher.decrypt(place, 'secretKey', secretKey as Encrypted)).reveal()).toBe(
     'of the new term',
   )

@@ -3,7 +3,7 @@ import { defaultSettings } from '../../../../shared/auth-method/config/client-se
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { combineShares } from '../../../../shared/cluster/shares.ts'
 import { put } from '../../../../shared/storage/changes.ts'
-import { decryptField, type TermKeys, termOf } from '../../../../shared/storage/encryption.ts'
+import { decryptField, deriveTermKeys, type TermKeys } from '../../../../shared/storage/encryption.ts'
 import { openEnvelope } from '../../../../shared/storage/keyring.ts'
 import { type Key, type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
@@ -24,7 +24,7 @@ async function storeKey(set: ClusterSet, name: string): Promise<void> {
   const { ports, record, shares } = set.at(name)
   const { store, cipher, clock } = ports
   const [readAt, now] = [clock.now(), await record()]
-  cipher.expect(now)
+  cipher.expectKeyring(now)
   const place = key('client-config', 'm')
   const secretKey = await cipher.encrypt(place, 'secretKey', keyOf(shares).toString('base64'))
   expect(await store.commit([put(place, { ...defaultSettings, secretKey })], { record: now, readAt })).toBe(
@@ -38,7 +38,7 @@ async function termsOf(set: ClusterSet, name: string): Promise<TermKeys[]> {
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('no keyring')
   const keys = openEnvelope(await kms.unwrap(keyring.data), keyring.data.id, keyring.data.keys)
-  return keys.terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64')))
+  return keys.terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
 }
 
 /** Texts in a value, in texts that are JSON too; what a table has as bytes is one character each. */

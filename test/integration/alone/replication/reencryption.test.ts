@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { defaultTidy, sweepTimes } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { AccessEntry } from '../../../../shared/model/access-entry.ts'
 import { create, put } from '../../../../shared/storage/changes.ts'
-import { encryptedKinds } from '../../../../shared/storage/encrypted-kinds.ts'
-import { encryptedIn } from '../../../../shared/storage/encrypted-paths.ts'
-import { openField, termOf, versionIn } from '../../../../shared/storage/encryption.ts'
+import { listEncryptedKinds } from '../../../../shared/storage/encrypted-kinds.ts'
+import { findEncryptedFields } from '../../../../shared/storage/encrypted-paths.ts'
+import { deriveTermKeys, openField, termNumberOf } from '../../../../shared/storage/encryption.ts'
 import { type Keys, openEnvelope } from '../../../../shared/storage/keyring.ts'
 import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
@@ -89,12 +89,12 @@ interface Place {
 /** All encrypted texts that a change of term reaches: of what replicates, and of the cluster's own. */
 async function textsAt(name: string): Promise<Place[]> {
   const paths = new Map<string, string[]>(
-    encryptedKinds(['reencrypt', 'renew']).map(({ kind, paths }) => [kind, paths]),
+    listEncryptedKinds(['reencrypt', 'renew']).map(({ kind, paths }) => [kind, paths]),
   )
   const own = await set.at(name).ports.store.read([key('cluster'), key('token-key'), key('pending-key')])
   return [...(await itemsAt(name)), ...own].flatMap(item =>
     item
-      ? encryptedIn(paths.get(item.kind) ?? [], item.data).map(({ field, text }) => ({
+      ? findEncryptedFields(paths.get(item.kind) ?? [], item.data).map(({ field, text }) => ({
           place: { kind: item.kind, pk: item.pk, sk: item.sk },
           field,
           text,
@@ -104,7 +104,7 @@ async function textsAt(name: string): Promise<Place[]> {
 }
 
 const numbersAt = async (name: string): Promise<number[]> =>
-  [...new Set((await textsAt(name)).map(({ text }) => versionIn(text) ?? 0))].toSorted()
+  [...new Set((await textsAt(name)).map(({ text }) => termNumberOf(text) ?? 0))].toSorted()
 
 /** All keys that a cluster holds. */
 async function keysOf(name: string): Promise<Keys> {
@@ -114,7 +114,7 @@ async function keysOf(name: string): Promise<Keys> {
 
 /** How many of a cluster's texts open by some keys. */
 async function openedBy({ terms }: Keys, name: string): Promise<number> {
-  const held = terms.map(one => termOf(one.number, Buffer.from(one.key, 'base64')))
+  const held = terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
   return (await textsAt(name)).filter(({ place, field, text }) => openField(held, place, field, text)).length
 }
 
@@ -143,7 +143,7 @@ const heldAt = async (name: string) => (await keyringAt(name)).termIds ?? []
 /** Everything that a cluster should open, opened as its own functions do. */
 async function everythingOpens(name: string): Promise<void> {
   const { ports, record } = set.at(name)
-  ports.cipher.expect(await record())
+  ports.cipher.expectKeyring(await record())
   for (const { place, field, text } of await textsAt(name))
     expect((await ports.cipher.decrypt(place, field, text)).reveal()).not.toBe('')
 }

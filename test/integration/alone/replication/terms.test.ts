@@ -39,7 +39,7 @@ async function secretAt(name: string): Promise<string> {
   const [config] = await ports.store.read([place])
   const text = config?.data.secretKey
   if (!text) return ''
-  ports.cipher.expect(await set.at(name).record())
+  ports.cipher.expectKeyring(await set.at(name).record())
   return (await ports.cipher.decrypt(place, 'secretKey', text)).reveal()
 }
 
@@ -139,7 +139,7 @@ describe('credentials that are written in each step', () => {
     }
     const openAt = async (name: string) => {
       const { ports, record } = set.at(name)
-      ports.cipher.expect(await record())
+      ports.cipher.expectKeyring(await record())
       const [mounts] = await ports.store.read([key('mounts')])
       const opened = written.map(async step => {
         const mount = mounts?.data.mounts.find(({ path }) => path === step)?.accessor ?? ''

@@ -18,7 +18,7 @@ const ACCOUNT = '111122223333'
 const REGION = 'eu-west-1'
 const environment = readEnvironment({ AWS_REGION: REGION, DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
 const clock = { now: () => Date.now(), sleep: async () => undefined }
-const meter = { count: vi.fn(), measured: () => Promise.reject(new Error('not used')) }
+const meter = { count: vi.fn(), measure: () => Promise.reject(new Error('not used')) }
 const keys = async () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
 const credentials = { accessKey: 'AK', secretKey: new Secret('secret') }
 

@@ -68,7 +68,7 @@ async function world() {
       }
     },
     rotate: async () => {
-      const made = await keyFactory.withNextTerm(keyring, 2000)
+      const made = await keyFactory.addNextTerm(keyring, 2000)
       keyring = { ...made.keyring, edition: keyring.edition + 1 }
       return keyring
     },
@@ -87,7 +87,7 @@ describe('a rotated keyring', () => {
     for (const each of [one, two]) expect(termOf(await each.encrypt(place, 'hmacKey', 'x'))).toBe(1)
     await w.rotate()
     for (const each of [one, two]) {
-      each.expect(w.record())
+      each.expectKeyring(w.record())
       expect(termOf(await each.encrypt(place, 'hmacKey', 'x'))).toBe(2)
       expect(termOf(await each.encryptToken('{}'))).toBe(2)
     }
@@ -129,9 +129,9 @@ describe('a rotated keyring', () => {
 describe('a keyring that was read along with the cluster record', () => {
   test('is asked for by the first request of an environment alone, and not read once more', async () => {
     const cipher = w.environment()
-    expect(cipher.beforehand()).toEqual([key('keyring')])
-    expect(cipher.beforehand()).toEqual([])
-    cipher.expect(w.record(), w.item())
+    expect(cipher.keysToRead()).toEqual([key('keyring')])
+    expect(cipher.keysToRead()).toEqual([])
+    cipher.expectKeyring(w.record(), w.item())
     expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(1)
     expect(w.reads.count).toBe(0)
   })
@@ -139,24 +139,24 @@ describe('a keyring that was read along with the cluster record', () => {
   test('is not asked for where there is one already', async () => {
     const cipher = w.environment()
     await cipher.hmac('x')
-    expect(cipher.beforehand()).toEqual([])
+    expect(cipher.keysToRead()).toEqual([])
   })
 
   test.each([0, 60_000])('is read again where the record proves to be newer, %i ms later', async ms => {
     const cipher = w.environment()
     const old = w.item()
-    cipher.expect(w.record(), old)
+    cipher.expectKeyring(w.record(), old)
     await w.rotate()
     w.clock.ms += ms
-    if (ms === 0) cipher.expect(w.record(), old)
-    else cipher.expect(w.record())
+    if (ms === 0) cipher.expectKeyring(w.record(), old)
+    else cipher.expectKeyring(w.record())
     expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(2)
     expect(w.reads.count).toBe(1)
   })
 
   test('calls KMS only when somebody needs it, and is read anew after KMS has failed', async () => {
     const cipher = w.environment()
-    cipher.expect(w.record(), w.item())
+    cipher.expectKeyring(w.record(), w.item())
     expect(w.asked.unwrap).toBe(0)
     w.asked.slowly = Promise.reject(new Error('KMS is away'))
     await expect(cipher.hmac('x')).rejects.toThrow('KMS is away')
@@ -211,10 +211,10 @@ describe('the cluster record', () => {
     const cipher = w.environment()
     await cipher.encrypt(place, 'hmacKey', 'x')
     const before = w.reads.count
-    cipher.expect(w.record())
+    cipher.expectKeyring(w.record())
     await cipher.encrypt(place, 'hmacKey', 'x')
     expect(w.reads.count).toBe(before)
-    cipher.expect({ keyring: 'another', keyringEdition: 1 })
+    cipher.expectKeyring({ keyring: 'another', keyringEdition: 1 })
     await cipher.encrypt(place, 'hmacKey', 'x')
     expect(w.reads.count).toBe(before + 1)
   })
@@ -229,7 +229,7 @@ describe('the cluster record', () => {
     await w.rotate()
     const token = await w.environment().encryptToken('new')
     w.clock.ms += 10
-    cipher.expect(w.record())
+    cipher.expectKeyring(w.record())
     const before = w.reads.count
     const both = Promise.all([cipher.decryptToken(token), cipher.encrypt(place, 'hmacKey', 'x')])
     resolve()
@@ -243,7 +243,7 @@ describe('the cluster record', () => {
     const cipher = w.environment()
     const before = await cipher.encrypt(place, 'hmacKey', 'of the former life')
     await w.replaced()
-    cipher.expect(w.record())
+    cipher.expectKeyring(w.record())
     const after = await cipher.encrypt(place, 'hmacKey', 'x')
     expect([termOf(before), termOf(after)]).toEqual([1, 1])
     const fresh = w.environment()
@@ -257,7 +257,7 @@ describe('the cluster record', () => {
     const cipher = w.environment()
     await cipher.encrypt(place, 'hmacKey', 'x')
     const before = w.reads.count
-    cipher.expect(old)
+    cipher.expectKeyring(old)
     expect(termOf(await cipher.encrypt(place, 'hmacKey', 'x'))).toBe(2)
     expect(w.reads.count).toBe(before)
   })

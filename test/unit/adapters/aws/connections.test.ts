@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { overWire } from '../../../../shared/adapters/aws/client.ts'
+import { createWireHandler } from '../../../../shared/adapters/aws/client.ts'
 import { wire, wireAddress } from '../../../../shared/adapters/aws/wire/post.ts'
 import { webServer } from '../../../support/service/server.ts'
 
@@ -8,7 +8,7 @@ import { webServer } from '../../../support/service/server.ts'
 type Ask = (url: string, ms?: number) => Promise<string>
 
 /** As an SDK client does. */
-function bySdk(handler = overWire()): Ask {
+function bySdk(handler = createWireHandler()): Ask {
   return async (url, requestTimeout) => {
     const { hostname, port } = new URL(url)
     const to = { protocol: 'http:', hostname, port: Number(port), path: '/', headers: {}, body: 'ask' }
@@ -124,6 +124,6 @@ describe.each(ways)('a kept connection that has rested, %s', (_way, way) => {
 test('what must not be sent twice goes over a connection of its own, and is sent once', async () => {
   const server = await serverOf(socket => socket.resetAndDestroy())
   await bySdk()(server.url)
-  expect(await bySdk(overWire(true))(server.url)).toBe('answer')
+  expect(await bySdk(createWireHandler(true))(server.url)).toBe('answer')
   expect([server.requests(), server.connections()]).toEqual([2, 2])
 })

@@ -56,7 +56,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not used')) }
+const meter = { count: () => undefined, measure: () => Promise.reject(new Error('not used')) }
 interface Way {
   /** a valid answer */
   answer: fc.Arbitrary<string>

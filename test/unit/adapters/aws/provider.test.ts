@@ -8,7 +8,7 @@ import { Secret } from '../../../../shared/values/secret.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
 const clock = { now: () => Date.now(), sleep: async () => undefined }
-const meter = { count: () => undefined, measured: () => Promise.reject(new Error('not used')) }
+const meter = { count: () => undefined, measure: () => Promise.reject(new Error('not used')) }
 const calls = () => provider({ environment, clock, meter })
 
 const settings: ProviderSettings = {

@@ -16,7 +16,7 @@ function world() {
       tables: { data: 'data', cluster: 'cluster', ceremony: 'ceremony' },
       clock: { now: () => NOW, sleep: async () => undefined },
       entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
-      meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+      meter: { count: () => undefined, measure: async work => ({ value: await work(), calls: {} }) },
       log: { error: () => undefined },
     },
     send,

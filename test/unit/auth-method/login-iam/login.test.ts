@@ -48,7 +48,7 @@ function world({
     items: [item(place, role), ...others],
     provider: {
       clock: { now: () => (asked.includes('STS') ? NOW + late : NOW) },
-      callerIdentity: { ask: noting('STS', sts) },
+      callerIdentity: { forward: noting('STS', sts) },
       instances: { describe: noting('EC2', { ...usualInstance, ...instance }) },
       principals: { find: noting('IAM', { arn: `arn:aws:iam::111122223333:role/${path}/app`, uniqueId }) },
     },

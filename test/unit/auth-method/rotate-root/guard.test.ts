@@ -23,7 +23,11 @@ function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
   const { as, commits } = memoryStore(items, { verdicts: [outcome] })
   const call = callWith({
     mount: mount(),
-    ports: { store: as('rotate-root'), clock: { now: () => NOW }, cipher: { expect: () => undefined } },
+    ports: {
+      store: as('rotate-root'),
+      clock: { now: () => NOW },
+      cipher: { expectKeyring: () => undefined },
+    },
   })
   return { call: call as MountCall, written: () => commits.flat() }
 }

@@ -88,7 +88,7 @@ export async function rotate(world: World) {
       store: disturbed(as('rotate-root'), world.fault),
       journalView: { readStatus: async () => (world.behind ? { head: firstHead('000001.a', 1) } : {}) },
       log: { warn: () => undefined },
-      cipher: { ...plainCipher, expect: () => undefined },
+      cipher: { ...plainCipher, expectKeyring: () => undefined },
       clock: {
         now: () => now,
         sleep: async (ms: number) => {

@@ -38,7 +38,7 @@ async function round(broken: (job: Record<string, unknown>) => boolean, unreadab
       },
     },
     clock: { now: () => NOW },
-    cipher: { expect: () => undefined },
+    cipher: { expectKeyring: () => undefined },
     entropy: { uuid: () => 'runner' },
     log: { error: (_: string, fields: unknown) => void told.push(fields) },
     background: {

@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest'
 import {
   isSignedBy,
   openSealedToken,
+  parseSignerKey,
   readActivation,
-  signerKey,
 } from '../../../../shared/link/activation-token.ts'
 import {
-  activationToken,
-  isTaken,
-  jtiHash,
+  hashJti,
+  isNameTaken,
+  makeActivationToken,
   type TokenItems,
-  tokenKeys,
+  tokenItemKeys,
 } from '../../../../shared/link/admin/activation.ts'
-import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { formatPublicKey } from '../../../../shared/link/pair.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -38,13 +38,13 @@ const request = {
 const none: TokenItems = { secondary: undefined, tokenKey: undefined }
 
 const made = (more: object = {}, items = none) =>
-  activationToken({ ...request, ...more }, items, primary, { cipher, entropy })
+  makeActivationToken({ ...request, ...more }, items, primary, { cipher, entropy })
 const stored = (changes: readonly Change[], kind: string) =>
   changes.flatMap(one => (one.kind === 'put' && one.key.kind === kind ? [one] : []))
 const item = (data: Secondary): Item<'secondary'> => ({ ...key('secondary', data.id), rev: 'r', data })
 
 test('what is read before one is made are its secondary and the key that signs', () => {
-  expect(tokenKeys('us-west')).toEqual([key('secondary', 'us-west'), key('token-key')])
+  expect(tokenItemKeys('us-west')).toEqual([key('secondary', 'us-west'), key('token-key')])
 })
 
 describe('a new activation token', () => {
@@ -67,7 +67,7 @@ describe('a new activation token', () => {
         id: 'us-west',
         createdAt: request.now,
         expires,
-        jti: jtiHash(claims?.jti ?? ''),
+        jti: hashJti(claims?.jti ?? ''),
         lastCallTime: 0,
       },
     })
@@ -82,27 +82,27 @@ describe('a new activation token', () => {
     const second = await made({}, { ...none, tokenKey })
     expect(stored(second.changes, 'token-key')).toEqual([])
     for (const { token } of [first, second])
-      expect(isSignedBy(signerKey(data.key), token.reveal())).toBe(true)
+      expect(isSignedBy(parseSignerKey(data.key), token.reveal())).toBe(true)
     expect(first.token.reveal()).not.toBe(second.token.reveal())
   })
 
   test('for a public key it is read by that secondary only, whose keys are known from then on', async () => {
     const own = pair()
-    const { token, changes } = await made({ publicKey: publicKeyText(own.keys) })
+    const { token, changes } = await made({ publicKey: formatPublicKey(own.keys) })
     expect(readActivation(token.reveal())).toBeUndefined()
     expect(readActivation(openSealedToken(own.exchange, token.reveal()) ?? '')).toMatchObject({
       id: 'us-west',
     })
-    expect(stored(changes, 'secondary')[0]).toMatchObject({ data: { publicKey: publicKeyText(own.keys) } })
+    expect(stored(changes, 'secondary')[0]).toMatchObject({ data: { publicKey: formatPublicKey(own.keys) } })
   })
 
   test('takes the place of one that was revoked, and of no other', async () => {
     const [first] = stored((await made()).changes, 'secondary')
     const data = (first as unknown as { data: Secondary }).data
     const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })
-    expect(isTaken({ ...none, secondary: item(data) }, request)).toBe(true)
-    expect(isTaken({ ...none, secondary: item(data) }, {})).toBe(false)
-    expect(isTaken({ ...none, secondary: revoked }, request)).toBe(false)
+    expect(isNameTaken({ ...none, secondary: item(data) }, request)).toBe(true)
+    expect(isNameTaken({ ...none, secondary: item(data) }, {})).toBe(false)
+    expect(isNameTaken({ ...none, secondary: revoked }, request)).toBe(false)
     const [again] = stored((await made({}, { ...none, secondary: revoked })).changes, 'secondary')
     expect(again).toMatchObject({ expected: { rev: 'r' } })
     expect(again).not.toHaveProperty('data.revokedAt')

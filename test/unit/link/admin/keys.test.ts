@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
   decryptOwnKey,
-  decryptPending,
+  decryptPendingKey,
   encryptOwnKey,
-  newOwnKey,
-  newPublicKey,
+  makeOwnKey,
+  makePendingKey,
 } from '../../../../shared/link/admin/keys.ts'
-import { keysOf, linkPair, readPublicKey } from '../../../../shared/link/pair.ts'
+import { parseLinkPair, publicKeysOf, readPublicKey } from '../../../../shared/link/pair.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 
@@ -23,12 +23,12 @@ const cipher = {
 }
 
 test('a primary’s own key is sealed for the cluster record', async () => {
-  const sealed = await newOwnKey({ cipher, entropy })
-  expect(keysOf(await decryptOwnKey(sealed, cipher)).signing).toHaveLength(32)
+  const sealed = await makeOwnKey({ cipher, entropy })
+  expect(publicKeysOf(await decryptOwnKey(sealed, cipher)).signing).toHaveLength(32)
 })
 
 test('a secondary’s new keys wait under their own place, whatever waits there', async () => {
-  const { publicKey, changes } = await newPublicKey(5, { cipher, entropy })
+  const { publicKey, changes } = await makePendingKey(5, { cipher, entropy })
   const [change] = changes as unknown as { put: Key; data: { pair: never }; expected: string }[]
   expect(change).toMatchObject({
     kind: 'put',
@@ -36,9 +36,9 @@ test('a secondary’s new keys wait under their own place, whatever waits there'
     expected: 'any',
     data: { createdAt: 5 },
   })
-  const text = await decryptPending(change?.data.pair ?? ('' as never), cipher)
-  expect(keysOf(linkPair(text))).toEqual(readPublicKey(publicKey))
+  const text = await decryptPendingKey(change?.data.pair ?? ('' as never), cipher)
+  expect(publicKeysOf(parseLinkPair(text))).toEqual(readPublicKey(publicKey))
   // when a link has been built with them, they are the cluster's
   const own = await decryptOwnKey(await encryptOwnKey(text, cipher), cipher)
-  expect(keysOf(own)).toEqual(readPublicKey(publicKey))
+  expect(publicKeysOf(own)).toEqual(readPublicKey(publicKey))
 })

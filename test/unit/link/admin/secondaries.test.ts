@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { type Revoking, revocation, secondariesOf } from '../../../../shared/link/admin/secondaries.ts'
+import {
+  listSecondaries,
+  makeRevocationChanges,
+  type Revocation,
+} from '../../../../shared/link/admin/secondaries.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -33,7 +37,7 @@ test('secondaries are told in the order in which their tokens were made, used or
     item('z', { createdAt: 1 }),
     item('a', { createdAt: 3 }),
   ]
-  expect(secondariesOf(all, { epoch: 'e' }).map(({ id }) => id)).toEqual(['z', 'a', 'c'])
+  expect(listSecondaries(all, { epoch: 'e' }).map(({ id }) => id)).toEqual(['z', 'a', 'c'])
 })
 
 describe('a revocation', () => {
@@ -46,8 +50,8 @@ describe('a revocation', () => {
   ]
 
   const items = { secondaries: all, holders: [] }
-  const revoked = (what: Partial<Revoking>) =>
-    revocation({ name: '', ...what }, items, { at: 100, as: { epoch: 'e' } })
+  const revoked = (what: Partial<Revocation>) =>
+    makeRevocationChanges({ name: '', ...what }, items, { at: 100, as: { epoch: 'e' } })
 
   test('covers the cluster that used the token, under all of its names, and no other', () => {
     const changes = revoked({ admission: all[0], cluster: one })

@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
 import type { FencingPorts } from '../../../../shared/link/outgoing/fence-call.ts'
-import { askBeforeServing, fenceOthers } from '../../../../shared/link/outgoing/fence-others.ts'
-import { isDue } from '../../../../shared/link/outgoing/fence-outcomes.ts'
-import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { fenceBeforeServing, fenceOthers } from '../../../../shared/link/outgoing/fence-others.ts'
+import { isFenceDue } from '../../../../shared/link/outgoing/fence-outcomes.ts'
+import { formatPublicKey } from '../../../../shared/link/pair.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
-import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
+import { isStatementSignedBy, signStatement } from '../../../../shared/link/statements.ts'
 import type { Member } from '../../../../shared/model/link.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { CarryTo } from '../../../../shared/wire/carry.ts'
@@ -43,7 +43,7 @@ beforeEach(async () => {
       [epoch, 1],
     ],
   })
-  const admitted = { cluster: west.record.id, publicKey: publicKeyText(west.keys), activatedAt: START }
+  const admitted = { cluster: west.record.id, publicKey: formatPublicKey(west.keys), activatedAt: START }
   await east.token('west')
   await east.write(key('secondary', 'west'), {
     ...(await east.secondary('west')),
@@ -99,7 +99,7 @@ describe('a primary', () => {
     expect(east.memory.head()).toMatchObject({ mode: 'closed', successor: west.record.id })
     const [voucher] = (await self())?.statements ?? []
     expect(voucher).toMatchObject({ issuer: east.record.id, subject: west.record.id, epoch })
-    expect(voucher && isStatementOf(east.keys.signing, voucher)).toBe(true)
+    expect(voucher && isStatementSignedBy(east.keys.signing, voucher)).toBe(true)
     expect(await fencing(), 'and nothing is asked any more').toEqual([])
   })
 
@@ -116,7 +116,7 @@ describe('a primary', () => {
     const known = await self()
     await west.write(key('member', west.record.id), {
       ...known,
-      statements: [statementOf(west.pair.signing, more)],
+      statements: [signStatement(west.pair.signing, more)],
     })
     expect(await fencing()).toEqual([EAST])
   })
@@ -259,37 +259,37 @@ describe('a primary that has been away', () => {
       if (looks === 3) west.memory.set({ mode: 'closed' })
       return journal.head()
     }
-    await asking((ports, to) => askBeforeServing({ ...ports, journal: { ...journal, head } }, to))
+    await asking((ports, to) => fenceBeforeServing({ ...ports, journal: { ...journal, head } }, to))
     expect([asked, west.memory.head().mode]).toEqual([[EAST], 'closed'])
     expect(west.clock.ms - began).toBeLessThan(2000 + 1000)
   })
 
   test('serves after two seconds if no cluster fences it, and at once if none answers', async () => {
     const began = west.clock.ms + 1000
-    await asking(askBeforeServing)
+    await asking(fenceBeforeServing)
     expect(west.clock.ms - began).toBe(2000)
     expect(patiences).toEqual([2000])
     down = true
     const next = west.clock.ms + 1000
-    await asking(askBeforeServing)
+    await asking(fenceBeforeServing)
     expect(west.clock.ms - next).toBe(0)
   })
 
   test('is noticed by its successor, which fences it at once; calls of strangers start nothing', async () => {
-    await asking(askBeforeServing)
+    await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken'])
     // behind a promotion it asks all the time anyway, and whoever was silent until now at once
     const promoted = { operation: 'o', request: 'r', warnings: [], at: east.clock.ms }
     await east.write(key('promoted'), promoted)
-    await asking(askBeforeServing)
+    await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken'])
     const silent = { result: 'silent' as const, text: '', statements: 0, at: 1 }
     await east.write(key('fences'), { epoch: east.memory.head().ownEpoch, outcomes: { [WEST]: silent } })
-    await asking(askBeforeServing)
+    await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken', 'woken'])
     const admitted = await east.secondary('west')
-    await east.write(key('secondary', 'west'), { ...admitted, publicKey: publicKeyText(east.keys) })
-    await asking(askBeforeServing)
+    await east.write(key('secondary', 'west'), { ...admitted, publicKey: formatPublicKey(east.keys) })
+    await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken', 'woken'])
   })
 })
@@ -314,7 +314,7 @@ test.each([
   'whoever answered %s when 3 statements were shown is asked again with %i: %s',
   (result, chain, due) => {
     const before = result && { result, text: '', at: 0, statements: 3, signers: 1 }
-    expect(isDue(before, { chain, signers: 1 })).toBe(due)
+    expect(isFenceDue(before, { chain, signers: 1 })).toBe(due)
   },
 )
 
@@ -326,6 +326,6 @@ test.each([
   'a cluster that acknowledged when %s signers were shown is called again with %i: %s',
   (before, signers, due) => {
     const outcome = { result: 'acknowledged' as const, text: '', at: 0, statements: 3, signers: before }
-    expect(isDue(outcome, { chain: 3, signers })).toBe(due)
+    expect(isFenceDue(outcome, { chain: 3, signers })).toBe(due)
   },
 )

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { notifier } from '../../../../shared/link/outgoing/notify.ts'
-import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { createNotifier } from '../../../../shared/link/outgoing/notify.ts'
+import { formatPublicKey } from '../../../../shared/link/pair.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
@@ -26,7 +26,7 @@ describe('notices', () => {
     })
     const known = await primary.secondary(name)
     // it signs its answers by the key that it was admitted with
-    await primary.write(key('secondary', name), { ...known, publicKey: publicKeyText(world.keys) })
+    await primary.write(key('secondary', name), { ...known, publicKey: formatPublicKey(world.keys) })
     return world
   }
 
@@ -46,7 +46,7 @@ describe('notices', () => {
         throw new Error('undeclared')
       },
     })
-    return { waits, notify: notifier(ports, ({ addresses }) => carry(addresses[0] ?? '')) }
+    return { waits, notify: createNotifier(ports, ({ addresses }) => carry(addresses[0] ?? '')) }
   }
 
   test('reach every secondary that has an address, and wake it; one that cannot be reached stops no other', async () => {

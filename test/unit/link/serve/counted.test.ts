@@ -2,10 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
 import {
-  activationJwt,
+  makeActivationJwt,
   newSignerKey,
+  parseSignerKey,
   readActivation,
-  signerKey,
 } from '../../../../shared/link/activation-token.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
 import { methods } from '../../../../shared/link/methods.ts'
@@ -30,7 +30,7 @@ const reason = { why: 'link' }
 async function guess() {
   const claims = readActivation(await w.token('north'))
   if (!claims) throw new Error('no token')
-  const token = activationJwt(signerKey(newSignerKey()), claims)
+  const token = makeActivationJwt(parseSignerKey(newSignerKey()), claims)
   await expect(follower(w, 'north').activate(token)).rejects.toThrow('not made by this cluster')
 }
 

@@ -1,10 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { epochName } from '../../../../shared/journal/position.ts'
-import { type LinkOutcome, outcomeOf, readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import {
+  type LinkOutcome,
+  readUnverifiedOutcome,
+  signCall,
+  verifyOutcome,
+} from '../../../../shared/link/envelope.ts'
 import { methods } from '../../../../shared/link/methods.ts'
 import { claimantRevoked } from '../../../../shared/link/refusals.ts'
-import { isStatementOf, statementOf } from '../../../../shared/link/statements.ts'
+import { isStatementSignedBy, signStatement } from '../../../../shared/link/statements.ts'
 import type { Statement, TermSigner } from '../../../../shared/model/link.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -43,7 +48,7 @@ async function claimant(name = 'west', number = 2) {
     key: next.keys.signing.toString('base64'),
   }
   const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
-  const chain = [statement, statementOf(one.pair.signing, { ...signed, epoch })]
+  const chain = [statement, signStatement(one.pair.signing, { ...signed, epoch })]
   const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
     w.clock.ms += 1000
     const claim = { cluster: one.cluster, key: signed.key, epoch, lineage, chain, signers: [] }
@@ -53,8 +58,8 @@ async function claimant(name = 'west', number = 2) {
     const means = { signing: next.signing, nonce: randomBytes(16), time }
     const call = signCall('Fence', { set, from, lineage: asked.lineage }, body, means)
     const answer = await w.serve('Fence', call, '')
-    expect(outcomeOf(w.keys.signing, 'Fence', means.nonce, answer)).toBeDefined()
-    return readOutcome(answer)
+    expect(verifyOutcome(w.keys.signing, 'Fence', means.nonce, answer)).toBeDefined()
+    return readUnverifiedOutcome(answer)
   }
   const acknowledged = async (change?: Change) => {
     const outcome = await fence(change)
@@ -77,7 +82,7 @@ describe('a fence by a member', () => {
     expect(got).toMatchObject({ epoch: w.epoch, seq: 0, cluster: w.record.id, chain: [] })
     expect(got.addresses).toEqual([ADDRESS, 'https://west.example'])
     expect(got.voucher).toMatchObject({ issuer: w.record.id, subject: one.cluster, epoch: one.epoch })
-    expect(isStatementOf(w.keys.signing, got.voucher)).toBe(true)
+    expect(isStatementSignedBy(w.keys.signing, got.voucher)).toBe(true)
     expect(w.memory.head()).toMatchObject({ mode: 'closed', maxEpoch: 7, successor: one.cluster })
     expect(await mode()).toBe('secondary')
     expect(w.audited.at(-1)).toMatchObject({ event: 'primary-closed', reason: 'fence', below: one.epoch })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkHandler } from '../../../../shared/http/link.ts'
-import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { methodNames } from '../../../../shared/link/methods.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
@@ -30,7 +30,9 @@ describe.each(methodNames)('%s', method => {
         w.clock.ms += 1000
         const caller = { set: w.set, from: 'west', lineage: [[w.epoch, 1]] as const }
         const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
-        const outcome = readOutcome(await w.serve(method, signCall(method, caller, body, means), ''))
+        const outcome = readUnverifiedOutcome(
+          await w.serve(method, signCall(method, caller, body, means), ''),
+        )
         const said = outcome?.kind === 'refusal' ? outcome.refusal.text : ''
         expect(said).not.toContain('internal error')
       }),

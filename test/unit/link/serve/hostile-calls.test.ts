@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../../../infra/checkout.ts'
 import { linkHandler } from '../../../../shared/http/link.ts'
-import { asker } from '../../../../shared/link/call.ts'
+import { createSendCall } from '../../../../shared/link/call.ts'
 import { signAnswer, signCall } from '../../../../shared/link/envelope.ts'
 import { methodNames, methods } from '../../../../shared/link/methods.ts'
 import { FORMAT, LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
@@ -129,7 +129,7 @@ describe.each(methodNames)('%s', method => {
     const question = methods[method].forms.question.read(keptBytes(method, 'question'))
     await fc.assert(
       fc.asyncProperty(mutations, async all => {
-        const ask = asker(
+        const ask = createSendCall(
           { set: w.set, from: 'west', signing: one.pair.signing, otherKey: mine.keys.signing },
           {
             carry: async (_, call) => {

@@ -8,7 +8,7 @@ import { sealActivation } from '../../../../shared/link/activation-request.ts'
 import { signCall } from '../../../../shared/link/envelope.ts'
 import { methodNames, methods } from '../../../../shared/link/methods.ts'
 import { FORMAT } from '../../../../shared/link/source.ts'
-import { sealTo } from '../../../../shared/storage/box.ts'
+import { sealBox } from '../../../../shared/storage/box.ts'
 import type { Method } from '../../../../shared/wire/carry.ts'
 import { CallSchema, file_link } from '../../../../shared/wire/gen/link_pb.ts'
 import { LONGEST, mutated, mutations } from '../../../builders/mutations.ts'
@@ -182,7 +182,7 @@ test('an activation whose sealed part has other bytes is refused or admits, and 
         150_000,
       )
       const place = { purpose: 'activation', set: w.set } as const
-      const sealed = sealTo(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
+      const sealed = sealBox(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
       const body = methods.Activate.forms.question.write({ ...activation(of), sealed })
       if ((await judge(of, 'Activate', body)) === 'roles changed') of = await scene()
     }),

@@ -6,9 +6,9 @@ import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { sealActivation } from '../../../../shared/link/activation-request.ts'
 import { openSealedToken } from '../../../../shared/link/activation-token.ts'
-import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { methods } from '../../../../shared/link/methods.ts'
-import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { formatPublicKey } from '../../../../shared/link/pair.ts'
 import * as link from '../../../../shared/link/refusals.ts'
 import { FORMAT, type LinkRefused } from '../../../../shared/link/source.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -20,7 +20,7 @@ import { follower, primaryWorld, START, type World } from './world.ts'
 // When the link says each row of its table: every row is reached through the service that is served.
 
 let w: World
-let last: ReturnType<typeof readOutcome>
+let last: ReturnType<typeof readUnverifiedOutcome>
 beforeEach(async () => {
   w = await primaryWorld()
   last = undefined
@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const serve = async (method: Method, call: Call) => {
   const answer = await w.serve(method, call, '')
-  last = readOutcome(answer)
+  last = readUnverifiedOutcome(answer)
   return answer
 }
 const newcomer = (name = 'west', ahead = 0) => follower(w, name, { ahead, carry: serve })
@@ -123,28 +123,28 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await raw('Heartbeat', Buffer.from('0a', 'hex'), { signing: one.pair.signing })
     return link.bodyUnreadable('Heartbeat', 'premature EOF')
   },
-  brokenInside: async () => {
+  internalError: async () => {
     fails(new Error('secret details'))
     await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
-    return link.brokenInside()
+    return link.internalError()
   },
-  busyInside: async () => {
+  busyError: async () => {
     const busy = refused('busy', 'the table is busy', 'repeat this')
     fails(busy)
     await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
-    return link.busyInside(busy)
+    return link.busyError(busy)
   },
-  callSeen: async () => {
+  replayedCall: async () => {
     const one = await admitted()
     await one.heartbeat()
     await heartbeatWith(one, {})
-    return link.callSeen()
+    return link.replayedCall()
   },
-  callerOfBefore: async () => {
+  callerOfEarlierEpoch: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, epoch: epochName(3, w.record.id) })
     await told(one.heartbeat())
-    return link.callerOfBefore('west')
+    return link.callerOfEarlierEpoch('west')
   },
   callerRevoked: async () => {
     const one = await admitted()
@@ -187,14 +187,14 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(newcomer('west', 300_001).activate(await w.token('west')))
     return link.clocksApart(300_001, 300_000, START)
   },
-  epochElsewhere: async () => {
+  otherEpoch: async () => {
     await told((await admitted()).source.handover({ epoch: '000007.aaaaaaaaaaaa' }))
-    return link.epochElsewhere(w.epoch, '000007.aaaaaaaaaaaa')
+    return link.otherEpoch(w.epoch, '000007.aaaaaaaaaaaa')
   },
-  epochOfAnother: async () => {
+  epochOfOtherCluster: async () => {
     const epoch = epochName(9, randomUUID())
     await fenceBy(CLAIMANT, epoch)
-    return link.epochOfAnother(epoch, CLAIMANT)
+    return link.epochOfOtherCluster(epoch, CLAIMANT)
   },
   fencedLater: async () => {
     const own = epochName(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
@@ -202,13 +202,13 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await fenceBy(CLAIMANT, CLAIM)
     return link.fencedLater(own, CLAIM)
   },
-  fencesItself: async () => {
+  selfFence: async () => {
     await fenceBy(w.record.id, epochName(9, w.record.id))
-    return link.fencesItself()
+    return link.selfFence()
   },
-  followsNobody: async () => {
+  followsNoPrimary: async () => {
     await notice()
-    return link.followsNobody()
+    return link.followsNoPrimary()
   },
   formatTooOld: async () => {
     await heartbeatWith(await admitted(), { format: FORMAT - 1 })
@@ -220,21 +220,21 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(other.source.handover({ epoch: w.epoch }))
     return link.handedOver(one.cluster)
   },
-  handsOver: async () => {
+  handoverInProgress: async () => {
     w.memory.set({ mode: 'closed' })
     await activateWith({})
-    return link.handsOver()
+    return link.handoverInProgress()
   },
-  inNoSet: async () => {
+  notInSet: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, mode: 'disabled' })
     await told(one.heartbeat())
-    return link.inNoSet()
+    return link.notInSet()
   },
-  journalUnbuilt: async () => {
+  journalIncomplete: async () => {
     await w.write(key('cluster'), { ...w.record, treeComplete: false })
     await activateWith({})
-    return link.journalUnbuilt(0)
+    return link.journalIncomplete(0)
   },
   laterEpochSeen: async () => {
     const one = await admitted()
@@ -250,7 +250,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(one.source.tree({ level: 'root' }))
     return link.lineageChanged()
   },
-  lineageMoves: async () => {
+  lineageChanging: async () => {
     const one = await admitted()
     w.memory.set({ last: 1 })
     w.memory.journal.entries = async () => {
@@ -258,7 +258,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
       return [noopEntry({ epoch: w.epoch, seq: 1 }, START)]
     }
     await told(one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }))
-    return link.lineageMoves()
+    return link.lineageChanging()
   },
   lineageRevoked: async () => {
     const revoked = await admitted('north')
@@ -309,10 +309,10 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await notice()
     return link.noticeUnsigned()
   },
-  ofAnotherSet: async () => {
+  otherSet: async () => {
     await follows(w.keys.signing.toString('base64'))
     await notice(w.pair.signing, 'another set')
-    return link.ofAnotherSet()
+    return link.otherSet()
   },
   notSealed: async () => {
     const { pair: own, keys, request } = newcomer()
@@ -326,9 +326,9 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(newcomer().activate(await (await primaryWorld()).token('west')))
     return link.sealedToAnother()
   },
-  unproven: async () => {
+  proofMismatch: async () => {
     await activateWith({}, undefined, pair().signing)
-    return link.unproven()
+    return link.proofMismatch()
   },
   clusterAdmitted: async () => {
     const one = await admitted()
@@ -337,35 +337,35 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
     return link.clusterAdmitted(one.cluster, 'west')
   },
-  ownSecondary: async () => {
+  selfSecondary: async () => {
     await activateWith({ cluster: w.record.id })
-    return link.ownSecondary()
+    return link.selfSecondary()
   },
-  primaryNoMore: async () => {
+  noLongerPrimary: async () => {
     const one = await admitted()
     closedMeanwhile()
     await told(one.source.handover({ epoch: w.epoch }))
-    return link.primaryNoMore()
+    return link.noLongerPrimary()
   },
-  servesNoCopy: async () => {
+  copyNotServed: async () => {
     const one = await admitted()
     w.ports.deployment = { ...w.ports.deployment, home: 'here' }
     await w.write(key('cluster'), { ...w.record, homeTable: 'there' })
     await told(one.heartbeat())
-    return link.servesNoCopy()
+    return link.copyNotServed()
   },
-  signedOtherwise: async () => {
+  signatureMismatch: async () => {
     await activateWith({}, pair().signing)
-    return link.signedOtherwise()
+    return link.signatureMismatch()
   },
-  termToCome: async () => {
+  termNotYetAdded: async () => {
     await told((await admitted()).source.keyring({ term: 2 }))
-    return link.termToCome(2)
+    return link.termNotYetAdded(2)
   },
-  epochTooFar: async () => {
+  epochTooHigh: async () => {
     const far = epochName(1002, CLAIMANT)
     await fenceBy(CLAIMANT, far)
-    return link.epochTooFar(far, w.epoch)
+    return link.epochTooHigh(far, w.epoch)
   },
   tokenBeforeRevocation: async () => {
     const one = await admitted()
@@ -385,7 +385,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   tokenForOtherKeys: async () => {
     const one = newcomer()
-    const sealed = await w.token('west', { publicKey: publicKeyText(one.keys) })
+    const sealed = await w.token('west', { publicKey: formatPublicKey(one.keys) })
     await told(newcomer().activate(openSealedToken(one.pair.exchange, sealed) ?? ''))
     return link.tokenForOtherKeys()
   },
@@ -395,24 +395,24 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     await told(newcomer().activate(token))
     return link.tokenInUse()
   },
-  tokenMadeElsewhere: async () => {
+  tokenOfOtherCluster: async () => {
     const other = await primaryWorld()
     await w.token('west')
     const [signed = '', claims = ''] = (await w.token('north')).split('.')
     const [, , signature = ''] = (await other.token('north')).split('.')
     await activateWith({ token: [signed, claims, signature].join('.') })
-    return link.tokenMadeElsewhere()
+    return link.tokenOfOtherCluster()
   },
-  tokenOfAnotherSet: async () => {
+  tokenOfForeignSet: async () => {
     await activateWith({ token: await (await primaryWorld()).token('west') })
-    return link.tokenOfAnotherSet()
+    return link.tokenOfForeignSet()
   },
-  tokenOfBefore: async () => {
+  tokenOfEarlierEpoch: async () => {
     const token = await w.token('west')
     const epoch = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch })
     await told(newcomer().activate(token))
-    return link.tokenOfBefore()
+    return link.tokenOfEarlierEpoch()
   },
   tokenRevoked: async () => {
     const token = await w.token('west')

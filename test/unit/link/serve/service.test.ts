@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { readOutcome, signCall } from '../../../../shared/link/envelope.ts'
+import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelope.ts'
 import { methods } from '../../../../shared/link/methods.ts'
 import { FORMAT, LinkRefused } from '../../../../shared/link/source.ts'
-import { isStatementOf } from '../../../../shared/link/statements.ts'
+import { isStatementSignedBy } from '../../../../shared/link/statements.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
@@ -51,7 +51,7 @@ describe('an activation', () => {
       epoch: w.epoch,
       key: one.keys.signing.toString('base64'),
     })
-    expect(isStatementOf(w.keys.signing, got.statement)).toBe(true)
+    expect(isStatementSignedBy(w.keys.signing, got.statement)).toBe(true)
     expect(await w.secondary('west')).toMatchObject({
       cluster: one.cluster,
       activatedAt: START,
@@ -301,7 +301,7 @@ describe('what a cluster answers depends on what it is', () => {
       nonce: randomBytes(16),
       time: w.clock.ms,
     })
-    expect(readOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
+    expect(readUnverifiedOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
       refusal: {
         code: 'failed_precondition',
         text: expect.stringContaining('another primary came after it'),
@@ -320,7 +320,7 @@ describe('what a cluster answers depends on what it is', () => {
 
   test('bytes that are not a call are refused as such', async () => {
     const answer = await w.serve('Heartbeat', create(CallSchema), '')
-    expect(readOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
+    expect(readUnverifiedOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
     expect(w.log).toEqual([
       ['link', expect.objectContaining({ code: 'invalid_argument' }), { LinkRefusals: 1 }],
     ])
@@ -493,19 +493,21 @@ describe('a notice', () => {
   const noticed = async () => (await w.store.read([key('notice')]))[0]?.data
 
   test('by the primary wakes the secondary; by anybody else, or to anybody else, it does nothing', async () => {
-    expect(readOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
+    expect(readUnverifiedOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
       refusal: { text: /follows no primary/ },
     })
     await following()
-    expect(readOutcome(await w.serve('Notify', notice(pair().signing), ''))).toMatchObject({
+    expect(readUnverifiedOutcome(await w.serve('Notify', notice(pair().signing), ''))).toMatchObject({
       refusal: { code: 'unauthenticated' },
     })
-    expect(readOutcome(await w.serve('Notify', notice(undefined, START - 301_000), ''))).toMatchObject({
+    expect(
+      readUnverifiedOutcome(await w.serve('Notify', notice(undefined, START - 301_000), '')),
+    ).toMatchObject({
       refusal: { text: expect.stringContaining('301 s behind') },
     })
     expect(w.woken).toEqual([])
     expect(await noticed()).toBeUndefined()
-    expect(readOutcome(await w.serve('Notify', notice(), ''))).toHaveProperty('body')
+    expect(readUnverifiedOutcome(await w.serve('Notify', notice(), ''))).toHaveProperty('body')
     expect(w.woken).toEqual(['woken'])
   })
 

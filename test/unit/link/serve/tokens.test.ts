@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  activationJwt,
+  makeActivationJwt,
   newSignerKey,
   openSealedToken,
+  parseSignerKey,
   readActivation,
-  signerKey,
 } from '../../../../shared/link/activation-token.ts'
-import { publicKeyText } from '../../../../shared/link/pair.ts'
+import { formatPublicKey } from '../../../../shared/link/pair.ts'
 import { LinkRefused } from '../../../../shared/link/source.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -28,7 +28,7 @@ type Form = (typeof forms)[number]
 async function given(form: Form, name = 'west') {
   const one = follower(w, name)
   if (form === 'wrapped') return { one, token: await w.token(name) }
-  const sealed = await w.token(name, { publicKey: publicKeyText(one.keys) })
+  const sealed = await w.token(name, { publicKey: formatPublicKey(one.keys) })
   expect(readActivation(sealed)).toBeUndefined()
   return { one, token: openSealedToken(one.pair.exchange, sealed) ?? '' }
 }
@@ -121,7 +121,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     const { one, token } = await given(form)
     const claims = readActivation(token)
     if (!claims) throw new Error('no token')
-    const forged = activationJwt(signerKey(newSignerKey()), claims)
+    const forged = makeActivationJwt(parseSignerKey(newSignerKey()), claims)
     await refused(() => one.activateBy(forged), 'the token was not made by this cluster')
   })
 

@@ -8,15 +8,15 @@ import { epochAt, epochName, posText } from '../../../../shared/journal/position
 import { rootsPk, SUBTREES } from '../../../../shared/journal/refresh.ts'
 import { moves } from '../../../../shared/journal/transitions.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { activationToken, tokenKeys } from '../../../../shared/link/admin/activation.ts'
+import { makeActivationToken, tokenItemKeys } from '../../../../shared/link/admin/activation.ts'
 import { encryptOwnKey } from '../../../../shared/link/admin/keys.ts'
-import { revocation } from '../../../../shared/link/admin/secondaries.ts'
-import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
-import { linkService } from '../../../../shared/link/serve/service.ts'
-import { sourceLink } from '../../../../shared/link/source-link.ts'
-import { type ClusterRecord, emptyLink } from '../../../../shared/model/cluster.ts'
+import { makeRevocationChanges } from '../../../../shared/link/admin/secondaries.ts'
+import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
+import { createLinkService } from '../../../../shared/link/serve/service.ts'
+import { createSourceLink } from '../../../../shared/link/source-link.ts'
+import { type ClusterRecord, makeEmptyLink } from '../../../../shared/model/cluster.ts'
 import type { Store } from '../../../../shared/ports.ts'
-import { openBox, sealTo } from '../../../../shared/storage/box.ts'
+import { openBox, sealBox } from '../../../../shared/storage/box.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Key, key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Encrypted, Secret } from '../../../../shared/values/secret.ts'
@@ -87,14 +87,14 @@ function memoryJournal(first: Head) {
 function placeCipher(keyring: string) {
   const placed = ({ pk, sk }: Key, field: string) => `${pk}|${sk}|${field}|`
   return {
-    expect: () => undefined,
+    expectKeyring: () => undefined,
     encrypt: async (place: Key, field: string, text: string) => (placed(place, field) + text) as never,
     decrypt: async (place: Key, field: string, text: string) => {
       if (!text.startsWith(placed(place, field))) throw new Error('encrypted for another place')
       return new Secret(text.slice(placed(place, field).length))
     },
     exportTo: async (recipient: Uint8Array, set: string) => ({
-      keyring: sealTo(recipient, { purpose: 'keyring', set }, keyring, randomBytes),
+      keyring: sealBox(recipient, { purpose: 'keyring', set }, keyring, randomBytes),
       term: 1,
     }),
   }
@@ -110,7 +110,7 @@ const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
   treeComplete: true,
   treeId: 'a life',
   clusterAddr: ADDRESS,
-  link: emptyLink(ownKey),
+  link: makeEmptyLink(ownKey),
 })
 
 /** The token with another signature. */
@@ -122,7 +122,7 @@ export type World = Awaited<ReturnType<typeof primaryWorld>>
 export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const clock = { ms: START }
   const { store, stored, commits, as } = memoryStore()
-  const [own, cipher] = [linkPair(newLinkPair(randomBytes)), placeCipher('the keys')]
+  const [own, cipher] = [parseLinkPair(newLinkPair(randomBytes)), placeCipher('the keys')]
   const [set, id] = [randomUUID(), randomUUID()]
   const epoch = epochName(1, id)
   const memory = memoryJournal(firstHead(epoch, 1))
@@ -134,7 +134,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   await write(key('cluster'), record)
   await write(key('recovery-key'), { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] })
   const { ports, ...seen } = portsAround(clock, { store: as('link'), cipher, journal: memory.journal })
-  const pair = linkPair(pairText)
+  const pair = parseLinkPair(pairText)
   const world = {
     clock,
     store,
@@ -152,16 +152,16 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   }
   return {
     ...world,
-    serve: linkService(ports),
-    keys: keysOf(pair),
+    serve: createLinkService(ports),
+    keys: publicKeysOf(pair),
     /** makes an activation token as the endpoint does */
     token: async (
       name: string,
       { ttl = 1_800_000, publicKey = undefined as string | undefined, epoch: of = epoch } = {},
     ) => {
-      const [secondary, tokenKey] = await store.read(tokenKeys(name))
+      const [secondary, tokenKey] = await store.read(tokenItemKeys(name))
       const wanted = { id: name, set, address: ADDRESS, ttl, epoch: of, now: clock.ms }
-      const made = await activationToken(
+      const made = await makeActivationToken(
         publicKey ? { ...wanted, publicKey } : wanted,
         { secondary, tokenKey },
         pair,
@@ -205,7 +205,11 @@ const revoking = async (
   ]
   const admission = secondaries.find(({ data }) => data.id === name && data.revokedAt === undefined)
   const cluster = admission ? admission.data.cluster : name
-  return revocation({ admission, cluster, name }, { secondaries, holders }, { at: now, as: { epoch } })
+  return makeRevocationChanges(
+    { admission, cluster, name },
+    { secondaries, holders },
+    { at: now, as: { epoch } },
+  )
 }
 
 /** A cluster that wants to follow a primary, with its keys and its clock. */
@@ -214,13 +218,13 @@ export function follower(
   name: string,
   { ahead = 0, carry = undefined as Carry | undefined } = {},
 ) {
-  const pair = linkPair(newLinkPair(randomBytes))
-  const keys = keysOf(pair)
+  const pair = parseLinkPair(newLinkPair(randomBytes))
+  const keys = publicKeysOf(pair)
   const cluster = randomUUID()
   const direct: Carry = (method, call) => world.serve(method, call, '')
   const now = () => world.clock.ms + ahead
   const sourceAs = (set: string, otherKey: Uint8Array) =>
-    sourceLink(
+    createSourceLink(
       { set, from: name, signing: pair.signing, keys, otherKey },
       {
         carry: carry ?? direct,

@@ -96,7 +96,7 @@ const run = (): DrillRun => ({
         if (now - START > 24 * 60 * MINUTE) throw new DrillStopped('it never ends')
       },
     },
-    cipher: { expect: () => undefined, encryptToken: async () => 'sealed' },
+    cipher: { expectKeyring: () => undefined, encryptToken: async () => 'sealed' },
     events: {
       put: async (some: readonly { detail: Record<string, unknown> }[]) =>
         void events.push(...some.map(({ detail }) => detail)),

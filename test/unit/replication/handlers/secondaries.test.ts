@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { newPublicKey } from '../../../../shared/link/admin/keys.ts'
+import { makePendingKey } from '../../../../shared/link/admin/keys.ts'
 import { newLinkPair, readPublicKey } from '../../../../shared/link/pair.ts'
 import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
@@ -132,7 +132,7 @@ describe('an activation token', () => {
   })
 
   test('for a public key is encrypted, and its text reveals nothing', async () => {
-    const { publicKey } = await newPublicKey(NOW, around)
+    const { publicKey } = await makePendingKey(NOW, around)
     const { call } = await callOf({ id: 'us-west', secondary_public_key: publicKey, ttl: 60 })
     const { answer, changes } = await tokenOf(call)
     if (answer.kind !== 'data') throw new Error('no data')

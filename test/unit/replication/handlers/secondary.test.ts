@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import {
-  activationJwt,
+  makeActivationJwt,
   newSignerKey,
+  parseSignerKey,
   sealToken,
-  signerKey,
 } from '../../../../shared/link/activation-token.ts'
-import { keysOf, linkPair, newLinkPair } from '../../../../shared/link/pair.ts'
+import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
 import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { becomeSecondary } from '../../../../shared/replication/handlers/secondary.ts'
@@ -17,9 +17,9 @@ import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_000
-const signer = signerKey(newSignerKey())
+const signer = parseSignerKey(newSignerKey())
 const tokenUntil = (exp: number): string =>
-  activationJwt(signer, {
+  makeActivationJwt(signer, {
     jti: 'j',
     addr: 'https://a.example',
     id: 'west',
@@ -145,10 +145,14 @@ describe('secondary/enable', () => {
       rev: 'p',
       data: { pair: text as Encrypted, createdAt: 0 },
     }
-    const sealed = sealToken(keysOf(linkPair(text)).exchange, TOKEN, randomBytes)
+    const sealed = sealToken(publicKeysOf(parseLinkPair(text)).exchange, TOKEN, randomBytes)
     const { enable } = world({ items: [pending], becomes: { step: 'close' } })
     expect((await enable({ token: sealed })).answer.kind).toBe('nothing')
-    const other = sealToken(keysOf(linkPair(newLinkPair(randomBytes))).exchange, TOKEN, randomBytes)
+    const other = sealToken(
+      publicKeysOf(parseLinkPair(newLinkPair(randomBytes))).exchange,
+      TOKEN,
+      randomBytes,
+    )
     expect(await enable({ token: other }).catch(codeAndText)).toContain('token is not an activation token')
     expect(await world().enable({ token: sealed }).catch(codeAndText)).toContain(
       'token is not an activation token',

@@ -25,7 +25,7 @@ function world({ signalled = async () => true }: { signalled?: () => Promise<boo
     store,
     clock: { now: () => clock.ms },
     cipher: {
-      expect: () => undefined,
+      expectKeyring: () => undefined,
       encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as Encrypted,
       decrypt: async (_: unknown, __: string, text: string) => new Secret(text.replace('sealed ', '')),
     },

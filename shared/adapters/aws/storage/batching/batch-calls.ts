@@ -1,4 +1,4 @@
-import { later as afterwards } from '../../later.ts'
+import { callLater as afterwards } from '../../later.ts'
 
 /** Calls under way at once. Who finds fewer waits for nobody. */
 const AT_ONCE = 2
@@ -15,7 +15,7 @@ export interface Turns {
   later?: (ms: number, work: () => void) => () => void
 }
 
-interface Means<Q, A> extends Turns {
+interface BatchOptions<Q, A> extends Turns {
   /** epoch milliseconds */
   now: () => number
   /** one call for some questions. @returns an answer for each, in their order */
@@ -52,7 +52,7 @@ export function batchCalls<Q, A>({
   now,
   soon = setImmediate,
   later = afterwards,
-}: Means<Q, A>): Ask<Q, A> {
+}: BatchOptions<Q, A>): Ask<Q, A> {
   let waiting: Asked<Q, A>[] = []
   let underWay: { at: number }[] = []
   let planned = false

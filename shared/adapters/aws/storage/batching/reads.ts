@@ -29,18 +29,18 @@ export function batchReads(
     send: async all => {
       const keys = new Map(all.flatMap(one => [...one.keys]))
       const { found, left } = await getOnce([...keys.values()])
-      const items = new Map(found.map(([name, item]) => [name, frozen(item)]))
+      const items = new Map(found.map(([name, item]) => [name, freezeDeeply(item)]))
       const brought = { found: items, left: new Set(left.map(nameOf)) }
       return all.map(() => brought)
     },
-    pick: batchOf,
+    pick: pickBatch,
     now: clock.now,
     ...turns,
   })
 
   return async (keys, kinds) => {
     const large = [...new Set(kinds.filter(kind => specOf(kind).large))]
-    let wanted = named(keys)
+    let wanted = keysByName(keys)
     if (wanted.size === 0 || wanted.size > MOST_SHARED || large.length > 1) return get(keys)
     const all = new Map<string, PlainItem>()
     for (let tries = 0; tries < SHARED_TRIES; tries++) {
@@ -73,7 +73,7 @@ interface Brought {
 }
 
 /** As many of those that wait as go with the first, in their order. A key that several want is read once. */
-function batchOf<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
+function pickBatch<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
   const names = new Set<string>()
   let large: string | undefined
   return waiting.filter(({ ask: one }) => {
@@ -86,12 +86,12 @@ function batchOf<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
   })
 }
 
-const named = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
+const keysByName = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
   new Map(keys.map(key => [nameOf(key), key]))
 
 /** The same value, of which nothing can be changed any more. @param value what JSON can say */
-function frozen<T>(value: T): T {
+function freezeDeeply<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  for (const part of Object.values(value)) if (typeof part === 'object') frozen(part)
+  for (const part of Object.values(value)) if (typeof part === 'object') freezeDeeply(part)
   return Object.freeze(value)
 }

@@ -1,17 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { due, emptyLane, type Lane, MOST_TOGETHER } from '../../../../../shared/adapters/aws/look-ups/lane.ts'
+import {
+  emptyLane,
+  type Lane,
+  MOST_TOGETHER,
+  takeDueCalls,
+} from '../../../../../shared/adapters/aws/look-ups/lane.ts'
 
 const lane = (parts: Partial<Lane<string>>): Lane<string> => ({ ...emptyLane, ...parts })
 const paced = { gapMs: 100, notBefore: 50 }
-const sent = (of: Lane<string>, now = 0) => due(of, now, 0.5).calls.map(({ questions }) => questions)
+const sent = (of: Lane<string>, now = 0) => takeDueCalls(of, now, 0.5).calls.map(({ questions }) => questions)
 
 describe('what is sent now', () => {
   test('nothing where nobody waits', () => {
-    expect(due(lane({}), 0, 0.5)).toEqual({ calls: [], lane: lane({}) })
+    expect(takeDueCalls(lane({}), 0, 0.5)).toEqual({ calls: [], lane: lane({}) })
   })
 
   test('all that wait, in one call; those that go alone in one each', () => {
-    expect(due(lane({ together: ['a', 'b'], alone: ['c', 'd'] }), 0, 0.5)).toEqual({
+    expect(takeDueCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'] }), 0, 0.5)).toEqual({
       calls: [
         { questions: ['a', 'b'], alone: false },
         { questions: ['c'], alone: true },
@@ -27,20 +32,20 @@ describe('what is sent now', () => {
 
   test('a hundred at most; the rest with the next one', () => {
     const together = Array.from({ length: 130 }, (_, index) => `${index}`)
-    const { calls, lane: left } = due(lane({ together }), 0, 0.5)
+    const { calls, lane: left } = takeDueCalls(lane({ together }), 0, 0.5)
     expect(calls.map(({ questions }) => questions)).toEqual([together.slice(0, MOST_TOGETHER)])
     expect(sent({ ...left, underWay: 0 })).toEqual([together.slice(100)])
   })
 
   test('nothing before the pace allows it: then it is looked again', () => {
     const waiting = lane({ together: ['a'], alone: ['b'], pace: paced })
-    expect(due(waiting, 49, 0.5)).toEqual({ calls: [], lane: waiting, again: 50 })
+    expect(takeDueCalls(waiting, 49, 0.5)).toEqual({ calls: [], lane: waiting, again: 50 })
   })
 
   test('one call at a time where there are gaps, now together and now alone', () => {
-    const first = due(lane({ together: ['a', 'b'], alone: ['c', 'd'], pace: paced }), 50, 0.5)
+    const first = takeDueCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'], pace: paced }), 50, 0.5)
     expect(first).toMatchObject({ calls: [{ questions: ['a', 'b'] }], again: 150 })
-    const second = due({ ...first.lane, underWay: 0, together: ['e'] }, 150, 0.5)
+    const second = takeDueCalls({ ...first.lane, underWay: 0, together: ['e'] }, 150, 0.5)
     expect(second).toMatchObject({ calls: [{ questions: ['c'] }], again: 250 })
     expect(sent(second.lane, 250)).toEqual([['e']])
   })

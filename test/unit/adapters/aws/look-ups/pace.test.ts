@@ -3,8 +3,8 @@ import {
   afterAnswer,
   afterRefusal,
   afterSending,
+  currentPace,
   type Pace,
-  paceAt,
   unlimited,
 } from '../../../../../shared/adapters/aws/look-ups/pace.ts'
 
@@ -43,7 +43,7 @@ describe('the pace of calls to an API that limits them', () => {
 
   test('is forgotten ten seconds after the last call', () => {
     const slow = { gapMs: 400, notBefore: 1000 }
-    expect(paceAt(slow, 11_000)).toEqual(slow)
-    expect(paceAt(slow, 11_001)).toEqual(unlimited)
+    expect(currentPace(slow, 11_000)).toEqual(slow)
+    expect(currentPace(slow, 11_001)).toEqual(unlimited)
   })
 })

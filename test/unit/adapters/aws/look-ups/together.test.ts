@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type LookUps, lookUpsTogether } from '../../../../../shared/adapters/aws/look-ups/together.ts'
+import { createSharedLookUps, type LookUps } from '../../../../../shared/adapters/aws/look-ups/together.ts'
 import { virtualTime } from './virtual-time.ts'
 
 type Answer = 'all' | 'none' | 'refuse' | 'fail'
@@ -34,7 +34,7 @@ function world(answers: Answer[] = [], { tookMs = 10, attempts = 3, chance = 0.5
     late: () => late,
     leftMs: deadline => deadline - time.now(),
   }
-  const lookUps = lookUpsTogether(how, time.passing)
+  const lookUps = createSharedLookUps(how, time.passing)
   const results: Record<string, unknown> = {}
   const ask = (name: string, deadline = 10_000, as = name): void => {
     const note = (result: unknown): void => {

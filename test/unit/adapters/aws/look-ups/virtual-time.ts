@@ -1,11 +1,11 @@
-import type { Passing } from '../../../../../shared/adapters/aws/look-ups/together.ts'
+import type { TimeSource } from '../../../../../shared/adapters/aws/look-ups/together.ts'
 
 /** A clock that goes where it is told to, and does on its way what is to be done then. */
 export function virtualTime(chance = 0.5) {
   let now = 0
   let timers: { at: number; work: () => void }[] = []
   const settled = () => new Promise(resolve => setImmediate(resolve))
-  const passing: Passing = {
+  const passing: TimeSource = {
     now: () => now,
     chance: () => chance,
     after: (ms, work) => {

@@ -25,7 +25,7 @@ function journalOver(items: readonly PlainItem[]) {
       tables: { data: 'data', cluster: 'cluster' },
       clock: { now: () => NOW, sleep: async () => undefined },
       entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'uuid' },
-      meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+      meter: { count: () => undefined, measure: async work => ({ value: await work(), calls: {} }) },
       log: { error: () => undefined },
     },
     send,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { failureOf, sent } from '../../../../../shared/adapters/aws/storage/faults.ts'
+import { toWriteFault, translateFaults } from '../../../../../shared/adapters/aws/storage/faults.ts'
 import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 
 const broken = (code: string, name = 'Error') => Object.assign(new Error('broken'), { code, name })
@@ -24,8 +24,8 @@ const lasting: [what: string, error: Error][] = [
 ]
 
 describe.each([
-  ['a read', (error: Error) => sent(Promise.reject(error))],
-  ['a write', async (error: Error) => failureOf(error)],
+  ['a read', (error: Error) => translateFaults(Promise.reject(error))],
+  ['a write', async (error: Error) => toWriteFault(error)],
 ])('%s that did not come about', (_, asked) => {
   test.each(passing)('may be repeated: %s', async (_what, error) => {
     await expect(asked(error)).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })

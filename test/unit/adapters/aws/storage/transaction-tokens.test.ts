@@ -25,7 +25,7 @@ const tables = dynamoTables(
     tables: { data: 'data', cluster: 'cluster' },
     clock: { now: () => NOW, sleep: async () => undefined },
     entropy: { bytes: length => Buffer.alloc(length), uuid: () => 'one-of-a-kind' },
-    meter: { count: () => undefined, measured: async work => ({ value: await work(), calls: {} }) },
+    meter: { count: () => undefined, measure: async work => ({ value: await work(), calls: {} }) },
     log: { error: () => undefined },
   },
   tableSend(async call => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
 import { CALL_MS, LARGEST_ANSWER } from '../../../../../shared/adapters/aws/wire/limits.ts'
 import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
-import { signedPosts } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
+import { createSignedPost } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
 import { tableSend, tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { closedPort, rawServer, webServer } from '../../../../support/service/server.ts'
 
@@ -131,7 +131,7 @@ describe('time', () => {
 
 describe('a clock that is not that of the service', () => {
   const OFF_MS = 600_000
-  const posts = (url: string) => signedPosts({ service: 'kms', settings: settingsAt(url), credentials })
+  const posts = (url: string) => createSignedPost({ service: 'kms', settings: settingsAt(url), credentials })
   const dated = (request: IncomingMessage) =>
     Date.parse(String(request.headers['x-amz-date']).replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
 

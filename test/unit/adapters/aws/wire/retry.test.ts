@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { insisting } from '../../../../../shared/adapters/aws/wire/retry.ts'
+import { createRetry } from '../../../../../shared/adapters/aws/wire/retry.ts'
 import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 import { type Calling, type Engine, sdkCalls, wireCalls } from './sdk-tables.ts'
 
@@ -122,13 +122,13 @@ describe('repetitions', () => {
   const failing = (error: Error) => () => Promise.reject(error)
 
   test('wait for as long as the service asks, within five seconds of their own pause', async () => {
-    const insist = insisting({ most: 2, pauseMs: 50 })
+    const insist = createRetry({ most: 2, pauseMs: 50 })
     for (const asked of [100, 3000, 60_000]) await insist(failing(throttled(asked))).catch(() => undefined)
     expect(pauses).toEqual([500, 3000, 5500])
   })
 
   test('use up a budget, which successes fill again: a service that is down is left alone', async () => {
-    const insist = insisting({ most: 3, pauseMs: 0 })
+    const insist = createRetry({ most: 3, pauseMs: 0 })
     let tries = 0
     const counted = (error?: Error) => () => {
       tries += 1
@@ -144,7 +144,7 @@ describe('repetitions', () => {
   })
 
   test('are not begun that would come too late', async () => {
-    const insist = insisting({ most: 3, pauseMs: 50 })
+    const insist = createRetry({ most: 3, pauseMs: 50 })
     await expect(insist(failing(throttled()), 400)).rejects.toMatchObject({ name: 'Throttling' })
     expect(pauses).toEqual([])
     const left: number[] = []
@@ -161,7 +161,7 @@ test('a repetition that would have no time left is not begun', async () => {
     while (performance.now() < end);
     throw broken('ETIMEDOUT')
   }
-  const insist = insisting({ most: 3, pauseMs: 0 })
+  const insist = createRetry({ most: 3, pauseMs: 0 })
   await expect(insist(attempt, 20)).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   expect(attempts).toBe(1)
 })

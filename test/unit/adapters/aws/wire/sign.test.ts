@@ -5,7 +5,7 @@ import { DecryptCommand, KMSClient } from '@aws-sdk/client-kms'
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type SigningKey, signerOf } from '../../../../../shared/adapters/aws/wire/sign.ts'
+import { createSigner, type SigningKey } from '../../../../../shared/adapters/aws/wire/sign.ts'
 
 // The SDK at a fixed clock: whatever it signs, we sign alike.
 
@@ -64,7 +64,7 @@ async function sentBySdk(service: keyof typeof asked, one: string, given: object
 /** The same by our signer, over the headers that the SDK has signed. */
 function signedByUs(
   { headers, body, path }: Sent,
-  sign: ReturnType<typeof signerOf>,
+  sign: ReturnType<typeof createSigner>,
   by: SigningKey,
   now: number,
 ) {
@@ -87,7 +87,7 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])(
           vi.setSystemTime(at)
           const sent = await sentBySdk(service, one, { region, credentials: by, endpoint })
           expect(sent.headers['authorization']).toContain('Signature=')
-          expect(signedByUs(sent, signerOf(service, region), by as SigningKey, at)).toBe(
+          expect(signedByUs(sent, createSigner(service, region), by as SigningKey, at)).toBe(
             sent.headers['authorization'],
           )
         }),
@@ -99,7 +99,7 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])(
 
 test('the key of a day is made anew for another day, and for other credentials', async () => {
   const region = 'eu-west-1'
-  const sign = signerOf('kms', region)
+  const sign = createSigner('kms', region)
   const day = 86_400_000
   const one = { accessKeyId: 'AK', secretAccessKey: 'one' }
   for (const now of [0, 1, day, day + 1, 0])

@@ -90,7 +90,7 @@ describe('positions', () => {
 
   test('count for each that asks, as if it had asked alone', async () => {
     const { allocate, given, meter } = world()
-    const measured = [1, 2].map(() => meter.measured(() => allocate(EPOCH)))
+    const measured = [1, 2].map(() => meter.measure(() => allocate(EPOCH)))
     await given()
     for (const { calls } of await Promise.all(measured)) expect(calls).toMatchObject({ dynamodb: 1 })
   })

@@ -92,7 +92,7 @@ function world(fates: readonly Fate[]) {
       now = ms
     },
     read: (names: readonly string[]) => read(names.map(place), names.map(kindOf)),
-    measured: (names: readonly string[]) => meter.measured(() => read(names.map(place), names.map(kindOf))),
+    measured: (names: readonly string[]) => meter.measure(() => read(names.map(place), names.map(kindOf))),
     write: (sk: string, version: number | undefined) => {
       const history = versions.get(sk) ?? [{ since: Number.NEGATIVE_INFINITY, version: undefined }]
       versions.set(sk, [...history, { since: now, version }])
