@@ -10,12 +10,13 @@ import { type CloudWatch, cloudWatch } from '../support/service/cloud-watch.ts'
 import { eventually } from '../support/service/cluster.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 
-// Alarms over what AWS counts by itself, by what a host counts of its own traffic as AWS does: invocations that are refused or
-// fail, answers of 5xx, executions that fail, events that nobody could take. Its front is a balancer, which has all of them.
+// Alarms on metrics that AWS counts itself: throttled or failed invocations, 5xx answers, failed
+// executions, undelivered events. The host counts its own traffic as AWS would. Its front is a load
+// balancer, which has all these metrics.
 
 const PERIOD = 5 * 60_000
 
-/** CloudWatch's clock: only what looks at it waits. */
+/** CloudWatch's clock. Only the alarms use it. */
 let now = Date.UTC(2026, 0, 1)
 let watching: CloudWatch
 let host: Host
@@ -42,10 +43,10 @@ beforeAll(async () => {
 afterAll(() => host?.close())
 
 const isOn = (name: AlarmName): boolean => watching.isOn(name, now)
-/** Waits until an alarm is on: what a host counts comes a moment after the answer. */
+/** Waits until an alarm is on, because the host counts a moment after it answers. */
 const goesOn = (name: AlarmName) => eventually(async () => isOn(name))
 
-/** While a function is allowed no request at all. */
+/** Runs `work` while a function may run no request. */
 async function refused(folder: string, work: () => Promise<unknown>): Promise<void> {
   atOnce[folder] = 0
   await work().finally(() => delete atOnce[folder])
@@ -53,7 +54,7 @@ async function refused(folder: string, work: () => Promise<unknown>): Promise<vo
 
 const invoked = (folder: string, event: unknown, how?: 'Event') => invokeAt(host, folder, event, how)
 
-/** More requests than the alarm bears, in two of its periods. @returns the statuses */
+/** Sends more requests than the alarm's threshold in two periods. Returns the statuses. */
 async function often(ask: () => Promise<number>): Promise<Set<number>> {
   const statuses = new Set<number>()
   for (let period = 0; period < 2; period++) {
@@ -84,7 +85,7 @@ const scenes: Partial<Record<AlarmName, () => Promise<unknown>>> = {
     const states = new SFN({ region: 'us-east-1', endpoint: host.states_url, credentials })
     const { stateMachines } = await states.listStateMachines({})
     const drill = stateMachines?.find(one => one.name?.endsWith('-drill'))
-    // without the setting it stops
+    // without its settings the drill fails
     const { executionArn } = await states.startExecution({
       stateMachineArn: drill?.stateMachineArn,
       input: '{}',
@@ -107,33 +108,36 @@ const scenes: Partial<Record<AlarmName, () => Promise<unknown>>> = {
   },
 }
 
-/** What would be on because of the start; a function that is refused makes its front answer 5xx. */
+/** Lets earlier causes pass: the start, and 5xx answers of throttled functions. */
 const quietly = (): void => {
   now += 10 * PERIOD
 }
 
-test('that a cluster was initialised is counted, and tells nobody for long', async () => {
+test('the alarm Initialised is raised by an initialisation, and ends by itself', async () => {
   await goesOn('Initialised')
   quietly()
   expect(isOn('Initialised')).toBe(false)
 })
 
-test.each(Object.entries(scenes))('%s goes on, and off again', async (name, cause) => {
-  quietly()
-  expect(isOn(name as AlarmName), 'before').toBe(false)
-  await cause()
-  await goesOn(name as AlarmName)
-  quietly()
-  expect(isOn(name as AlarmName), 'the cause is gone').toBe(false)
-})
+test.each(Object.entries(scenes))(
+  'the alarm %s is raised by its cause, and ends afterwards',
+  async (name, cause) => {
+    quietly()
+    expect(isOn(name as AlarmName), 'before').toBe(false)
+    await cause()
+    await goesOn(name as AlarmName)
+    quietly()
+    expect(isOn(name as AlarmName), 'the cause is gone').toBe(false)
+  },
+)
 
-describe('one refused invocation is enough, and only those that run count:', () => {
+describe('one throttled invocation raises the alarm', () => {
   const callers: Record<string, () => Promise<unknown>> = {
     login,
     link: linked,
     'on-audit-entries': () => invoked('on-audit-entries', {}),
   }
-  test.each(Object.entries(callers))('Throttled, of %s', async (folder, ask) => {
+  test.each(Object.entries(callers))('Throttled for %s', async (folder, ask) => {
     quietly()
     await ask().catch(() => undefined)
     expect(isOn('Throttled')).toBe(false)
@@ -144,7 +148,7 @@ describe('one refused invocation is enough, and only those that run count:', () 
   })
 
   test.each(Object.keys(workers).filter(name => name !== 'on-audit-entries'))(
-    'WorkersThrottled, of %s',
+    'WorkersThrottled for %s',
     async folder => {
       quietly()
       expect(isOn('WorkersThrottled')).toBe(false)
@@ -157,25 +161,28 @@ describe('one refused invocation is enough, and only those that run count:', () 
   )
 })
 
-test.each(['httpApi', 'privateRestApi'] as const)('ServerErrors, of %s', async front => {
-  const watched = await cloudWatch(front)
-  const count = (point: MetricPoint) => watched.counted(point, now)
-  const other = await startHost({
-    cluster: 'counted-too',
-    port: 0,
-    memory: true,
-    unlisted: true,
-    front,
-    counting: { count },
-  })
-  onTestFinished(() => other.close())
-  const listedThere = async () =>
-    (await call(other.base_url, 'GET', '/sys/auth', undefined, { token: other.root_token })).status
-  quietly()
-  expect(watched.isOn('ServerErrors', now)).toBe(false)
-  await other.control.fault({ service: 'kms', kind: 'error', times: 1000 })
-  expect(await often(listedThere)).toEqual(new Set([503]))
-  await eventually(async () => watched.isOn('ServerErrors', now))
-  quietly()
-  expect(watched.isOn('ServerErrors', now)).toBe(false)
-})
+test.each(['httpApi', 'privateRestApi'] as const)(
+  '5xx answers raise the alarm ServerErrors of %s',
+  async front => {
+    const watched = await cloudWatch(front)
+    const count = (point: MetricPoint) => watched.counted(point, now)
+    const other = await startHost({
+      cluster: 'counted-too',
+      port: 0,
+      memory: true,
+      unlisted: true,
+      front,
+      counting: { count },
+    })
+    onTestFinished(() => other.close())
+    const listedThere = async () =>
+      (await call(other.base_url, 'GET', '/sys/auth', undefined, { token: other.root_token })).status
+    quietly()
+    expect(watched.isOn('ServerErrors', now)).toBe(false)
+    await other.control.fault({ service: 'kms', kind: 'error', times: 1000 })
+    expect(await often(listedThere)).toEqual(new Set([503]))
+    await eventually(async () => watched.isOn('ServerErrors', now))
+    quietly()
+    expect(watched.isOn('ServerErrors', now)).toBe(false)
+  },
+)

@@ -31,7 +31,7 @@ const expectHeaders = ({ headers }: Reply, type: string | undefined) => {
   expect(headers['strict-transport-security']).toMatch(/max-age=\d+/)
 }
 
-describe('a success', () => {
+describe('a successful answer', () => {
   test('has its data in the envelope', async () => {
     const reply = await api('GET', `${mount}/config/identity`)
     expect([reply.status, reply.body]).toEqual([
@@ -41,18 +41,18 @@ describe('a success', () => {
     expectHeaders(reply, 'application/json')
   })
 
-  test('has the names of a listing as keys', async () => {
+  test('of a listing has the names as keys', async () => {
     const { body } = await api('LIST', `${mount}/roles`)
     expect(body).toEqual(envelope({ data: { keys: ['one'] } }))
   })
 
-  test('without anything to tell is 204, without content or content type', async () => {
+  test('without data is 204 without content and content type', async () => {
     const reply = await api('POST', `${mount}/role/${fresh('r')}`, iamRole.body)
     expect([reply.status, reply.text]).toEqual([204, ''])
     expectHeaders(reply, undefined)
   })
 
-  test('with nothing but warnings is 200', async () => {
+  test('with only warnings is 200', async () => {
     const { status, body } = await api('POST', `${mount}/config/client`, { sts_region: 'eu-west-1' })
     expect([status, body]).toEqual([
       200,
@@ -60,7 +60,7 @@ describe('a success', () => {
     ])
   })
 
-  test('of work that goes on is 202, with a warning', async () => {
+  test('to started background work is 202 with a warning', async () => {
     const reply = await api('POST', `${mount}/tidy/roletag-denylist`)
     expect([reply.status, reply.body]).toEqual([
       202,
@@ -87,14 +87,14 @@ describe('a success', () => {
     expect([status, body]).toEqual([200, envelope({ auth, mount_type: 'token' })])
   })
 
-  test('has a request ID of its own', async () => {
+  test('has its own request ID', async () => {
     const ids = await Promise.all([1, 2, 3].map(async () => (await api('GET', '/sys/auth')).body.request_id))
     expect(new Set(ids).size).toBe(3)
   })
 })
 
 describe('warnings', () => {
-  test('unknown and overridden parameters are named where there is a body, values are not', async () => {
+  test('name unknown and overridden body parameters, without their values', async () => {
     const { body } = await api('POST', `${mount}/role/one/tag`, {
       role: 'SECRET',
       foo: 'SECRET',
@@ -107,7 +107,7 @@ describe('warnings', () => {
     expect(body.data.tag_value).toContain(':r=one:')
   })
 
-  test('a write with a misspelt field is 200 without data, and the warning names the nearest field', async () => {
+  test('name the nearest field for a misspelt one, and the write answers 200', async () => {
     const { status, body } = await api('POST', `${mount}/role/${fresh('r')}`, {
       ...iamRole.body,
       token_bound_cidr: '10.0.0.0/8',
@@ -123,19 +123,19 @@ describe('warnings', () => {
     )
   })
 
-  test('names of path parameters in a body leave a 204 a 204', async () => {
+  test('are not given for path parameters in a body, so the answer stays 204', async () => {
     const { status } = await api('POST', `${mount}/role/${fresh('r')}`, { ...iamRole.body, role: 'x' })
     expect(status).toBe(204)
   })
 
-  test('unknown and overridden parameters of a query are named too', async () => {
+  test('name unknown and overridden query parameters', async () => {
     const { body } = await api('GET', `${mount}/role/one?foo=1&role=two`)
     expect(body.warnings).toHaveLength(2)
     expect(body.data.role_tag).toBe('CloudRole')
   })
 })
 
-describe('failures', () => {
+describe('error answers', () => {
   const rows: [
     title: string,
     method: string,
@@ -144,13 +144,13 @@ describe('failures', () => {
     status: number,
     errors: string[],
   ][] = [
-    ['nothing there', 'GET', '/role/none', undefined, 404, []],
+    ['a missing item', 'GET', '/role/none', undefined, 404, []],
     ['an empty list', 'LIST', '/config/certificates', undefined, 404, []],
-    ['a list that is empty from a point on', 'LIST', '/roles?after=zzz', undefined, 404, []],
-    ['no such path', 'GET', '/nothing', undefined, 404, ['unsupported path']],
-    ['no such operation', 'DELETE', '/config/identity', undefined, 405, ['unsupported operation']],
+    ['a listing without names after a point', 'LIST', '/roles?after=zzz', undefined, 404, []],
+    ['an unknown path', 'GET', '/nothing', undefined, 404, ['unsupported path']],
+    ['an unsupported operation', 'DELETE', '/config/identity', undefined, 405, ['unsupported operation']],
     [
-      'a value of the wrong kind',
+      'a value of the wrong type',
       'POST',
       '/role/x',
       { token_ttl: 'SECRET' },
@@ -158,7 +158,7 @@ describe('failures', () => {
       ['Field validation failed: token_ttl must be a duration'],
     ],
     [
-      'a secret of the wrong kind',
+      'a secret of the wrong type',
       'POST',
       '/config/client',
       { secret_key: { a: 'SECRET' } },
@@ -166,7 +166,7 @@ describe('failures', () => {
       ['Field validation failed: secret_key must be a string'],
     ],
     [
-      'an old name of the wrong kind',
+      'a value of the wrong type under an old name',
       'POST',
       '/config/certificate/x',
       { aws_public_cert: ['SECRET'] },
@@ -180,7 +180,7 @@ describe('failures', () => {
     expectHeaders(reply, 'application/json')
   })
 
-  test('a listing may be asked for in parts; a limit that is no whole number is refused', async () => {
+  test('a listing accepts after and limit, and rejects a limit that is not an integer', async () => {
     const { path } = await freshMount()
     for (const name of ['a', 'b', 'c', 'd']) await done('POST', `${path}/role/${name}`, iamRole.body)
     const keys = async (query: string) => (await api('LIST', `${path}/roles${query}`)).body.data?.keys

@@ -14,7 +14,7 @@ beforeAll(async () => {
   ;({ path: mount } = await freshMount())
 })
 
-/** Writes a role with a body as it is, and tells what was stored. */
+/** Writes a role with this raw body, and returns the answer and the stored role. */
 async function written(body: string, headers: Record<string, string> = {}) {
   const path = fill()
   const { status, text } = await api('POST', path, body, { headers })
@@ -22,30 +22,30 @@ async function written(body: string, headers: Record<string, string> = {}) {
   return { status, text, stored: stored.data }
 }
 
-describe('bodies that are read', () => {
+describe('accepted bodies', () => {
   const asForm = new URLSearchParams({ bound_iam_principal_arn: arn, token_ttl: '60' }).toString()
   const rows: [title: string, body: string, headers: Record<string, string>][] = [
     ['no content type', json, {}],
     ['application/json', json, { 'content-type': 'application/json' }],
-    ['with a charset', json, { 'content-type': 'application/json; charset=utf-8' }],
+    ['a content type with a charset', json, { 'content-type': 'application/json; charset=utf-8' }],
     ['text/plain', json, { 'content-type': 'text/plain' }],
     ['application/octet-stream', json, { 'content-type': 'application/octet-stream' }],
     ['nonsense', json, { 'content-type': 'x' }],
-    ['JSON that curl calls a form', json, form],
-    ['white space around it', `\r\n\t ${json} \n`, form],
+    ['JSON with the content type of a form', json, form],
+    ['white space around the JSON', `\r\n\t ${json} \n`, form],
     ['a form', asForm, form],
     ['a form with a charset', asForm, { 'content-type': `${form['content-type']}; charset=UTF-8` }],
-    ['the last of repeated keys', `{"token_ttl":1,${json.slice(1)}`, {}],
-    ['a byte order mark before it', `\ufeff${json}`, {}],
+    ['a repeated key, of which the last counts', `{"token_ttl":1,${json.slice(1)}`, {}],
+    ['a byte order mark before the JSON', `\ufeff${json}`, {}],
   ]
   /** Bodies with a field that the endpoint does not know. */
   const unknown: [title: string, body: string, headers: Record<string, string>][] = [
     [
-      'keys of every object',
+      'names of built-in object properties',
       `{"__proto__":{"token_ttl":5},"constructor":1,"toString":2,${json.slice(1)}`,
       {},
     ],
-    ['deep to the limit', `{"x":${'['.repeat(63)}${']'.repeat(63)},${json.slice(1)}`, {}],
+    ['nesting at the limit', `{"x":${'['.repeat(63)}${']'.repeat(63)},${json.slice(1)}`, {}],
     ['10 000 elements', `{"x":[0${',0'.repeat(9999)}],${json.slice(1)}`, {}],
     ['1 MiB', json.replace('{', `{"x":"${'y'.repeat(1024 * 1024 - json.length - 7)}",`), {}],
   ]
@@ -55,7 +55,7 @@ describe('bodies that are read', () => {
     expect(stored).toMatchObject({ bound_iam_principal_arn: [arn], token_ttl: 60 })
   })
 
-  test.each(unknown)('%s, with a warning of the unknown field', async (_, body, headers) => {
+  test.each(unknown)('%s, with a warning about the unknown field', async (_, body, headers) => {
     const { status, text, stored } = await written(body, headers)
     expect(status, text).toBe(200)
     expect(JSON.parse(text)).toMatchObject({
@@ -65,18 +65,18 @@ describe('bodies that are read', () => {
     expect(stored).toMatchObject({ bound_iam_principal_arn: [arn], token_ttl: 60 })
   })
 
-  test('a key of a form that is repeated is a list', async () => {
+  test('a repeated key in a form is a list', async () => {
     const body = `bound_iam_principal_arn=${arn}&token_policies=a&token_policies=b`
     expect((await written(body, form)).stored.token_policies).toEqual(['a', 'b'])
   })
 
-  test('no body, an empty one and null count as an empty object', async () => {
+  test('no body, an empty body and null count as an empty object', async () => {
     await done('POST', `${mount}/role/one`, iamRole.body)
     for (const body of [undefined, '', '  \n', '{}', '{ }', 'null', ' null\n'])
       expect((await api('POST', `${mount}/role/one`, body)).status).toBe(204)
   })
 
-  test('bytes that are not UTF-8 and halves of characters are kept out of the tables', async () => {
+  test('invalid UTF-8 and lone surrogates are never stored', async () => {
     const path = `${mount}/config/sts/444455556666`
     const token = `X-Vault-Token: ${cluster.root_token}`
     const post = (body: Buffer) =>
@@ -94,7 +94,7 @@ describe('bodies that are read', () => {
   })
 })
 
-describe('bodies that are refused', () => {
+describe('rejected bodies', () => {
   const SECRET = 'hidden-value'
   const malformed = [
     '{',
@@ -111,21 +111,21 @@ describe('bodies that are refused', () => {
     '}{',
     `{"x":"${SECRET}`,
   ]
-  test.each(malformed)('not JSON: %s', async body => {
+  test.each(malformed)('malformed JSON: %s', async body => {
     const { status, text, stored } = await written(body)
     expect([status, text]).toEqual([400, '{"errors":["the body is not valid JSON"]}'])
     expect(stored).toBeUndefined()
   })
 
-  test.each(['[]', '[{}]', '"text"', '7', 'true', '[null]'])('not an object: %s', async body => {
+  test.each(['[]', '[{}]', '"text"', '7', 'true', '[null]'])('JSON other than an object: %s', async body => {
     const { status, text } = await written(body)
     expect([status, text]).toEqual([400, '{"errors":["the body must be a JSON object"]}'])
   })
 
   const complex: [title: string, body: string][] = [
-    ['one level too deep', `{"x":${'['.repeat(64)}${']'.repeat(64)}}`],
-    ['very deep', `{"x":${'['.repeat(400_000)}`],
-    ['objects, very deep', `${'{"x":'.repeat(150_000)}`],
+    ['one level over the nesting limit', `{"x":${'['.repeat(64)}${']'.repeat(64)}}`],
+    ['very deep nesting', `{"x":${'['.repeat(400_000)}`],
+    ['very deep nesting of objects', `${'{"x":'.repeat(150_000)}`],
     ['10 001 elements', `{"x":[0${',0'.repeat(10_000)}]}`],
     ['10 001 keys', `{"x0":0${Array.from({ length: 10_000 }, (_, index) => `,"y${index}":0`).join('')}}`],
     [
@@ -150,7 +150,7 @@ describe('bodies that are refused', () => {
   })
 })
 
-describe('bodies have a greatest size', () => {
+describe('the size limit of bodies', () => {
   const filler = (bytes: number) => `{"x":"${'é'.repeat((bytes - 8) / 2)}"}`
   const MIB = 1024 * 1024
 
@@ -158,19 +158,19 @@ describe('bodies have a greatest size', () => {
     ['/role/x', MIB],
     ['/config/client', MIB],
     ['/login', 64 * 1024],
-  ])('%s takes %i bytes, and not two more', async (path, limit) => {
+  ])('%s accepts %i bytes, and rejects two more', async (path, limit) => {
     expect((await api('POST', mount + path, filler(limit))).status).not.toBe(413)
     const { status, text } = await api('POST', mount + path, filler(limit + 2))
     const ours = '{"errors":["the body is too large"]}'
     expect([status, text]).toEqual([413, isBalanced() && limit === MIB ? expect.any(String) : ours])
   })
 
-  test.each([10 * MIB, 10 * MIB + 2, 12 * MIB])('%i bytes are refused', async bytes => {
+  test.each([10 * MIB, 10 * MIB + 2, 12 * MIB])('a body of %i bytes is rejected', async bytes => {
     const { status } = await api('POST', `${mount}/role/x`, filler(bytes))
     expect(status).toBe(413)
   })
 
-  test('chunks beyond it are refused, and the connection goes on', async () => {
+  test('chunks over the limit are rejected, and the connection stays open', async () => {
     const chunk = `10000\r\n${'y'.repeat(65_536)}\r\n`
     const answers = await conversation(
       `POST /v1${mount}/role/x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -180,7 +180,7 @@ describe('bodies have a greatest size', () => {
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
-  test('what would be too large to be stored is refused, and nothing of it stays', async () => {
+  test('an item too large to store is rejected, and nothing is stored', async () => {
     const path = fill()
     const token_policies = Array.from({ length: 9_000 }, (_, index) => `${'p'.repeat(60)}${index}`)
     const { status, body } = await api('POST', path, { bound_iam_principal_arn: arn, token_policies })

@@ -9,7 +9,8 @@ import { HOME } from '../../infra/local/provider/home.ts'
 import { startCommand } from '../support/programs/command.ts'
 import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
 
-// The built file, as processes and in a real shell, against a real cluster. The imitated AWS checks every signature.
+// Runs the built file in processes and in a real shell, against a real cluster. The imitated AWS checks
+// every signature.
 
 const folder = temporaryDirectory()
 const file = `${folder}/cloud-auth.mjs`
@@ -71,7 +72,7 @@ const inShell = (script: string, more: Record<string, string> = {}) =>
 const lookUp = async (token: string) =>
   (await done('GET', '/auth/token/lookup-self', undefined, { token })).body.data
 const own = () => ({ AWS_ACCESS_KEY_ID: keys.accessKeyId, AWS_SECRET_ACCESS_KEY: keys.secretAccessKey })
-/** All that is kept below the home of whoever runs it. */
+/** Returns all files below the home directory with their hashes. */
 const kept = () =>
   readdirSync(home, { recursive: true, encoding: 'utf8' })
     .filter(name => statSync(`${home}/${name}`).isFile())
@@ -84,11 +85,11 @@ const kept = () =>
 
 describe('a login', () => {
   test.each<[who: string, line: string, environment: () => Record<string, string>, role: string]>([
-    ['keys of the environment', '--role user', own, 'user'],
-    ['the keys of a profile', '--profile base --role user', () => ({}), 'user'],
+    ['keys in the environment', '--role user', own, 'user'],
+    ['keys in a profile', '--profile base --role user', () => ({}), 'user'],
     ['a role that a profile assumes', '--role role', () => ({ AWS_PROFILE: 'assumed' }), 'role'],
-    ['the instance’s role', '--role role', () => ({}), 'role'],
-  ])('by %s', async (_, line, environment, role) => {
+    ["the instance's role", '--role role', () => ({}), 'role'],
+  ])('with %s prints a token and writes no file', async (_, line, environment, role) => {
     const before = kept()
     const { status, stdout, stderr } = await run(`login ${line} --header-value ${SERVER}`, environment())
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -98,19 +99,19 @@ describe('a login', () => {
     expect(kept(), 'nothing is kept').toEqual(before)
   })
 
-  test('without the server’s name in the signature is refused, in one line, as the server puts it', async () => {
+  test("without the server ID header fails with the server's error in one line", async () => {
     const { status, stdout, stderr } = await run('login --role user', own())
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 .*IAM-Server-ID.*\n$/)
   })
 
-  test('of the right role by the wrong principal is refused', async () => {
+  test("of another principal fails with the server's error", async () => {
     const { status, stderr } = await run(`login --role role --header-value ${SERVER}`, own())
     expect(status).toBe(1)
     expect(stderr).toMatch(/^auth\/aws-\w+\/login: 400 /)
   })
 
-  test('by the instance’s document: the first one is told its nonce, later ones show it', async () => {
+  test("with the instance's document exports the nonce, which later logins need", async () => {
     const first = await inShell('cloud-auth login --method ec2 --role box --export')
     const lines = first.stdout.trim().split('\n')
     expect(lines.map(line => line.split('=')[0])).toEqual([
@@ -126,7 +127,7 @@ describe('a login', () => {
     expect(await lookUp(again.client_token)).toMatchObject({ path: `auth/${mount}/login` })
   })
 
-  test('gives lines that a shell evaluates: a client then finds address and token', async () => {
+  test('with --export prints lines that a shell evaluates, so that a client finds address and token', async () => {
     const script = `SET=$(cloud-auth login --role user --header-value ${SERVER} --export); eval "$SET"; exec node -e '
       const { VAULT_ADDR, VAULT_TOKEN } = process.env
       fetch(VAULT_ADDR + "/v1/auth/token/lookup-self", { headers: { "x-vault-token": VAULT_TOKEN } }).then(async answer => console.log(await answer.text()))'`
@@ -134,18 +135,18 @@ describe('a login', () => {
     expect(JSON.parse(stdout).data).toMatchObject({ path: `auth/${mount}/login` })
   })
 
-  test('where nobody answers is told apart from one that is refused', async () => {
+  test('at an unreachable cluster exits with another code than a rejected login', async () => {
     const { status, stderr } = await run('login', { ...own(), VAULT_ADDR: 'http://127.0.0.1:1' })
     expect(status).toBe(3)
     expect(stderr).toBe('http://127.0.0.1:1 cannot be reached (ECONNREFUSED)\n')
   })
 })
 
-describe('the token helper, called as command lines call it', () => {
+describe("the token helper, called as by Vault's command line", () => {
   const helperCalled = (word: string, more: Record<string, string> = {}, input = '') =>
     run(word, { ...own(), CLOUD_AUTH_ROLE: 'user', CLOUD_AUTH_HEADER_VALUE: SERVER, ...more }, input)
 
-  test('get prints a token and nothing else, not even a line’s end', async () => {
+  test('get prints the token without a line end, and reuses a valid one', async () => {
     const { status, stdout, stderr } = await helperCalled('get')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     expect(stdout).toMatch(/^hvs\.\S+$/)
@@ -158,7 +159,7 @@ describe('the token helper, called as command lines call it', () => {
     expect(await lookUp(anew)).toMatchObject({ path: `auth/${mount}/login` })
   })
 
-  test('store and erase succeed without a word, and keep nothing', async () => {
+  test('store and erase print nothing and write no file', async () => {
     const before = kept()
     for (const [word, input] of [
       ['store', 'hvs.somebody'],
@@ -168,7 +169,7 @@ describe('the token helper, called as command lines call it', () => {
     expect(kept()).toEqual(before)
   })
 
-  test('get that is refused prints no token, and says why', async () => {
+  test('get prints only an error when the login is rejected', async () => {
     const { status, stdout, stderr } = await helperCalled('get', { CLOUD_AUTH_ROLE: 'nobody' })
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).not.toBe('')
@@ -196,7 +197,7 @@ test.each([
   expect(stderr.trim().split('\n').at(-1)).toBe(`${text}; see cloud-auth --help`)
 })
 
-test('status is told again and again, until Ctrl-C ends it with the code of the last look', async () => {
+test('status --watch prints one line for each check, and Ctrl-C ends it with the last exit code', async () => {
   const { child, ended } = startCommand(
     ['status', '--watch', '--every', '0.1', '--json', `ours=${cluster.base_url}`],
     variables,
@@ -221,7 +222,7 @@ test('status is told again and again, until Ctrl-C ends it with the code of the 
     })
 })
 
-test('it is one file that runs by its own first line, from wherever it is', () => {
+test('the build is one executable file without npm dependencies', () => {
   expect(readdirSync(folder).filter(name => name.startsWith('cloud-auth'))).toEqual(['cloud-auth.mjs'])
   const text = readFileSync(file, 'utf8')
   expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { api, cluster } from '../support/service/cluster.ts'
 
-/** Takes the slot, whatever other tests have left in it. */
+/** Starts a root generation, and cancels attempts that other tests have left. */
 async function begun(): Promise<{ nonce: string; otp: string }> {
   for (;;) {
     await api('DELETE', '/sys/generate-root/attempt', undefined, { token: '' })
@@ -16,8 +16,8 @@ async function begun(): Promise<{ nonce: string; otp: string }> {
   }
 }
 
-// the requests of the original's command line, whose one share each comes from another person
-test('shares that reach different environments at the same moment all count, and make one root token', async () => {
+// sends the requests of Vault's command line, each share from another operator
+test('concurrent shares that reach different environments all count, and generate one root token', async () => {
   const { nonce, otp } = await begun()
   const required = cluster.recovery_keys.slice(0, 3)
   const give = (share: string) =>

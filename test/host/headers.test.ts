@@ -8,19 +8,19 @@ const root = cluster.root_token
 const wrong = () => `hvs.${fresh()}`
 const self = '/auth/token/lookup-self'
 
-describe('where the token stands', () => {
+describe('headers with the token', () => {
   const accepted: [title: string, headers: Record<string, string>][] = [
     ['X-Vault-Token', { 'X-Vault-Token': root }],
     ['x-vault-token', { 'x-vault-token': root }],
     ['X-Service-Token', { 'X-Service-Token': root }],
     ['Authorization', { Authorization: `Bearer ${root}` }],
-    ['Authorization beside an empty X-Vault-Token', { 'X-Vault-Token': '', Authorization: `Bearer ${root}` }],
-    ['X-Vault-Token before Authorization', { 'X-Vault-Token': root, Authorization: `Bearer ${wrong()}` }],
-    ['X-Vault-Token before X-Service-Token', { 'X-Vault-Token': root, 'X-Service-Token': wrong() }],
-    ['the bearer after another scheme', { Authorization: `Basic dTpw, Bearer ${root}` }],
-    ['the bearer before another scheme', { Authorization: `Bearer ${root},Basic dTpw` }],
+    ['Authorization with an empty X-Vault-Token', { 'X-Vault-Token': '', Authorization: `Bearer ${root}` }],
+    ['X-Vault-Token over Authorization', { 'X-Vault-Token': root, Authorization: `Bearer ${wrong()}` }],
+    ['X-Vault-Token over X-Service-Token', { 'X-Vault-Token': root, 'X-Service-Token': wrong() }],
+    ['the bearer token after another scheme', { Authorization: `Basic dTpw, Bearer ${root}` }],
+    ['the bearer token before another scheme', { Authorization: `Bearer ${root},Basic dTpw` }],
     [
-      'with the headers of official clients',
+      'X-Vault-Token with other headers of official clients',
       {
         'X-Vault-Token': root,
         'X-Vault-Request': 'true',
@@ -40,62 +40,65 @@ describe('where the token stands', () => {
   test.each([
     ['Basic dTpw', `Bearer ${root}`],
     [`Bearer ${root}`, 'Basic dTpw'],
-  ])('accepted: in one of several Authorization lines', async (...values) => {
+  ])('accepted: one of several Authorization lines', async (...values) => {
     const lines = values.map(value => `Authorization: ${value}`)
     expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', ...lines])).status).toBe(200)
   })
 
   const refused: [title: string, headers: Record<string, string>][] = [
     ['none', {}],
-    ['bearer in lower case', { Authorization: `bearer ${root}` }],
-    ['bearer with two blanks', { Authorization: `Bearer  ${root}` }],
-    ['no scheme', { Authorization: root }],
-    ['part of a word', { Authorization: `XBearer ${root}` }],
+    ['Bearer in lower case', { Authorization: `bearer ${root}` }],
+    ['Bearer with two blanks', { Authorization: `Bearer  ${root}` }],
+    ['Authorization without a scheme', { Authorization: root }],
+    ['Bearer as part of a word', { Authorization: `XBearer ${root}` }],
     [
-      'a wrong X-Vault-Token before a right bearer',
+      'a wrong X-Vault-Token with a valid bearer token',
       { 'X-Vault-Token': wrong(), Authorization: `Bearer ${root}` },
     ],
     ['in a cookie', { Cookie: `X-Vault-Token=${root}` }],
-    ['something after it', { 'X-Vault-Token': `${root} x` }],
+    ['text after the token', { 'X-Vault-Token': `${root} x` }],
   ]
-  test.each(refused)('refused: %s', async (_, headers) => {
+  test.each(refused)('rejected: %s', async (_, headers) => {
     const { status, body } = await api('GET', self, undefined, { token: '', headers })
-    // whatever was sent as a token is none
+    // a string that was sent as a token gets the error for invalid tokens
     const { permission_denied: none, invalid_token: wrong } = errorCodes
     const isSent = 'X-Vault-Token' in headers || headers['Authorization']?.startsWith('Bearer ')
     const { always } = isSent ? wrong : none
     expect([status, body]).toEqual([403, { errors: [always] }])
   })
 
-  test('refused: in the query', async () => {
+  test('rejected: a token in the query', async () => {
     expect(
       (await api('GET', `${self}?token=${root}&X-Vault-Token=${root}`, undefined, { token: '' })).status,
     ).toBe(403)
   })
 
   test('a request with two Host headers is 400', async () => {
-    // `raw` sends another one
+    // `raw` sends another Host header
     expect((await raw(['GET /v1/sys/health HTTP/1.1', 'Host: a.example'])).status).toBe(400)
   })
 
-  test('refused: in two lines of one header', async () => {
+  test('rejected: two lines of one header', async () => {
     const line = `X-Vault-Token: ${root}`
     expect((await raw(['GET /v1/auth/token/lookup-self HTTP/1.1', line, line])).status).toBe(403)
   })
 
-  test.each(['x-vault-token', 'x-service-token', 'authorization'])('at most 8 KiB: %s', async name => {
-    const send = (length: number) => {
-      const value = 'x'.repeat(length)
-      const headers = { [name]: name === 'authorization' ? `Bearer ${value}` : value }
-      return api('GET', self, undefined, { token: '', headers })
-    }
-    expect((await send(8192)).status).toBe(403)
-    const { status, text } = await send(8193)
-    expect([status, text]).toEqual([431, '{"errors":["the token is too long"]}'])
-  })
+  test.each(['x-vault-token', 'x-service-token', 'authorization'])(
+    'a token over 8 KiB is rejected: %s',
+    async name => {
+      const send = (length: number) => {
+        const value = 'x'.repeat(length)
+        const headers = { [name]: name === 'authorization' ? `Bearer ${value}` : value }
+        return api('GET', self, undefined, { token: '', headers })
+      }
+      expect((await send(8192)).status).toBe(403)
+      const { status, text } = await send(8193)
+      expect([status, text]).toEqual([431, '{"errors":["the token is too long"]}'])
+    },
+  )
 })
 
-describe('the namespace: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
+describe('the namespace header: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
   const headers = ['X-Vault-Namespace', 'X-Service-Namespace']
   const rows: [namespace: string, status: number][] = [
     ['', 200],
@@ -117,7 +120,7 @@ describe('the namespace: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
     ['./root', 400],
   ]
   test.each(headers.flatMap(name => rows.map(([value, status]) => [name, value, status] as const)))(
-    '%s: "%s" is %i',
+    '%s: "%s" answers %i',
     async (name, value, status) => {
       const reply = await api('GET', self, undefined, { headers: { [name]: value } })
       expect(reply.status, reply.text).toBe(status)
@@ -125,19 +128,19 @@ describe('the namespace: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
     },
   )
 
-  test('counts in either header, even beside an empty one', async () => {
+  test('counts under both names, even if one is empty', async () => {
     for (const [one, other] of [headers, headers.toReversed()])
       expect(
         (await api('GET', self, undefined, { headers: { [`${one}`]: '', [`${other}`]: 'a' } })).status,
       ).toBe(404)
   })
 
-  test.each(['/root', '/a', '/a/b'])('before the path: %s', async prefix => {
+  test.each(['/root', '/a', '/a/b'])('in front of the path answers 404: %s', async prefix => {
     const reply = await api('GET', prefix + self)
     expect([reply.status, errorsOf(reply)]).toEqual([404, NO_NAMESPACE])
   })
 
-  test('is refused before anybody is authenticated, and at the login', async () => {
+  test('is rejected before authentication, and at the login', async () => {
     const options = { token: '', headers: { 'X-Vault-Namespace': 'other' } }
     for (const [method, path] of [
       ['GET', self],
@@ -148,11 +151,11 @@ describe('the namespace: GHSA-mwr2-wmgp-crj6, CVE-2026-55775', () => {
   })
 })
 
-describe('a wrapped answer', () => {
+describe('response wrapping', () => {
   const wrapped = (ttl: string, name = 'X-Vault-Wrap-TTL') =>
     api('GET', self, undefined, { headers: { [name]: ttl } })
 
-  test.each(['X-Vault-Wrap-TTL', 'X-Service-Wrap-TTL'])('%s hides the answer behind a token', async name => {
+  test.each(['X-Vault-Wrap-TTL', 'X-Service-Wrap-TTL'])('by %s returns only a wrapping token', async name => {
     const { status, body } = await wrapped('2m', name)
     expect([status, body.data, body.auth]).toEqual([200, null, null])
     expect(body.wrap_info).toEqual({
@@ -166,15 +169,15 @@ describe('a wrapped answer', () => {
     expect(inside.body.data.id).toBe(root)
   })
 
-  test('a lifetime of 0 asks for no wrapping', async () => {
+  test('is not done for a TTL of 0', async () => {
     expect((await wrapped('0')).body.data.id).toBe(root)
   })
 
-  test.each(['x', '1.5', '-1', '5 m', '1h1', '9999999999999'])('the lifetime "%s" is refused', async ttl => {
+  test.each(['x', '1.5', '-1', '5 m', '1h1', '9999999999999'])('with the TTL "%s" is rejected', async ttl => {
     expect((await wrapped(ttl)).status).toBe(400)
   })
 
-  test('an answer without content is not wrapped', async () => {
+  test('is not done for an empty answer', async () => {
     const options = { headers: { 'X-Vault-Wrap-TTL': '60' } }
     expect((await api('DELETE', `/sys/policies/acl/${fresh('p')}`, undefined, options)).status).toBe(204)
     expect((await api('GET', `/sys/policies/acl/${fresh('p')}`, undefined, options)).status).toBe(404)

@@ -9,11 +9,11 @@ beforeAll(async () => {
   for (const name of ['one', 'a.b', 'a-b_1', '0']) await done('POST', `${mount}/role/${name}`, iamRole.body)
 })
 
-/** As `api`, but no client tidies the path up. */
+/** Like `api`, but sends the path without normalisation. */
 const get = (path: string, method = 'GET') =>
   raw([`${method} ${path} HTTP/1.1`, `X-Vault-Token: ${cluster.root_token}`])
 
-describe('paths in another than their canonical form are refused before anything else', () => {
+describe('a path that is not canonical is rejected first', () => {
   const rows: [path: string, text: string][] = [
     ['//roles', 'the path holds an empty segment'],
     ['/role//one', 'the path holds an empty segment'],
@@ -39,14 +39,14 @@ describe('paths in another than their canonical form are refused before anything
     expect((await api('GET', mount + path, undefined, { token: '' })).status).toBe(400)
   })
 
-  test('also where anybody may call', async () => {
+  test('also for endpoints without authentication', async () => {
     for (const path of ['/v1/sys//health', '/v1/./sys/health', '/v1/sys/x/../health'])
       expect((await get(path)).status).toBe(400)
   })
 })
 
 describe('names in paths', () => {
-  test.each(['one', 'ONE', 'a.b', 'a-b_1', '0', 'o%6Ee'])('%s is one', async name => {
+  test.each(['one', 'ONE', 'a.b', 'a-b_1', '0', 'o%6Ee'])('%s names an existing role', async name => {
     expect((await api('GET', `${mount}/role/${name}`)).status).toBe(200)
   })
 
@@ -78,14 +78,14 @@ describe('names in paths', () => {
     'constructor',
     'x'.repeat(2000),
   ]
-  test.each(odd)('%s reaches no role', async name => {
+  test.each(odd)('%s names no role', async name => {
     const { status, text } = await get(`/v1${mount}/role/${name}`)
     expect([400, 404, 405]).toContain(status)
     expect(text).not.toContain('auth_type')
     expect((await get(`/v1${mount}/role/${name}/`)).status).toBeGreaterThanOrEqual(400)
   })
 
-  test('prototype names are names like others', async () => {
+  test('names of built-in object properties work as role names', async () => {
     for (const name of ['__proto__', 'constructor', 'hasOwnProperty']) {
       await done('POST', `${mount}/role/${name}`, iamRole.body)
       expect((await api('GET', `${mount}/role/${name}`)).body.data.auth_type).toBe('iam')
@@ -94,7 +94,7 @@ describe('names in paths', () => {
   })
 })
 
-describe('targets that are no path of ours', () => {
+describe('other request targets', () => {
   const targets = [
     '/',
     '/v1',
@@ -113,14 +113,14 @@ describe('targets that are no path of ours', () => {
     'http://127.0.0.1/v1/auth/token/accessors',
     'x',
   ]
-  test.each(targets)('%s is refused', async target => {
+  test.each(targets)('%s is rejected', async target => {
     const { status, text } = await get(target)
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
     expect(text).not.toContain('data')
   })
 
-  test('a query changes nothing, unless it asks for a listing or for help', async () => {
+  test('a query changes nothing except list and help', async () => {
     for (const query of ['', 'x', '=', '&&', 'a=%', '%00=1', `a=${'b'.repeat(5000)}`, '?', '#x'])
       expect(await get(`/v1/sys/init?${query}`), query).toEqual({ status: 200, text: '{"initialized":true}' })
     expect(await get('/v1/sys/init?list')).toMatchObject({

@@ -8,7 +8,7 @@ const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T
 
 const statuses = (replies: readonly Reply[]): number[] => [...new Set(replies.map(one => one.status))].sort()
 
-describe('logins at the same moment', () => {
+describe('concurrent logins', () => {
   let mount = ''
   const roleNamed = async (values: object = {}) => {
     const role = fresh('r')
@@ -25,12 +25,12 @@ describe('logins at the same moment', () => {
   beforeAll(async () => {
     ;({ path: mount } = await freshMount())
     await done('POST', `${mount}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
-    // environments that have just been started are slow
+    // warms the environments, because new ones are slow
     const role = await roleNamed()
     expect(statuses(await times(4, async () => loginAs(mount, await launch(), { role })))).toEqual([200])
   })
 
-  test('of 16 first logins without a nonce one gets the nonce; the others are refused', async () => {
+  test('only one of 16 first logins without a nonce succeeds, and the others get 400', async () => {
     const role = await roleNamed()
     const instance = await launch()
     const pkcs7 = await pkcs7Of(instance)
@@ -44,7 +44,7 @@ describe('logins at the same moment', () => {
     ])
   })
 
-  test('of first logins with different nonces those with the winner’s get in, and no others', async () => {
+  test('of first logins with different nonces only those with the stored one succeed', async () => {
     const role = await roleNamed()
     const instance = await launch()
     const pkcs7 = await pkcs7Of(instance)
@@ -59,7 +59,7 @@ describe('logins at the same moment', () => {
     expect(statuses(others)).toEqual([400])
   })
 
-  test('logins with the right nonce never fail for each other’s sake, except as busy', async () => {
+  test('logins with the right nonce all succeed, or get 503', async () => {
     const role = await roleNamed()
     const instance = await launch()
     const replies = await times(12, () => loginAs(mount, instance, { role, nonce: 'shared' }))
@@ -68,7 +68,7 @@ describe('logins at the same moment', () => {
     expect(busy.length).toBeLessThan(8)
   })
 
-  test('a whole fleet logs in with a role at once, and is one entity', async () => {
+  test('24 instances that log in with one role all succeed as one entity', async () => {
     const role = await roleNamed()
     const replies = await times(24, async () => loginAs(mount, await launch(), { role }))
     expect(statuses(replies)).toEqual([200])
@@ -76,7 +76,7 @@ describe('logins at the same moment', () => {
     expect(new Set(replies.map(one => one.body.auth.client_token)).size).toBe(24)
   })
 
-  test('48 logins that bring one alias different metadata are all admitted', async () => {
+  test('48 logins with different metadata for one alias all succeed', async () => {
     await done('POST', `${mount}/config/identity`, { ec2_metadata: ['instance_id', 'account_id'] })
     const role = await roleNamed()
     await loginAs(mount, await launch(), { role })
@@ -90,7 +90,7 @@ describe('logins at the same moment', () => {
     expect(names).toContain(body.data.aliases[0].metadata.instance_id)
   })
 
-  test('a login during an update of its role has the old policies or the new ones', async () => {
+  test('a login during a role update gets all of the old values or all of the new ones', async () => {
     const role = await roleNamed({ token_policies: 'one,two', token_ttl: 100 })
     const [replies] = await Promise.all([
       times(12, async () => loginAs(mount, await launch(), { role })),
@@ -102,7 +102,7 @@ describe('logins at the same moment', () => {
     expect(later.body.auth.policies).toEqual(['default', 'four', 'three'])
   })
 
-  test('a login during the deletion of its role succeeds or finds no role; one after it finds none', async () => {
+  test('a login during the deletion of its role succeeds or finds no role, and later ones find none', async () => {
     const role = await roleNamed()
     const instances = await times(12, () => launch())
     const [replies] = await Promise.all([
@@ -115,7 +115,7 @@ describe('logins at the same moment', () => {
     expect((await loginAs(mount, await launch(), { role })).status).toBe(400)
   })
 
-  test('once a tag’s denial is answered, no login that begins later gets in with it', async () => {
+  test('a login that starts after the denial of its role tag is rejected', async () => {
     const role = await roleNamed({ role_tag: 'Role' })
     const { body } = await done('POST', `${mount}/role/${role}/tag`)
     const tag: string = body.data.tag_value
@@ -141,7 +141,7 @@ describe('logins at the same moment', () => {
     expect([...new Set(after.map(errorsOf))]).toEqual(['role tag check failed: the tag is on the deny list'])
   })
 
-  test('the deletion of an entry lets exactly one of the logins that follow at once be the first', async () => {
+  test('only one of the logins after the deletion of an entry counts as the first', async () => {
     const role = await roleNamed()
     const instance = await launch()
     await loginAs(mount, instance, { role })

@@ -20,14 +20,14 @@ const A_LISTING = {
   ],
 }
 
-describe('POST and PUT are one operation', () => {
-  // what takes the caller's token away is tried elsewhere
+describe('POST and PUT are the same operation', () => {
+  // other tests cover the endpoints that revoke the caller's token or can be called only once
   const once = ['/auth/token/revoke-self', '/sys/generate-root/attempt', '/sys/generate-root-token/attempt']
   const writes = ways.filter(
     ({ endpoint: { method, path } }) => method === 'POST' && !once.includes(path) && !changesRole(path),
   )
 
-  // work in the background may still go on from another spelling of the same path
+  // a fresh mount, because background work of the other request may still run
   const own = async (answers: string, shared: string) =>
     answers === 'accepted' ? (await freshMount()).path : shared
 
@@ -46,7 +46,7 @@ describe('POST and PUT are one operation', () => {
   })
 })
 
-describe('a listing is asked for with LIST or with ?list=true', () => {
+describe('a listing needs LIST or ?list=true', () => {
   const flags = ['1', 't', 'T', 'TRUE', 'true', 'True']
   const spellings: [method: string, path: string][] = [
     ['LIST', '/roles'],
@@ -63,13 +63,13 @@ describe('a listing is asked for with LIST or with ?list=true', () => {
     expect([status, body.data]).toEqual([200, { keys: ['one'] }])
   })
 
-  test.each(['0', 'f', 'F', 'FALSE', 'false', 'False'])('list=%s reads', async flag => {
+  test.each(['0', 'f', 'F', 'FALSE', 'false', 'False'])('list=%s reads the path', async flag => {
     expect((await api('GET', `${mount}/role/one?list=${flag}`)).body.data.auth_type).toBe('iam')
     expect((await api('GET', `${mount}/roles?list=${flag}`)).body).toEqual(A_LISTING)
   })
 
   test.each(['', 'yes', 'TrUe', '2', 'true ', 'null'])(
-    'list=%s is refused, and the answer says what is allowed',
+    'list=%s is rejected with the allowed values',
     async flag => {
       const { status, body } = await api('GET', `${mount}/roles?list=${encodeURIComponent(flag)}`)
       expect([status, body.errors]).toEqual([
@@ -81,7 +81,7 @@ describe('a listing is asked for with LIST or with ?list=true', () => {
     },
   )
 
-  test('several on one connection, among other requests', async () => {
+  test('LIST works several times on one connection, between other requests', async () => {
     const request = (line: string, ...more: string[]) =>
       [`${line} HTTP/1.1`, 'Host: x', `X-Vault-Token: ${cluster.root_token}`, ...more, '', ''].join('\r\n')
     const answers = await conversation(
@@ -102,7 +102,7 @@ describe('a listing is asked for with LIST or with ?list=true', () => {
   })
 })
 
-describe('verbs that nothing implements are refused', () => {
+describe('unsupported verbs are rejected', () => {
   const paths = () => [
     `${mount}/role/one`,
     `${mount}/roles`,
@@ -119,7 +119,7 @@ describe('verbs that nothing implements are refused', () => {
   })
 
   test.each(['get', 'post', 'list', 'resolve-role', 'renew', 'rollback', 'alias-lookahead', 'LISTX', 'G'])(
-    '%s makes no token and reads nothing',
+    '%s reads nothing and creates no token',
     async verb => {
       const line = `${verb} /v1${mount}/role/one HTTP/1.1`
       const { status, text } = await raw([line, `X-Vault-Token: ${cluster.root_token}`])
@@ -140,7 +140,7 @@ describe('verbs that nothing implements are refused', () => {
     }
   })
 
-  test('HEAD has no content, and only sys/health serves it', async () => {
+  test('HEAD has no content, and is supported only by sys/health', async () => {
     for (const path of paths()) {
       const { status, text } = await api('HEAD', path)
       expect([status, text], path).toEqual([405, ''])
@@ -151,7 +151,7 @@ describe('verbs that nothing implements are refused', () => {
 })
 
 describe('DELETE', () => {
-  test('its body is not looked at', async () => {
+  test('ignores its body', async () => {
     const path = `${mount}/role/${fresh('d')}`
     const large = isBalanced() ? 'x'.repeat(1_000_000) : 'x'.repeat(1_100_000)
     for (const body of ['not JSON', '{"list":', '[]', '{"policies":{"a":1}}', large]) {

@@ -12,8 +12,8 @@ import { auditEntries } from '../support/service/audit.ts'
 import { aws, cluster, done, eventually, fresh } from '../support/service/cluster.ts'
 import { behindDistribution, headersBehind } from '../support/service/web-front.ts'
 
-// The bundle of logins as a process of its own, as a Web Function runs it, and in front of it and of the gateway what a
-// deployment has there: one address of all clients. Lambda's part is imitated by what its documents say.
+// Runs the login bundle in its own process as a Web Function does, behind a front with one address for all
+// clients. The test imitates Lambda from its documentation.
 
 const VERBS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'POST', 'DELETE']
 const patterns = webPaths.map(([pattern, toWeb]) => ({
@@ -21,13 +21,13 @@ const patterns = webPaths.map(([pattern, toWeb]) => ({
   toWeb,
 }))
 
-/** How many requests came to each origin. */
+/** Requests that reached each origin. */
 const came = { web: 0, api: 0 }
 const closers: (() => Promise<unknown>)[] = []
 let front = ''
 let webPort = 0
 
-/** Passes a request on to the origin that its path leads to. */
+/** Passes a request to the origin for its path. */
 function distribute(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { method = '', url = '', headers, socket } = incoming
   if (!VERBS.includes(method)) return void outgoing.writeHead(403).end()
@@ -73,7 +73,7 @@ afterAll(() => Promise.all(closers.map(close => close())))
 
 const client = (token = '') => nodeVault({ endpoint: front, token })
 
-describe('a client that nobody here wrote, at the one address', () => {
+describe('node-vault at the one address', () => {
   const mount = fresh('web')
   const policy = fresh('reader')
 
@@ -122,17 +122,17 @@ describe('a client that nobody here wrote, at the one address', () => {
     expect((await client().write(`auth/${mount}/login`, { ...proof, nonce })).auth.renewable).toBe(true)
   })
 
-  test('cannot list by the verb LIST, whatever it lists', async () => {
+  test('cannot list with the verb LIST', async () => {
     await expect(client(cluster.root_token).list(`auth/${mount}/roles`)).rejects.toMatchObject({
       response: { statusCode: 400 },
     })
   })
 })
 
-describe('64 logins at once through one process', () => {
+describe('64 concurrent logins in one process', () => {
   const mount = fresh('many')
 
-  test('each gets the token of its own role, and leaves two entries with its own number', async () => {
+  test('each get the token of their own role, and two audit entries with their own request ID', async () => {
     await done('POST', `/sys/auth/${mount}`, { type: 'aws' })
     const workers = await Promise.all(
       Array.from({ length: 64 }, async (_, index) => {
@@ -172,7 +172,7 @@ describe('64 logins at once through one process', () => {
   })
 })
 
-test('who goes around the distribution is refused, with a text that says where to go', async () => {
+test("a request that bypasses the distribution is rejected, and the error names the proxy's address", async () => {
   const { status, headers, text } = await call(
     `http://127.0.0.1:${webPort}/v1`,
     'POST',

@@ -3,13 +3,13 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { HOME } from '../../../infra/local/provider/home.ts'
 import { aws, cluster, done, fresh } from '../../support/service/cluster.ts'
 
-// A second client that nobody here wrote: it signs with a library of its own, names the server in a signed
-// header, sends Content-Length among the signed headers, and renews its token by a timer.
+// A third-party client. It signs with its own library, names the server in a signed header, signs
+// Content-Length too, and renews its token by a timer.
 
 const SERVER = 'https://login.example.com'
 afterAll(() => VaultClient.clear())
 
-describe('node-vault-client, a client that nobody here wrote', () => {
+describe('node-vault-client', () => {
   test('logs in with iam, reads, lists and renews', async () => {
     const mount = fresh('timed-')
     const user = await aws.putUser({ account: HOME.account, name: 'timed-worker' })
@@ -42,7 +42,7 @@ describe('node-vault-client, a client that nobody here wrote', () => {
     expect(role.getValue('bound_iam_principal_arn')).toEqual([user.arn])
     expect((await client.list(`auth/${mount}/roles`)).getValue('keys')).toEqual(['worker'])
 
-    // it renews half-way through the eight seconds: without that the token would be dead by now
+    // the client renews after four of eight seconds; without that the token would have expired
     await new Promise(resolve => setTimeout(resolve, 9000))
     expect((await client.read(`auth/${mount}/role/worker`)).getValue('auth_type')).toBe('iam')
     const logins = (await aws.calls()).calls.filter(one => one.principalArn === user.arn)

@@ -4,14 +4,14 @@ import { signLogin } from '../../../infra/command/login/signed-login.ts'
 import { HOME } from '../../../infra/local/provider/home.ts'
 import { aws, cluster } from '../../support/service/cluster.ts'
 
-// A client that nobody here wrote works unmodified against the running host: it administers, logs in with the
-// mount path that it was written for, reads, lists with the verb LIST, and renews.
+// A third-party client works unmodified against the running host: it administers, logs in at the mount path
+// that it expects, reads, lists with the verb LIST, and renews.
 
 const client = (token?: string) =>
   nodeVault({ endpoint: cluster.base_url.replace(/\/v1$/, ''), ...(token ? { token } : {}) })
 
-describe('node-vault, a client that nobody here wrote', () => {
-  test('reads health, and manages mounts, policies and roles through its own commands', async () => {
+describe('node-vault', () => {
+  test('reads health, and manages mounts, policies and roles with its own commands', async () => {
     const admin = client(cluster.root_token)
     expect(await admin.health()).toMatchObject({ initialized: true, sealed: false })
     await admin.enableAuth({ mount_point: 'aws', type: 'aws', description: 'as the client expects it' })
@@ -32,7 +32,7 @@ describe('node-vault, a client that nobody here wrote', () => {
     })
   })
 
-  test('logs in with iam at its own path, then reads, lists, looks up and renews', async () => {
+  test('logs in with iam at its default path, then reads, lists, looks up and renews', async () => {
     const session = await aws.session({ account: HOME.account, role: 'worker', session: 'job-1' })
     const workload = client()
     const login = await workload.awsIamLogin({ role: 'worker', ...signLogin(session) })

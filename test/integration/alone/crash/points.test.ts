@@ -14,9 +14,9 @@ import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 import { changesBy } from '../../../support/tables/written.ts'
 import { manySteps, oneCommit, type Sent, type Writing } from '../../crash/requests.ts'
 
-// Every request that writes is cut at each of its calls to the tables: before the engine sees the call, and after it
-// took effect with the answer lost. What is stored then is what was there or all that should be; the caller is told;
-// and the same request, repeated, does the rest.
+// Cuts every request that writes at each of its storage calls: before the call reaches the engine, and after it took
+// effect but its answer was lost. The tables must then have no change or the whole change, the client gets an error,
+// and a repeated request completes it.
 
 /**
  * Handlers whose crashes other files test: alone/rotate-root/rotate-root.test.ts,
