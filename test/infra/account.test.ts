@@ -12,8 +12,8 @@ interface Statement {
 const statementsOf = (resources: ReadonlyMap<string, Resource>): Statement[] =>
   ofType(resources, 'AWS::IAM::Policy').flatMap(([, one]) => one.Properties.PolicyDocument.Statement)
 
-describe('what an account wants of everything in it', () => {
-  test('every role has the boundary', () => {
+describe('settings for account-wide requirements', () => {
+  test('every role has the permissions boundary of `permissionsBoundaryArn`, and none without it', () => {
     const permissionsBoundaryArn = 'arn:aws:iam::111122223333:policy/bound'
     const roles = ofType(resourcesOf({ stage: 'test', permissionsBoundaryArn, canary: {} }), 'AWS::IAM::Role')
     expect(roles.length).toBeGreaterThan(30)
@@ -22,7 +22,7 @@ describe('what an account wants of everything in it', () => {
     expect(JSON.stringify([...resourcesOf()])).not.toContain('PermissionsBoundary')
   })
 
-  test('functions, tables, roles and the API have the tags', () => {
+  test('functions, tables, roles and the API have the tags of `tags`', () => {
     const resources = resourcesOf({ stage: 'test', tags: { team: 'auth' } })
     for (const type of ['AWS::Lambda::Function', 'AWS::IAM::Role', 'AWS::KMS::Key', 'AWS::SQS::Queue'])
       for (const [id, { Properties }] of ofType(resources, type))
@@ -33,7 +33,7 @@ describe('what an account wants of everything in it', () => {
     expect(() => readSettings({ stage: 'test', tags: { 'aws:team': 'auth' } })).toThrow('tags')
   })
 
-  test('every output of the API is a parameter of SSM', () => {
+  test('with `parameterPrefix` every output of the API stack is also an SSM parameter', () => {
     const settings = { stage: 'test', parameterPrefix: '/cloud-auth/test' }
     const { Outputs = {} } = stacksOf(settings).get('cloud-auth-test-api') ?? {}
     const outputs = Object.entries(Outputs as Record<string, { Value: unknown; Export?: object }>).filter(
@@ -51,10 +51,10 @@ describe('what an account wants of everything in it', () => {
   })
 })
 
-describe("a customer's keys", () => {
+describe("a customer's KMS keys", () => {
   const [keyring, tables, logs] = ['keyring', 'tables', 'logs'].map(keyNamed)
 
-  test('keyring: the data stack makes no key, and functions open the keyring by this one', () => {
+  test('with `keyring` the data stack creates no key, and functions unwrap the keyring with this one', () => {
     const resources = resourcesOf({ stage: 'test', customerKeys: { keyring } })
     expect(ofType(resources, 'AWS::KMS::Key')).toEqual([])
     const opening = statementsOf(resources).filter(({ Action }) => [Action].flat().includes('kms:Decrypt'))
@@ -66,7 +66,7 @@ describe("a customer's keys", () => {
     expect(new Set(variables)).toEqual(new Set([keyring]))
   })
 
-  test('tables: all three are encrypted by it, and every function may use it through DynamoDB alone', () => {
+  test('with `tables` all three tables are encrypted with the key, and functions may use it only through DynamoDB', () => {
     const resources = resourcesOf({ stage: 'test', customerKeys: { tables } })
     const encrypted = ofType(resources, 'AWS::DynamoDB::GlobalTable').map(
       ([, one]) => one.Properties.Replicas[0].SSESpecification,
@@ -78,7 +78,7 @@ describe("a customer's keys", () => {
       expect(JSON.stringify(Condition)).toMatch(/^\{"StringEquals":\{"kms:ViaService":.*"dynamodb\./)
   })
 
-  test('logs: every log group, and the queue, whose sender may use it through SQS alone', () => {
+  test('with `logs` all log groups and the queue are encrypted with the key, and the sender may use it only through SQS', () => {
     const resources = resourcesOf({ stage: 'test', customerKeys: { logs } })
     const groups = ofType(resources, 'AWS::Logs::LogGroup')
     expect(groups.length).toBeGreaterThan(2)
@@ -89,7 +89,7 @@ describe("a customer's keys", () => {
     expect(JSON.stringify(granted[0]?.Condition)).toContain('"sqs.')
   })
 
-  test('an alias is refused, and a keyring of two keys', () => {
+  test('an alias ARN is rejected, and so are two keys for the keyring', () => {
     const aliased = 'arn:aws:kms:us-east-1:111122223333:alias/mine'
     expect(() => readSettings({ stage: 'test', customerKeys: { tables: aliased } })).toThrow(
       'not of an alias',

@@ -19,20 +19,23 @@ const rowsOf = (text: string) =>
 const rows = rowsOf(tried)
 const others = rowsOf(untried)
 
-test('the table of docs/look-up/advisories.md is read', () => {
+test('the table in docs/look-up/advisories.md is parsed', () => {
   expect(rows.length).toBeGreaterThan(40)
   const numbers = [...rows, ...others].flatMap(row => numbersIn(row.advisories))
   expect(new Set(numbers).size, 'each number once').toBe(numbers.length)
 })
 
-test.each(others)('no test, but a reason: $advisories', ({ advisories, wrong, last, files }) => {
-  expect(numbersIn(advisories)).not.toEqual([])
-  expect([wrong, last]).not.toContain('')
-  expect(files).toEqual([])
-})
+test.each(others)(
+  'an advisory without a test has a reason: $advisories',
+  ({ advisories, wrong, last, files }) => {
+    expect(numbersIn(advisories)).not.toEqual([])
+    expect([wrong, last]).not.toContain('')
+    expect(files).toEqual([])
+  },
+)
 
 test.each(rows)(
-  'every test that the row of $advisories names is there and names it',
+  'the tests that the row of $advisories names exist and mention it',
   ({ advisories, wrong, files }) => {
     expect(wrong).not.toBe('')
     expect(files).not.toEqual([])

@@ -13,7 +13,7 @@ const topic = 'arn:aws:sns:us-east-1:111122223333:operators'
 const resources = resourcesOf({ stage: 'test', alarmActionArns: [topic] })
 const alarms = ofType(resources, 'AWS::CloudWatch::Alarm')
 const alarmOf = (id: string) => alarms.find(([name]) => name.startsWith(id))?.[1].Properties
-/** Folder of each function, by its logical id. */
+/** The folder of each function, by its logical ID. */
 const folders = new Map(
   ofType(resources, 'AWS::Lambda::Function').map(([id, one]) => [
     id,
@@ -24,12 +24,12 @@ const folders = new Map(
 const byName = new Map(alarms.map(([, { Properties }]) => [Properties.AlarmName, Properties]))
 
 describe('every alarm', () => {
-  test('of the table is in the templates, once, under the name that the dashboard knows', () => {
+  test('of the table is in the templates once, under the name that the dashboard uses', () => {
     expect([...byName.keys()].sort()).toEqual(commonAlarms.map(name => `cloud-auth-test-${name}`).sort())
     expect(alarms).toHaveLength(commonAlarms.length)
   })
 
-  test('tells whom the setting names, goes off by itself, and is silent while there is nothing to count', () => {
+  test('notifies `alarmActionArns`, ends by itself, and is off without data', () => {
     for (const [id, { Properties }] of alarms) {
       expect(Properties.AlarmActions, id).toEqual([topic])
       expect(Properties.TreatMissingData, id).toBe('notBreaching')
@@ -37,7 +37,7 @@ describe('every alarm', () => {
     expect(alarmOf('Refused'), 'a queue that nobody empties would keep it on for two weeks').toBeUndefined()
   })
 
-  test.each(commonAlarms)('%s says what has happened, and where the page says what to do', name => {
+  test.each(commonAlarms)('%s describes the problem and links to its section in troubleshooting', name => {
     const { AlarmDescription } = byName.get(`cloud-auth-test-${name}`) ?? {}
     expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/do\/troubleshooting\.md#[a-z]+$/)
     expect(AlarmDescription).toContain(rowOfAlarm(name).says)
@@ -45,7 +45,7 @@ describe('every alarm', () => {
     expect(headings).toContain(`### ${name}`)
   })
 
-  test('is paid for as docs/look-up/monitoring.md says', () => {
+  test('is included in the costs in docs/look-up/monitoring.md', () => {
     const metrics = alarms.flatMap(([, { Properties }]) =>
       Properties.Metrics ? Properties.Metrics.filter((one: { MetricStat?: object }) => one.MetricStat) : [1],
     ).length
@@ -64,8 +64,8 @@ describe('every alarm', () => {
   })
 })
 
-describe('what callers see, and what functions do', () => {
-  test('answers of 5xx', () => {
+describe('alarms on answers, functions and workflows', () => {
+  test('ServerErrors counts 5xx answers', () => {
     const [[api] = []] = ofType(resources, 'AWS::ApiGatewayV2::Api')
     expect(alarmOf('ServerErrors')).toMatchObject({
       Namespace: 'AWS/ApiGateway',
@@ -76,7 +76,7 @@ describe('what callers see, and what functions do', () => {
     })
   })
 
-  test('what functions write down: one filter for each pattern, on the group that all of them print to', () => {
+  test('each alarm on a log pattern has one metric filter on the log group of all functions', () => {
     const filters = ofType(resources, 'AWS::Logs::MetricFilter').map(([, one]) => one.Properties)
     const [[, subscription] = []] = ofType(resources, 'AWS::Logs::SubscriptionFilter')
     const patterns = alarmNames.flatMap(name => {
@@ -94,7 +94,7 @@ describe('what callers see, and what functions do', () => {
     }
   })
 
-  test('what lines measure: functions write under the name that alarms look for', () => {
+  test('functions emit metrics in the namespace that the alarms use', () => {
     const namespaces = ofType(resources, 'AWS::Lambda::Function').map(
       ([, one]) => one.Properties.Environment.Variables.METRIC_NAMESPACE,
     )
@@ -113,7 +113,7 @@ describe('what callers see, and what functions do', () => {
     expect(names).toEqual(['Ec2Throttles', 'IamThrottles', 'StsThrottles'])
   })
 
-  test('a line that is written once a minute, or an hour, keeps its alarm on', () => {
+  test('an alarm on a line that is logged once a minute or hour stays on between two lines', () => {
     for (const [name, seconds] of [
       ['Peer', 60],
       ['NotReady', 900],
@@ -127,7 +127,7 @@ describe('what callers see, and what functions do', () => {
     expect(900_000, 'a trial lies in each period').toBeGreaterThan(bounds.READINESS_MS + 60_000)
   })
 
-  test('throttles of all workers, of logins, and of the link', () => {
+  test('throttling alarms cover all workers, logins and the link', () => {
     const throttled = alarms.flatMap(([id, { Properties }]) =>
       id.includes('Throttled') && !id.startsWith('Provider')
         ? Properties.Metrics.flatMap(
@@ -139,11 +139,11 @@ describe('what callers see, and what functions do', () => {
     expect(throttled.sort()).toEqual([...Object.keys(workers), 'link', 'login'].sort())
   })
 
-  test('no alarm has more metrics than CloudWatch takes', () => {
+  test('no alarm has more metrics than CloudWatch allows', () => {
     for (const [, { Properties }] of alarms) expect((Properties.Metrics ?? []).length).toBeLessThanOrEqual(11)
   })
 
-  test('every workflow that failed, was stopped or took too long, by one rule, which also has operations go on', () => {
+  test('one rule matches failed, aborted and timed-out workflows, and also starts the journal worker', () => {
     const [[id, rule] = [], ...others] = ofType(resources, 'AWS::Events::Rule').filter(
       ([, one]) => one.Properties.EventPattern,
     )
@@ -167,7 +167,7 @@ describe('what callers see, and what functions do', () => {
   })
 })
 
-describe('environments that are kept free', () => {
+describe('reserved concurrency', () => {
   const drConcurrency = { link: 20, 'on-pull': 3, 'on-journal': 4, 'on-operation': 2 }
   const reserved = (settings: object) =>
     Object.fromEntries(
@@ -177,13 +177,13 @@ describe('environments that are kept free', () => {
       }),
     )
 
-  test('are those of the settings, and none without', () => {
+  test('equals `loginConcurrency` and `drConcurrency`, and is unset without them', () => {
     expect(reserved({ loginConcurrency: 50, drConcurrency })).toEqual({ login: 50, ...drConcurrency })
     expect(reserved({ drConcurrency: { link: 5 } })).toEqual({ link: 5 })
     expect(reserved({})).toEqual({})
   })
 
-  test('leave 100 to everybody else, together, and are enough for what runs beside each other', () => {
+  test("must leave 100 of the account's concurrency, and meet the minimum of each function", () => {
     const read = (more: object) => () => readSettings({ stage: 'test', drConcurrency, ...more })
     expect(read({ accountConcurrency: 129 })).not.toThrow()
     expect(read({ accountConcurrency: 128 })).toThrow(

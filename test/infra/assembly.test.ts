@@ -93,7 +93,7 @@ const operation = (name: string, path: string) => ({
   responses: { default: { description: 'any' } },
   'x-amazon-apigateway-integration': { $ref: `${SHARED}${name}` },
 })
-/** An API of these paths, each with the name of its integration. */
+/** Returns an API with these paths, each with the name of its integration. */
 const api = (
   paths: Record<string, string>,
   more: { body?: object; properties?: object; login?: object } = {},
@@ -117,8 +117,8 @@ const api = (
   },
 })
 
-describe('what the embedded host reads from the templates', () => {
-  test('functions, tables, routes, schedules, streams and state machines, with their names resolved', () => {
+describe('the embedded host reads from the templates', () => {
+  test('functions, tables, routes, schedules, streams and state machines, with resolved names', () => {
     const { directory, model } = read({
       Login: login,
       Data: table,
@@ -184,21 +184,21 @@ describe('what the embedded host reads from the templates', () => {
     ['rate(1 minute)', 1],
     ['rate(5 minutes)', 5],
     ['rate(2 days)', 2880],
-  ])('%s is every %i minutes', (expression, minutes) => {
+  ])('the schedule %s as every %i minutes', (expression, minutes) => {
     expect(read({ Login: login, Rule: rule(expression) }).model.schedules).toMatchObject([{ minutes }])
   })
 })
 
-describe('what it cannot honour it refuses, for it would look as if it worked', () => {
+describe('the embedded host rejects a template with something that it cannot run', () => {
   test.each<[name: string, resources: Parameters<typeof read>[0], message: string]>([
-    ['a topic', { Topic: { Type: 'AWS::SNS::Topic' } }, 'cannot honour AWS::SNS::Topic (api/Topic)'],
+    ['an SNS topic', { Topic: { Type: 'AWS::SNS::Topic' } }, 'cannot honour AWS::SNS::Topic (api/Topic)'],
     [
       'a table of another type',
       { Table: { Type: 'AWS::DynamoDB::Table' } },
       'cannot honour AWS::DynamoDB::Table (api/Table)',
     ],
     [
-      'a stream from its beginning',
+      'a stream read from its beginning',
       {
         Login: login,
         Data: table,
@@ -206,24 +206,20 @@ describe('what it cannot honour it refuses, for it would look as if it worked', 
       },
       'an event source: StartingPosition',
     ],
-    [
-      'a schedule by the calendar',
-      { Login: login, Rule: rule('cron(0 * * * ? *)') },
-      'the schedule cron(0 * * * ? *)',
-    ],
+    ['a cron schedule', { Login: login, Rule: rule('cron(0 * * * ? *)') }, 'the schedule cron(0 * * * ? *)'],
     [
       'a function without code',
       { Login: { ...login, Properties: { ...login.Properties, Code: { S3Key: 'zzz.zip' } } } },
       'the code of x-login',
     ],
     [
-      'a route that is a resource of its own',
+      'a route as a separate resource',
       { Route: { Type: 'AWS::ApiGatewayV2::Route' } },
       'cannot honour AWS::ApiGatewayV2::Route (api/Route)',
     ],
-    ['a path without integration', { Login: login, Api: api({ '/v1/x': 'other' }) }, `${SHARED}other`],
+    ['a path without an integration', { Login: login, Api: api({ '/v1/x': 'other' }) }, `${SHARED}other`],
     [
-      'a verb of its own',
+      'a method other than ANY',
       {
         Login: login,
         Api: api({}, { body: { paths: { '/v1/x': { get: operation('login', '/v1/x') } } } }),
@@ -249,20 +245,20 @@ describe('what it cannot honour it refuses, for it would look as if it worked', 
       },
       'security',
     ],
+    ['CORS rules', { Login: login, Api: api({}, { body: { 'x-amazon-apigateway-cors': {} } }) }, 'cors'],
     [
-      'rules for other origins',
-      { Login: login, Api: api({}, { body: { 'x-amazon-apigateway-cors': {} } }) },
-      'cors',
-    ],
-    [
-      'an older payload',
+      'an older payload format',
       { Login: login, Api: api({}, { login: { payloadFormatVersion: '1.0' } }) },
       'payload',
     ],
-    ['a time limit', { Login: login, Api: api({}, { login: { timeoutInMillis: 1000 } }) }, 'timeoutInMillis'],
+    [
+      'an integration timeout',
+      { Login: login, Api: api({}, { login: { timeoutInMillis: 1000 } }) },
+      'timeoutInMillis',
+    ],
     ['an API with a target', { Login: login, Api: api({}, { properties: { Target: 'x' } }) }, 'Target'],
     [
-      'an unknown function of templates',
+      'an unknown intrinsic function',
       {
         Key: { Type: 'AWS::KMS::Key' },
         Login: { ...login, Properties: { ...login.Properties, Handler: { 'Fn::If': [] } } },

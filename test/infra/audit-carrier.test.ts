@@ -7,7 +7,7 @@ import { readSettings } from '../../infra/settings.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { type Resource, stacksOf } from './synthesised.ts'
 
-/** Resources of the stack `api`. */
+/** Returns the resources of the stack `api`. */
 const apiStack = (settings: object = {}): [id: string, resource: Resource][] =>
   [...stacksOf({ stage: 'test', ...settings })].flatMap(([name, { Resources }]) =>
     name.endsWith('-api') ? Object.entries(Resources) : [],
@@ -29,8 +29,8 @@ const lambdas = () =>
   )
 const carrier = () => lambdas().get('on-audit-entries')
 
-describe('nothing runs unaudited', () => {
-  test('all functions of the API share one log group, and its entries go to the carrier of the same stack', () => {
+describe('audit entries of all functions are carried', () => {
+  test('all functions of the API share one log group, whose audit entries go to the carrier of the same stack', () => {
     const { LogGroupName, FilterPattern, DestinationArn } = one('AWS::Logs::SubscriptionFilter').properties
     expect(FilterPattern).toBe('{ $.message.audit = "*" }')
     expect(DestinationArn['Fn::GetAtt'][0]).toBe(carrier()?.id)
@@ -38,22 +38,22 @@ describe('nothing runs unaudited', () => {
       expect(lambdas().get(name)?.LoggingConfig.LogGroup, name).toEqual(LogGroupName)
   })
 
-  test('the carrier writes to a log group of its own: it would call itself otherwise', () => {
+  test('the carrier writes to its own log group, because it would invoke itself otherwise', () => {
     const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
     expect(carrier()?.LoggingConfig.LogGroup).not.toEqual(LogGroupName)
     expect(carrier()?.Environment.Variables.AUDIT_GROUP).not.toEqual(LogGroupName)
   })
 
-  test('the API is not reachable before the subscription exists', () => {
+  test('the API cannot be reached before the subscription exists', () => {
     expect(one('AWS::ApiGatewayV2::Stage').DependsOn).toContain(one('AWS::Logs::SubscriptionFilter').id)
   })
 
-  test('what functions give to the console becomes JSON, and the level of entries passes', () => {
+  test('functions log JSON at a level that includes audit entries', () => {
     for (const [name, { LoggingConfig }] of lambdas())
       expect(LoggingConfig, name).toMatchObject({ LogFormat: 'JSON', ApplicationLogLevel: 'INFO' })
   })
 
-  test('only that log group may call the carrier', () => {
+  test('only that log group may invoke the carrier', () => {
     const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
     const callers = all('AWS::Lambda::Permission').filter(
       ([, { Properties }]) => Properties.Principal === 'logs.amazonaws.com',
@@ -64,20 +64,20 @@ describe('nothing runs unaudited', () => {
   })
 })
 
-/** Most filters that CloudWatch Logs allows for a group. */
+/** The most subscription filters that CloudWatch Logs allows per group. */
 const MOST_FILTERS = 2
 
-describe('whoever leaves audit entries is carried, workers too', () => {
-  /** what went into each bundle */
+describe('audit entries of workers are carried too', () => {
+  /** inputs of each bundle */
   let bundles: Record<string, Metafile>
   beforeAll(async () => {
     bundles = JSON.parse(readFileSync(`${await bundlesOfSources()}/metafiles.json`, 'utf8'))
   }, 300_000)
-  /** the way out of a function for entries: what never loads it leaves none */
+  /** reports whether a function loads the module that writes entries */
   const leavesEntries = (name: string): boolean =>
     Object.keys(bundles[name]?.inputs ?? {}).includes('shared/adapters/aws/audit.ts')
 
-  test('every function whose code can leave an entry prints to a group that is carried', () => {
+  test('every function whose code can write an entry logs to a carried group', () => {
     const { LogGroupName } = one('AWS::Logs::SubscriptionFilter').properties
     const exported = `cloud-auth-test-api:ExportsOutputRef${LogGroupName.Ref}`
     const groupsOf = new Map(
@@ -98,7 +98,7 @@ describe('whoever leaves audit entries is carried, workers too', () => {
     expect(leaving.filter(name => !isCarried(name))).toEqual([])
   })
 
-  test('no group has more subscriptions than CloudWatch Logs allows', () => {
+  test('no group has more subscription filters than CloudWatch Logs allows', () => {
     const of = all('AWS::Logs::SubscriptionFilter').map(([, { Properties }]) =>
       JSON.stringify(Properties.LogGroupName),
     )
@@ -107,8 +107,8 @@ describe('whoever leaves audit entries is carried, workers too', () => {
   })
 })
 
-describe('deliveries that fail', () => {
-  test('land in an encrypted queue, for two weeks', () => {
+describe('failed deliveries of audit entries', () => {
+  test('go to an encrypted queue for two weeks', () => {
     const queue = one('AWS::SQS::Queue')
     expect(queue.properties).toMatchObject({ MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true })
     expect(carrier()?.DeadLetterConfig.TargetArn).toEqual({ 'Fn::GetAtt': [queue.id, 'Arn'] })
@@ -121,7 +121,7 @@ describe('deliveries that fail', () => {
     )
   })
 
-  test('raise an alarm, and so do those that not even the queue takes; whom it tells is a setting', () => {
+  test('raise an alarm for `alarmActionArns`, also when the queue rejects them', () => {
     const topic = 'arn:aws:sns:us-east-1:111122223333:operators'
     const alarms = (given: ReturnType<typeof apiStack>) =>
       given

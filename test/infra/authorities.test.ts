@@ -4,14 +4,14 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { newAuthority } from '../../infra/local/gateway/tls.ts'
 import { shippedWith } from './synthesised.ts'
 
-describe('certificates of authorities that vouch for other clusters', () => {
+describe('certificates in `caBundles`', () => {
   const folder = mkdtempSync(`${tmpdir()}/cloud-auth-authorities-`)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
   const { cert } = newAuthority('an organisation')
   mkdirSync(`${folder}/eu`)
   writeFileSync(`${folder}/eu/own.pem`, cert)
 
-  test('are shipped to the functions that ask other clusters, or are told of them, and to no other', () => {
+  test('are shipped only to functions that call other clusters or store their addresses', () => {
     const functions = shippedWith({ stage: 'test', caBundles: folder })
     const told = [...functions].filter(([, { variables }]) => variables['AUTHORITIES'] !== undefined)
     expect(told.map(([name]) => name).sort()).toEqual([
@@ -26,7 +26,7 @@ describe('certificates of authorities that vouch for other clusters', () => {
       expect(shipped, name).toEqual(told.some(one => one[0] === name) ? { 'eu/own.pem': cert } : undefined)
       expect(files, name).toHaveProperty(['index.mjs'])
     }
-    // other certificates make other code, although the bundles are the same
+    // other certificates must change the code asset, although the bundles are the same
     writeFileSync(`${folder}/eu/own.pem`, newAuthority('another').cert)
     const later = shippedWith({ stage: 'test', caBundles: folder })
     const assets = (name: string) => [functions, later].map(every => every.get(name)?.asset)

@@ -6,12 +6,12 @@ import { usesOfFunction } from '../../infra/build/uses.ts'
 import { functionNames } from '../../infra/checkout.ts'
 import { bundlesOfSources } from '../../infra/local/template/synth.ts'
 
-/** Bundling takes half a minute of a processor, milliseconds. */
+/** Milliseconds. Bundling takes half a minute of CPU. */
 const BUNDLING_TIMEOUT_MS = 300_000
 
 let directory = ''
 
-/** What esbuild put into each. */
+/** esbuild's metafile of each bundle. */
 let bundles: Record<string, Metafile>
 beforeAll(async () => {
   directory = await bundlesOfSources()
@@ -22,7 +22,7 @@ const inputsOf = (name: string): string[] => Object.keys(bundles[name]?.inputs ?
 const holds = (name: string, library: string): boolean =>
   inputsOf(name).some(path => path.includes(`node_modules/${library}/`))
 
-/** What is read before the first event can be served. */
+/** Sums up the code that a function loads before its first event. */
 function eagerly(name: string): { bytes: number; files: number; modules: string[] } {
   const { outputs } = bundles[name] as Metafile
   const seen = new Set<string>()
@@ -40,7 +40,7 @@ function eagerly(name: string): { bytes: number; files: number; modules: string[
   }
 }
 
-/** Clients of AWS, and the uses without which a bundle must not hold them. */
+/** AWS clients, and the uses without which a bundle must not contain them. */
 const clients = {
   '@aws-sdk/client-ec2': ['instances'],
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
@@ -50,20 +50,20 @@ const clients = {
   '@aws-sdk/client-cloudwatch-logs': ['audit-log'],
 }
 
-/** The client of a service that is called over the wire alone. */
+/** Reports whether a file belongs to the KMS client, because KMS is called without it. */
 const inClient = (path: string): boolean => path.includes('@aws-sdk/client-kms/')
 
-/** Functions that answer other clusters, or ask them. */
+/** Functions that answer or call other clusters. */
 const LINKED = ['link', 'on-journal', 'on-operation', 'on-pull', 'replication']
 
-describe('what is in the bundles, and what is not', () => {
-  test.each(Object.entries(clients))('%s only where a use needs it', (client, needed) => {
+describe('contents of the bundles', () => {
+  test.each(Object.entries(clients))('%s is bundled only for a use that needs it', (client, needed) => {
     for (const name of functionNames()) {
       expect(holds(name, client), name).toBe(usesOfFunction(name).some(use => needed.includes(use)))
     }
   })
 
-  test('no SDK chain of credential providers, no CDK, no test tools, no local host', () => {
+  test('no bundle has credential provider chains, the CDK, test tools or the local host', () => {
     for (const name of functionNames()) {
       const foreign = inputsOf(name).filter(path =>
         /credential-provider-(node|sso|ini|process)\/|aws-cdk-lib|vitest|^infra\/|^test\//.test(path),
@@ -72,7 +72,7 @@ describe('what is in the bundles, and what is not', () => {
     }
   })
 
-  test('what a login loads before its first event is at most 200 KB of 170 modules in 3 files, and nothing of the SDK', () => {
+  test('a login loads at most 200 KB in 3 files and 170 modules before its first event, without the SDK', () => {
     const { bytes, files, modules } = eagerly('login')
     expect(files).toBeLessThanOrEqual(3)
     expect(bytes).toBeLessThanOrEqual(200_000)
@@ -80,7 +80,7 @@ describe('what is in the bundles, and what is not', () => {
     expect(modules.filter(path => /node_modules\/@(aws-sdk|smithy)\//.test(path))).toEqual([])
   })
 
-  test('every function can call the tables by the SDK, and KMS over the wire alone', () => {
+  test("the SDK's document client is bundled where the tables are called, and the KMS client nowhere", () => {
     for (const name of functionNames()) {
       const callsTables = inputsOf(name).includes('shared/adapters/aws/table.ts')
       expect(holds(name, '@aws-sdk/lib-dynamodb'), name).toBe(callsTables)
@@ -92,7 +92,7 @@ describe('what is in the bundles, and what is not', () => {
     ).toEqual([])
   })
 
-  test('of a client, a login holds what its calls need', () => {
+  test('a login bundles only the parts of a client that its calls need', () => {
     const chunks = Object.values(bundles['login']?.outputs ?? {})
     const ec2 = chunks.filter(({ inputs }) =>
       Object.keys(inputs).some(path => path.includes('node_modules/@aws-sdk/client-ec2/')),
@@ -100,7 +100,7 @@ describe('what is in the bundles, and what is not', () => {
     expect(ec2.map(({ bytes }) => Math.ceil(bytes / 40_000))).toEqual([1])
   })
 
-  test('no bundle calls require, which a module of this format does not have', () => {
+  test('no bundle calls require, which ES modules lack', () => {
     const calling = functionNames().flatMap(name =>
       readdirSync(`${directory}/${name}`)
         .filter(file => file.endsWith('.mjs'))
@@ -109,22 +109,22 @@ describe('what is in the bundles, and what is not', () => {
     expect(calling).toEqual([])
   })
 
-  test('Connect is where the link is, and nowhere else', () => {
+  test('Connect is bundled only for functions with the link', () => {
     const linked = functionNames().filter(name => holds(name, '@connectrpc/connect'))
     expect(linked.filter(name => !LINKED.includes(name))).toEqual([])
     expect(linked).toContain('link')
     expect(eagerly('link').bytes).toBeLessThan(400_000)
-    // what hardly any request needs is not loaded before one does
+    // these functions load rarely needed code on demand
     expect(eagerly('replication').bytes).toBeLessThan(400_000)
   })
 
-  test('the fallback knows what all endpoints are called, and nothing of what they do', () => {
+  test('the fallback bundles the table of endpoints without their handlers', () => {
     expect(inputsOf('fallback')).toContain('shared/endpoints/all.ts')
     const domain = inputsOf('fallback').filter(path => /shared\/(auth-method|identity-proof)\//.test(path))
     expect(domain).toEqual([])
   })
 
-  test.each(functionNames())('stack traces of %s name our files and lines', name => {
+  test.each(functionNames())('stack traces of %s point to source files and lines', name => {
     const read = (file: string) => readFileSync(`${directory}/${name}/${file}`, 'utf8')
     const entry = read('index.mjs')
     expect(entry).toMatch(/\n\/\/# sourceMappingURL=index\.mjs\.map\s*$/)
@@ -133,7 +133,7 @@ describe('what is in the bundles, and what is not', () => {
     expect(map, 'the sources themselves stay out').not.toHaveProperty('sourcesContent')
   })
 
-  test('a place in a bundle is found in its source', () => {
+  test('a position in a bundle maps to its source', () => {
     const files = readdirSync(`${directory}/login`).filter(name => name.endsWith('.mjs'))
     const read = (name: string) => readFileSync(`${directory}/login/${name}`, 'utf8')
     const file = files.find(name => read(name).includes('the answer is too large: use')) ?? ''
@@ -149,7 +149,7 @@ describe('what is in the bundles, and what is not', () => {
     })
   })
 
-  test('the console page goes along with the fallback: three files, the script without a map, nothing inline', () => {
+  test('the fallback ships the console page as three files without source map, inline code or unsafe calls', () => {
     const files = readdirSync(`${directory}/fallback/ui`).toSorted()
     expect(files).toEqual(['index.html', 'page.js', 'style.css'])
     const [html = '', script = '', style = ''] = files.map(file =>
@@ -164,7 +164,7 @@ describe('what is in the bundles, and what is not', () => {
     expect(functionNames().filter(name => existsSync(`${directory}/${name}/ui`))).toEqual(['fallback'])
   })
 
-  test('openpgp goes along unchanged, with its licence, and only where it is used', () => {
+  test('openpgp is shipped unmodified with its licence, and only to functions that use it', () => {
     const holders = functionNames().filter(name =>
       existsSync(`${directory}/${name}/node_modules/openpgp/LICENSE`),
     )

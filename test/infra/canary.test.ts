@@ -18,7 +18,7 @@ const settingsBehind = (front: keyof typeof fronts): Record<string, unknown> => 
 
 const functionsOf = (resources: ReadonlyMap<string, Resource>) => ofType(resources, 'AWS::Lambda::Function')
 
-/** Logical ids that a value refers to. */
+/** Returns the logical IDs that a value refers to. */
 function referredIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   const { Ref: ref, 'Fn::GetAtt': attribute } = value as { Ref?: string; 'Fn::GetAtt'?: string[] }
@@ -29,11 +29,11 @@ function referredIn(value: unknown): string[] {
 const texts = (settings: Record<string, unknown>) =>
   [...stacksOf(settings).values()].map(one => JSON.stringify(one))
 
-describe('a canary', () => {
+describe('the setting `canary`', () => {
   const resources = resourcesOf(settingsBehind('httpApi'))
   const groups = new Map(ofType(resources, 'AWS::CodeDeploy::DeploymentGroup'))
 
-  /** Of both stacks, whose canaries have the same logical ids. */
+  /** Returns resources of both stacks, whose canaries have the same logical IDs. */
   const inStacks = (type: string, begins = ''): Resource[] =>
     [...stacksOf(settingsBehind('httpApi')).values()].flatMap(({ Resources }) =>
       Object.entries(Resources).flatMap(([id, one]) =>
@@ -41,7 +41,7 @@ describe('a canary', () => {
       ),
     )
 
-  test('every function has an alias, which CodeDeploy moves from version to version', () => {
+  test('gives every function an alias, which CodeDeploy moves between versions', () => {
     const aliases = ofType(resources, 'AWS::Lambda::Alias')
     expect(aliases.map(([, one]) => one.Properties.FunctionName.Ref).sort()).toEqual(
       functionsOf(resources)
@@ -61,7 +61,7 @@ describe('a canary', () => {
     expect(groups.size).toBe(aliases.length)
   })
 
-  test('an alarm rolls it back, as a failure and an operator do', () => {
+  test('rolls back on an alarm, on a failure, and when an operator stops it', () => {
     const alarms = ofType(resources, 'AWS::CloudWatch::Alarm').map(([, one]) => one.Properties.AlarmName)
     for (const [id, { Properties }] of groups) {
       expect(Properties.AutoRollbackConfiguration, id).toEqual({
@@ -75,7 +75,7 @@ describe('a canary', () => {
     }
   })
 
-  test('it takes what the settings say, for as long as alarms need to see anything', () => {
+  test('uses the percentage of the settings, for at least 15 minutes so that alarms can react', () => {
     const configs = inStacks('AWS::CodeDeploy::DeploymentConfig').map(one => one.Properties)
     for (const { TrafficRoutingConfig } of configs)
       expect(TrafficRoutingConfig).toEqual({
@@ -86,7 +86,7 @@ describe('a canary', () => {
     expect(() => readSettings({ stage: 'test', canary: { minutes: 14 } })).toThrow('must be at least 15')
   })
 
-  test('who moves aliases may move these and no others', () => {
+  test('lets the deployment role move only these aliases', () => {
     const allowed = inStacks('AWS::IAM::Policy', 'CanaryRole')
       .flatMap(one => one.Properties.PolicyDocument.Statement)
       .filter(one => one.Resource === '*')
@@ -97,7 +97,7 @@ describe('a canary', () => {
   })
 
   test.each(Object.keys(fronts) as (keyof typeof fronts)[])(
-    'behind %s nobody calls a function but by its alias',
+    'makes callers behind %s use only the aliases',
     front => {
       const behind = resourcesOf(settingsBehind(front))
       const functions = new Set(functionsOf(behind).map(([id]) => id))
@@ -108,7 +108,7 @@ describe('a canary', () => {
         'AWS::CloudWatch::Alarm',
         'AWS::IAM::Policy CanaryRole',
         'AWS::Lambda::Alias',
-        // names the function, and the alias as its qualifier
+        // refers to the function, with the alias as its qualifier
         'AWS::Lambda::EventInvokeConfig',
         'AWS::Lambda::Version',
       ])
@@ -117,7 +117,7 @@ describe('a canary', () => {
     },
   )
 
-  test('those whose names are fixed are called by the alias, too: by variables, and by who may', () => {
+  test('makes callers of functions with fixed names use the alias, in variables and grants', () => {
     const named = texts(settingsBehind('httpApi')).flatMap(text => [
       ...text.matchAll(/(.{16})cloud-auth-test-(?:job|pull)(:live)?"/g),
     ])
@@ -126,12 +126,12 @@ describe('a canary', () => {
     expect(called.length).toBeGreaterThan(4)
   })
 
-  test('without the setting there are neither aliases nor versions', () => {
+  test('is off by default: no aliases and no versions', () => {
     const types = [...resourcesOf().values()].map(({ Type }) => Type)
     expect(types.filter(type => /CodeDeploy|Lambda::(Alias|Version)/.test(type))).toEqual([])
   })
 
-  test('environments that are started beforehand belong to the same alias', () => {
+  test('shares the alias with provisioned concurrency', () => {
     const both = resourcesOf({ stage: 'test', canary: {}, loginProvisionedConcurrency: 3 })
     const provisioned = ofType(both, 'AWS::Lambda::Alias').flatMap(([, { Properties }]) =>
       Properties.ProvisionedConcurrencyConfig ? [Properties.Name] : [],
@@ -139,7 +139,7 @@ describe('a canary', () => {
     expect(provisioned).toEqual(['live'])
   })
 
-  test('is refused where logins run in a Web Function, which has none', () => {
+  test('is rejected with Web Functions, which have no aliases', () => {
     const given = { ...deployments['web'], canary: {} }
     expect(() => readSettings(given)).toThrow(/canary: cannot be used with webLogins/)
   })

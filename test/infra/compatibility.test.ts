@@ -6,18 +6,18 @@ const rows = read('docs/look-up/compatibility.md')
   .split('\n')
   .filter(line => line.startsWith('|'))
 
-describe('the page on compatibility', () => {
+describe('docs/look-up/compatibility.md', () => {
   test.each([
     ['neutral values of ec2-only fields on iam roles', /type iam.*only ec2.*\| accepted \|/],
     ['the capability for config/identity', /`POST config\/identity` \| `update`/],
     ['the token type of the mount', /token type of the mount.*the mount's counts/],
     ['the body for STS', /body.*STS.*exactly `Action=GetCallerIdentity&Version=2011-06-15`/],
     ['GET login without a token', /GET `login` without a token \| 403/],
-  ])('says what was ruled: %s', (_, row) => {
+  ])('has the decision about %s', (_, row) => {
     expect(rows.filter(line => row.test(line))).toHaveLength(1)
   })
 
-  test('has the versions of the clients that the tests run', () => {
+  test('lists the client versions that the tests run', () => {
     const { devDependencies } = JSON.parse(read('package.json')) as {
       devDependencies: Record<string, string>
     }
@@ -27,7 +27,7 @@ describe('the page on compatibility', () => {
       )
   })
 
-  test('says that the verb LIST does not pass API Gateway', () => {
+  test('says that API Gateway rejects the verb LIST', () => {
     expect(read('docs/look-up/compatibility.md')).toMatch(/the verb LIST does not pass API Gateway/)
   })
 })

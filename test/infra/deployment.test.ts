@@ -6,7 +6,8 @@ import { appOf } from '../../infra/checks/synthesise.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
-// What a deployment does with events that nobody waits for, with what it imports, and with what a failed creation leaves.
+// Settings of a deployment for asynchronous events, imported definitions, and leftovers of a failed
+// creation.
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-warnings-`)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -16,7 +17,7 @@ const queuedWorkers = Object.entries<Worker>(workers).flatMap(([name, { queued }
 )
 
 describe('events of asynchronous workers', () => {
-  test('are those of every worker that a schedule, a rule or another function starts', () => {
+  test('are configured for every worker that a schedule, a rule or another function starts', () => {
     expect(queuedWorkers.map(([name]) => name)).toEqual([
       'on-tidy-schedule',
       'on-job',
@@ -27,9 +28,9 @@ describe('events of asynchronous workers', () => {
   })
 
   test.each([
-    ['of the functions', { stage: 'test' }, '$LATEST'],
-    ['of the aliases, where those are called', { stage: 'test', canary: {} }, 'live'],
-  ] as const)('%s have an age and a number of retries', (_, settings, qualifier) => {
+    ['on functions', { stage: 'test' }, '$LATEST'],
+    ['on aliases with a canary', { stage: 'test', canary: {} }, 'live'],
+  ] as const)('%s have a maximum age and a number of retries', (_, settings, qualifier) => {
     const configs = ofType(resourcesOf(settings), 'AWS::Lambda::EventInvokeConfig').map(
       ([, { Properties }]) => Properties,
     )
@@ -71,7 +72,7 @@ describe('definitions that API Gateway imports', () => {
   })
 
   test.each(['plain', 'private'])(
-    'end a deployment with their warnings, unless the setting lets these pass: %s',
+    'fail the deployment on warnings unless `passImportWarnings` is set: %s',
     name => {
       const flagsOf = (more: object) =>
         definitions({ ...deployments[name], ...more }).map(({ Properties }) => Properties.FailOnWarnings)
@@ -81,11 +82,11 @@ describe('definitions that API Gateway imports', () => {
   )
 })
 
-test('log groups of a failed creation do not stay, and those of a cluster that was there do', () => {
+test('log groups are deleted after a failed creation, and retained with an existing cluster', () => {
   for (const name of ['plain', 'full', 'balanced', 'web']) {
     const groups = ofType(resourcesOf(deployments[name] ?? {}), 'AWS::Logs::LogGroup')
     expect(groups.length).toBeGreaterThan(1)
-    // that of the CDK's own function, which copies the code of Web Functions, is not ours
+    // the CDK's function that copies the code of Web Functions has its own log group
     const own = groups.filter(([id]) => !id.startsWith('S3ObjectCopy'))
     const policies = own.map(([, { DeletionPolicy }]) => DeletionPolicy)
     expect(policies).toContain('RetainExceptOnCreate')
@@ -93,7 +94,7 @@ test('log groups of a failed creation do not stay, and those of a cluster that w
   }
 })
 
-test('another definition of the cluster’s table has CloudFormation read the ARN of its stream again', () => {
+test("another definition of the cluster table changes a tag, so that CloudFormation reads the stream's ARN again", () => {
   const tagOf = (settings: Record<string, unknown>): string => {
     const [[, mapping] = []] = ofType(resourcesOf(settings), 'AWS::Lambda::EventSourceMapping')
     return mapping?.Properties.Tags.find((one: { Key: string }) => one.Key === 'cloud-auth:stream-of').Value
@@ -104,7 +105,7 @@ test('another definition of the cluster’s table has CloudFormation read the AR
   expect(tagOf({ stage: 'test', deletionProtection: false })).not.toBe(plain)
 })
 
-describe('a warning that functions may assume roles of any account', () => {
+describe('the warning about assumable roles of any account', () => {
   const warningsOf = (name: string, settings: object): string[] =>
     appOf({ stage: 'test', ...settings }, `${folder}/${name}`)
       .synth()
@@ -112,14 +113,14 @@ describe('a warning that functions may assume roles of any account', () => {
       .map(({ entry }) => String(entry.data))
       .filter(text => text.includes('assumableRoleArns'))
 
-  test('comes where an ARN names no account, and names the ARN', () => {
+  test('names each ARN without an account', () => {
     expect(warningsOf('default', {})).toEqual([expect.stringContaining('arn:*:iam::*:role/cloud-auth-*')])
     const roles = ['arn:aws:iam::111122223333:role/a', 'arn:aws:iam::*:role/b']
     const [warning, ...others] = warningsOf('part', { assumableRoleArns: roles })
     expect([warning, others]).toEqual([expect.stringContaining(': arn:aws:iam::*:role/b.'), []])
   })
 
-  test('does not come where all accounts are named', () => {
+  test('is not given when all ARNs name an account', () => {
     expect(
       warningsOf('named', { assumableRoleArns: ['arn:aws:iam::111122223333:role/cloud-auth-*'] }),
     ).toEqual([])

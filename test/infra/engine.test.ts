@@ -13,7 +13,7 @@ describe('the engine of a cluster', () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
   const file = `${directory}/dynamodb.sqlite`
 
-  test('is never another’s that answers on the port: where one was taken meanwhile, the next is tried', async () => {
+  test('tries the next port when another server has taken one', async () => {
     const other = createServer((_, response) => response.end('{}'))
     const ports = [Number(new URL(await listen(other)).port), await freePort()]
     const given = [...ports]
@@ -25,7 +25,7 @@ describe('the engine of a cluster', () => {
     expect(readdirSync(directory)).not.toContain('engine.json')
   })
 
-  test('finds the next page of a scan by an index: without one each page would read the whole table', async () => {
+  test('finds the next page of a scan by an index instead of a full table scan', async () => {
     const name = 'scanned'
     const key = { AttributeName: 'pk', KeyType: 'HASH' }
     const engine = await startEngine({
@@ -95,7 +95,7 @@ describe('the engine of a cluster', () => {
     return Items.map(({ pk }) => pk?.S).sort()
   }
 
-  test('tables with a secret in their names are listed to nobody, and nobody adds one', async () => {
+  test('rejects listing and adding tables when their names are secret', async () => {
     for (const start of ['first', 'second']) {
       const engine = await startEngine({ ...at('closed'), secretNames: true, tables: [named('secret-one')] })
       await put(engine, 'secret-one', start)
@@ -110,7 +110,7 @@ describe('the engine of a cluster', () => {
     await engine.close()
   })
 
-  test('that does not start says why', async () => {
+  test('that does not start reports the reason', async () => {
     const none = launchEngine(directory, `${directory}/none/dynamodb.sqlite`)
     await expect(none).rejects.toThrow(/^the engine does not start: .*\(code [1-9]\d*\)$/s)
     expect(readdirSync(directory)).not.toContain('engine.json')

@@ -14,7 +14,7 @@ const listed = JSON.parse(readFileSync(root + exportsFile, 'utf8')) as Exports
 
 describe('exports, which deployed stacks import', () => {
   test.each(Object.entries(exportedDeployments))(
-    'of the deployment %s are those that the file lists',
+    'of the deployment %s equal those in the file',
     (front, settings) => {
       const stacks = stacksOf(settings)
       expect(Object.keys(listed[front] ?? {})).toEqual([...stacks.keys()])
@@ -23,7 +23,7 @@ describe('exports, which deployed stacks import', () => {
     },
   )
 
-  test('one that is dropped is a fault, and so is one that nobody has listed', () => {
+  test('a dropped export and an unlisted export are reported', () => {
     const faults = exportFaults(['data:Kept', 'data:Dropped'], ['data:Kept', 'data:New'])
     expect(faults).toEqual([
       expect.stringMatching(/^data:Dropped is no longer exported: /),

@@ -46,21 +46,21 @@ const only = (front: Front, type: string): Resource['Properties'] => {
   expect(found, type).toHaveLength(1)
   return found[0]?.Properties
 }
-/** The definitions of the HTTP APIs, by their titles. */
+/** Returns the definitions of the HTTP APIs, by their titles. */
 const apis = (front: Front) =>
   new Map(all(front, 'AWS::ApiGatewayV2::Api').map(({ Properties: { Body } }) => [Body.info.title, Body]))
 
-/** Settings that a front has to do with. */
+/** Settings that depend on the front. */
 const more = { dashboard: true, loginProvisionedConcurrency: 3 }
 
 const LINK = '/cloudauth.link.v1.LinkService/{proxy+}'
 
-describe.each(fronts)('a front that is %s', front => {
-  test('passes the rules that the CDK knows of templates', () => {
+describe.each(fronts)('the front %s', front => {
+  test("passes the CDK's template validation", () => {
     expect(validated(settings[front])).toHaveLength(3)
   })
 
-  test('is entered by nobody before audit entries are carried', () => {
+  test('cannot be reached before audit entries are carried', () => {
     const doors = [
       'AWS::ApiGatewayV2::Stage',
       'AWS::ApiGateway::Stage',
@@ -71,7 +71,7 @@ describe.each(fronts)('a front that is %s', front => {
       expect(door.DependsOn).toContainEqual(expect.stringMatching(/^AuditCarrier.*Subscription/))
   })
 
-  test('has an alarm for what it answers with 5xx', () => {
+  test('has alarms for its 5xx answers', () => {
     const alarms = ofType(resourcesOf(settings[front]), 'AWS::CloudWatch::Alarm').flatMap(([id, one]) => {
       const [name] = /^(?:Server|Link|Balancer)Errors/.exec(id) ?? []
       return name ? [[name, one.Properties.Namespace, one.Properties.MetricName]] : []
@@ -91,7 +91,7 @@ describe.each(fronts)('a front that is %s', front => {
     )
   })
 
-  test('its alarms are of the table, by their names and texts', () => {
+  test('has alarms with the names and texts of the table', () => {
     const errors = all(front, 'AWS::CloudWatch::Alarm').filter(({ Properties }) =>
       /^cloud-auth-test-(?:Server|Link|Balancer)Errors$/.test(Properties.AlarmName),
     )
@@ -103,11 +103,11 @@ describe.each(fronts)('a front that is %s', front => {
     }
   })
 
-  test('a dashboard shows its alarms, and what it counts of requests', () => {
+  test('has a dashboard with its alarms and request counts', () => {
     const from = resourcesOf({ ...settings[front], ...more })
     const [[, dashboard] = []] = ofType(from, 'AWS::CloudWatch::Dashboard')
     const parts = dashboard?.Properties.DashboardBody['Fn::Join'][1] as unknown[]
-    // what stands for the region and so on does not matter here
+    // the values of intrinsic functions do not matter here
     const body = JSON.parse(parts.map(part => (typeof part === 'string' ? part : 'x')).join(''))
     const [states, ...widgets] = body.widgets
     const shown = states.properties.alarms.map((arn: string) => arn.split(':alarm:')[1])
@@ -133,7 +133,7 @@ describe.each(fronts)('a front that is %s', front => {
     )
   })
 
-  test('leads logins to the environments that are started beforehand', () => {
+  test('routes logins to the provisioned environments', () => {
     const from = resourcesOf({ ...settings[front], ...more })
     const [[alias] = []] = ofType(from, 'AWS::Lambda::Alias')
     const permitted = ofType(from, 'AWS::Lambda::Permission').filter(
@@ -150,7 +150,7 @@ describe.each(fronts)('a front that is %s', front => {
     expect(led).toHaveLength(1)
   })
 
-  test('no function names what calls it', () => {
+  test('has no function that refers to its caller', () => {
     const called = /Api|Balancer|Listener|Rest/
     for (const { Properties } of all(front, 'AWS::Lambda::Function'))
       expect(
@@ -161,29 +161,26 @@ describe.each(fronts)('a front that is %s', front => {
   })
 })
 
-describe('the way of other clusters', () => {
-  test('is the public HTTP API, as long as it asks for no certificate', () => {
+describe('the path of the link', () => {
+  test('is in the public HTTP API unless that requires client certificates', () => {
     expect([...apis('named').values()].map(({ paths }) => Object.keys(paths).includes(LINK))).toEqual([true])
   })
 
-  test.each(fronts.filter(one => one !== 'named'))(
-    'is an API of its own beside a front that is %s',
-    front => {
-      const [link, ...others] = [...apis(front)].filter(([title]) => title === 'cloud-auth-test link')
-      expect(others).toEqual([])
-      expect(Object.keys(link?.[1].paths)).toEqual([LINK])
-      expect(link?.[1].servers).toEqual([
-        {
-          url: 'https://link.example.com',
-          'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true },
-        },
-      ])
-      const clients = [...apis(front)].filter(([title]) => title !== 'cloud-auth-test link')
-      for (const [, { paths }] of clients) expect(Object.keys(paths)).not.toContain(LINK)
-    },
-  )
+  test.each(fronts.filter(one => one !== 'named'))('is a separate API with the front %s', front => {
+    const [link, ...others] = [...apis(front)].filter(([title]) => title === 'cloud-auth-test link')
+    expect(others).toEqual([])
+    expect(Object.keys(link?.[1].paths)).toEqual([LINK])
+    expect(link?.[1].servers).toEqual([
+      {
+        url: 'https://link.example.com',
+        'x-amazon-apigateway-endpoint-configuration': { disableExecuteApiEndpoint: true },
+      },
+    ])
+    const clients = [...apis(front)].filter(([title]) => title !== 'cloud-auth-test link')
+    for (const [, { paths }] of clients) expect(Object.keys(paths)).not.toContain(LINK)
+  })
 
-  test.each(fronts.filter(one => one !== 'named'))('has its name and its throttle: %s', front => {
+  test.each(fronts.filter(one => one !== 'named'))('has its own domain and throttle: %s', front => {
     const stage = all(front, 'AWS::ApiGatewayV2::Stage').find(
       ({ Properties }) => Properties.RouteSettings === undefined,
     )
@@ -201,7 +198,7 @@ describe('the way of other clusters', () => {
     expect(new Set(told)).toEqual(new Set(['https://link.example.com']))
   })
 
-  test('leads past the proxy, whose secret it is not asked for', () => {
+  test('bypasses the proxy, and needs no proxy secret', () => {
     const proxy = { secretHashes: ['ab'.repeat(32)] }
     const from = resourcesOf({ ...settings.balanced, proxy, apiAddress: 'https://edge.example.com' })
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) =>
@@ -212,8 +209,8 @@ describe('the way of other clusters', () => {
   })
 })
 
-describe('names', () => {
-  test('of the API have their certificate, and lead to it', () => {
+describe('domains', () => {
+  test('of the API have a certificate and a DNS record', () => {
     expect(only('named', 'AWS::ApiGatewayV2::DomainName')).toEqual({
       DomainName: 'auth.example.com',
       DomainNameConfigurations: [
@@ -228,7 +225,7 @@ describe('names', () => {
     expect([...apis('named').values()][0].servers).toBeUndefined()
   })
 
-  test('that ask for certificates are the only way in', () => {
+  test('with client certificates are the only way in', () => {
     const named = all('asking for certificates', 'AWS::ApiGatewayV2::DomainName').find(
       ({ Properties }) => Properties.DomainName === 'auth.example.com',
     )
@@ -248,7 +245,7 @@ describe('names', () => {
 describe('a private REST API', () => {
   const api = () => only('private', 'AWS::ApiGateway::RestApi')
 
-  test('is entered through its endpoints alone', () => {
+  test('can be reached only through its VPC endpoints', () => {
     expect(api().EndpointConfiguration).toEqual({ Types: ['PRIVATE'], VpcEndpointIds: endpoints })
     expect(api().Policy.Statement).toEqual([
       {
@@ -262,7 +259,7 @@ describe('a private REST API', () => {
     expect(api().FailOnWarnings).toBe(true)
   })
 
-  test('has a stage that is the version in paths, with the throttle', () => {
+  test('has a stage named v1 with the throttle', () => {
     expect(only('private', 'AWS::ApiGateway::Stage')).toMatchObject({
       StageName: 'v1',
       MethodSettings: [
@@ -271,7 +268,7 @@ describe('a private REST API', () => {
     })
   })
 
-  test('is deployed anew when its definition or policy changes', () => {
+  test('is redeployed when its definition or policy changes', () => {
     const idIn = (given: Record<string, unknown>) =>
       ofType(resourcesOf(given), 'AWS::ApiGateway::Deployment').map(([id]) => id)
     const front = { ...settings.private.front, vpcEndpointIds: endpoints.slice(0, 1) }
@@ -279,7 +276,7 @@ describe('a private REST API', () => {
     expect(idIn(settings.private)).not.toEqual(idIn({ ...settings.private, clusterName: 'other' }))
   })
 
-  test('answers verbs that it does not know in our shape', () => {
+  test('answers unknown verbs with 405 and a JSON error', () => {
     const { MISSING_AUTHENTICATION_TOKEN: odd } = api().Body['x-amazon-apigateway-gateway-responses']
     expect(odd.statusCode).toBe(405)
     expect(JSON.parse(odd.responseTemplates['application/json'])).toEqual({
@@ -287,7 +284,7 @@ describe('a private REST API', () => {
     })
   })
 
-  test('stays within what a REST API takes: one variable child each, 300 resources', () => {
+  test("stays within a REST API's limits: one path variable per level and 300 resources", () => {
     const paths = Object.keys(api().Body.paths)
     const nodes = new Set(
       paths.flatMap(path => {
@@ -303,7 +300,7 @@ describe('a private REST API', () => {
 })
 
 describe('a load balancer', () => {
-  test('stands in the subnets, lets in the networks, and speaks TLS with the certificate', () => {
+  test('is in the given subnets, allows the given networks, and uses TLS with the certificate', () => {
     expect(only('balanced', 'AWS::ElasticLoadBalancingV2::LoadBalancer')).toMatchObject({
       Scheme: 'internal',
       Subnets: subnets,
@@ -324,7 +321,7 @@ describe('a load balancer', () => {
     })
   })
 
-  test('appends who called it, without a port, and drops headers of no name', () => {
+  test("appends the client's address without a port, and drops invalid header names", () => {
     const { LoadBalancerAttributes } = only('balanced', 'AWS::ElasticLoadBalancingV2::LoadBalancer')
     const told = LoadBalancerAttributes.map((one: { Key: string; Value: string }) => [one.Key, one.Value])
     expect(Object.fromEntries(told)).toMatchObject({
@@ -334,7 +331,7 @@ describe('a load balancer', () => {
     })
   })
 
-  test('calls each function with lists of values, and is permitted before that', () => {
+  test('invokes each function with multi-value headers, after it got the permission', () => {
     const targets = all('balanced', 'AWS::ElasticLoadBalancingV2::TargetGroup')
     expect(targets.length).toBeGreaterThan(15)
     const permissions = new Map(
@@ -353,7 +350,7 @@ describe('a load balancer', () => {
     }
   })
 
-  test('has no more rules than a listener takes, of three expressions each, in an order', () => {
+  test('has fewer rules than a listener allows, with three expressions each, in order', () => {
     const rules = all('balanced', 'AWS::ElasticLoadBalancingV2::ListenerRule').map(one => one.Properties)
     expect(rules.length).toBeLessThan(100)
     expect(rules.map(one => one.Priority)).toEqual(rules.map((_, index) => index + 1))
@@ -364,13 +361,13 @@ describe('a load balancer', () => {
     }
   })
 
-  test('says where its name has to lead', () => {
+  test('outputs the targets for its domains', () => {
     const { Outputs = {} } = stacksOf(settings.balanced).get('cloud-auth-test-api') ?? { Resources: {} }
     expect(Object.keys(Outputs)).toEqual(expect.arrayContaining(['Target', 'LinkTarget']))
   })
 })
 
-describe('every path leads to its function, whatever stands before it', () => {
+describe('the routing of every front', () => {
   const routes = groups.flatMap(group => pathsOfGroup(group).map(path => [path, group.name] as const))
   const rules = buildBalancerRules(routes)
   const balanced = (path: string) =>
@@ -387,9 +384,9 @@ describe('every path leads to its function, whatever stands before it', () => {
       row.unrouted ? [] : pathsOf(row).map(path => ({ group: group.name, path })),
     ),
   )
-  test('there are many', () => expect(rows.length).toBeGreaterThan(100))
+  test('is tested with more than 100 paths', () => expect(rows.length).toBeGreaterThan(100))
 
-  test.each(rows)('$path: $group', ({ group, path }) => {
+  test.each(rows)('leads $path to $group', ({ group, path }) => {
     const names = ['x', 'login', 'role', 'a-b_1.c']
     for (const mount of ['cloud', 'role', 'x'])
       for (const name of names) {
@@ -401,7 +398,7 @@ describe('every path leads to its function, whatever stands before it', () => {
     expect(balanced(plain)).toBe(group)
   })
 
-  test('and no other', () => {
+  test('leads other paths to no rule', () => {
     for (const path of [
       '/v1/auth/cloud',
       '/v1/auth/cloud/roleX',

@@ -12,7 +12,7 @@ import { TEST_PLACE } from '../support/iam/place.ts'
 import { policiesIn } from '../support/iam/policies.ts'
 import { keyOfKind } from '../support/tables/items.ts'
 
-// What ports let a function do and what the policies of its role allow is the same, for every kind of item.
+// A function's ports and its role's policies must allow the same writes, for every kind of item.
 
 const { functions, tables } = policiesIn(await synthesise({ legacySignatures: false }), TEST_PLACE)
 const rules = new Map(Object.entries(functions).map(([name, statements]) => [name, statements.map(ruled)]))
@@ -44,16 +44,16 @@ const byGuard = (name: string, act: Act, place: Key): boolean =>
 const byPolicy = (name: string, act: Act, place: Key): boolean =>
   evaluate(rules.get(name) ?? [], requestOf(act, place)).allowed
 
-/** What policies allow beyond the guard: they know partitions, and nothing of what a port does in between. */
+/** Writes that policies allow beyond the guard, because policies match partitions only. */
 const beyond: Readonly<Record<string, (uses: readonly Use[], act: Act, kind: Kind) => boolean>> = {
-  'the record stands in one partition with the keyring': (uses, act, kind) =>
+  'the record and the keyring are in one partition': (uses, act, kind) =>
     uses.includes('role') && act === 'stores' && kind === 'keyring',
-  'what applies a journal stores and deletes all items of the other cluster, through the port of the journal':
-    uses => uses.includes('apply'),
+  'appliers store and delete all items of the other cluster through the journal port': uses =>
+    uses.includes('apply'),
 }
 
-describe.each(functionNames())('%s', name => {
-  test('may do by its policies what its ports let it do', () => {
+describe.each(functionNames())('the policies of %s', name => {
+  test('allow every write that its ports allow', () => {
     const refused = acts.flatMap(act =>
       all
         .filter(place => byGuard(name, act, place) && !byPolicy(name, act, place))
@@ -62,7 +62,7 @@ describe.each(functionNames())('%s', name => {
     expect(refused).toEqual([])
   })
 
-  test('may do nothing else by them, but for what is said', () => {
+  test('allow no other write, except for the listed reasons', () => {
     const uses = usesOfFunction(name)
     const more = acts.flatMap(act =>
       all
@@ -75,7 +75,7 @@ describe.each(functionNames())('%s', name => {
 })
 
 test.each(all.map(place => [place.kind, place] as const))(
-  'a %s is stored by some function, and deleted by some',
+  'some function may store a %s, and some may delete it',
   (kind, place) => {
     const { deletes } = guards[specOf(kind).guard ?? 'write']
     for (const act of acts) {
@@ -85,7 +85,7 @@ test.each(all.map(place => [place.kind, place] as const))(
   },
 )
 
-test('every reason why policies allow more is one', () => {
+test('every listed reason applies to some function', () => {
   const applies = Object.entries(beyond).filter(([, is]) =>
     functionNames().some(name =>
       acts.some(act =>

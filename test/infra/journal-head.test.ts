@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { headRuleList } from '../../shared/journal/head.ts'
 import { type TransitionName, transitions } from '../../shared/journal/transitions.ts'
 
-// docs/spec/journal-head.md says what the code says: fields, rules, and the picture of the modes, made from the rows.
+// docs/spec/journal-head.md must match the code: fields, rules, and the diagram of the modes, which is
+// generated from the transitions.
 
 const root = new URL('../../', import.meta.url).pathname
 const page = `${root}docs/spec/journal-head.md`
@@ -16,7 +17,7 @@ interface Row {
 }
 const rows = Object.entries(transitions) as unknown as [TransitionName, Row][]
 
-/** Fields with their sentences, as they stand at the type. */
+/** Returns the fields with the comments of their type. */
 function fields(): [name: string, text: string][] {
   const body = source.slice(source.indexOf('export interface Head {'), source.indexOf('\n}\n'))
   return [...body.matchAll(/\/\*\*([\s\S]*?)\*\/\n {2}(\w+)\??:/g)].map(([, text = '', name = '']) => [
@@ -33,7 +34,10 @@ const table = (head: readonly string[], lines: readonly (readonly string[])[]): 
 
 const code = (name: string): string => `\`${name}\``
 
-/** The picture of the modes: an arrow for each pair between which rows lead, and a note with those that stay. */
+/**
+ * Draws the diagram of the modes: an arrow for each pair of modes, and a note with the transitions
+ * that keep a mode.
+ */
 function picture(): string {
   const pairs = rows.flatMap(([name, { modes }]) =>
     Object.entries(modes).map(([from, to]) => ({ name, from, to })),
@@ -73,8 +77,8 @@ const parts: Readonly<Record<string, string>> = {
   modes: picture(),
 }
 
-describe('the page of the head', () => {
-  test('is what the code says', async () => {
+describe('docs/spec/journal-head.md', () => {
+  test('equals the tables and the diagram from the code', async () => {
     const written = Object.entries(parts).reduce(
       (text, [name, part]) =>
         text.replace(
@@ -87,7 +91,7 @@ describe('the page of the head', () => {
     await expect(written).toMatchFileSnapshot(page)
   })
 
-  test('has a sentence for each field, and each of them says what it is for', () => {
+  test('describes each field in at least two sentences', () => {
     const named = [...source.matchAll(/^ {2}(\w+): true,$/gm)].map(([, name]) => name)
     const said = fields()
     expect(said.map(([name]) => name).sort()).toEqual(named.sort())
@@ -95,7 +99,7 @@ describe('the page of the head', () => {
   })
 })
 
-test('every row says who makes the move, and why', () => {
+test('every transition names its actor and its reason', () => {
   for (const [name, { by, why }] of rows)
     expect(
       [by, why].filter(text => text.length < 10),
@@ -103,7 +107,7 @@ test('every row says who makes the move, and why', () => {
     ).toEqual([])
 })
 
-test('every row is used, and nothing else moves the head', () => {
+test('every transition is used, and only transitions change the head', () => {
   const files = readdirSync(`${root}shared`, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.ts'),
   )

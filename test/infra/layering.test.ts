@@ -11,9 +11,9 @@ interface Floor {
 }
 
 /**
- * The folders of the tree from top to bottom, each with all that is in it on one floor. Imports go down, those of types
- * too. `values`: the floors that it takes more than types of, where not all below will do; `typesOf`: those below that it
- * takes types of alone.
+ * The folders from top to bottom; each folder is one floor. Imports, also of types, go down only.
+ * `values`: the only floors from which values may be imported; without it all floors below.
+ * `typesOf`: floors below from which only types may be imported.
  */
 const floors: readonly Floor[] = [
   { folder: 'infra' },
@@ -59,7 +59,7 @@ const floors: readonly Floor[] = [
   { folder: 'shared/values' },
 ]
 
-/** Arrows that go up all the same, of types alone, each with its reason. */
+/** Upward imports of types that are allowed, with their reasons. */
 const upward: Readonly<Record<string, string>> = {
   'shared/model -> shared/auth-method':
     'what is stored of a role and a configuration follows from a table of fields',
@@ -108,33 +108,33 @@ const arrows = within
   .filter(({ from, to }) => from !== to)
 const textOf = ({ file, target }: Import): string => `${file} -> ${target}`
 
-test('no file has more than 400 lines, but for what is generated', () => {
+test('no file has more than 400 lines, except generated ones', () => {
   const linesOf = (file: string): number => readFileSync(root + file, 'utf8').split('\n').length - 1
   const written = files.filter(file => !file.startsWith('shared/wire/gen/'))
   expect(written.filter(file => linesOf(file) > 400)).toEqual([])
 })
 
-describe('imports point downward', () => {
-  test('the scan finds the files and their imports', () => {
+describe('imports', () => {
+  test('are found in all files', () => {
     expect(files.length).toBeGreaterThan(150)
     expect(within.length).toBeGreaterThan(500)
   })
 
-  test('every folder has its floor, and every floor is there', () => {
+  test('have a floor for every folder, and every floor exists', () => {
     const known = floors.map(({ folder }) => folder)
     expect([...new Set([...files, ...within.map(({ target }) => target)].map(floorOf))].toSorted()).toEqual(
       known.toSorted(),
     )
   })
 
-  test('imports go down, but for three arrows of types that are named with their reasons', () => {
+  test('go down, except for three upward imports of types', () => {
     const up = arrows.filter(({ from, to }) => heightOf(from) < heightOf(to))
     expect([...new Set(up.map(({ from, to }) => `${from} -> ${to}`))].toSorted()).toEqual(Object.keys(upward))
     expect(up.filter(one => !one.typeOnly).map(textOf)).toEqual([])
     expect(Object.keys(upward).length).toBeLessThanOrEqual(3)
   })
 
-  test('a floor takes more than types only where its row says so', () => {
+  test('take values only from floors that the row allows', () => {
     const rows = new Map(floors.map(one => [one.folder, one]))
     const wrong = arrows.filter(({ from, to, typeOnly }) => {
       const { values, typesOf } = rows.get(from) ?? {}
@@ -143,7 +143,7 @@ describe('imports point downward', () => {
     expect(wrong.map(textOf)).toEqual([])
   })
 
-  test('neither login imports the other, and what they share imports neither', () => {
+  test('do not connect the two logins, and the shared login code imports neither', () => {
     const siblings = /^shared\/auth-method\/(login|login-ec2|login-iam)\//
     const loginOf = (path: string) => siblings.exec(path)?.[1]
     const between = within.filter(({ file, target }) => {
@@ -153,7 +153,7 @@ describe('imports point downward', () => {
     expect(between).toEqual([])
   })
 
-  test('rules import nothing that reads', () => {
+  test('keep decision rules free of modules that read', () => {
     const rules = files.filter(file =>
       /\/(decide|facts|principal|reauthentication|checks|common-checks)\.ts$/.test(file),
     )
@@ -172,7 +172,7 @@ describe('imports point downward', () => {
     expect(reading).toEqual([])
   })
 
-  test('no file imports itself by way of others, types included', () => {
+  test('have no cycles, types included', () => {
     const targets = Map.groupBy(within, one => one.file)
     const finished = new Set<string>()
     const circleFrom = (file: string, trail: readonly string[]): readonly string[] | undefined => {
@@ -187,7 +187,7 @@ describe('imports point downward', () => {
     expect(files.map(file => circleFrom(file, [])).filter(Boolean)).toEqual([])
   })
 
-  test('only adapters import AWS clients; the host has its own engine and imitated AWS, the command its credentials', () => {
+  test("of AWS clients are only in adapters, the host's engine and imitated AWS, and the command's credentials", () => {
     const outside = imports.filter(
       ({ file, target, typeOnly }) =>
         target.startsWith('@aws-sdk/') &&
@@ -199,7 +199,7 @@ describe('imports point downward', () => {
     expect(outside).toEqual([])
   })
 
-  test('infra takes nothing of requests, and one adapter: the host calls its tables as functions do; nothing takes functions, infra or tests', () => {
+  test('in infra take one adapter and nothing of HTTP, and nothing imports functions, infra or tests', () => {
     const into = (prefix: string, from: string) =>
       within.filter(one => one.target.startsWith(prefix) && one.file.startsWith(from))
     expect(into('shared/http/', 'infra/')).toEqual([])
@@ -210,12 +210,12 @@ describe('imports point downward', () => {
     expect([...into('infra/', 'shared/'), ...into('infra/', 'functions/'), ...into('test/', '')]).toEqual([])
   })
 
-  // one environment serves many requests at once: what a module keeps has to hold for all of them
-  test('modules keep only what does not belong to a request: parsed texts, compiled tables, times of connections, code', () => {
+  // one environment serves many requests at once, so the state of a module must be valid for all of them
+  test('only these modules keep state, which does not belong to a request', () => {
     const keeping = files.filter(
       file =>
         !file.startsWith('infra/') &&
-        // a page in a browser serves one person
+        // a page in a browser serves one user
         !file.startsWith('shared/console/page/') &&
         /^(export )?(let |(const|var) \w+(: [^=]+)? = new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\))/m.test(
           readFileSync(root + file, 'utf8'),
@@ -235,7 +235,7 @@ describe('imports point downward', () => {
     ])
   })
 
-  test('the environment is read in these files, and by the local host', () => {
+  test('only these files and the local host read process.env', () => {
     const readers = files.filter(
       file => !file.startsWith('infra/local/') && /process\.env\b/.test(readFileSync(root + file, 'utf8')),
     )

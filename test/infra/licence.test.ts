@@ -7,7 +7,7 @@ import { isUnexpired } from '../../shared/api/licence.ts'
 
 const page = readFileSync(new URL('../../docs/do/deploy.md', import.meta.url), 'utf8')
 
-test('the commands of docs/do/deploy.md print a valid licence', () => {
+test('the commands in docs/do/deploy.md print a valid licence', () => {
   const [, block = ''] = /## Licence\n[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? []
   const commands = block.replaceAll(/^\$ /gm, '')
   const printed = execFileSync('bash', ['-ec', commands], {

@@ -5,11 +5,11 @@ import { fieldBounds } from '../../shared/link/forms.ts'
 import { methodNames, rowOf } from '../../shared/link/methods.ts'
 import { FORMAT } from '../../shared/link/source.ts'
 
-// docs/spec/link.md says what the code says: who asks what, for how long, how long fields may be, which formats there were.
+// docs/spec/link.md must match the code: callers, timeouts, field limits, format.
 
 const page = readFileSync(new URL('../../docs/spec/link.md', import.meta.url), 'utf8')
 
-/** Rows of the table that begins with this column, without its head. */
+/** Returns the rows of the table whose first column has this name. */
 function rowsUnder(column: string): string[][] {
   const [, table = ''] = page.split(new RegExp(`^(?=\\| ${column} \\|)`, 'm'))
   const lines =
@@ -26,7 +26,7 @@ const whoAsks = {
   primary: 'the primary',
 } as const
 
-test('each method of the link has a row, which says who asks, how long that may take, and what it does', () => {
+test('docs/spec/link.md has a row for each method with its caller, timeout and purpose', () => {
   const rows = rowsUnder('method')
   expect(rows.map(([name, who, within]) => [name, who, within])).toEqual(
     methodNames.map(method => {
@@ -37,20 +37,20 @@ test('each method of the link has a row, which says who asks, how long that may 
   for (const [name, , , what = ''] of rows) expect(what.length, name).toBeGreaterThan(10)
 })
 
-test('the calls that are not answered twice are those whose rows say so', () => {
+test('docs/spec/link.md lists the calls that are not answered twice', () => {
   const [, named = ''] =
     /Is the time later than any before\s+\((.*?), which change something/s.exec(page) ?? []
   const expected = methodNames.filter(method => rowOf(method).requiresLaterTime)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
-test('the calls that need no clock are those whose rows say so', () => {
+test('docs/spec/link.md lists the calls that need no synchronised clock', () => {
   const [, named = ''] = /Are the clocks within five minutes \(not for (.*?)\)/s.exec(page) ?? []
   const expected = methodNames.filter(method => rowOf(method).ignoresClock)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
-test('the bounds of fields are those of the code', () => {
+test('docs/spec/link.md has the field limits of the code', () => {
   const { cluster, state, id, address, lineage, chain, keys, token } = fieldBounds
   expect(state).toEqual(cluster)
   expect(page.replaceAll('\n', ' ')).toContain(
@@ -58,6 +58,6 @@ test('the bounds of fields are those of the code', () => {
   )
 })
 
-test('the format is that of the code', () => {
+test('docs/spec/link.md has the format number of the code', () => {
   expect(page.replaceAll('\n', ' ')).toContain(`a number for journal and link together. It is ${FORMAT}.`)
 })

@@ -13,29 +13,30 @@ import { drStatus } from '../support/set/dr-status.ts'
 import { fieldsIn } from '../support/set/status-fields.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
-// What docs/look-up/monitoring.md and docs/do/troubleshooting.md say of metrics, alarms, queries and fields is what the code has.
+// docs/look-up/monitoring.md and docs/do/troubleshooting.md must match the code's metrics, alarms, queries
+// and fields.
 
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const monitoring = read('docs/look-up/monitoring.md')
 const troubleshooting = read('docs/do/troubleshooting.md')
 
 describe('docs/look-up/monitoring.md', () => {
-  test.each(Object.entries(monitoringTables()))('has the table %s as the code has it', (_, table) => {
+  test.each(Object.entries(monitoringTables()))('has the table %s from the code', (_, table) => {
     expect(monitoring).toContain(`${table}\n\n`)
   })
 
-  test('has the normal value of every status field, and when to check it', () => {
+  test('has the normal value of every status field', () => {
     const rows = rowsOf(monitoring, '| field | normal | check when |')
     const words = rows.flatMap(([field = '']) => [...field.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     const fields = [...new Set(fieldsIn(drStatus))]
-    // names that stand in several places, of which the page of the status says what they are there
+    // fields that several objects have; the page on the status describes each
     const elsewhere = ['cluster_address', 'text', 'since', 'id', 'operation', 'time', 'error']
     expect(fields.filter(name => !words.includes(name) && !elsewhere.includes(name))).toEqual([])
     expect(words.filter(name => !fields.includes(name))).toEqual([])
     for (const row of rows) expect(row.filter(cell => cell === '')).toEqual([])
   })
 
-  test('a usual month costs five dollars at most', () => {
+  test('has a usual cost of at most five dollars a month', () => {
     expect(watchingCost(0).metrics.usual).toBeLessThanOrEqual(5)
   })
 })
@@ -51,7 +52,7 @@ const sources = ['shared', 'infra/watching']
   .join('\n')
 
 describe('docs/do/troubleshooting.md', () => {
-  test('has an entry for every alarm, with problem, cause and solution, in their order', () => {
+  test('has an entry for every alarm with problem, cause and solution, in order', () => {
     const [, part = ''] = troubleshooting.split('\n## Alarms\n')
     const [entries = ''] = part.split('\n## ')
     const found = entries
@@ -69,22 +70,25 @@ describe('docs/do/troubleshooting.md', () => {
       expect(pageOfAlarm(name)).toBe(`docs/do/troubleshooting.md#${name.toLowerCase()}`)
   })
 
-  test('leads to the cause of more than twenty faults', () => {
+  test('has more than twenty faults', () => {
     expect(faults.length).toBeGreaterThan(20)
   })
 
-  test.each(faults.map(one => [one.fault, one] as const))('%s is told by what there is', (_, one) => {
-    const { alarm, field, value, text } = one
-    expect([alarm, field, text].filter(Boolean), 'something tells it').not.toEqual([])
-    if (alarm !== '') expect(alarmNames).toContain(alarm)
-    for (const name of field.split('.').filter(Boolean)) expect(fieldsIn(drStatus)).toContain(name)
-    const rows = checkPromotion(nothing).map(row => row.name)
-    if (field === 'readiness.refused_by') expect(rows).toContain(value)
-    if (text !== '') expect(sources).toContain(text)
-  })
+  test.each(faults.map(one => [one.fault, one] as const))(
+    'names an existing alarm, field or text for the fault %s',
+    (_, one) => {
+      const { alarm, field, value, text } = one
+      expect([alarm, field, text].filter(Boolean), 'something tells it').not.toEqual([])
+      if (alarm !== '') expect(alarmNames).toContain(alarm)
+      for (const name of field.split('.').filter(Boolean)) expect(fieldsIn(drStatus)).toContain(name)
+      const rows = checkPromotion(nothing).map(row => row.name)
+      if (field === 'readiness.refused_by') expect(rows).toContain(value)
+      if (text !== '') expect(sources).toContain(text)
+    },
+  )
 })
 
-/** Facts of a cluster about which nothing is known: the names of the rows do not depend on them. */
+/** Facts of a cluster about which nothing is known. The names of the checks do not depend on them. */
 const nothing: Parameters<typeof checkPromotion>[0] = {
   head: undefined,
   primary: { state: 'none' },
@@ -96,17 +100,17 @@ const nothing: Parameters<typeof checkPromotion>[0] = {
   now: 0,
 }
 
-describe('what a deployment has', () => {
+describe('a deployment with a dashboard and tracing', () => {
   const settings = { stage: 'test', dashboard: true, tracing: true }
   const resources = resourcesOf(settings)
 
-  test('every metric is drawn on the dashboard, once, and every alarm shown', () => {
+  test('draws every metric once, and shows every alarm', () => {
     const drawn = pictures.flatMap(({ own = [] }) => own)
     expect(drawn.toSorted()).toEqual(Object.keys(metrics).toSorted())
     const [[, dashboard] = [], ...others] = ofType(resources, 'AWS::CloudWatch::Dashboard')
     expect(others).toEqual([])
     const parts = dashboard?.Properties.DashboardBody['Fn::Join'][1] as unknown[]
-    // what stands for the region and so on does not matter here
+    // the values of intrinsic functions do not matter here
     const body = JSON.parse(parts.map(part => (typeof part === 'string' ? part : 'x')).join(''))
     const [states, ...widgets] = body.widgets
     expect(states.properties.alarms.map((arn: string) => arn.split(':alarm:')[1])).toEqual(
@@ -120,7 +124,7 @@ describe('what a deployment has', () => {
     )
   })
 
-  test('every query is saved over the group that has what it reads', () => {
+  test('saves every query for the log group that it reads', () => {
     const [[, subscription] = []] = ofType(resources, 'AWS::Logs::SubscriptionFilter')
     const functions = JSON.stringify(subscription?.Properties.LogGroupName)
     const saved = ofType(resources, 'AWS::Logs::QueryDefinition').map(([, { Properties }]) => [
@@ -135,7 +139,7 @@ describe('what a deployment has', () => {
     )
   })
 
-  test('a dashboard, and traces, are there where settings ask for them, and traces need their grants', () => {
+  test('has them only with the settings, and grants for tracing', () => {
     const plain = resourcesOf({ stage: 'test' })
     const modes = (from: typeof plain) =>
       ofType(from, 'AWS::Lambda::Function').map(([, one]) => one.Properties.TracingConfig?.Mode)

@@ -28,11 +28,11 @@ beforeAll(() => {
 })
 
 describe('cdk-nag', () => {
-  test('looks at every deployment of the table, and finds what is known', () => {
+  test('checks every deployment of the table, and finds known violations', () => {
     expect(found.length).toBeGreaterThan(50)
   })
 
-  test('finds nothing that is not kept with a reason', () => {
+  test('finds no violation without a suppression', () => {
     const open = found.filter(({ rule, where }) => keeping('cdk-nag', rule, where).length === 0)
     expect([
       ...new Set(
@@ -43,14 +43,14 @@ describe('cdk-nag', () => {
     ]).toEqual([])
   })
 
-  test('nothing is kept that is not found any more', () => {
+  test('leaves no suppression unused', () => {
     const used = new Set(found.flatMap(({ rule, where }) => keeping('cdk-nag', rule, where)))
     expect(suppressions.filter(one => one.by === 'cdk-nag' && !used.has(one)).map(one => one.rule)).toEqual(
       [],
     )
   })
 
-  test('every row has a reason of a sentence', () => {
+  test('has a reason for every suppression', () => {
     for (const { rule, reason } of suppressions) expect(reason.length, rule).toBeGreaterThan(25)
   })
 })

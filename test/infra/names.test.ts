@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 
 const root = new URL('../../', import.meta.url).pathname
 
-/** Files whose names somebody else chooses. */
+/** Files whose exported names are chosen elsewhere. */
 const named = [
-  // what Lambda calls
+  // names that Lambda calls
   /^functions\//,
-  // the package calls its construct as the construct is called
+  // the package exports its construct under the construct's name
   /^infra\/package\/(index|declaration)\.ts$/,
-  // made from the link's messages
+  // generated from the link's messages
   /^shared\/wire\/gen\//,
 ]
 
@@ -26,7 +26,7 @@ const declarations = ['shared', 'functions', 'infra']
     ),
   )
 
-test('an exported name has one meaning: no two files declare it', () => {
+test('no two files export the same name', () => {
   expect(declarations.length).toBeGreaterThan(1000)
   const twice = [...Map.groupBy(declarations, one => one.name)]
     .filter(([, places]) => places.length > 1)

@@ -36,20 +36,20 @@ const written = openApi(groups, answers, version) as unknown as Document
 const document = resolveShared(written, written)
 
 describe('docs/openapi.json', () => {
-  test('is what the endpoint table says: `npm run openapi`', () => {
+  test('equals the document from the endpoint table (else: npm run openapi)', () => {
     expect(JSON.parse(readFileSync(`${root}docs/openapi.json`, 'utf8'))).toEqual(
       JSON.parse(JSON.stringify(written)),
     )
   })
 
-  test('has every path of every row that does not only refuse, and no other', () => {
+  test('has every path of every endpoint that does not always reject, and no other', () => {
     const wanted = groups
       .flatMap(group => group.endpoints.filter(row => row.answers !== 'refused').flatMap(pathsOf))
       .map(path => path.replace(/:(\w+)/g, '{$1}'))
     expect(new Set(Object.keys(document.paths))).toEqual(new Set(wanted))
   })
 
-  test('tells parameters of path, query and body apart, and what needs no token', () => {
+  test('separates path, query and body parameters, and marks endpoints without authentication', () => {
     const { paths } = document
     expect(paths['/auth/{mount}/login']?.['post']).toMatchObject({ security: [] })
     const role = paths['/auth/{mount}/role/{role}']?.['post']
@@ -67,7 +67,7 @@ describe('docs/openapi.json', () => {
   })
 })
 
-/** Everything in the document that has such a key, wherever it stands. */
+/** Returns all values of a key anywhere in the document. */
 function all(key: string, inside: unknown): unknown[] {
   if (typeof inside !== 'object' || inside === null) return []
   return Object.entries(inside).flatMap(([name, value]) => [
@@ -82,8 +82,8 @@ const operations = Object.entries(document.paths).flatMap(([path, verbs]) =>
 const { components } = document
 const jsonOf = (one: Answered) => one.content?.['application/json']
 
-describe('as a document of OpenAPI 3.1', () => {
-  test('every reference opens, and every component is used', () => {
+describe('docs/openapi.json as OpenAPI 3.1', () => {
+  test('resolves every reference, and uses every component', () => {
     const refs = all('$ref', written) as string[]
     expect(refs.filter(ref => openReference(ref, written) === undefined)).toEqual([])
     const { securitySchemes: _, ...kinds } = written.components
@@ -94,7 +94,7 @@ describe('as a document of OpenAPI 3.1', () => {
     expect(wanted.filter(ref => !refs.includes(ref))).toEqual([])
   })
 
-  test('no parameter, request body or answer stands in two operations', () => {
+  test('repeats no parameter, request body or answer', () => {
     const parts = Object.values(written.paths)
       .flatMap(verbs => Object.values(verbs))
       .flatMap(one => [
@@ -107,7 +107,7 @@ describe('as a document of OpenAPI 3.1', () => {
     expect(parts.filter((part, index) => parts.indexOf(part) !== index)).toEqual([])
   })
 
-  test('every operation has a name that no other has, and a tag that is described', () => {
+  test('has a unique name and a described tag for every operation', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(ids).toEqual([...new Set(ids)])
     expect(ids.filter(id => !/^[a-z][A-Za-z]*(_also|_formerly|_head)?$/.test(id))).toEqual([])
@@ -116,7 +116,7 @@ describe('as a document of OpenAPI 3.1', () => {
   })
 
   test.each(operations)(
-    '$title names its parameters, and tells of a success and of refusals',
+    '$title names its parameters, and has success and error answers',
     ({ path, operation }) => {
       const named = operation.parameters.filter(one => one.in === 'path').map(one => one.name)
       expect(named).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
@@ -135,11 +135,11 @@ describe('as a document of OpenAPI 3.1', () => {
         return json ? [{ title: `${title} ${status}`, json }] : []
       }),
     ),
-  )('the example of $title is of its schema', ({ json }) => {
+  )('the example of $title matches its schema', ({ json }) => {
     expect(compiler(components.schemas)(json.schema)(json.example, 'example')).toEqual([])
   })
 
-  test('every shape of an answer says which fields are always there', () => {
+  test('every schema of an answer lists its required fields', () => {
     const shapes = (all('properties', components.schemas) as object[]).filter(
       one => Object.keys(one).length > 0,
     )
@@ -151,12 +151,12 @@ describe('the table of answers', () => {
   const rows = groups.flatMap(group => group.endpoints)
   const nameOf = (row: Endpoint) => `${row.method} ${row.path}`
 
-  test('has a line for every row, and no other', () => {
+  test('has a line for every endpoint, and no other', () => {
     const wanted = rows.filter(row => row.answers !== 'refused').map(nameOf)
     expect(Object.keys(answers).sort()).toEqual(wanted.sort())
   })
 
-  test('says the shape of all data', () => {
+  test('has a schema for all data', () => {
     const silent = rows.filter(row => {
       const told = answers[nameOf(row)]
       return ['data', 'plain'].includes(row.answers) && !told?.shape && !told?.body
@@ -166,15 +166,15 @@ describe('the table of answers', () => {
 
   test.each(
     rows.filter(row => row.method === 'POST' && answers[nameOf(row)] && Object.keys(row.fields).length > 0),
-  )('has a body for $method $path that its fields take', row => {
+  )('has an example body for $method $path that its fields accept', row => {
     const sent = answers[nameOf(row)]?.requestExample
     expect(readFields(row.fields, sent ?? {}).unknown).toEqual([])
     if (row.path !== '/sys/init') expect(sent).toBeDefined()
   })
 })
 
-describe('a function answers it', () => {
-  test('as it stands in docs/', async () => {
+describe('the endpoint for the OpenAPI document', () => {
+  test('returns the document in docs/', async () => {
     expect(await openApiDocument()).toEqual(JSON.parse(JSON.stringify(written)))
   })
 })

@@ -20,7 +20,7 @@ import { defineStacks } from '../../infra/stacks/cluster.ts'
 
 const BUNDLING_TIMEOUT_MS = 300_000
 
-/** Settings of many kinds, so that what feature flags decide about is in the templates. */
+/** Settings of many kinds, so that the templates depend on feature flags. */
 const settings = {
   stage: 'test',
   canary: {},
@@ -37,7 +37,7 @@ const installed = `${folder}/app/node_modules/cloud-auth`
 const read = (file: string): string => readFileSync(`${installed}/${file}`, 'utf8')
 const stacks = ['data', 'api', 'workers'].map(part => `cloud-auth-test-${part}`)
 
-/** The template of a stack in an assembly, whatever its artifact is called. */
+/** Returns the templates of an assembly by stack name. */
 const templatesIn = (out: string): Map<string, object> =>
   new Map(
     readdirSync(out)
@@ -56,7 +56,7 @@ app.synth()
 console.log(stacks.api.stackName)
 `
 
-/** Packs what was built, and unpacks it into an empty app, beside the libraries that it wants from there. */
+/** Packs the built package, and unpacks it into an empty app next to its peer dependencies. */
 beforeAll(async () => {
   await buildPackage(await bundlesOfSources(), `${folder}/package`)
   const packed = execFileSync('npm', ['pack', '--silent', '--offline', '--pack-destination', folder], {
@@ -72,8 +72,8 @@ beforeAll(async () => {
 }, BUNDLING_TIMEOUT_MS)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('the package, in an empty app', () => {
-  test('is one that can be installed: peers, exports, files; what it was made from stays private', () => {
+describe('the package in an empty app', () => {
+  test('can be installed with peers, exports and files, and its source package stays private', () => {
     const { private: hidden } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
       private: boolean
     }
@@ -90,7 +90,7 @@ describe('the package, in an empty app', () => {
     expect(readdirSync(installed).filter(name => /^(shared|infra|test)$/.test(name))).toEqual([])
   })
 
-  test('has a README of its own, which names no command of the repository, and no prop that there is not', () => {
+  test('has its own README without commands of the repository or unknown props', () => {
     const page = read('README.md')
     expect(page).toContain("import { CloudAuth } from 'cloud-auth'")
     expect(page).not.toMatch(/npm (?:start|test|run )/)
@@ -103,7 +103,7 @@ describe('the package, in an empty app', () => {
     expect(props.filter(name => !Object.hasOwn(settingsSchema.entries, name))).toEqual([])
   })
 
-  test('makes the templates that our own app makes, without any of its feature flags', () => {
+  test('creates the templates of our own app without its feature flags', () => {
     const flags = Object.keys(readContext()).filter(name => name.startsWith('@aws-cdk'))
     expect(flags.length).toBeGreaterThan(50)
     const said = execFileSync(process.execPath, ['app.mjs', JSON.stringify(settings)], {
@@ -119,7 +119,7 @@ describe('the package, in an empty app', () => {
     for (const stack of stacks) expect(theirs.get(stack), stack).toEqual(own.get(stack))
   })
 
-  test('tells what is wrong with its props', () => {
+  test('reports invalid props', () => {
     const synthesise = () =>
       execFileSync(process.execPath, ['app.mjs', '{"stage":"Test","colour":"red"}'], {
         cwd: `${folder}/app`,
@@ -129,7 +129,7 @@ describe('the package, in an empty app', () => {
     expect(synthesise).toThrow(/the settings are not usable:[\s\S]*stage: [\s\S]*colour: /)
   })
 
-  test('has types with every setting, each explained', () => {
+  test('has types with a comment for every setting', () => {
     const types = read('lib/index.d.ts')
     for (const name of Object.keys(settingsSchema.entries))
       expect(types, name).toMatch(new RegExp(`\\* \\S.*\\n {3}\\*/\\n {2}readonly ${name}\\??: `))

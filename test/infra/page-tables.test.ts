@@ -4,7 +4,7 @@ import { root } from '../../infra/checkout.ts'
 import { bindingNames } from '../../shared/auth-method/roles/bindings.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 
-// Pages that repeat what a table of the code says: whoever changes the table is told of them here.
+// Pages that repeat values from the code. The tests fail when a value changes.
 
 const { JOURNAL_RETENTION_DAYS: kept, JOURNAL_PROMISE_DAYS: promised, TERM_KEPT_DAYS: term } = bounds
 const read = (page: string): string => readFileSync(`${root}docs/${page}`, 'utf8')
@@ -17,7 +17,7 @@ test.each([
   ['spec/keys.md', `${term} days have passed since nothing was encrypted by it`],
 ])('%s says "%s"', (page, sentence) => expect(read(page)).toContain(sentence))
 
-test('the page of ec2 logins has a row for each constraint', () => {
+test('the page on ec2 logins has a row for each bound', () => {
   const rows = read('spec/login-ec2.md')
     .split('\n')
     .filter(line => line.startsWith('| `bound_'))
@@ -26,7 +26,7 @@ test('the page of ec2 logins has a row for each constraint', () => {
 })
 
 test.each(['DisabledStatus', 'PrimaryStatus', 'SecondaryStatus'])(
-  'the page of the status has each field of %s',
+  'the page on the status has each field of %s',
   name => {
     const { components } = JSON.parse(read('openapi.json')) as {
       components: { schemas: Record<string, { properties: object }> }

@@ -55,7 +55,7 @@ beforeAll(() => {
 })
 
 describe('the app of a pair', () => {
-  test('makes three stacks in each of two regions and two accounts', () => {
+  test('creates three stacks in each of two regions and two accounts', () => {
     expect(made.map(({ account, region, stackName }) => `${account} ${region} ${stackName}`).sort()).toEqual(
       [
         ['111122223333', 'us-east-1'],
@@ -68,7 +68,7 @@ describe('the app of a pair', () => {
     )
   })
 
-  test('each knows the other by its name, and neither refers to stacks of the other', () => {
+  test("gives each cluster the other's address, without references between their stacks", () => {
     const of = (region: string) =>
       made
         .filter(one => one.region === region)
@@ -82,7 +82,7 @@ describe('the app of a pair', () => {
     expect(west).not.toContain('111122223333:function')
   })
 
-  test('both have the same licence', () => {
+  test('gives both clusters the same licence', () => {
     const licences = made.flatMap(({ template }) => template.match(/"LICENSE": "[^"]+"/g) ?? [])
     expect(licences.length).toBeGreaterThan(4)
     expect(new Set(licences).size).toBe(1)

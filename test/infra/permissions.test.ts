@@ -5,7 +5,7 @@ import { permissionSections, permissionsPage } from '../../infra/docs/permission
 import { stacksOf } from './synthesised.ts'
 
 describe('docs/permissions.md', () => {
-  test('is what the templates say: npm run permissions', () => {
+  test('equals the page from the templates (else: npm run permissions)', () => {
     expect(readFileSync(`${root}docs/permissions.md`, 'utf8')).toBe(permissionsPage(stacksOf()))
   })
 
@@ -19,7 +19,7 @@ describe('docs/permissions.md', () => {
 })
 
 describe('the permissions of all roles', () => {
-  test('have a section for every function, whose rows have their reasons', () => {
+  test('have a section for every function, and a reason in every row', () => {
     const sections = permissionSections(stacksOf()).split('\n## ').slice(1)
     const named = sections.map(one => one.split('\n')[0])
     expect(named).toEqual(expect.arrayContaining(functionNames()))
@@ -28,7 +28,7 @@ describe('the permissions of all roles', () => {
     for (const row of rows) expect(row.split(' | ').at(-1)?.length).toBeGreaterThan(15)
   })
 
-  test('are refused for an action without a reason', () => {
+  test('cannot be written for an action without a reason', () => {
     const stacks = stacksOf()
     const policy = Object.values(stacks.get('cloud-auth-test-api')?.Resources ?? {}).find(
       one => one.Type === 'AWS::IAM::Policy',

@@ -6,11 +6,11 @@ import type { ClusterMode } from '../../shared/model/cluster.ts'
 import type { Puller } from '../../shared/model/secondary.ts'
 import { promotionSteps } from '../../shared/replication/promotion/step.ts'
 
-// What pictures in the documents name is there, and in the order in which it happens.
+// Names in the diagrams of the pages must exist in the code, in the same order.
 
 const read = (path: string): string => readFileSync(root + path, 'utf8')
 
-/** The pictures of a page that begin so, without their first line. */
+/** Returns the diagrams of a page that begin with this kind, without their first line. */
 function picturesOf(page: string, kind: string): string[] {
   const found = [...read(page).matchAll(/^```mermaid\n([\s\S]*?)^```/gm)].flatMap(([, text = '']) =>
     text.startsWith(`${kind}\n`) ? [text.slice(kind.length + 1)] : [],
@@ -19,26 +19,26 @@ function picturesOf(page: string, kind: string): string[] {
   return found
 }
 
-describe('the sequence of a login', () => {
-  test.each(['ec2', 'iam'])('%s is that of its function', type => {
+describe('the sequence diagram of a login', () => {
+  test.each(['ec2', 'iam'])('has the calls of the function: %s', type => {
     const [picture = ''] = picturesOf(`docs/spec/login-${type}.md`, 'sequenceDiagram')
     const named = [...picture.matchAll(/->>\w: (\w+) \(/g)].map(([, name = '']) => name)
     expect(named.length).toBeGreaterThan(7)
     const [, body = ''] = read(`shared/auth-method/login-${type}/login.ts`).split('export const ')
     const at = (name: string) => body.search(`\\b${name}\\b`)
-    // a phase that stands elsewhere calls what is left
+    // a phase in another module calls the remaining functions
     const gather = read(`shared/auth-method/login-${type}/gather.ts`)
     const elsewhere = named.filter(name => at(name) < 0)
     expect(elsewhere.filter(name => !gather.includes(` ${name}(`))).toEqual([])
     expect(elsewhere.length).toBeLessThan(2)
-    // the call that commits has what is decided among its arguments
+    // the committing call has the decision among its arguments
     const [committing, ...others] = named.filter(name => at(name) >= 0).toReversed()
     expect(committing).toBe('commitLogin')
     expect(others.toSorted((a, b) => at(b) - at(a))).toEqual(others)
   })
 })
 
-describe('the states of a set', () => {
+describe('the state diagram of a set', () => {
   const modes = { disabled: true, primary: true, secondary: true, bootstrapping: true } satisfies Record<
     ClusterMode,
     true
@@ -58,13 +58,13 @@ describe('the states of a set', () => {
       arrows.flatMap(one => (one.depth === depth ? [one.from, one.to] : [])).filter(name => name !== '[*]'),
     )
 
-  test('are modes of clusters and states of secondaries, all of them but the one before there is a cluster', () => {
+  test('has all modes of clusters except bootstrapping, and all states of secondaries', () => {
     const { bootstrapping: _, ...begun } = modes
     expect(namesAt(4)).toEqual(new Set(Object.keys(begun)))
     expect(new Set([...namesAt(8)].map(name => name.replace('_', '-')))).toEqual(new Set(Object.keys(states)))
   })
 
-  test('are led to by requests that there are, by each that changes a role', () => {
+  test('has existing requests on its arrows, seven in all', () => {
     const paths = new Set(groups.flatMap(({ endpoints }) => endpoints.map(({ path }) => path)))
     const asked = arrows.flatMap(({ depth, label }) =>
       depth === 4 && label !== '' ? [label.split(',')[0]] : [],
@@ -77,7 +77,7 @@ describe('the states of a set', () => {
 test.each([
   ['A planned switch', promotionSteps],
   ['A disaster', [...promotionSteps.filter(step => step !== 'handover'), 'afterwards']],
-])('the time line of %s has the steps of a promotion, in their order', (title, steps) => {
+])('the timeline of %s has the steps of a promotion in order', (title, steps) => {
   const picture = picturesOf('docs/spec/promotion.md', 'timeline').find(one =>
     one.includes(`title ${title}\n`),
   )

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { findPortCopies } from '../support/types/port-copies.ts'
 
-/** Where the code of functions and of the embedded host stands. */
+/** Folders of the functions and of the embedded host. */
 const PRODUCT = ['shared/', 'functions/', 'infra/']
 
 const HEAD = `import type { Ports } from './ports.ts'
@@ -14,11 +14,11 @@ declare const own: Own
 declare const call: Call
 `
 
-test('no code of the product reads all members of a value whose own members are ports', () => {
+test('the product never reads all members of an object whose members are ports', () => {
   expect(findPortCopies(PRODUCT)).toEqual([])
 })
 
-/** What reads all ports of a value, and the ports that it reads. */
+/** Code that reads all ports of an object, and the ports that it reads. */
 const COPIES = [
   [
     'a rest pattern of a parameter',
@@ -27,12 +27,12 @@ const COPIES = [
   ],
   ['a rest pattern of a variable', 'export const { clock, ...rest } = run', 'journal clock'],
   [
-    'a rest pattern within a pattern',
+    'a rest pattern inside a pattern',
     'export const { ports: { store, ...rest } } = { ports: run as Run & { store: 1 } }',
     'journal clock',
   ],
   ['a spread of a Pick', 'export const more = { ...run, treeId: "a" }', 'journal clock'],
-  ['a spread of an interface of some ports', 'export const more = { ...own }', 'entropy'],
+  ['a spread of an interface with some ports', 'export const more = { ...own }', 'entropy'],
   [
     'a spread of a value that may be absent',
     'export const f = (some?: Run) => ({ ...some })',
@@ -50,19 +50,19 @@ const COPIES = [
 
 const ALL_PORTS = 'export const more = { ...ports }'
 
-/** What reads no port. */
+/** Code that reads no port. */
 const OTHERS = [
-  ['a pattern that names what it takes', 'export const f = ({ journal, clock }: Run) => [journal, clock]'],
-  ['a spread of a value that holds the ports in one member', 'export const more = { ...call, now: 1 }'],
+  ['a pattern that names its members', 'export const f = ({ journal, clock }: Run) => [journal, clock]'],
+  ['a spread of an object that has the ports in one member', 'export const more = { ...call, now: 1 }'],
   ['a spread of one port', 'export const more = { ...run.clock }'],
   [
-    'a member that bears the name of a port alone',
+    'a member that only has the name of a port',
     'export const f = (of: { events: string[]; log: 1 }) => ({ ...of })',
   ],
   ['a rest element of a list', 'export const [first, ...rest] = [run, run]'],
 ] as const
 
-/** What is found in each piece of code; the compiler opens one project with all of them. */
+/** Findings for each piece of code. The compiler opens one project with all of them. */
 let found: ReadonlyMap<string, string[]>
 
 beforeAll(() => {
@@ -79,18 +79,18 @@ beforeAll(() => {
   )
 })
 
-describe('a place that reads all ports of a value is found', () => {
+describe('code that reads all ports of an object is found', () => {
   test.each(COPIES)('%s', (_, code, ports) => {
     expect(found.get(code)).toEqual([ports])
   })
 
-  test('a spread of all ports, with every name', () => {
+  test('a spread of all ports with every name', () => {
     const [names = ''] = found.get(ALL_PORTS) ?? []
     expect(names.split(' ')).toEqual(expect.arrayContaining(['store', 'instances', 'carryTo', 'memory']))
   })
 })
 
-describe('a place that reads no port is not found', () => {
+describe('code that reads no port is not found', () => {
   test.each(OTHERS)('%s', (_, code) => {
     expect(found.get(code)).toEqual([])
   })

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 
-describe('the page about changes of the code', () => {
+describe('docs/do/change-code.md', () => {
   const page = readFileSync(`${root}docs/do/change-code.md`, 'utf8')
 
-  test('every path in "Where a change begins" exists', () => {
+  test('names only existing paths in "Where a change begins"', () => {
     const from = page.indexOf('## Where a change begins')
     const table = page.slice(from, page.indexOf('\n## ', from + 1))
     const rows = table
@@ -26,7 +26,7 @@ describe('the page about changes of the code', () => {
 describe('README', () => {
   const readme = readFileSync(`${root}README.md`, 'utf8')
 
-  test('every command of its table, and every document it names, is there', () => {
+  test('names only existing commands and pages', () => {
     const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
       scripts: Record<string, string>
     }

@@ -22,7 +22,7 @@ const pages = [
 
 const withoutCode = (text: string): string => text.replace(/^```[\s\S]*?^```/gm, '')
 
-/** Anchors of a page, as its headings make them. */
+/** Returns the anchors that the headings of a page create. */
 function anchorsOf(text: string): string[] {
   const headings = withoutCode(text).match(/^#+ .*$/gm) ?? []
   return headings.map(line =>
@@ -34,7 +34,7 @@ function anchorsOf(text: string): string[] {
   )
 }
 
-/** Why a reference leads nowhere; undefined when it leads somewhere. */
+/** Returns why a reference is broken, or undefined when it is valid. */
 function faultOf(reference: string, from: string): string | undefined {
   const [file = '', anchor] = reference.split('#')
   const path = file === '' ? from : normalize(file)
@@ -52,7 +52,7 @@ function seeFault(target: string): string | undefined {
   return OFFICIAL.includes(url.hostname) ? undefined : `${url.hostname} is not where official documents are`
 }
 
-/** The target of each `@see`, without punctuation behind it. */
+/** Returns the target of each `@see` without trailing punctuation. */
 const seesIn = (text: string): string[] =>
   [...text.matchAll(/@see\s+(\S+)/g)].map(([, target = '']) => target.replace(/[.,;:]+$/, ''))
 
@@ -61,7 +61,7 @@ const linksIn = (text: string): string[] =>
     .map(([, target = '']) => target)
     .filter(target => !/^https?:/.test(target))
 
-/** How pages are cited that are not in the project: by their names and the numbers of their sections. */
+/** Patterns of citations of pages outside the project, by names and section numbers. */
 const CITATIONS = [
   /\b(?:auth|dr)-behaviour\b/,
   /\baws-platform\b/,
@@ -111,20 +111,20 @@ test('every relative link of a page leads to a file, and to an anchor where it n
   ).toEqual([])
 })
 
-test('every advisory that is named has its row in docs/look-up/advisories.md', () => {
+test('every advisory in sources and pages has a row in docs/look-up/advisories.md', () => {
   const known = new Set(read('docs/look-up/advisories.md').match(ADVISORY))
   expect(
     listed([...sources, ...pages], path => (read(path).match(ADVISORY) ?? []).filter(one => !known.has(one))),
   ).toEqual([])
 })
 
-test('every page of the rules is listed in their index', () => {
+test('docs/spec/README.md lists every page of its folder', () => {
   const index = linksIn(read('docs/spec/README.md'))
   const there = filesIn('docs/spec', /\.md$/).map(path => path.replace('docs/spec/', ''))
   expect(there.filter(name => name !== 'README.md' && !index.includes(name))).toEqual([])
 })
 
-test('the index of pages lists every page beside it, of tutorials and of reference', () => {
+test('docs/README.md lists every page', () => {
   const index = read('docs/README.md')
   const beside = ['', 'learn/', 'do/', 'look-up/', 'understand/']
     .flatMap(shelf => readdirSync(`${root}docs/${shelf}`).map(name => `${shelf}${name}`))
@@ -132,7 +132,7 @@ test('the index of pages lists every page beside it, of tutorials and of referen
   expect(beside.filter(name => !index.includes(`](${name})`))).toEqual([])
 })
 
-describe('nobody cites pages that are not in the project', () => {
+describe('citations of pages outside the project', () => {
   test.each([
     'nonce: auth-behaviour 4.2.8',
     'shares: dr-behaviour 8.1',
@@ -148,7 +148,7 @@ describe('nobody cites pages that are not in the project', () => {
     'age (platform notes 3.1)',
     'nested (login 4.3.2)',
     'npm start: issue 2 §8.1',
-  ])('%j is such a citation', text => expect(citationsIn(text)).not.toEqual([]))
+  ])('%j is recognised as one', text => expect(citationsIn(text)).not.toEqual([]))
 
   test.each([
     'http://127.0.0.1:80',
@@ -157,9 +157,9 @@ describe('nobody cites pages that are not in the project', () => {
     'GHSA-mwr2-wmgp-crj6',
     'v1.27.3',
     'LT-10',
-  ])('%j is none', text => expect(citationsIn(text)).toEqual([]))
+  ])('%j is not recognised as one', text => expect(citationsIn(text)).toEqual([]))
 
-  test('there is none in sources and pages', () => {
+  test('do not occur in sources and pages', () => {
     expect(listed([...sources, ...pages], path => citationsIn(read(path)))).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { readSettings } from '../../infra/settings.ts'
 import { ofType, type Resource, stacksOf } from './synthesised.ts'
 
 const page = readFileSync(`${root}docs/do/restore.md`, 'utf8')
-/** A section of the page, by the number of its title. */
+/** Returns a section of the page, by the number of its title. */
 const step = (number: number): string =>
   page.split(/^## /m).find(part => part.startsWith(`${number}. `)) ?? ''
 
@@ -13,7 +13,7 @@ const tables = { dataTable: 'restored-data', clusterTable: 'restored-cluster' }
 const clusterStreamArn =
   'arn:aws:dynamodb:eu-west-1:111122223333:table/restored-cluster/stream/2026-07-31T12:00:00.000'
 
-/** Resources of all stacks: logical ids are unique over them. */
+/** Returns the resources of all stacks, whose logical IDs are unique. */
 const resourcesWith = (settings: object): Map<string, Resource> =>
   new Map(
     [...stacksOf({ stage: 'test', ...settings }).values()].flatMap(({ Resources }) =>
@@ -24,7 +24,7 @@ const before = resourcesWith({})
 const withoutStream = resourcesWith({ restored: tables })
 const withStream = resourcesWith({ restored: { ...tables, clusterStreamArn } })
 
-/** Ids, with types, of what a deployment changes, makes or removes. */
+/** Returns types and IDs of the resources that a deployment changes, creates or deletes. */
 const difference = (after: Map<string, Resource>): [type: string, id: string][] =>
   [...new Set([...before.keys(), ...after.keys()])].flatMap(id => {
     const [old, now] = [before.get(id), after.get(id)]
@@ -32,15 +32,15 @@ const difference = (after: Map<string, Resource>): [type: string, id: string][] 
   }) as [string, string][]
 const typesIn = (after: Map<string, Resource>) => new Set(difference(after).map(([type]) => type))
 
-describe('what the deployment with restored tables changes', () => {
-  test('is functions and their grants, and the source of the one that a stream wakes: nothing else, and nothing of the data stack', () => {
+describe('a deployment with restored tables', () => {
+  test("changes only functions, their grants and the stream's event source, and nothing in the data stack", () => {
     expect(typesIn(withStream)).toEqual(
       new Set(['AWS::IAM::Policy', 'AWS::Lambda::EventSourceMapping', 'AWS::Lambda::Function']),
     )
     expect(typesIn(withoutStream)).toEqual(typesIn(withStream))
   })
 
-  test('is not the stage, nor a rule: what was closed by hand is opened by hand, and the page says so', () => {
+  test('leaves the stage and rules, so the page reopens by hand what it closed by hand', () => {
     for (const type of ['AWS::ApiGatewayV2::Stage', 'AWS::ApiGatewayV2::Api', 'AWS::Events::Rule'])
       expect(typesIn(withStream), type).not.toContain(type)
     expect(step(1)).toMatch(/\[ -s stage\.json \] \|\| .*apigatewayv2 get-stage .* stage\.json/)
@@ -52,7 +52,7 @@ describe('what the deployment with restored tables changes', () => {
     expect(page).not.toMatch(/lifts? the throttle/)
   })
 
-  test('of the source: none without a stream, the restored table’s with the setting that names it', () => {
+  test("removes the event source, or uses the restored table's stream with `clusterStreamArn`", () => {
     const sources = (from: Map<string, Resource>) =>
       ofType(from, 'AWS::Lambda::EventSourceMapping').map(([, one]) => one.Properties.EventSourceArn)
     expect(sources(before)).toHaveLength(1)
@@ -62,7 +62,7 @@ describe('what the deployment with restored tables changes', () => {
     expect(step(4)).toContain('"clusterStreamArn":')
   })
 
-  test('leaves no function with the own tables, keys of secrets excepted', () => {
+  test('makes every function use the restored tables', () => {
     const changed = new Set(difference(withStream).map(([, id]) => id))
     for (const [id, { Properties }] of ofType(withStream, 'AWS::Lambda::Function')) {
       expect(changed, id).toContain(id)
@@ -72,8 +72,8 @@ describe('what the deployment with restored tables changes', () => {
   })
 })
 
-describe('what the page says of stopping', () => {
-  test('every rule of the workers stack is disabled and enabled again, however many there are', () => {
+describe('docs/do/restore.md on stopping', () => {
+  test('disables and enables every rule of the workers stack', () => {
     const rules = ofType(before, 'AWS::Events::Rule').filter(
       ([, { Properties }]) => Properties.ScheduleExpression !== undefined,
     )
@@ -84,24 +84,24 @@ describe('what the page says of stopping', () => {
     expect(step(1)).toMatch(/\bthree\b/)
   })
 
-  test('nothing may run: neither a workflow nor a job, whose longest run is told', () => {
+  test('waits until no workflow and no job runs, and names the longest run of a job', () => {
     expect(step(1)).toContain('aws stepfunctions list-executions')
     const minutes = ofType(before, 'AWS::Lambda::Function').map(([, one]) => one.Properties.Timeout / 60)
     expect(step(1)).toContain(`${Math.max(...minutes)} minutes`)
   })
 })
 
-describe('what the page says of the tables', () => {
+describe('docs/do/restore.md on the tables', () => {
   const own = (id: string): Resource['Properties'] =>
     ofType(before, 'AWS::DynamoDB::GlobalTable').find(([name]) => name.startsWith(id))?.[1].Properties
 
-  test('all indexes come back with the data, and each is named', () => {
+  test('names every index, which a restore brings back', () => {
     const indexes = ['Data', 'Cluster'].flatMap(id => own(id).GlobalSecondaryIndexes ?? [])
     expect(indexes.map(({ IndexName }) => IndexName)).toEqual(['expiry', 'tree'])
     for (const { IndexName } of indexes) expect(step(2)).toContain(`\`${IndexName}\``)
   })
 
-  test('what a restore drops is set again as the template has it: expiry, stream, recovery, protection', () => {
+  test('sets TTL, stream, recovery and protection again as in the template', () => {
     const [, attribute] = /Enabled=true,AttributeName=(\w+)/.exec(step(3)) ?? []
     for (const id of ['Data', 'Cluster']) {
       expect(own(id).TimeToLiveSpecification).toEqual({ AttributeName: attribute, Enabled: true })
@@ -111,12 +111,12 @@ describe('what the page says of the tables', () => {
     }
     expect(step(3)).toContain('PointInTimeRecoveryEnabled=true')
     expect(step(3)).toContain('--deletion-protection-enabled')
-    // only the stream that wakes somebody is switched on
+    // only the stream that a function reads is enabled
     const views = [...step(3).matchAll(/StreamViewType=(\w+)/g)].map(([, view]) => view)
     expect(views).toEqual([own('Cluster').StreamSpecification.StreamViewType])
   })
 
-  test('both are restored, and no other: what is in the third is not worth it', () => {
+  test('restores the two tables with point-in-time recovery', () => {
     const [, parts = ''] = /for part in ([\w ]+);/.exec(step(2)) ?? []
     const recoverable = ofType(before, 'AWS::DynamoDB::GlobalTable').flatMap(([id, { Properties }]) =>
       Properties.Replicas[0].PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled
@@ -126,7 +126,7 @@ describe('what the page says of the tables', () => {
     expect(parts.split(' ')).toEqual(recoverable)
   })
 
-  test('the settings of the page are taken, and a stream of another table is not', () => {
+  test('has settings that are accepted, and a stream of another table is rejected', () => {
     const [, text = ''] = /-c settings='(\{[\s\S]*?\})'/.exec(step(4)) ?? []
     const given = JSON.parse(text.replace(/,\s*…/, '').replace('<ARN of the stream>', clusterStreamArn)) as {
       restored: { clusterTable: string }

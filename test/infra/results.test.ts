@@ -3,16 +3,19 @@ import { isBinaryExpression, isStringLiteral, type Node, SyntaxKind } from 'type
 import { describe, expect, test } from 'vitest'
 import { root, sourcesIn, withProject } from '../support/types/project.ts'
 
-/** Where the code of functions and of the embedded host stands. */
+/** Folders of the functions and of the embedded host. */
 const PRODUCT = ['shared/', 'functions/', 'infra/']
 
-/** Whether code tells results apart by a member that one of them lacks, or by the text `again`. */
+/**
+ * Reports whether code distinguishes results by a member that one of them lacks, or by the text
+ * `again`.
+ */
 const tellsApart = (node: Node): boolean =>
   isBinaryExpression(node)
     ? node.operatorToken.kind === SyntaxKind.InKeyword && isStringLiteral(node.left)
     : isStringLiteral(node) && node.text === 'again'
 
-/** The files that have such code. */
+/** Returns the files with such code. */
 const findFiles = (files?: Readonly<Record<string, string>>): string[] =>
   withProject(
     project =>
@@ -36,20 +39,20 @@ const section =
   /## Results\n([\s\S]*?)\n## /.exec(readFileSync(`${root}docs/look-up/style.md`, 'utf8'))?.[1] ?? ''
 const exceptions = [...section.matchAll(ROW)].map(([, file = '']) => file)
 
-test('results are told apart by `ok` or `kind`, but for at most ten files that docs/look-up/style.md lists', () => {
+test('results are distinguished by `ok` or `kind`, except in at most ten files that docs/look-up/style.md lists', () => {
   expect(findFiles()).toEqual(exceptions.sort())
   expect(exceptions.length).toBeLessThanOrEqual(10)
 })
 
-describe('is found', () => {
+describe('code is found that', () => {
   test.each([
-    ['a member that is looked for', "export const f = (a: { why: 1 } | { b: 1 }) => 'why' in a"],
-    ['a result `again`', "export const f = () => 'again' as const"],
+    ['tests for a member', "export const f = (a: { why: 1 } | { b: 1 }) => 'why' in a"],
+    ['returns the result `again`', "export const f = () => 'again' as const"],
   ])('%s', (_, code) => {
     expect(findFiles({ 'shared/given.ts': code })).toEqual(['shared/given.ts'])
   })
 })
 
-test('a name that a variable holds is not', () => {
+test('code is not found that tests for a name in a variable', () => {
   expect(findFiles({ 'shared/given.ts': 'export const f = (a: object, b: string) => b in a' })).toEqual([])
 })

@@ -6,7 +6,7 @@ import { root } from '../../infra/checkout.ts'
 const page = readFileSync(`${root}docs/do/change-code.md`, 'utf8')
 const IMPORT = /(?:from|import) '(\.[^']+)'/g
 
-/** The rooms of a folder as the page lists them, from top to bottom. */
+/** Returns the subfolders of a folder as the page lists them, from top to bottom. */
 function roomsOf(folder: string): string[] {
   const [, table = ''] = page.split(`| \`${folder}/\` | what is in it |\n|---|---|\n`)
   const [rows = ''] = table.split('\n\n')
@@ -24,13 +24,13 @@ describe.each([
   const rooms = roomsOf(folder)
   const files = filesOf(folder)
 
-  test('every file stands in a room that the page names, and every room has some', () => {
+  test('has every file in a subfolder that the page lists, and no empty subfolder', () => {
     expect(rooms.length).toBeGreaterThan(5)
     expect(files.filter(path => roomOf(path) === '')).toEqual(outside)
     expect(new Set(files.map(roomOf).filter(Boolean))).toEqual(new Set(rooms))
   })
 
-  test('rooms import those below them', () => {
+  test('imports only from subfolders further down', () => {
     const arrows = files.flatMap(path =>
       [...readFileSync(`${root}${folder}/${path}`, 'utf8').matchAll(IMPORT)]
         .map(([, target = '']) => posix.join(posix.dirname(path), target))

@@ -18,11 +18,11 @@ test.each([
   'own.reveal().startsWith(asked)',
   'if (item.hash === hashOf(asked)) x()',
   'return hashOf(asked) === item.hash',
-])('a comparison that ends at the first difference would be found: %s', line =>
+])('a comparison that stops at the first difference is found: %s', line =>
   expect(exitsEarly(line)).toBe(true),
 )
 
-test('secrets, their hashes and MACs are compared in constant time only (GHSA-34fc-gh42-pj53, CVE-2026-63132)', () => {
+test('secrets, hashes and MACs are compared in constant time only (GHSA-34fc-gh42-pj53, CVE-2026-63132)', () => {
   const files = readdirSync(`${root}shared`, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.ts'),
   )

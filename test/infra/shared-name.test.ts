@@ -17,7 +17,7 @@ const balanced = {
   },
   sharedAddress: { ...shared, preferred: false },
 }
-/** Fronts that checkers do not reach: from inside a VPC alone, or with a certificate alone. */
+/** Fronts that Route 53's checkers cannot reach: inside a VPC, or with client certificates. */
 const inside = { ...balanced, front: { ...balanced.front, internal: true, networks: ['10.0.0.0/8'] } }
 const truststore = { uri: 's3://trusted/clients.pem' }
 const certified = { ...settings, domain: { ...domain, truststore } }
@@ -27,13 +27,13 @@ const only = (given: Record<string, unknown>, type: string) => {
   return found[0]?.[1].Properties
 }
 
-describe('a name that leads to whichever cluster serves', () => {
-  test('passes the rules that the CDK knows of templates', () => {
+describe('the setting `sharedAddress`', () => {
+  test("passes the CDK's template validation", () => {
     for (const given of [settings, inside]) expect(validated(given)).toHaveLength(3)
   })
 
   test.each([settings, balanced])(
-    'the cluster is asked at its own address, every ten seconds, and two answers in turn decide',
+    'checks the cluster at its own address every ten seconds, and two failures change its state',
     given => {
       expect(only(given, 'AWS::Route53::HealthCheck').HealthCheckConfig).toMatchObject({
         Type: 'HTTPS',
@@ -49,19 +49,20 @@ describe('a name that leads to whichever cluster serves', () => {
   )
 
   test.each([
-    ['an internal balancer', inside],
-    ['a front that asks for certificates', certified],
-  ])('%s is checked by an alarm, over what the cluster says of its role', (_, given) => {
+    ['an internal load balancer', inside],
+    ['a front with client certificates', certified],
+  ])("uses an alarm on the cluster's role for the health check of %s", (_, given) => {
     const [[id, alarm] = []] = ofType(resourcesOf(given), 'AWS::CloudWatch::Alarm').filter(
       ([, one]) => one.Properties.AlarmName === 'cloud-auth-test-NotServing',
     )
     expect(only(given, 'AWS::Route53::HealthCheck').HealthCheckConfig).toEqual({
       Type: 'CLOUDWATCH_METRIC',
       AlarmIdentifier: { Name: { Ref: id }, Region: { Ref: 'AWS::Region' } },
-      // one of which nothing is heard does not serve
+      // a cluster without data counts as not serving
       InsufficientDataHealthStatus: 'Unhealthy',
     })
-    // what Route 53 takes: one metric of whole minutes, a simple statistic, no M of N; and it wakes nobody
+    // Route 53 accepts only an alarm with one metric of whole minutes and a simple statistic, without M of
+    // N; this one notifies nobody
     expect(alarm?.Properties).toEqual({
       AlarmName: 'cloud-auth-test-NotServing',
       AlarmDescription: expect.any(String),
@@ -83,14 +84,14 @@ describe('a name that leads to whichever cluster serves', () => {
     )
   })
 
-  test('others have no such alarm', () => {
+  test('creates no such alarm for other fronts', () => {
     const names = ofType(resourcesOf(settings), 'AWS::CloudWatch::Alarm').map(
       ([, one]) => one.Properties.AlarmName,
     )
     expect(names).not.toContain('cloud-auth-test-NotServing')
   })
 
-  test('who comes by it shows a certificate, where the front asks for one', () => {
+  test('requires client certificates if the front does', () => {
     const asked = (given: Record<string, unknown>) =>
       ofType(resourcesOf(given), 'AWS::ApiGatewayV2::DomainName').map(
         ([, one]) => one.Properties.MutualTlsAuthentication,
@@ -103,7 +104,7 @@ describe('a name that leads to whichever cluster serves', () => {
     ['PRIMARY', settings],
     ['SECONDARY', balanced],
     ['SECONDARY', inside],
-  ])('its record is %s, and short-lived', (failover, given) => {
+  ])('creates a %s failover record with a short TTL', (failover, given) => {
     const [id] = ofType(resourcesOf(given), 'AWS::Route53::HealthCheck')[0] ?? []
     const record = only(given, 'AWS::Route53::RecordSet')
     expect(record).toMatchObject({
@@ -117,7 +118,7 @@ describe('a name that leads to whichever cluster serves', () => {
     expect(Number(record.TTL)).toBeLessThanOrEqual(15)
   })
 
-  test('the front has its certificate: as another domain of the API, which the record leads to', () => {
+  test('adds a second domain to the API with its certificate, and points the record there', () => {
     const names = ofType(resourcesOf(settings), 'AWS::ApiGatewayV2::DomainName')
     const [id, made] = names.find(([, one]) => one.Properties.DomainName === 'auth.example.net') ?? []
     expect(made?.Properties.DomainNameConfigurations).toMatchObject([{ CertificateArn: certificate('3') }])
@@ -128,14 +129,14 @@ describe('a name that leads to whichever cluster serves', () => {
     expect(mapped.map(([, one]) => one.Properties.DomainName)).toContainEqual({ Ref: id })
   })
 
-  test('or as another certificate of the balancer', () => {
+  test('adds a second certificate to a load balancer', () => {
     expect(only(balanced, 'AWS::ElasticLoadBalancingV2::ListenerCertificate').Certificates).toEqual([
       { CertificateArn: certificate('3') },
     ])
     expect(JSON.stringify(only(balanced, 'AWS::Route53::RecordSet').ResourceRecords)).toContain('DNSName')
   })
 
-  test('the cluster’s own address is told to it, and to others, as ever', () => {
+  test("keeps the cluster's own address in its functions", () => {
     const told = ofType(resourcesOf(settings), 'AWS::Lambda::Function').map(
       ([, { Properties }]) => Properties.Environment.Variables.API_ADDRESS,
     )

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { unvalidated } from '../../infra/app.ts'
 import { StreamSource } from '../../infra/constructs/stream-source.ts'
 
-test('a function hears of inserted items of its partitions; what it cannot take is halved, and told no further', () => {
+test('a stream source passes inserts of its partitions, and bisects a failing batch without a dead-letter queue', () => {
   const stack = new Stack(new App(unvalidated), 'stack')
   const lambda = new LambdaFunction(stack, 'Function', {
     runtime: Runtime.NODEJS_24_X,
@@ -24,7 +24,7 @@ test('a function hears of inserted items of its partitions; what it cannot take 
     StartingPosition: 'LATEST',
     BisectBatchOnFunctionError: true,
     MaximumRetryAttempts: 3,
-    // another definition of the table changes this, and so makes CloudFormation read the ARN of the stream again
+    // another definition of the table changes the tag, so that CloudFormation reads the stream's ARN again
     Tags: [{ Key: 'cloud-auth:stream-of', Value: 'definition' }],
   })
   const { Pattern } = mapping?.['Properties']?.FilterCriteria.Filters[0] ?? {}
@@ -32,7 +32,8 @@ test('a function hears of inserted items of its partitions; what it cannot take 
     eventName: ['INSERT'],
     dynamodb: { Keys: { pk: { S: [{ prefix: 'j#' }] } } },
   })
-  // a queue of places in a stream that is gone after a day is read by nobody, and would keep an alarm on for two weeks
+  // a queue of stream positions that expire after a day would be useless, and would keep an alarm on for
+  // two weeks
   template.resourceCountIs('AWS::SQS::Queue', 0)
   template.resourceCountIs('AWS::CloudWatch::Alarm', 0)
 })

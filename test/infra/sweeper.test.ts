@@ -9,7 +9,7 @@ import { documentSend } from '../../shared/adapters/aws/sdk-tables.ts'
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-sweeper-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-test('what has expired is deleted, a hundred items at a time, with a pause for others behind each', async () => {
+test('the sweeper deletes expired items, a hundred per page, with a pause after each page', async () => {
   const name = 'swept'
   const attribute = (of: string) => ({ AttributeName: of, AttributeType: 'S' })
   const table = {
@@ -26,7 +26,7 @@ test('what has expired is deleted, a hundred items at a time, with a pause for o
   const region = 'us-east-1'
   const { url, client, close } = await startEngine({ directory, region, credentials, tables: [table] })
   const now = Math.floor(Date.now() / 1000)
-  // every third one has expired, every third expires later, every third never
+  // one third has expired, one third expires later, one third never
   const items = Array.from({ length: 250 }, (_, index) => ({
     pk: { S: `p${index}` },
     sk: { S: 's' },

@@ -16,10 +16,10 @@ export interface Resource {
   DependsOn?: string[]
 }
 
-/** For templates that are only read: neither rules, nor the tree of constructs, nor where in the code each was made. */
+/** For templates that are only read: without validation, construct tree and stack traces. */
 const templatesAlone: AppProps = { ...unvalidated, treeMetadata: false, stackTraces: false }
 
-/** Synthesises in a folder in memory, which is removed once the templates are read. */
+/** Synthesises into a temporary folder, which is deleted once the templates are read. */
 function synthesised<T>(
   settings: Record<string, unknown>,
   read: (stacks: string[], out: string) => T,
@@ -38,7 +38,7 @@ function synthesised<T>(
   }
 }
 
-/** Synthesises as `cdk deploy` does. @throws where a template breaks a rule that the CDK knows */
+/** Synthesises as `cdk deploy` does. @throws when a template violates a rule of the CDK */
 export const validated = (settings: Record<string, unknown>): string[] =>
   synthesised(settings, stacks => stacks, {})
 
@@ -47,10 +47,10 @@ export interface Template {
   Outputs?: Record<string, { Export?: { Name: string } }>
 }
 
-/** Texts of templates by stack, by the settings they were made from: a synthesis takes a second. */
+/** Texts of templates by stack, by settings, because a synthesis takes a second. */
 const texts = new Map<string, Map<string, string>>()
 
-/** The templates of a cluster's stacks, by name of the stack; each time read anew, so that nobody sees another's changes. */
+/** Returns the templates of a cluster by stack name. Each call returns a fresh copy. */
 export function stacksOf(settings: Record<string, unknown> = { stage: 'test' }): Map<string, Template> {
   const name = JSON.stringify(settings)
   const made = texts.get(name) ?? synthesised(settings, textsOf)
@@ -61,16 +61,16 @@ export function stacksOf(settings: Record<string, unknown> = { stage: 'test' }):
 const textsOf = (stacks: string[], out: string): Map<string, string> =>
   new Map(stacks.map(stack => [stack, readFileSync(`${out}/${stack}.template.json`, 'utf8')]))
 
-/** What a deployment makes of one function. */
+/** A function's part of a deployment. */
 interface Shipped {
   variables: Record<string, string>
-  /** changes with what is shipped */
+  /** hash of the shipped files */
   asset: string
-  /** content of the files, by name */
+  /** contents of the files, by name */
   files: Record<string, string>
 }
 
-/** Every function, by the folder's name. */
+/** Returns every function, by folder. */
 export const shippedWith = (settings: Record<string, unknown>): Map<string, Shipped> =>
   synthesised(settings, (_, out) => {
     const { functions } = readAssembly(out, { account: '111122223333', region: 'us-east-1' })
@@ -83,7 +83,7 @@ const shipped = (variables: Record<string, string>, code: string): Shipped => ({
   files: Object.fromEntries(readdirSync(code).map(name => [name, readFileSync(`${code}/${name}`, 'utf8')])),
 })
 
-/** All resources of a cluster's stacks, by logical id. */
+/** Returns all resources of a cluster's stacks, by logical ID. */
 export const resourcesOf = (settings?: Record<string, unknown>): Map<string, Resource> =>
   new Map([...stacksOf(settings).values()].flatMap(({ Resources }) => Object.entries(Resources)))
 

@@ -13,7 +13,7 @@ import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synth
 
 let resources: Map<string, Resource>
 let kept: Map<string, Resource>
-/** with settings that most deployments lack */
+/** resources with settings that most deployments lack */
 let further: Map<string, Resource>
 const holder = 'AB'.repeat(20)
 const drill = { schedule: 'cron(0 5 ? * TUE *)', peer: 'https://west.example.com', policy: 'drill' }
@@ -44,8 +44,8 @@ const functions = () =>
 const tablesOf = (from: Map<string, Resource>) => ofType(from, 'AWS::DynamoDB::GlobalTable')
 const lasting = (from: Map<string, Resource>) => tablesOf(from).filter(([id]) => !id.startsWith('Ceremony'))
 
-describe('tables and key are kept, encrypted and recoverable', () => {
-  test('two tables on demand, with native expiry, point-in-time recovery and encryption', () => {
+describe('tables and key are retained, encrypted and recoverable', () => {
+  test('two tables are on demand, with TTL, point-in-time recovery and encryption', () => {
     const tables = lasting(resources)
     expect(tables).toHaveLength(2)
     for (const [, { Properties }] of tables) {
@@ -58,7 +58,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
     }
   })
 
-  test('a table has a stream only where a function reads it, which sees keys and no images', () => {
+  test('only a table that a function reads has a stream, with keys and no images', () => {
     const read = Object.values<Worker>(workers).flatMap(({ stream }) => (stream ? [stream.table] : []))
     const streams = lasting(resources).flatMap(([id, { Properties }]) =>
       Properties.StreamSpecification
@@ -69,7 +69,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
     expect(streams).toEqual([['Cluster', { StreamViewType: 'KEYS_ONLY' }]])
   })
 
-  test('one more for the secrets of a ceremony: no stream, no recovery, no protection; native expiry and encryption', () => {
+  test('a third table for ceremony secrets has TTL and encryption, and no stream, recovery or protection', () => {
     const [[, table] = [], ...others] = tablesOf(kept).filter(([id]) => id.startsWith('Ceremony'))
     expect(others).toEqual([])
     expect(table).toMatchObject({
@@ -86,7 +86,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
     expect(replica.DeletionProtectionEnabled).not.toBe(true)
   })
 
-  test('the indexes are on the data table only; the one that tidy reads carries what a conditional deletion needs', () => {
+  test('only the data table has indexes, and the one for tidy projects `rev` for conditional deletions', () => {
     const indexes = ofType(resources, 'AWS::DynamoDB::GlobalTable').flatMap(([id, { Properties }]) =>
       (Properties.GlobalSecondaryIndexes ?? []).map((index: unknown) => [id.startsWith('Data'), index]),
     )
@@ -102,7 +102,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
     ])
   })
 
-  test('deletion protection is a setting; it is on unless switched off', () => {
+  test('deletion protection is on unless the setting disables it', () => {
     const flags = (from: Map<string, Resource>) =>
       lasting(from).map(([, one]) => [
         one.DeletionPolicy,
@@ -118,7 +118,7 @@ describe('tables and key are kept, encrypted and recoverable', () => {
     ])
   })
 
-  test('the key rotates and stays', () => {
+  test('the key is rotated and retained', () => {
     const [[, key] = []] = ofType(kept, 'AWS::KMS::Key')
     expect(key).toMatchObject({ DeletionPolicy: 'Retain', Properties: { EnableKeyRotation: true } })
   })
@@ -137,7 +137,7 @@ describe('the trust policy of satellite accounts in docs/do/deploy.md', () => {
     }
   }
 
-  test('names a principal that exists whatever is deployed: the account', () => {
+  test('names the account as principal, which always exists', () => {
     const [statement, ...others] = trust().Statement
     expect(others).toEqual([])
     expect(statement).toMatchObject({
@@ -147,7 +147,7 @@ describe('the trust policy of satellite accounts in docs/do/deploy.md', () => {
     expect(statement?.Condition).toHaveProperty(['StringEquals', 'sts:ExternalId'])
   })
 
-  test('lets every function in that assumes roles: their names begin with the stack’s', () => {
+  test('matches the role names of every function that assumes roles', () => {
     const pattern = trust().Statement[0]?.Condition['ArnLike']?.['aws:PrincipalArn'] ?? ''
     const own = [...stacksOf({ stage: 'test' })].flatMap(([stack, { Resources }]) =>
       Object.entries(Resources).flatMap(([id, { Type, Properties }]) =>
@@ -172,12 +172,12 @@ describe('the trust policy of satellite accounts in docs/do/deploy.md', () => {
 })
 
 describe('references between stacks', () => {
-  test('tables and key keep their logical ids: another id would be another table', () => {
+  test('tables and key keep their logical IDs, because another ID would create another table', () => {
     const ids = [lasting(resources), ofType(resources, 'AWS::KMS::Key')].map(of => of.map(([id]) => id))
     expect(ids).toEqual([['Data666C94C7', 'ClusterEB0386A7'], ['Key961B73FD']])
   })
 
-  test('the stream of a table is no export, so that it may become another one: its output is then called otherwise', () => {
+  test("a table's stream is not exported, so that it can be replaced under another output name", () => {
     const { Outputs = {}, Resources } = stacksOf().get('cloud-auth-test-data') ?? { Resources: {} }
     const about = Object.entries(Outputs).filter(([, one]) => JSON.stringify(one).includes('StreamArn'))
     expect(about).toEqual([
@@ -187,7 +187,7 @@ describe('references between stacks', () => {
     expect(about[0]?.[0]).toBe(`ClusterStream${StreamViewType.replace('_', '')}`)
   })
 
-  test('what another stack uses cannot be taken away: references are exports and imports', () => {
+  test('other references are exports and imports, so that CloudFormation keeps resources in use', () => {
     const outputs = JSON.stringify([...resources]).match(/"Fn::GetStackOutput":\{[^}]*\}/g) ?? []
     expect(new Set(outputs)).toEqual(
       new Set([
@@ -202,13 +202,16 @@ describe('references between stacks', () => {
   })
 })
 
-describe('tables and key that a restore has made', () => {
+describe('restored tables and key', () => {
   const restored = {
     dataTable: 'restored-data',
     clusterTable: 'restored-cluster',
     keyArn: 'arn:aws:kms:eu-west-1:111122223333:key/restored',
   }
-  /** What a stack's functions are told and granted, and what its neighbours may still import. */
+  /**
+   * Returns the variables and grants of functions, and the exports that other stacks may still
+   * import.
+   */
   const seenIn = (settings: object) => {
     const stacks = stacksOf({ stage: 'test', ...settings })
     const outside = [...stacks].filter(([name]) => !name.endsWith('-data'))
@@ -226,7 +229,7 @@ describe('tables and key that a restore has made', () => {
     }
   }
 
-  test('stand in environment and grants of every function, in place of the stack’s own', () => {
+  test("replace the stack's own in the variables and grants of every function", () => {
     const seen = seenIn({ restored })
     expect(seen.environments.length).toBe(functionNames().length)
     for (const { DATA_TABLE, CLUSTER_TABLE, KEY_ARN } of seen.environments) {
@@ -238,14 +241,14 @@ describe('tables and key that a restore has made', () => {
     expect(seen.imported.filter(name => /(Data666|ClusterEB0|Key961)/.test(name))).toEqual([])
   })
 
-  test('the data stack keeps its own, and exports them as before', () => {
+  test('leave the data stack and its exports unchanged', () => {
     const [before, after] = [seenIn({}), seenIn({ restored })]
     expect(after.data).toEqual(before.data)
     const exported = Object.values(after.data?.Outputs ?? {}).map(one => one.Export?.Name)
     expect(exported).toEqual(expect.arrayContaining(before.imported))
   })
 
-  test('without a key of theirs they are opened by the stack’s own', () => {
+  test("without a key use the stack's own key", () => {
     const { keyArn: _, ...tables } = restored
     const { imported, keys } = seenIn({ restored: tables })
     expect(keys).toEqual([])
@@ -254,14 +257,14 @@ describe('tables and key that a restore has made', () => {
 })
 
 describe('one Lambda for each group of endpoints and each worker', () => {
-  test('every folder of functions/ is deployed, and nothing else', () => {
+  test('exists for every folder of functions/, and no other', () => {
     expect([...functions().keys()].sort()).toEqual(functionNames())
     expect(functionNames()).toEqual(
       expect.arrayContaining([...groups.map(group => group.name), 'fallback', 'on-tidy-schedule']),
     )
   })
 
-  test('each runs nodejs24.x on arm64, with a log group that has a retention, and without layers', () => {
+  test('runs nodejs24.x on arm64 without layers, with log retention', () => {
     for (const { Properties } of functions().values()) {
       expect(Properties).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -277,12 +280,12 @@ describe('one Lambda for each group of endpoints and each worker', () => {
     }
   })
 
-  test('source maps are on, so that stack traces name our files and lines', () => {
+  test('has source maps enabled', () => {
     for (const [name, { Properties }] of functions())
       expect(Properties.Environment.Variables.NODE_OPTIONS, name).toBe('--enable-source-maps')
   })
 
-  test('the Node of tests, bundles, types and Lambda is one version, as far as its interface goes', () => {
+  test('has the Node version of tests, bundles and types', () => {
     const { engines, devDependencies, optionalDependencies } = JSON.parse(
       readFileSync(`${root}package.json`, 'utf8'),
     )
@@ -298,7 +301,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
     expect(new Set(majors)).toEqual(new Set([24]))
   })
 
-  test('each setting reaches the functions, the stage or the log groups that it is about', () => {
+  test('gets its settings, as do stage and log groups', () => {
     expect(functions().get('login')?.Properties).toMatchObject({
       ReservedConcurrentExecutions: 20,
       Timeout: 15,
@@ -347,7 +350,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
   })
 })
 
-/** The definition of the API, as far as the tests look at it. */
+/** The parts of the API definition that the tests read. */
 interface Definition {
   servers?: unknown
   paths: Record<
@@ -362,7 +365,7 @@ interface Definition {
   components: Record<string, Record<string, { uri: unknown; payloadFormatVersion: string }>>
 }
 
-/** What each use may come to, written down a second time: a grant that is not here is one too many. */
+/** The actions of each use, written down a second time so that an additional grant fails the test. */
 const actions: Record<Use, readonly string[]> = {
   read: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'kms:Decrypt'],
   spend: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
@@ -399,10 +402,10 @@ const actions: Record<Use, readonly string[]> = {
   'audit-log': ['logs:CreateLogStream', 'logs:PutLogEvents'],
 }
 const OWN_LOG = ['logs:CreateLogStream', 'logs:PutLogEvents']
-/** Of the carrier: it keeps what it could not deliver. */
+/** The carrier stores entries that it could not deliver. */
 const KEPT: Record<string, string[]> = {
   'on-audit-entries': ['sqs:SendMessage'],
-  // whoever is told by a stream reads it
+  // a function with a stream source reads the stream
   'on-journal': [
     'dynamodb:DescribeStream',
     'dynamodb:GetRecords',
@@ -425,8 +428,8 @@ function statementsOf(name: string): Statement[] {
   return policies.flatMap(([, one]) => one.Properties.PolicyDocument.Statement)
 }
 
-describe('grants come from the table', () => {
-  test.each(functionNames())('%s may do what its uses need, and nothing else', name => {
+describe('grants', () => {
+  test.each(functionNames())('let %s do exactly the actions of its uses', name => {
     const granted = new Set(statementsOf(name).flatMap(one => one.Action))
     const expected = new Set([
       ...usesOfFunction(name).flatMap(use => actions[use]),
@@ -438,7 +441,7 @@ describe('grants come from the table', () => {
     expect(role?.Properties.ManagedPolicyArns, 'no managed policy').toBeUndefined()
   })
 
-  test('only calls that know no narrower resource are granted on everything', () => {
+  test('on all resources are only for actions without narrower resources', () => {
     const wide = functionNames().flatMap(name =>
       statementsOf(name)
         .filter(one => one.Resource === '*')
@@ -463,28 +466,25 @@ describe('grants come from the table', () => {
     ['on-journal', Object.keys(workflows)],
   ] as const
 
-  test.each(MACHINES)(
-    '%s has to do with these state machines, by their whole names: %j',
-    (name, machines) => {
-      const granted = statementsOf(name)
-        .filter(one => JSON.stringify(one.Action).includes('states:'))
-        .flatMap(one => [one.Resource].flat())
-        .map(one => JSON.stringify(one))
-      expect(granted).toHaveLength(machines.length)
-      for (const machine of machines)
-        expect(granted).toContainEqual(
-          expect.stringMatching(new RegExp(`:stateMachine:cloud-auth-[a-z]+-${machine}"`)),
-        )
-    },
-  )
+  test.each(MACHINES)('let %s use these state machines, by full name: %j', (name, machines) => {
+    const granted = statementsOf(name)
+      .filter(one => JSON.stringify(one.Action).includes('states:'))
+      .flatMap(one => [one.Resource].flat())
+      .map(one => JSON.stringify(one))
+    expect(granted).toHaveLength(machines.length)
+    for (const machine of machines)
+      expect(granted).toContainEqual(
+        expect.stringMatching(new RegExp(`:stateMachine:cloud-auth-[a-z]+-${machine}"`)),
+      )
+  })
 
-  test('no other function has to do with state machines, and none answers that a task has failed', () => {
+  test('let no other function use state machines, and none report a failed task', () => {
     const having = functionNames().filter(name => JSON.stringify(statementsOf(name)).includes('states:'))
     expect(having.sort()).toEqual(MACHINES.map(([name]) => name).sort())
     expect(JSON.stringify(functionNames().map(statementsOf))).not.toContain('SendTaskFailure')
   })
 
-  test('roles are assumed within the pattern of the settings, keys are opened for a keyring only', () => {
+  test('limit assumed roles to the setting, and decryption to keyrings', () => {
     const statements = statementsOf('login')
     const about = (action: string) => statements.find(one => [one.Action].flat().includes(action))
     expect(about('sts:AssumeRole')?.Resource).toBe('arn:*:iam::*:role/cloud-auth-*')
@@ -494,7 +494,7 @@ describe('grants come from the table', () => {
     })
   })
 
-  test('a condition on all values says of each key that it must be there: none would do otherwise', () => {
+  test('with a condition on all values also require each key to be present', () => {
     for (const name of functionNames())
       for (const { Action, Condition = {} } of statementsOf(name)) {
         const keys = Object.entries(Condition).flatMap(([test, of]) =>
@@ -504,10 +504,13 @@ describe('grants come from the table', () => {
       }
   })
 
-  // a star stands at the end of a pattern, if anywhere
+  // a star occurs only at the end of a pattern
   const like = (pattern: string, text: string): boolean =>
     pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern
-  /** Whether a function may do something to items of a partition, as IAM reads its statements. */
+  /**
+   * Reports whether a function's statements allow an action on items of a partition, as IAM evaluates
+   * them.
+   */
   const may = (name: string, action: string, table: 'Data' | 'Cluster' | 'Ceremony', pk: string): boolean =>
     statementsOf(name)
       .filter(one => [one.Action].flat().includes(action) && JSON.stringify(one.Resource).includes(table))
@@ -521,19 +524,19 @@ describe('grants come from the table', () => {
         )
       })
   const FOUNDERS = ['init', 'keys', 'on-job', 'replication']
-  // what verifies recovery shares is made with a cluster, taken into a journal, and made of a key of before
+  // the recovery key is written at initialisation, when a journal begins, and by a rekey
   const RECOVERERS = ['init', 'on-job', 'rekey']
   const APPLIERS = ['on-operation', 'on-pull']
   const WRITES = ['dynamodb:PutItem', 'dynamodb:DeleteItem', 'dynamodb:UpdateItem']
 
   test.each(functionNames())(
-    '%s writes record, keyring and recovery key only if it makes keys, changes the role, begins journals or applies one',
+    'let %s write record, keyring and recovery key only if it creates keys, changes the role, or begins or applies a journal',
     name => {
       for (const action of WRITES) {
-        // what takes items into a journal stores all of them anew; what applies one, stores and deletes them
+        // beginning a journal stores all these items again, and applying one stores and deletes them
         const founds = [...FOUNDERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
         const applies = APPLIERS.includes(name) && action === 'dynamodb:DeleteItem'
-        // the link hands over, and a restored copy steps down: this cluster's record says so
+        // the link at a handover, and a restored copy that steps down, write the cluster record
         const changesRole = (name === 'link' || name === 'on-journal') && action === 'dynamodb:PutItem'
         expect(may(name, action, 'Cluster', 'cluster'), `${action} of the record`).toBe(founds || changesRole)
         const recovers = [...RECOVERERS, ...APPLIERS].includes(name) && action === 'dynamodb:PutItem'
@@ -545,10 +548,10 @@ describe('grants come from the table', () => {
   )
 
   test.each(functionNames())(
-    '%s stores tokens only if it mints, renews or wraps, begins journals or applies one',
+    'let %s store tokens only if it creates, renews or wraps them, or begins or applies a journal',
     name => {
       const own = groups.find(group => group.name === name)
-      // of what anyone may call only a login is wrapped
+      // of the endpoints without authentication only the login can be wrapped
       const wraps =
         own?.endpoints.some(
           ({ answers, access: { by }, uses }) =>
@@ -562,7 +565,7 @@ describe('grants come from the table', () => {
     },
   )
 
-  test('what manages roles may write those, and what only reads may write nothing', () => {
+  test('let handlers of roles write, and readers write nothing', () => {
     for (const action of ['dynamodb:PutItem', 'dynamodb:DeleteItem']) {
       expect(may('roles', action, 'Data', 'auth_cloud_1#role')).toBe(true)
       expect(may('rotate-root', action, 'Data', 'auth_cloud_1#rotation')).toBe(true)
@@ -571,7 +574,7 @@ describe('grants come from the table', () => {
     }
   })
 
-  test.each(functionNames())('%s may change nothing of a stored token but its counter', name => {
+  test.each(functionNames())('let %s update only the use counter of a stored token', name => {
     const updates = statementsOf(name).filter(
       one =>
         [one.Action].flat().includes('dynamodb:UpdateItem') && JSON.stringify(one.Resource).includes('Data'),
@@ -589,7 +592,7 @@ describe('grants come from the table', () => {
   })
 
   test.each(functionNames())(
-    '%s writes to the journal if it writes at all, and deletes nothing there but, in the background, sums of trees',
+    'let %s write to the journal if it writes at all, and delete only tree sums in the background',
     name => {
       const writes = usesOfFunction(name).some(use => use === 'spend' || use === 'journal')
       for (const pk of ['journal', 'j#000001.aaaaaaaaaaaa#0', 't#life#r#00']) {
@@ -602,7 +605,7 @@ describe('grants come from the table', () => {
     },
   )
 
-  test('only functions of a ceremony reach its secrets; who checks operation tokens reaches these alone', () => {
+  test('give only ceremony functions access to ceremony secrets, and checkers only to operation tokens', () => {
     const reaching = functionNames().filter(
       name =>
         JSON.stringify(statementsOf(name)).includes('Ceremony') ||
@@ -623,19 +626,19 @@ describe('grants come from the table', () => {
     expect(readers('operation-token')).toEqual(reaching.filter(name => name !== 'rekey'))
   })
 
-  test.each(['login', 'roles', 'system'])('%s reaches no other Lambda and makes no keys', name => {
+  test.each(['login', 'roles', 'system'])('let %s invoke no Lambda and create no keys', name => {
     const granted = statementsOf(name).flatMap(one => one.Action)
     expect(granted).not.toContain('lambda:InvokeFunction')
     expect(granted).not.toContain('kms:GenerateDataKey')
   })
 })
 
-describe('routes and table agree', () => {
+describe('routes', () => {
   const definition = (from = resources) =>
     ofType(from, 'AWS::ApiGatewayV2::Api')[0]?.[1].Properties.Body as Definition
   const integrations = (): Definition['components'][string] =>
     definition().components['x-amazon-apigateway-integrations'] ?? {}
-  /** the group whose Lambda an integration calls */
+  /** returns the group whose Lambda an integration invokes */
   const calledBy = ({ uri }: { uri: unknown }) => {
     const [called] = /(?<="Fn::GetAtt":\[")\w+(?=","Arn"\])/.exec(JSON.stringify(uri)) ?? []
     return [...functions()].find(([, one]) => one.id === called)?.[0] ?? 'none'
@@ -657,18 +660,18 @@ describe('routes and table agree', () => {
     ),
   )
 
-  test.each(rows.filter(row => !row.unrouted))('$path reaches $group', ({ group, path }) => {
+  test.each(rows.filter(row => !row.unrouted))('lead $path to $group', ({ group, path }) => {
     const find = routeFinder(routes())
     expect(find('POST', example(path))).toBe(group)
   })
 
-  test('each route key leads to a path of its group, and `$default` to the fallback', () => {
+  test('lead to paths of their groups, and `$default` to the fallback', () => {
     for (const { key, functionName } of routes()) {
       if (key === '$default') {
         expect(functionName).toBe('fallback')
         continue
       }
-      // other clusters ask it, and no client of the API
+      // only other clusters call it
       if (functionName === 'link') {
         expect(key).toBe('ANY /cloudauth.link.v1.LinkService/{proxy+}')
         continue
@@ -684,11 +687,11 @@ describe('routes and table agree', () => {
     expect(routes().length).toBeLessThan(300)
   })
 
-  test.each(['init', 'generate-root'])('%s has no route', name => {
+  test.each(['init', 'generate-root'])('do not exist for %s', name => {
     expect(routes().filter(route => route.functionName === name)).toEqual([])
   })
 
-  test('the API is one definition: no resource for a route or an integration', () => {
+  test('are in one API definition, without separate resources', () => {
     for (const type of ['Route', 'Integration'])
       expect(ofType(resources, `AWS::ApiGatewayV2::${type}`)).toEqual([])
     const called = Object.values(integrations()).map(one => [calledBy(one), one.payloadFormatVersion])
@@ -699,12 +702,12 @@ describe('routes and table agree', () => {
     )
   })
 
-  test('what the import does not understand fails the deployment', () => {
+  test('fail the deployment when the import has warnings', () => {
     const [[, api] = []] = ofType(resources, 'AWS::ApiGatewayV2::Api')
     expect(api?.Properties.FailOnWarnings).toBe(true)
   })
 
-  test('no function refers to the API, for the API refers to the functions', () => {
+  test('refer to the functions, and no function refers to the API', () => {
     const [[api] = []] = ofType(resources, 'AWS::ApiGatewayV2::Api')
     for (const [name, { Properties }] of functions()) {
       expect(JSON.stringify(Properties), name).not.toContain(api)
@@ -712,7 +715,7 @@ describe('routes and table agree', () => {
     }
   })
 
-  test('the default endpoint is closed by a setting, and open otherwise', () => {
+  test('close the default endpoint only with the setting', () => {
     expect(definition().servers).toBeUndefined()
     const closed = resourcesOf({
       stage: 'test',
@@ -727,7 +730,7 @@ describe('routes and table agree', () => {
     ])
   })
 
-  test('one permission for each function that the gateway calls', () => {
+  test('have one permission for each function', () => {
     const permitted = ofType(resources, 'AWS::Lambda::Permission').filter(
       ([, one]) => one.Properties.Principal === 'apigateway.amazonaws.com',
     )
@@ -735,28 +738,28 @@ describe('routes and table agree', () => {
     expect(permitted).toHaveLength(called.size)
   })
 
-  test('the access log has a name that the gateway may write to without a policy of its own', () => {
+  test('have an access log in /aws/vendedlogs, which API Gateway may write without a policy', () => {
     const [[, stage] = []] = ofType(resources, 'AWS::ApiGatewayV2::Stage')
     const [id] = stage?.Properties.AccessLogSettings.DestinationArn['Fn::GetAtt'] ?? []
     expect(resources.get(id)?.Properties.LogGroupName).toBe('/aws/vendedlogs/cloud-auth/test/access')
   })
 
-  test('the access log holds no path: it may be a role tag', () => {
+  test('have an access log without paths, which may contain role tags', () => {
     const [[, stage] = []] = ofType(resources, 'AWS::ApiGatewayV2::Stage')
     expect(stage?.Properties.AccessLogSettings.Format).not.toMatch(/path/i)
   })
 })
 
-describe('what a stranger can make this cost', () => {
+describe('limits on the costs of unauthenticated requests', () => {
   const limits = (from: Map<string, Resource>) =>
     ofType(from, 'AWS::ApiGatewayV2::Stage').map(([, one]) => one.Properties.DefaultRouteSettings)
 
-  test('is bounded by a throttle, unless told otherwise one that lets 500 logins a second pass', () => {
+  test('are a throttle, by default for 500 logins a second', () => {
     expect(limits(kept)).toEqual([{ ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 }])
     expect(limits(resources)).toEqual([{ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 }])
   })
 
-  test('takes nothing from other clusters of the set, nor from probes: their routes have throttles of their own', () => {
+  test('are separate for the link and for health checks', () => {
     const from = resourcesOf({
       stage: 'test',
       linkThrottle: { rate: 7, burst: 8 },
@@ -768,15 +771,15 @@ describe('what a stranger can make this cost', () => {
       'ANY /cloudauth.link.v1.LinkService/{proxy+}': { ThrottlingRateLimit: 7, ThrottlingBurstLimit: 8 },
       'ANY /v1/sys/health': { ThrottlingRateLimit: 5, ThrottlingBurstLimit: 6 },
     })
-    // a stage does not take settings of a route that is not there
+    // a stage rejects settings of a missing route
     const paths = Object.keys((api?.Properties.Body as Definition | undefined)?.paths ?? {})
     for (const key of Object.keys(stage?.Properties.RouteSettings))
       expect(paths).toContain(key.replace('ANY ', ''))
   })
 })
 
-describe('a proxy before the API', () => {
-  test('is told, by the hashes of its secrets, to every function that the gateway calls, and to no worker', () => {
+describe('a proxy in front of the API', () => {
+  test('has its secret hashes in every function that the gateway invokes, and in no worker', () => {
     const secretHashes = ['ab'.repeat(32), 'cd'.repeat(32)]
     const from = resourcesOf({
       stage: 'test',
@@ -800,21 +803,21 @@ describe('a proxy before the API', () => {
 })
 
 describe('schedules and the audit log', () => {
-  test('the tidy schedule runs every hour, the puller and the worker of the journal every minute', () => {
+  test('run tidy every hour, and the puller and the journal worker every minute', () => {
     const rules = ofType(resources, 'AWS::Events::Rule').flatMap(
       ([, one]) => one.Properties.ScheduleExpression ?? [],
     )
     expect(rules.sort()).toEqual(['rate(1 hour)', 'rate(1 minute)', 'rate(1 minute)'])
   })
 
-  test('a job may start itself again', () => {
+  test('let a job invoke itself again', () => {
     expect(functions().get('on-job')?.Properties).toMatchObject({
       RecursiveLoop: 'Allow',
       FunctionName: 'cloud-auth-test-job',
     })
   })
 
-  test('the audit log has a retention of its own', () => {
+  test('have a separate retention', () => {
     const retentions = ofType(resources, 'AWS::Logs::LogGroup').filter(
       ([, one]) => one.Properties.RetentionInDays === 365,
     )
@@ -823,7 +826,7 @@ describe('schedules and the audit log', () => {
 })
 
 describe('a drill', () => {
-  test('begins when the setting says so, and never without it', () => {
+  test("starts by the setting's schedule, and never without it", () => {
     const rules = ofType(further, 'AWS::Events::Rule').map(([, { Properties }]) => Properties)
     const due = rules.filter(({ ScheduleExpression }) => ScheduleExpression === drill.schedule)
     expect(due).toHaveLength(1)
@@ -839,7 +842,7 @@ describe('a drill', () => {
     expect(functions().get('on-drill')?.Properties.Environment.Variables).not.toHaveProperty('DRILL_PEER')
   })
 
-  test('needs two addresses, and a policy that is not everybody’s', () => {
+  test('needs two addresses, and a policy other than root and default', () => {
     const refused = (more: object) => () =>
       readSettings({ stage: 'test', apiAddress: 'https://a.example', ...more })
     expect(refused({ drill })).not.toThrow()
@@ -855,8 +858,8 @@ describe('a drill', () => {
   })
 })
 
-describe('recovery shares', () => {
-  test('the holders that a setting names are told to the function that initialises, and to no other', () => {
+describe('ceremonies and the console page', () => {
+  test('the PGP key holders are set only in the function that initialises', () => {
     const told = ofType(further, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { INIT_PGP_KEYS } = Properties.Environment.Variables
       return INIT_PGP_KEYS === undefined ? [] : [[Properties.Description, INIT_PGP_KEYS]]
@@ -864,7 +867,7 @@ describe('recovery shares', () => {
     expect(told).toEqual([['cloud-auth: init', holder.toLowerCase()]])
   })
 
-  test('whoever makes a root token from them raises an alarm: nobody invokes that function without being allowed to', () => {
+  test('every invocation of generate-root raises an alarm', () => {
     const [, alarm] =
       ofType(resources, 'AWS::CloudWatch::Alarm').find(([id]) => id.startsWith('RootGeneration')) ?? []
     expect(alarm?.Properties).toMatchObject({
@@ -879,9 +882,9 @@ describe('recovery shares', () => {
   })
 
   test.each([
-    ['closed, where nothing is said', { stage: 'strict' }, 'true'],
-    ['open, where a deployment says so', { stage: 'open', strictCeremony: false }, 'false'],
-  ])('ceremonies are %s, and the functions that hold them are told, and no other', (_, settings, strict) => {
+    ['strict by default', { stage: 'strict' }, 'true'],
+    ['open with the setting', { stage: 'open', strictCeremony: false }, 'false'],
+  ])('ceremonies are %s, in the variables of the two functions that hold them', (_, settings, strict) => {
     const from = resourcesOf(settings)
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { STRICT_CEREMONY } = Properties.Environment.Variables
@@ -893,7 +896,7 @@ describe('recovery shares', () => {
     ])
   })
 
-  test('whether health looks at the keyring is told to the function that answers it, and to no other', () => {
+  test('healthChecksKeyring is set only in the function that answers health', () => {
     const from = resourcesOf({ stage: 'probing', healthChecksKeyring: true })
     const told = ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
       const { HEALTH_CHECKS_KEYRING } = Properties.Environment.Variables
@@ -904,11 +907,11 @@ describe('recovery shares', () => {
 
   test.each([
     [
-      'hot functions call the tables over the wire, the others by the SDK but for commits',
+      'hot functions call the tables over the wire, and the others with the SDK except for commits',
       {},
       'sdk-but-commits',
     ],
-    ['with `tablesClient: sdk` all functions call the tables by the SDK', { tablesClient: 'sdk' }, 'sdk'],
+    ['with `tablesClient: sdk` all functions call the tables with the SDK', { tablesClient: 'sdk' }, 'sdk'],
   ])('%s', (_, settings, others) => {
     const from = resourcesOf({ stage: 'tables', ...settings })
     const clients = ofType(from, 'AWS::Lambda::Function').map(([, { Properties }]) => [
@@ -921,7 +924,7 @@ describe('recovery shares', () => {
     expect(clients.filter(([, client]) => client === 'wire')).toHaveLength(others === 'sdk' ? 0 : hot.length)
   })
 
-  test('the console page is variables of three functions, and no resource more; without its settings it is nothing', () => {
+  test('the console page adds variables to three functions and no resources, and nothing by default', () => {
     const of = (settings: object) => resourcesOf({ stage: 'page', ...settings })
     const toldIn = (from: ReturnType<typeof of>) =>
       ofType(from, 'AWS::Lambda::Function').flatMap(([, { Properties }]) => {
@@ -942,8 +945,8 @@ describe('recovery shares', () => {
   })
 })
 
-describe('settings are checked as a whole', () => {
-  test('all faults are reported together', () => {
+describe('settings', () => {
+  test('report all errors together', () => {
     const read = () =>
       readSettings({
         stage: 'No',
@@ -959,7 +962,7 @@ describe('settings are checked as a whole', () => {
     expect(read).toThrow(/unknown/)
   })
 
-  test('an environment that Lambda would refuse is refused at once, with the name of what is too long', () => {
+  test("with an environment over Lambda's limit are rejected with the longest variable", () => {
     const assumableRoleArns = (count: number) =>
       Array.from(
         { length: count },
@@ -971,11 +974,11 @@ describe('settings are checked as a whole', () => {
     expect(() => resourcesOf({ stage: 'test', assumableRoleArns: assumableRoleArns(60) })).not.toThrow()
   })
 
-  test('a deployment passes the rules that the CDK knows of templates', () => {
+  test("by default pass the CDK's template validation", () => {
     expect(validated({ stage: 'test' })).toHaveLength(3)
   })
 
-  test('text that is not JSON is refused as such', () => {
+  test('that are not JSON are rejected', () => {
     expect(() => readSettings('{')).toThrow('not valid JSON')
   })
 })

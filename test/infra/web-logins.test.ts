@@ -15,7 +15,7 @@ const settings = {
   proxy: { secretHashes: ['ab'.repeat(32)] },
   webLogins,
 }
-/** With all that may be set, and tables that a restore has made. */
+/** All optional settings, with restored tables. */
 const further = {
   ...settings,
   restored: { dataTable: 'restored-data', clusterTable: 'restored-cluster' },
@@ -45,27 +45,27 @@ const distribution = (from = resources) =>
 const revision = (from = resources) => only('AWS::Lambda::WebFunctionRevision', from).Properties.ServiceConfig
 const endpoint = (from = resources) => only('AWS::Lambda::WebFunctionEndpoint', from).Properties
 
-/** Names of resources that the resources of a template refer to. */
+/** Returns the logical IDs that a template's resources refer to. */
 const referencesIn = ({ Resources }: Pick<Template, 'Resources'>): string[] =>
   [...JSON.stringify(Resources).matchAll(/\{"(?:Ref":"|Fn::GetAtt":\[")([^":]+)"/g)].map(
     ([, name = '']) => name,
   )
 
-describe('without the settings nothing changes: API Gateway and a Lambda for each group', () => {
-  test('no Web Function, no distribution, no bucket, no version', () => {
+describe('without `webLogins`', () => {
+  test('there is no Web Function, distribution, bucket or version', () => {
     const added = [...plain.values()]
       .map(one => one.Type)
       .filter(type => /WebFunction|CloudFront|S3|Version|Alias/.test(type))
     expect(added).toEqual([])
   })
 
-  test('what a deployment has stays as it is when logins move: everything else is added', () => {
+  test('all resources stay unchanged when `webLogins` is added', () => {
     for (const [id, resource] of plain) expect(resources.get(id), id).toEqual(resource)
   })
 })
 
 describe('the Web Function of logins', () => {
-  test('is the program of the Lambda of logins, with the same variables and the same grants', () => {
+  test('runs the program of the login Lambda with its variables and grants', () => {
     const lambda = ofType(resources, 'AWS::Lambda::Function').find(
       ([, one]) => one.Properties.Description === 'cloud-auth: login',
     )?.[1].Properties
@@ -73,11 +73,11 @@ describe('the Web Function of logins', () => {
     expect(entry).toBe('index.mjs')
     expect(variables).toEqual(lambda.Environment.Variables)
     expect(grantsOf(revision().ExecutionRoleArn)).toEqual(grantsOf(lambda.Role))
-    // the asset that is copied is the one that the Lambda has
+    // copies the asset of the Lambda
     expect(only('Custom::S3ObjectCopy').Properties.SourceObjectKey).toBe(lambda.Code.S3Key)
   })
 
-  /** What a role may do, but for its own logs. */
+  /** Returns the grants of a role, except those for its logs. */
   function grantsOf(arn: { 'Fn::GetAtt': [string, string] }): unknown[] {
     return ofType(resources, 'AWS::IAM::Policy')
       .filter(([, one]) =>
@@ -87,7 +87,7 @@ describe('the Web Function of logins', () => {
       .filter(one => !JSON.stringify(one.Action).includes('logs:'))
   }
 
-  test('serves Node 24, so many requests at once as the setting says, each a little longer than the program lets it', () => {
+  test("runs Node 24 with the given concurrency, and a timeout slightly above the program's", () => {
     expect(only('AWS::Lambda::WebFunctionRevision').Properties.BuildConfig.RuntimeConfig).toEqual({
       Runtime: 'nodejs24.x',
     })
@@ -107,13 +107,13 @@ describe('the Web Function of logins', () => {
     expect(distribution(larger).WebACLId).toBe(further.webLogins.webAclArn)
   })
 
-  test('has a name for each region: an account has one of a name in all of them', () => {
+  test('has the region in its name, because the name is unique in an account', () => {
     expect(only('AWS::Lambda::WebFunction').Properties.FunctionName).toEqual({
       'Fn::Join': ['', ['cloud-auth-test-login-', { Ref: 'AWS::Region' }]],
     })
   })
 
-  test('logs where the carrier of the audit log reads, by way of a group that has a retention too', () => {
+  test('logs to the group of the audit carrier, by way of a group with retention', () => {
     const { LogGroup, ApplicationLogLevel } = revision().TelemetryConfig.LoggingConfig
     const carried = ofType(resources, 'AWS::Logs::SubscriptionFilter').map(
       ([, one]) => one.Properties.LogGroupName,
@@ -127,7 +127,7 @@ describe('the Web Function of logins', () => {
     })
   })
 
-  test('has its code in a bucket with versions that Lambda can read, and nobody else', () => {
+  test('has its code in a private versioned bucket that Lambda can read', () => {
     const bucket = only('AWS::S3::Bucket').Properties
     expect(bucket).toMatchObject({
       VersioningConfiguration: { Status: 'Enabled' },
@@ -143,8 +143,8 @@ describe('the Web Function of logins', () => {
   })
 })
 
-describe('the one address of all clients', () => {
-  test('is that of the distribution, by the name in apiAddress, by HTTPS only', () => {
+describe('the distribution', () => {
+  test('serves the name in apiAddress by HTTPS only', () => {
     expect(distribution()).toMatchObject({
       Aliases: ['auth.example.com'],
       ViewerCertificate: {
@@ -156,7 +156,7 @@ describe('the one address of all clients', () => {
     expect(Outputs).toHaveProperty('Distribution')
   })
 
-  test('has two origins, the API and the Web Function, and shows both the secret, whose text the template does not have', () => {
+  test('has the API and the Web Function as origins, and sends both the secret from Secrets Manager', () => {
     const [api, web, ...others] = distribution().Origins
     expect(others).toEqual([])
     expect(JSON.stringify(api.DomainName)).toContain('"Api","ApiEndpoint"')
@@ -174,7 +174,7 @@ describe('the one address of all clients', () => {
     }
   })
 
-  test('passes on all seven verbs and everything but the name it was called by, keeps nothing, no refusal either', () => {
+  test('forwards all seven verbs and headers except Host, and caches nothing', () => {
     const { CacheBehaviors, DefaultCacheBehavior, CustomErrorResponses } = distribution()
     for (const one of [...CacheBehaviors, DefaultCacheBehavior]) {
       expect(one).toMatchObject({
@@ -183,7 +183,7 @@ describe('the one address of all clients', () => {
         OriginRequestPolicyId: 'b689b0a8-53d0-40ab-baf2-68738e2966ac',
         ViewerProtocolPolicy: 'https-only',
       })
-      // CloudFront knows these sets alone: LIST is in none of them
+      // CloudFront has only these sets of methods, and none contains LIST
       expect(one.AllowedMethods.toSorted()).toEqual(
         ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].toSorted(),
       )
@@ -194,7 +194,7 @@ describe('the one address of all clients', () => {
     for (const { ErrorCachingMinTTL } of CustomErrorResponses) expect(ErrorCachingMinTTL).toBe(0)
   })
 
-  /** Where a path leads: patterns in their order, stars for anything. */
+  /** Reports whether a path matches a pattern of the Web Function, in order. */
   const toWeb = (path: string): boolean =>
     distribution()
       .CacheBehaviors.map((one: { PathPattern: string; TargetOriginId: string }) => [
@@ -207,7 +207,7 @@ describe('the one address of all clients', () => {
     group.endpoints.flatMap(row => pathsOf(row).map(path => ({ group: group.name, path: `/v1${path}` }))),
   )
 
-  test('leads logins to the Web Function, and every other path to the API, whatever things are called', () => {
+  test('routes logins to the Web Function and every other path to the API, for any names', () => {
     expect(webPaths.map(([pattern]) => pattern)).toEqual(
       distribution().CacheBehaviors.map((one: { PathPattern: string }) => one.PathPattern),
     )
@@ -219,15 +219,15 @@ describe('the one address of all clients', () => {
   })
 })
 
-describe('a deployment of it', () => {
-  test('keeps the rules that the CDK knows', () => {
+describe('a deployment with webLogins', () => {
+  test("passes the CDK's template validation", () => {
     expect(() => validated(further)).not.toThrow()
   })
 
   test.each([
-    ['its tables', settings],
-    ['restored ones', further],
-  ])('refers to nothing that is not in the same template: %s', (_, given) => {
+    ['own tables', settings],
+    ['restored tables', further],
+  ])('refers only to resources of the same template: %s', (_, given) => {
     const template = stacksOf(given).get('cloud-auth-test-api') ?? { Resources: {} }
     const known = Object.keys(template.Resources)
     const parameters = referencesIn(template).filter(
@@ -238,10 +238,10 @@ describe('a deployment of it', () => {
   })
 })
 
-describe('environments of logins that are started before anybody asks', () => {
+describe('provisioned concurrency of logins', () => {
   const provisioned = (from: Map<string, Resource>) => only('AWS::Lambda::Alias', from)
 
-  test('are those of an alias, which the API calls and may call', () => {
+  test('is on an alias, which the API may invoke', () => {
     const from = resourcesOf({ stage: 'test', loginProvisionedConcurrency: 7 })
     expect(provisioned(from).Properties).toMatchObject({
       Name: 'provisioned',
@@ -256,14 +256,14 @@ describe('environments of logins that are started before anybody asks', () => {
     expect(permissions).toContainEqual({ Ref: alias })
   })
 
-  test('are of the login function alone: no other has a version', () => {
+  test('is only on the login function', () => {
     const from = resourcesOf({ stage: 'test', loginProvisionedConcurrency: 7 })
     const versions = ofType(from, 'AWS::Lambda::Version').map(([, one]) => one.Properties.FunctionName.Ref)
     expect(versions).toEqual([expect.stringMatching(/^loginFunction/)])
   })
 })
 
-describe('what settings of it contradict each other', () => {
+describe('contradictory settings are rejected:', () => {
   const refused = (given: Record<string, unknown>, why: RegExp) =>
     expect(() => readSettings({ stage: 'test', ...given })).toThrow(why)
   const { apiAddress, proxy } = settings
@@ -273,15 +273,15 @@ describe('what settings of it contradict each other', () => {
   }
 
   test.each([
-    ['no proxy', { apiAddress, webLogins }, /webLogins: needs apiAddress/],
-    ['no address', { webLogins }, /webLogins: needs apiAddress/],
+    ['webLogins without a proxy', { apiAddress, webLogins }, /webLogins: needs apiAddress/],
+    ['webLogins without an address', { webLogins }, /webLogins: needs apiAddress/],
     [
-      'an API without the address that is an origin',
+      'webLogins with a closed default endpoint',
       { apiAddress, proxy, webLogins, closeDefaultEndpoint: true },
       /webLogins: cannot be used with closeDefaultEndpoint/,
     ],
     [
-      'a front that the distribution does not reach',
+      'webLogins with a private front',
       {
         proxy,
         webLogins,
@@ -291,7 +291,7 @@ describe('what settings of it contradict each other', () => {
       /webLogins: needs the public HTTP API as front/,
     ],
     [
-      'a load balancer',
+      'webLogins with a load balancer',
       {
         proxy,
         webLogins,
@@ -307,12 +307,12 @@ describe('what settings of it contradict each other', () => {
       /webLogins: needs the public HTTP API as front/,
     ],
     [
-      'a name that leads around the distribution',
+      'webLogins with a domain of the API',
       { proxy, webLogins, apiAddress, domain },
       /webLogins: cannot be used with domain/,
     ],
     [
-      'certificates of clients, which the distribution has none of',
+      'webLogins with client certificates',
       {
         proxy,
         webLogins,
@@ -322,17 +322,17 @@ describe('what settings of it contradict each other', () => {
       /webLogins: cannot be used with domain/,
     ],
     [
-      'environments that nobody uses',
+      'webLogins with provisioned concurrency',
       { apiAddress, proxy, webLogins, loginProvisionedConcurrency: 5 },
       /webLogins: cannot be used with loginProvisionedConcurrency/,
     ],
     [
-      'more environments than are reserved',
+      'more provisioned than reserved concurrency',
       { loginConcurrency: 5, loginProvisionedConcurrency: 6 },
       /must be at most loginConcurrency/,
     ],
     [
-      'more environments than the account has',
+      'more provisioned concurrency than the account allows',
       { loginProvisionedConcurrency: 901 },
       /accountConcurrency less 100/,
     ],

@@ -18,21 +18,21 @@ const workflow = {
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
 describe('the state machine of a workflow', () => {
-  test('that watches attempts is one that AWS would take', async () => {
+  test('is a valid definition for attempts', async () => {
     expect((await validate(defineAttemptWorkflow(arns))).errors).toEqual([])
   })
 
-  test('that rehearses a switch is one that AWS would take', async () => {
+  test('is a valid definition for drills', async () => {
     expect((await validate(defineDrillWorkflow(arns))).errors).toEqual([])
   })
 
-  test('is one that AWS would take', async () => {
+  test('is a valid definition', async () => {
     const { isValid, errors } = await validate(defineWorkflow('example', workflow, arns))
     expect(errors).toEqual([])
     expect(isValid).toBe(true)
   })
 
-  test('may invoke its worker and nothing else', () => {
+  test('may invoke only its worker', () => {
     const stack = new Stack(new App(unvalidated), 'stack')
     const worker = LambdaFunction.fromFunctionArn(
       stack,
