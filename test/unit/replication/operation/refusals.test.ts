@@ -218,22 +218,22 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one',
   ],
-  attemptRuns: [
+  attemptInProgress: [
     token.attemptInProgress('operation'),
     'invalid_request',
     'generation of a DR operation token already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
-  termUnknown: [
+  unknownTerm: [
     token.unknownTerm(),
     'unknown_term',
     'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched; make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
-  batchTokenStays: [
+  batchTokenNotRevocable: [
     token.batchTokenNotRevocable(),
     'invalid_request',
     'a batch token cannot be revoked; it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
   ],
-  maskUnusable: [
+  invalidMaskedToken: [
     token.invalidMaskedToken(),
     'invalid_request',
     'encoded_token and otp do not belong together; the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
@@ -243,32 +243,32 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
     'invalid_request',
     'no root generation in progress; begin one by POST sys/generate-root/attempt',
   ],
-  otherNonce: [
+  wrongNonce: [
     token.wrongNonce('operation', 'n-1'),
     'invalid_request',
     'incorrect nonce supplied; nonce for this generation of a DR operation token operation is "n-1"',
   ],
-  otherPurpose: [
+  otherAttemptInProgress: [
     token.otherAttemptInProgress('root'),
     'invalid_request',
     'an attempt of another kind is in progress; cancel it by DELETE sys/generate-root/attempt',
   ],
-  otpUnusable: [
+  invalidOtp: [
     token.invalidOtp(),
     'invalid_request',
     'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
   ],
-  attemptKept: [
+  strangerMayNotCancel: [
     token.strangerMayNotCancel('root'),
     'permission_denied',
     'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: an hour without a share ends it',
   ],
-  shareForeign: [
+  unknownShare: [
     token.unknownShare(),
     'invalid_request',
     'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
   ],
-  shareRepeated: [
+  duplicateShare: [
     token.duplicateShare(),
     'invalid_request',
     'given key has already been provided during this generation operation; give one that was not given yet',
