@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
-// A secondary that comes back after the journal has been trimmed.
+// A secondary returns after the journal was trimmed.
 
 const DAY = 24 * 3_600_000
 
-test('a secondary that was away for 31 days fetches everything, without being emptied', async () => {
+test('a secondary that was away for 31 days runs a full sync, without a wipe', async () => {
   const before = await clusterSet(['east', 'west'], { memory: true })
   await before.enable('east')
   await before.join('west', 'east')
@@ -15,7 +15,7 @@ test('a secondary that was away for 31 days fetches everything, without being em
   for (const name of ['stays', 'changes', 'goes']) await write(before, name, 'first')
   await before.converge()
   const { treeId } = await before.at('west').record()
-  // nothing of west runs from now on
+  // from now on no worker of west runs
   await write(before, 'changes', 'later')
   await write(before, 'comes', 'later')
   await before.at('east').ok('DELETE', '/sys/policies/acl/goes')
@@ -23,7 +23,7 @@ test('a secondary that was away for 31 days fetches everything, without being em
   await before.at('east').minute()
   await write(before, 'comes', 'last')
   const { at, members } = await before.snapshot()
-  // the engine has deleted what it may delete by now, on both
+  // by now DynamoDB has deleted all expired items on both clusters
   const isLeft = ({ ttl }: { ttl?: { N?: string } }) => ttl?.N === undefined || Number(ttl.N) * 1000 > at
   const kept = members.map(one => {
     const { data, cluster, ceremony } = one.items

@@ -30,7 +30,7 @@ import { primaryWorld } from '../../../unit/link/serve/world.ts'
 
 const OPERATION = '0c0ffee0-0000-4000-8000-000000000001'
 const STEPS = ['handshake', 'close', 'wipe', 'sync', 'serve']
-/** Of a policy that west has before, with something that its own keyring encrypted. */
+/** A policy that west has before the activation, with a field that its own keyring encrypted. */
 const OLD = key('client-config', 'old')
 
 let east: Member
@@ -53,7 +53,7 @@ beforeEach(async () => {
   await begun(token)
 })
 
-/** What an administrator's call leaves: an operation with a token, and plain items that were there before. */
+/** Stores the state after an administrator's request: an operation with a token, and items of before. */
 async function begun(given: string, { address = 'http://east.inside', ca = 'PEM' } = {}): Promise<void> {
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
@@ -111,7 +111,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
 
 const steps: Readonly<Record<string, OperationStep>> = operationWorkflows.activation.steps
 
-/** Takes all steps, as the workflow does. */
+/** Runs all steps, as the workflow does. */
 async function takeSteps(run: OperationRun, names: readonly string[] = STEPS): Promise<void> {
   for (const name of names)
     for (let tries = 0; (await steps[name]?.(run, OPERATION))?.next === 'again'; tries++)
@@ -125,7 +125,7 @@ const recordOf = async () => {
   return { record: record.data, operation: operation.data }
 }
 
-/** Everything that stood in west before stands there still, and can be read. */
+/** Checks that all items that west had before still exist, and can be decrypted. */
 async function isOld(): Promise<void> {
   const { record } = await recordOf()
   expect(record).toMatchObject({ mode: 'disabled' })
@@ -136,7 +136,7 @@ async function isOld(): Promise<void> {
   expect(opened.reveal()).toBe('of west alone')
 }
 
-/** West has what east has, nothing else, and opens what the set's keyring encrypted. */
+/** Checks that west has exactly east's items, and decrypts fields of the set's keyring. */
 async function isNew(): Promise<void> {
   const { record } = await recordOf()
   const mine = await everythingOf({ ...west, treeId: record.treeId ?? '' })
@@ -149,7 +149,7 @@ async function isNew(): Promise<void> {
 }
 
 describe('an activation', () => {
-  test('makes a secondary of a cluster: new keys, new items, and nothing of before', async () => {
+  test('makes a cluster a secondary with the set’s keys and items, and none of its own', async () => {
     await takeSteps(runOf())
     await isNew()
     const { record, operation } = await recordOf()
@@ -173,7 +173,7 @@ describe('an activation', () => {
     expect(audited.map(({ event }) => event)).toEqual(['activated', 'wiped', 'following'])
   })
 
-  test('that the primary refuses leaves everything as it was', async () => {
+  test('that the primary refuses changes nothing', async () => {
     connect = () => ({
       ...admitting(east, newSet())({} as never),
       activate: async () => {
@@ -192,7 +192,7 @@ describe('an activation', () => {
     })
   })
 
-  test('can be given up until the wipe, and serves again as before', async () => {
+  test('can be given up before the wipe; the cluster then serves as before', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
     expect((await recordOf()).record.mode).toBe('bootstrapping')
     await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
@@ -200,7 +200,7 @@ describe('an activation', () => {
   })
 })
 
-/** Takes the steps by processes that die one after the other, each a call later than the one before. */
+/** Runs the steps in processes that die one after the other, each one call later than the previous one. */
 async function killedAtEveryCall(
   names: readonly string[],
   afterEachDeath: () => Promise<void>,
@@ -220,8 +220,8 @@ async function killedAtEveryCall(
     }
 }
 
-describe('an activation that is killed', () => {
-  test('at any call has old data whole until the keys are changed, and ends in new data whole', async () => {
+describe('a process of an activation dies', () => {
+  test('at any call: all old data stays until the keys change, and the next execution completes the activation', async () => {
     const deaths = await killedAtEveryCall(STEPS, async () => {
       if ((await recordOf()).record.treeId !== OPERATION)
         expect((await everythingOf(west)).items.filter(item => item.includes('old')).length).toBe(31)
@@ -231,7 +231,7 @@ describe('an activation that is killed', () => {
     expect((await recordOf()).record).toMatchObject({ mode: 'secondary', treeId: OPERATION })
   })
 
-  test('and given up within the wipe, is gone on with by the next execution, and ends in new data whole', async () => {
+  test('and the operation fails during the wipe: the next execution completes the activation', async () => {
     await takeSteps(runOf(), ['handshake', 'close'])
     await operationWorkflows.activation.steps.wipe(runOf(), OPERATION)
     await operationWorkflows.activation.failed(runOf(), OPERATION, { code: 'internal', text: 'given up' })
@@ -243,7 +243,7 @@ describe('an activation that is killed', () => {
     expect((await recordOf()).record).not.toHaveProperty('operation')
   })
 
-  test('and given up before the wipe, ends in old data whole', async () => {
+  test('and the operation fails before the wipe: all old data stays', async () => {
     for (let at = 1; at < 40; at++) {
       const { watched } = crashes(at, at % 2 ? 'before' : 'after')
       const died = await takeSteps(runOf(watched), ['handshake', 'close']).then(
@@ -259,11 +259,11 @@ describe('an activation that is killed', () => {
   })
 })
 
-describe('over TLS, which a balancer before the primary ends', () => {
+describe('over TLS that a load balancer in front of the primary terminates', () => {
   const authority = newAuthority('an organisation')
   const onHost = { plainEndpoints: true }
 
-  /** The handshake with a primary behind such a balancer, by what is trusted. @returns why it failed */
+  /** Runs the handshake through such a balancer, trusting the given authorities. @returns why it failed */
   async function handshakeBy(ca: string, names?: readonly string[]): Promise<string | undefined> {
     const primary = await primaryWorld()
     primary.clock.ms = west.turn.ms
@@ -287,7 +287,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
     )
   }
 
-  test('the authority that vouches for the balancer is enough', async () => {
+  test('the balancer’s authority is sufficient', async () => {
     expect(await handshakeBy(authority.cert)).toBeUndefined()
     const [pending] = await west.store.read([key('pending-link')])
     expect(pending?.data).toMatchObject({ operation: OPERATION, secondaryId: 'west' })
@@ -297,7 +297,7 @@ describe('over TLS, which a balancer before the primary ends', () => {
     ['no authority', () => '', undefined, /unable to (verify|get)/],
     ['another authority', () => newAuthority('another').cert, undefined, /unable to (verify|get)/],
     ['a certificate for another host', () => authority.cert, ['elsewhere.example'], /is not in the cert/],
-  ])('%s is refused with its reason, and nothing is lost', async (_, ca, names, text) => {
+  ])('%s fails with its reason, and nothing is lost', async (_, ca, names, text) => {
     const why = await handshakeBy(ca(), names)
     expect(why).toMatch(/^error unwrapping the secondary token: no answer to Activate: https:/)
     expect(why).toMatch(text)

@@ -14,7 +14,7 @@ import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { TEST_NAMESPACE, watchedSet } from '../../../support/set/watched.ts'
 
-// Every alarm goes on by what a pair writes into its logs, or by what AWS counts of it, and goes off again.
+// Tests that logs of a pair, or counts by AWS, turn each alarm on and off again.
 
 const MINUTE = 60_000
 const DR = '/sys/replication/dr'
@@ -34,12 +34,12 @@ beforeAll(async () => {
 const isOn = (name: string, alarm: CommonAlarm): boolean => watched.isOn(name, alarm)
 const minutes = (count: number): Promise<void> => watched.minutes(count)
 
-/** Nothing more happens, for longer than any alarm that counts minutes looks back. */
+/** Waits longer than any alarm looks back. */
 const quietly = async (): Promise<void> => {
   set.pass(46 * MINUTE)
 }
 
-/** A certificate that ends in 2195. */
+/** A certificate that expires in 2195. */
 function certificate(): string {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const der = selfSign(publicKey, privateKey, rsaSha256).toString('base64')
@@ -54,13 +54,13 @@ interface Scene {
   cure?: () => Promise<unknown> | unknown
 }
 
-/** AWS counts it, and nothing of ours is asked. */
+/** Counts a metric as AWS does, without calling our code. */
 const byAws = (name: CommonAlarm, value = 1): Scene => ({
   at: 'east',
   cause: () => watched.at('east').aws(name, set.clock.now(), value),
 })
 
-/** Lambda counts something of each of some functions: one is enough. */
+/** Counts something for a Lambda in each of some groups; one of them is enough. */
 const byLambda = (name: CommonAlarm, metric: string, folders: readonly string[]): Scene => ({
   at: 'east',
   cause: async () => {
@@ -73,7 +73,7 @@ const byLambda = (name: CommonAlarm, metric: string, folders: readonly string[])
   },
 })
 
-/** A request that calls a function which has no route: what Lambda counts, whatever comes of it. */
+/** Calls a function that has no route, and ignores the result; only Lambda's count matters. */
 const byInvocation = (folder: string, method: string, path: string): Scene => ({
   at: 'east',
   cause: async () => {
@@ -99,7 +99,7 @@ const checkTree = async (): Promise<void> => {
 const scenes: Record<CommonAlarm, Scene> = {
   ServerErrors: {
     at: 'east',
-    // the gateway counts what it hands on
+    // API Gateway counts the requests that it forwards
     cause: async () => {
       const { kms, newMemory } = set.at('east')
       kms.setEnabled(false)
@@ -127,7 +127,7 @@ const scenes: Record<CommonAlarm, Scene> = {
   ),
   ProviderThrottled: {
     at: 'east',
-    // the lines of real logins: test/integration/alone/login/alarms.test.ts
+    // `test/integration/alone/login/alarms.test.ts` uses the lines of real logins
     cause: () => {
       for (const ago of [5 * MINUTE, 0]) {
         const at = set.clock.now() - ago
@@ -153,7 +153,7 @@ const scenes: Record<CommonAlarm, Scene> = {
   },
   Corrupted: {
     at: 'east',
-    // what the engine deletes by itself, as it deletes what has expired: here a token that lives
+    // deletes an item as DynamoDB's expiry would, here an unexpired token
     cause: async () => {
       const { body } = await set.at('east').ok('POST', '/auth/token/create', { policies: ['default'] })
       const place = key('token', body.auth.accessor)
@@ -187,7 +187,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       await minutes(2)
       set.at('west').kms.setEnabled(false)
       await minutes(32)
-      // whoever follows goes on with the keyring that it has open
+      // following continues with the keyring that is already unwrapped
       await set.at('east').ok('POST', '/sys/policies/acl/while-away', { policy: 'path "a" {}' })
       await minutes(2)
       const [east, west] = await Promise.all([set.at('east').head(), set.at('west').head()])
@@ -243,7 +243,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       const late = having(ports, { clock: { ...ports.clock, now: () => Date.UTC(2195, 0, 1) } })
       const from = set.at('east').told.length
       await watchCertificates(late)
-      // the line is one of now: only the certificate is younger
+      // the line is a real one; only the certificate is younger
       for (const line of set.at('east').told.slice(from)) line.at = now
     },
     cure: async () => {
@@ -261,14 +261,14 @@ const scenes: Record<CommonAlarm, Scene> = {
   Lost: byLambda('Lost', 'DeadLetterErrors', ['on-audit-entries']),
 }
 
-test('a pair that is well has no alarm on', async () => {
+test('a healthy pair has no alarm in state ALARM', async () => {
   await quietly()
   await minutes(12)
   expect([watched.on('east'), watched.on('west')]).toEqual([[], []])
 })
 
-describe('goes on, and goes off again:', () => {
-  // a promotion ends what the others need
+describe('turns on and off again', () => {
+  // the promotion comes last, because other rows need the pair as it was
   const inOrder = commonAlarms.toSorted((a, b) => Number(a === 'RoleChanged') - Number(b === 'RoleChanged'))
   test.each(inOrder)('%s', async name => {
     const { at, cause, cure = () => undefined } = scenes[name]
@@ -283,7 +283,7 @@ describe('goes on, and goes off again:', () => {
   })
 })
 
-test('what was measured on the way is what a pair measures beside logins', () => {
+test('the metrics on the way are those of a pair, besides logins', () => {
   const measured = [...watched.at('east').series(), ...watched.at('west').series()]
     .map(series => JSON.parse(series) as string[])
     .flatMap(([namespace, name = '', ...dimensions]) =>

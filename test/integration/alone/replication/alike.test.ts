@@ -3,7 +3,7 @@ import { pull } from '../../../../shared/replication/secondary/pull.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// What clients and monitors meet alike on a primary and on a secondary.
+// Tests where clients and monitors get equal answers from a primary and a secondary.
 
 const R = '/sys/replication/dr'
 
@@ -20,25 +20,22 @@ const anonymous = async (name: string, method: string, path: string) => {
   return [status, method === 'HEAD' ? '' : text]
 }
 
-test.each(['east', 'west'])(
-  'a wrong verb is told to anyone, before it is asked who that is: on %s',
-  async name => {
-    const unsupported = [405, '{"errors":["unsupported operation"]}']
-    for (const [method, path] of [
-      ['GET', `${R}/primary/demote`],
-      ['DELETE', `${R}/secondary/generate-public-key`],
-      ['GET', `${R}/secondary/promote`],
-      ['POST', `${R}/status`],
-      ['POST', '/sys/health'],
-    ] as const)
-      if (name === 'east' || !path.includes('primary/'))
-        expect([path, ...(await anonymous(name, method, path))]).toEqual([path, ...unsupported])
-    // who may call learns nothing else
-    expect((await set.at(name).request('DELETE', `${R}/readiness`)).status).toBe(405)
-  },
-)
+test.each(['east', 'west'])('a wrong method on %s is answered with 405 before authentication', async name => {
+  const unsupported = [405, '{"errors":["unsupported operation"]}']
+  for (const [method, path] of [
+    ['GET', `${R}/primary/demote`],
+    ['DELETE', `${R}/secondary/generate-public-key`],
+    ['GET', `${R}/secondary/promote`],
+    ['POST', `${R}/status`],
+    ['POST', '/sys/health'],
+  ] as const)
+    if (name === 'east' || !path.includes('primary/'))
+      expect([path, ...(await anonymous(name, method, path))]).toEqual([path, ...unsupported])
+  // the answer does not reveal who may call
+  expect((await set.at(name).request('DELETE', `${R}/readiness`)).status).toBe(405)
+})
 
-test('HEAD is answered, or refused, alike on both', async () => {
+test('HEAD gets the same status on both', async () => {
   const paths = [
     '/sys/health',
     '/sys/seal-status',
@@ -55,7 +52,7 @@ test('HEAD is answered, or refused, alike on both', async () => {
 })
 
 test.each([true, 5, 'https:///x', 'true'])(
-  'the address %j is refused, and changes nothing',
+  'the address %j is rejected, and nothing changes',
   async address => {
     const before = await set.at('east').record()
     const body = { primary_cluster_addr: address }
@@ -67,8 +64,8 @@ test.each([true, 5, 'https:///x', 'true'])(
 
 const status = async (name: string) => (await set.at(name).ok('GET', `${R}/status`)).body.data
 
-describe('what is shown of the journal', () => {
-  test('a secondary never has more than its primary shows, whatever runs in the background', async () => {
+describe('the journal in status', () => {
+  test('of a secondary is never ahead of its primary’s', async () => {
     for (let round = 0; round < 3; round++) {
       await doing.write('east', `round-${round}`)
       await set.at('west').pull()
@@ -78,7 +75,7 @@ describe('what is shown of the journal', () => {
     }
   })
 
-  test('the age of the canary is that of the newest journal entry, which may have come after the last heartbeat', async () => {
+  test('shows the canary age of the newest entry, which may have arrived after the last heartbeat', async () => {
     const { ports, connect } = set.at('west')
     const pulling = pull(ports, connect, { deadline: set.clock.now() + 9000 })
     await set.clock.sleep(6000)
@@ -93,7 +90,7 @@ describe('what is shown of the journal', () => {
     })
   })
 
-  test('addresses of the API and of the link are told apart, on both', async () => {
+  test('shows API address and link address separately on both', async () => {
     const [east, west] = [set.at('east'), set.at('west')]
     for (const { ports, name } of [east, west])
       ports.deployment = { ...ports.deployment, apiAddress: `https://api.${name}.example` }
@@ -113,7 +110,7 @@ describe('what is shown of the journal', () => {
     await east.ok('POST', `${R}/primary/enable`, { primary_cluster_addr: '' })
   })
 
-  test('it has a beginning of its link, and all times, where it follows nobody, too', async () => {
+  test('shows all times, also on a secondary without a primary', async () => {
     expect(await status('west')).toMatchObject({
       last_start: expect.stringMatching(/^\d{4}-/),
       last_reindex_epoch: expect.stringMatching(/^\d+$/),
@@ -121,8 +118,8 @@ describe('what is shown of the journal', () => {
   })
 })
 
-describe('of a secondary that takes over', () => {
-  test('the address is the override of an administrator, or empty', async () => {
+describe('status of a secondary that takes over', () => {
+  test('shows the address that the administrator configured, or an empty one', async () => {
     expect((await status('east')).primary_cluster_addr).toBe('')
     expect((await doing.promote('west')).status).toBe(200)
     await set.settled()
@@ -141,7 +138,7 @@ describe('of a secondary that takes over', () => {
     expect((await status('west')).primary_cluster_addr).toBe('')
   })
 
-  test('the counter of generations grows over the set, and is one on both', async () => {
+  test('shows a generation counter that grows with each promotion, equal on both', async () => {
     const { ssct_generation_counter: before } = await status('west')
     expect(before).toBe(1)
     const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })

@@ -5,15 +5,15 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Secrets of a set, from its beginning to its first switch, and every place outside the answers that were asked for.
+// Searches every output of a set for its secrets, from its beginning to its first switch.
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
 
 let set: ClusterSet
-/** what must stand nowhere, by what it is */
+/** secrets by name, which must not appear in any output */
 const canaries: [name: string, text: string][] = []
-/** what workflows and jobs are started with: executions and queues keep it */
+/** inputs of workflows and jobs; executions and queues store them */
 const started: unknown[] = []
 
 const canary = (name: string, text: string): string => {
@@ -21,13 +21,13 @@ const canary = (name: string, text: string): string => {
   return text
 }
 
-/** Bytes, in every way in which they might be written down. */
+/** Returns all encodings in which bytes might be written. */
 const canaryBytes = (name: string, bytes: Buffer): void => {
   for (const encoding of ['hex', 'base64', 'base64url', 'latin1'] as const)
     canary(`${name}, as ${encoding}`, bytes.toString(encoding).replace(/=+$/, ''))
 }
 
-/** Notes what a port is called with. */
+/** Records the arguments of a port's calls. */
 function noted<T extends object>(port: T, member: keyof T): void {
   const call = port[member] as (...given: unknown[]) => unknown
   port[member] = ((...given: unknown[]) => {
@@ -69,7 +69,7 @@ beforeAll(async () => {
   await set.converge()
 })
 
-/** Has a cluster follow another one, by a token that is encrypted for it. */
+/** Makes a cluster follow another one, with a token that is encrypted for it. */
 async function activated(name: string, primary: string, how: string, dr_operation_token?: string) {
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-1` })
   const token = canary('activation token', body.wrap_info.token)
@@ -78,7 +78,7 @@ async function activated(name: string, primary: string, how: string, dr_operatio
   await set.settled()
 }
 
-/** A ceremony with the set's shares. */
+/** Runs a ceremony with the set's shares. */
 async function generated(name: string): Promise<string> {
   const attempt = `${R}/secondary/generate-operation-token`
   const { nonce, otp } = (await set.at(name).ok('PUT', `${attempt}/attempt`, {})).body
@@ -90,7 +90,7 @@ async function generated(name: string): Promise<string> {
   return canary('operation token', unmaskToken(encoded, otp) ?? '')
 }
 
-/** Bytes of what the keyrings hold: KMS alone has them in the clear. */
+/** Returns the key bytes in the keyrings, which only KMS decrypts. */
 async function keysOf(name: string): Promise<Buffer[]> {
   const { ports, kms } = set.at(name)
   const [item] = await ports.store.read([key('keyring')])
@@ -112,7 +112,7 @@ const holders = (where: unknown): string[] => {
   )
 }
 
-test('the search finds the secrets where they are allowed to stand', async () => {
+test('the search finds the secrets in the answers that must contain them', async () => {
   for (const name of NAMES)
     for (const bytes of await keysOf(name)) canaryBytes(`key of the keyring of ${name}`, bytes)
   const names = new Set(canaries.map(([name]) => name.replace(/,.*/, '')))
@@ -121,7 +121,7 @@ test('the search finds the secrets where they are allowed to stand', async () =>
   for (const [name, secret] of canaries) expect(holders({ deep: [{ in: secret }] })).toContain(name)
 })
 
-test('no input of an execution or of a job, no log, no audit log and no event has a secret', () => {
+test('no input of an execution or job, no log, no audit log and no event contains a secret', () => {
   expect(started.length).toBeGreaterThan(5)
   expect(holders(started)).toEqual([])
   for (const { told, audited, events } of set.members) {
@@ -131,7 +131,7 @@ test('no input of an execution or of a job, no log, no audit log and no event ha
   expect(set.members.flatMap(({ events }) => events)).not.toEqual([])
 })
 
-test('no table, so no backup of one, has a secret, and no journal entry, so no stream', async () => {
+test('no table and no journal entry contains a secret, so neither does a backup or a stream', async () => {
   const { members } = await set.snapshot()
   for (const { name, items } of members)
     for (const table of Object.keys(items) as (keyof Tables)[])

@@ -16,20 +16,20 @@ const DELETE = `${R}/operation-token/delete`
 const POLICY = `path "sys/replication/dr/secondary/*" { capabilities = ["update"] }`
 
 let set: ClusterSet
-/** made on the primary before anything happened */
+/** a token made on the primary before the disaster */
 let prepared = ''
-/** likewise, without the policy */
+/** the same without the policy */
 let narrow = ''
-/** what must stand nowhere */
+/** secrets that must not appear in any output */
 const canaries: string[] = []
 
 const anonymous = { token: '' }
 const west = (method: string, path: string, body?: unknown, options: object = anonymous) =>
   set.at('west').request(method, path, body, options)
 
-/** A ceremony on the secondary, with the primary's shares. */
+/** Runs a ceremony on the secondary with the primary's shares. */
 async function generated(): Promise<string> {
-  // ten starts a minute are enough for people
+  // the limit of ten starts a minute
   set.pass(60_000)
   const { body: started } = await west('PUT', `${GENERATE}/attempt`, {})
   expect(started).toMatchObject({ started: true, required: 3, progress: 0 })
@@ -64,14 +64,14 @@ beforeAll(async () => {
   set.kill('east')
 })
 
-/** Every operation that takes an operation token, with the parameters that it requires besides. */
+/** All operations that need an operation token, with their other required parameters. */
 const operations = groups
   .flatMap(({ endpoints }) => endpoints)
   .filter(({ access }) => access.by === 'operation-token')
   .map(({ path }) => path)
 
-describe('with the primary dead, on a secondary', () => {
-  test('its root token begins and ends an attempt, which strangers do not end; another token is a stranger’s', async () => {
+describe('on a secondary with a dead primary', () => {
+  test('its root token begins and cancels an attempt; other tokens cannot cancel it', async () => {
     const attempt = `${GENERATE}/attempt`
     const root = { token: set.at('east').token() }
     expect((await west('PUT', attempt, {}, root)).status).toBe(200)
@@ -82,7 +82,7 @@ describe('with the primary dead, on a secondary', () => {
     expect((await west('DELETE', attempt)).status).toBe(204)
   })
 
-  test('with ceremonies closed a root token of the primary begins one, and a stranger does not', async () => {
+  test('with closed ceremonies a root token of the primary begins an attempt, and a stranger cannot', async () => {
     const ports = set.at('west').as('ceremony')
     const served = serve(
       ceremonyGroup,
@@ -100,7 +100,7 @@ describe('with the primary dead, on a secondary', () => {
     expect(await ask('DELETE', root)).toBe(204)
   })
 
-  test('holders of its shares make a token, which is taken, and is void when it was deleted', async () => {
+  test('holders of the primary’s shares make a valid token; after deletion it is invalid', async () => {
     const text = await generated()
     expect((await west('GET', `${GENERATE}/attempt`)).body).toMatchObject({
       started: false,
@@ -110,7 +110,7 @@ describe('with the primary dead, on a secondary', () => {
     expect((await west('POST', DELETE, { dr_operation_token: text })).status).toBe(403)
   })
 
-  test('shares from the initialisation of the secondary do not count', async () => {
+  test('shares from the secondary’s own initialisation are rejected', async () => {
     const { nonce } = (await west('PUT', `${GENERATE}/attempt`, {})).body
     const replies = []
     for (const share of set.at('west').shares.slice(0, 3))
@@ -131,14 +131,14 @@ describe('with the primary dead, on a secondary', () => {
       expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
   })
 
-  test('the token that was generated does not count in the header', async () => {
+  test('the generated token is invalid in the header', async () => {
     const token = await generated()
     expect((await west('POST', `${R}/generate-public-key`, {}, { token })).status).toBe(403)
     const root = { token: set.at('east').token() }
     expect((await west('POST', `${R}/generate-public-key`, {}, root)).status).toBe(200)
   })
 
-  test('keys of the next link are made for it in the body, for prepared ones, and for no other token there', async () => {
+  test('generate-public-key accepts the generated token in the body and prepared tokens, and no others', async () => {
     const path = `${R}/generate-public-key`
     for (const dr_operation_token of [await generated(), prepared]) {
       const { status, body } = await west('POST', path, { dr_operation_token })
@@ -146,19 +146,19 @@ describe('with the primary dead, on a secondary', () => {
     }
     for (const dr_operation_token of [set.at('east').token(), narrow, 'hvs.unknown', 'hvb.x'])
       expect((await west('POST', path, { dr_operation_token })).status).toBe(403)
-    // the body's token is the one that is judged, whatever the header has
+    // the token in the body is checked, whatever the header contains
     const root = { token: set.at('east').token() }
     expect((await west('POST', path, { dr_operation_token: 'hvs.unknown' }, root)).status).toBe(403)
     expect((await west('POST', path, {})).status).toBe(403)
   })
 
-  test('a batch token that was prepared is taken where its policies allow it, by nobody’s leave', async () => {
+  test('a prepared batch token is accepted if its policies allow the call', async () => {
     const reply = await west('POST', DELETE, { dr_operation_token: prepared })
     expect([reply.status, reply.body.errors[0]]).toEqual([400, expect.stringContaining('cannot be revoked')])
   })
 })
 
-test('the alarm for tokens counts those that were made, and nothing that strangers do', async () => {
+test('the alarm for tokens counts made tokens, not failed attempts of strangers', async () => {
   const { audited } = set.at('west')
   const { pattern } = alarms.OperationToken.counts
   const counted = () =>
@@ -175,7 +175,7 @@ test('the alarm for tokens counts those that were made, and nothing that strange
   expect(counted()).toBe(before + 1)
 })
 
-test('secrets stand in no log, no audit log and no table, and only HMACs of them', async () => {
+test('no log, audit log or table contains a secret; audit entries contain HMACs', async () => {
   expect(canaries.length).toBeGreaterThan(30)
   const { told, audited, ports } = set.at('west')
   const slot = await ports.store.read([key('ceremony'), key('operation-token'), key('watcher', 'watch')])
@@ -185,7 +185,7 @@ test('secrets stand in no log, no audit log and no table, and only HMACs of them
   expect(entries.length).toBeGreaterThan(10)
 })
 
-test('promoted by the token, the cluster knows it no more', async () => {
+test('after a promotion by the token, the token is invalid', async () => {
   const dr_operation_token = await generated()
   const reply = await west('POST', `${R}/promote`, { dr_operation_token, force: true })
   expect(reply.status, reply.text).toBe(200)

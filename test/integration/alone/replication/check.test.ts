@@ -5,7 +5,7 @@ import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// The tree of a cluster is checked, level by level, and made anew: on a primary and on a secondary.
+// Tests checks and repairs of the tree, level by level, on a primary and on a secondary.
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 let set: ClusterSet
@@ -31,7 +31,7 @@ const journalOf = (name: string) => set.at(name).ports.journal
 const treeIdOf = async (name: string) => (await set.at(name).record()).treeId ?? ''
 const policy = (name: string) => key('policy', name)
 
-/** The report of a cluster, not one that was made before. */
+/** Returns a new report of a cluster. */
 async function report(name: string) {
   set.pass(61_000)
   const reply = await set.at(name).ok('POST', '/sys/replication/merkle-check', {})
@@ -61,7 +61,7 @@ async function itemAt(name: string, place: Key): Promise<StoredItem> {
   return item
 }
 
-/** Changes an item behind the journal's back. */
+/** Changes an item without a journal entry. */
 async function overwrite(
   name: string,
   place: Key,
@@ -74,14 +74,14 @@ async function overwrite(
   expect(done).toBe('done')
 }
 
-/** Numbers of page and bucket. */
+/** Returns the numbers of page and bucket. */
 async function numbers(name: string, { kind, pk, sk }: Key): Promise<[page: string, subpage: number]> {
   const bucket = bucketOf(await treeIdOf(name), kind, pk, sk)
   return [String(Number.parseInt(bucket.pk.slice(-2), 16)), Number.parseInt(bucket.sk, 16)]
 }
 
 describe('a check', () => {
-  test('of a tree that fits finds nothing, and tells root hashes without maps', async () => {
+  test('of a sound tree finds nothing, and returns root hashes without maps', async () => {
     for (const name of ['east', 'west']) {
       const found = await report(name)
       expect(maps(found)).toEqual(CLEAN)
@@ -93,7 +93,7 @@ describe('a check', () => {
     expect(Number(body.data.last_corruption_check_epoch) * 1000).toBeGreaterThan(set.clock.now() - 10_000)
   })
 
-  test('finds an item, a bucket, a page and a root that were changed, each as what it is, until it is made anew', async () => {
+  test('finds a changed item, bucket, page and root, each at its level, until a reindex', async () => {
     const treeId = await treeIdOf('west')
     const journal = journalOf('west')
     await overwrite('west', policy('p1'), item => ({ ...item, data: { text: 'other' } }))
@@ -137,7 +137,7 @@ describe('a check', () => {
     expect(maps(await report('west'))).toEqual(CLEAN)
   })
 
-  test('is not asked for twice: who asks meanwhile waits for the same, and for a minute the report is kept', async () => {
+  test('runs once for concurrent requests, and its report answers requests for a minute', async () => {
     set.pass(61_000)
     const asked = () => operate('merkle-check')
     const [one, two] = await Promise.all([asked(), asked()])
@@ -150,7 +150,7 @@ describe('a check', () => {
     expect(times).not.toContain(later)
   })
 
-  test('that takes longer than a request goes on: a later request joins it, and gets its report', async () => {
+  test('that outlasts its request continues; a later request joins it and gets its report', async () => {
     set.pass(61_000)
     const spot = { cluster: 'west', process: 'on-operation', step: 'Scan', at: 2, when: 'before' } as const
     const { reached, thaw } = set.freezeAt(spot)
@@ -170,7 +170,7 @@ describe('a check', () => {
     expect(check?.data.operation).toBe(name)
   })
 
-  test('of a tree that is written to meanwhile finds nothing', async () => {
+  test('during writes finds nothing', async () => {
     let writing = true
     const writes = async (of: string) => {
       for (let index = 0; writing; index++) {
@@ -213,8 +213,8 @@ const operate = (path: string, more = {}) =>
       { token: '' },
     )
 
-describe('a tree that is made anew', () => {
-  test('is one at a time; its progress is shown', async () => {
+describe('a reindex', () => {
+  test('runs once at a time, and status shows its progress', async () => {
     const { reached, thaw } = set.freezeAt({
       cluster: 'west',
       process: 'on-operation',
@@ -234,7 +234,7 @@ describe('a tree that is made anew', () => {
     expect(after).not.toHaveProperty('reindex_in_progress')
   })
 
-  test('on a primary sends its secondaries the stored items; it completes although a process dies at any call', async () => {
+  test('on a primary sends the stored items to secondaries, and completes although a process dies at any call', async () => {
     await overwrite('east', policy('p3'), item => ({ ...item, data: { text: 'path "changed" {}' } }))
     await journalOf('east').transact([
       {
@@ -262,7 +262,7 @@ describe('a tree that is made anew', () => {
     expect((await itemAt('west', policy('p3'))).data).toEqual({ text: 'path "changed" {}' })
   })
 
-  test('leaves hashes to the worker of the journal where it is told to', async () => {
+  test('with skip_flush leaves the hashes to the worker on-journal', async () => {
     const treeId = await treeIdOf('west')
     const hashes = await journalOf('west').pageHashes(pagePk(treeId, 'local', 'root'))
     const page = hashes.get('09')
@@ -281,8 +281,8 @@ describe('a tree that is made anew', () => {
     expect((await pageNow())?.hash).toBe(page?.hash)
   })
 
-  test('and compared names keys that were changed behind its back, and has them fetched', async () => {
-    // what an earlier test made right for the tree is not what the primary has all the same
+  test('with diff names keys that were changed without a journal entry, and fetches them', async () => {
+    // an earlier test repaired the tree, but the items still differ from the primary's
     await overwrite('west', policy('p1'), item => ({ ...item, data: { text: 'other' } }))
     await overwrite('west', policy('p5'), item => ({ ...item, data: { text: 'other' } }))
     await overwrite('west', policy('p6'), () => null)

@@ -15,11 +15,12 @@ import {
 import type { RawItem } from '../../../support/set/mirror.ts'
 import { NAMES, play, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 
-// A check that finds nothing proves nothing: each of them is shown a history in which its rule is broken.
+// Tests the checks of games: each gets a history in which its rule is broken, because a check that never fails proves
+// nothing.
 
 let good: History
 let from: Warm
-/** Names of the cluster that writes in the end, and of one that follows it. */
+/** Returns the names of the cluster that writes at the end, and of one that follows it. */
 const who = { primary: '', follower: '' }
 
 beforeAll(async () => {
@@ -43,7 +44,7 @@ const rulesBroken = (patch: Patch): string[] => {
 
 const isWritten = (entry: Entry): entry is Extract<Entry, { changes: unknown }> => entry.what === 'written'
 
-/** The last entry that fits. */
+/** Returns the last matching entry. */
 function last(history: readonly Entry[], fits: (entry: Extract<Entry, { changes: unknown }>) => boolean) {
   const index = history.findLastIndex(entry => isWritten(entry) && fits(entry))
   const entry = history[index]
@@ -57,7 +58,7 @@ const isCommit = (entry: Entry): boolean =>
   entry.changes.length > 1 &&
   entriesIn(entry).some(({ body }) => body.length > 0)
 
-/** The last commit, without some of its changes. */
+/** Returns the last commit without some of its changes. */
 const without =
   (gone: (change: Changed) => boolean): Patch =>
   history => {
@@ -65,7 +66,7 @@ const without =
     history[index] = { ...entry, changes: entry.changes.filter(change => !gone(change)) }
   }
 
-/** What stands at a place of the table `cluster` in the end. */
+/** Returns the final item at a place of the table `cluster`. */
 function standingAt(history: readonly Entry[], cluster: string, name: string): Changed {
   const all = history.flatMap(entry => ('changes' in entry && entry.cluster === cluster ? entry.changes : []))
   const found = all.findLast(change => change.table === 'cluster' && placeName(change) === name)
@@ -73,7 +74,7 @@ function standingAt(history: readonly Entry[], cluster: string, name: string): C
   return found
 }
 
-/** Something is written over an item of a cluster, before all come to rest. */
+/** Overwrites an item of a cluster before the set comes to rest. */
 const over =
   (of: keyof typeof who, name: string, change: (item: RawItem) => RawItem): Patch =>
   history => {
@@ -91,7 +92,7 @@ const withData = (change: object) => (item: RawItem) => ({
   data: { ...(item['data'] as object), ...change },
 })
 
-/** A journal entry behind the end of the primary's journal. */
+/** Adds a journal entry after the end of the primary's journal. */
 const laterEntry =
   (of: keyof typeof who): Patch =>
   history => {
@@ -149,7 +150,7 @@ const broken: Record<keyof typeof invariants, Patch> = {
   kept: laterEntry('primary'),
 }
 
-/** The last journal entry of the primary is written to a cluster once more. */
+/** Writes the last journal entry of the primary to a cluster once more. */
 const again =
   (of: keyof typeof who): Patch =>
   history => {
@@ -162,18 +163,18 @@ const again =
     })
   }
 
-describe('a check finds a history in which its rule is broken', () => {
-  test('and nothing in one that is sound', () => {
+describe('a check finds a broken rule', () => {
+  test('and nothing in a sound history', () => {
     expect(violationsIn(good, invariants)).toEqual([])
     expect(good.at(-1)).toMatchObject({ what: 'rest', clusters: NAMES })
   })
 
-  test('fields of a head that grow never fall', () => {
+  test('head fields that only grow must not fall', () => {
     const falls = over('follower', head, item => ({ ...item, incarnation: Number(item['incarnation']) - 1 }))
     expect(rulesBroken(falls)).toContain('lawful')
   })
 
-  test('a follower may copy a journal entry twice, its owner writes it once', () => {
+  test('a follower may copy a journal entry twice, but its owner writes it once', () => {
     expect(rulesBroken(again('follower'))).not.toContain('immutable')
     expect(rulesBroken(again('primary'))).toContain('immutable')
   })
@@ -183,8 +184,8 @@ describe('a check finds a history in which its rule is broken', () => {
   })
 })
 
-describe('a game finds a cluster that breaks its rules', () => {
-  /** Transactions lack some of their elements. */
+describe('a game finds a faulty cluster', () => {
+  /** Removes some elements of each transaction. */
   const lacking =
     (lacks: (element: Element) => boolean) =>
     (journal: Journal): Journal => ({

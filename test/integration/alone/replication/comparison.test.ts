@@ -9,7 +9,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// What a full sync has brought is compared with what the primary has, once the tree of the secondary was made.
+// After a full sync, the secondary compares its items with the primary's once its tree is built.
 
 let set: ClusterSet
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await set.converge()
 })
 
-/** Changes an item of west and its tree, as a sync that has gone wrong would. */
+/** Changes an item of west and its tree, as a faulty sync would. */
 async function missynced(name: string, change: (item: StoredItem) => StoredItem | null): Promise<void> {
   const { journal } = set.at('west').ports
   const { treeId = '' } = await set.at('west').record()
@@ -51,12 +51,12 @@ const toldOf = (beginning: string) =>
 
 const AFTER_SYNC = 'items are not as the primary has them after a sync'
 
-test('items that a full sync has not brought as they are, or has left over, are named and fetched', async () => {
+test('items that a full sync has missed or left over are found and fetched', async () => {
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
   await missynced('b', () => null)
   await missynced('only-here', item => ({ ...item, ...policy('only-here') }))
   expect(await isDue()).toBe(true)
-  // nothing is compared before the hashes of both are there
+  // nothing is compared before both clusters have hashes
   await set.at('west').pull()
   expect(toldOf(AFTER_SYNC)).toEqual([])
   for (const name of ['east', 'west']) await set.at(name).minute({ hashes: true })
@@ -66,7 +66,7 @@ test('items that a full sync has not brought as they are, or has left over, are 
   const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
   expect(west?.items).toEqual(east?.items)
   expect(west?.kept).toEqual(east?.kept)
-  // what was fetched is compared again, and then it is over
+  // fetched items are compared again; then the comparison ends
   expect(await isDue()).toBe(true)
   await set.at('west').minute({ hashes: true })
   await set.at('west').pull()
@@ -74,7 +74,7 @@ test('items that a full sync has not brought as they are, or has left over, are 
   expect(toldOf(AFTER_SYNC)).toHaveLength(1)
 })
 
-test('an item that the primary gives otherwise each time is given up after three syncs', async () => {
+test('an item that the primary returns differently each time is given up after three syncs', async () => {
   let asked = 0
   const lying: Connect = peer => {
     const link: SourceLink = set.at('west').connect(peer)
@@ -92,7 +92,7 @@ test('an item that the primary gives otherwise each time is given up after three
       },
     }
   }
-  // a sync of everything, as after a long absence
+  // a full sync, as after a long absence
   const { journal } = set.at('west').ports
   await journal.moveHead(moves.requestSync(await set.at('west').head(), 'all'))
   await set.at('west').pull()

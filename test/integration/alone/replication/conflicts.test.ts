@@ -22,14 +22,14 @@ import { begun, differences, replayed, wrongSums } from '../../../support/servic
 import { noBrokenHead } from '../../../support/tables/heads.ts'
 import { sendTo, tableStore } from '../../../support/tables/store.ts'
 
-// On DynamoDB overlapping transactions on one item cancel each other. What every login writes would stop all of them.
+// Overlapping transactions on one item cancel each other on DynamoDB. If every login wrote the same item, all would
+// conflict.
 
 const AT_ONCE = 64
 const ROUNDS = sized(2, 16)
 /**
- * The most of all transactions that may meet another one by chance: of some 200 buckets that a round writes to, of 65,536,
- * two are one in every fourth round or so. Over many rounds that is little. What every login wrote would be met by more
- * than half of them.
+ * The highest accepted share of transactions that conflict by chance. A round writes to about 200 of 65,536 buckets, so two
+ * transactions meet in about every fourth round. If every login wrote one item, more than half of them would conflict.
  */
 const BY_CHANCE = sized(0.05, 0.01)
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 beforeEach(storage.reset)
 
-/** What came of many at once: how many were turned away, and the share of transactions that met a conflict. */
+/** The result of many concurrent requests: how many were refused, and the share of transactions that conflicted. */
 async function crowd(
   work: (index: number) => Promise<boolean>,
   rounds = ROUNDS,
@@ -65,16 +65,16 @@ async function crowd(
   return { refused: outcomes.filter(done => !done).length, conflicts }
 }
 
-/** Journal entries are dense, and what they tell is what stands. */
+/** Checks that journal entries are dense and equal the stored items. */
 async function isSound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
-  // items of before the journal are in no journal entry
+  // items from before the journal are in no journal entry
   expect(await differences(journal, item => 'pos' in item)).toEqual([])
   expect(await wrongSums(journal, record.treeId)).toEqual([])
 }
 
-test(`${AT_ONCE} logins at once, ${ROUNDS} times: none is turned away, hardly one meets another, the journal is sound`, async () => {
+test(`${AT_ONCE} concurrent logins, ${ROUNDS} times: none is refused, few conflict, and the journal is sound`, async () => {
   const { path } = await freshMount()
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
   await done('POST', `${path}/role/fleet`, { auth_type: 'ec2', bound_account_id: HOME.account })
@@ -87,7 +87,8 @@ test(`${AT_ONCE} logins at once, ${ROUNDS} times: none is turned away, hardly on
       : await workers[index % workers.length]?.tryLogin()
     return reply?.status === 200
   }
-  // who comes first writes down who they are: all of these instances are one entity by their role, and each worker is one
+  // the first login of each role creates its entity, so it runs first: all of these instances share one entity by their
+  // role, and each worker has its own
   for (const first of [0, ...workers.map((_, index) => instances.length + index)])
     expect(await logsIn(first)).toBe(true)
   const { refused, conflicts } = await crowd(logsIn)
@@ -96,7 +97,7 @@ test(`${AT_ONCE} logins at once, ${ROUNDS} times: none is turned away, hardly on
   await isSound()
 })
 
-/** Commits as a login does: a token, and the entry of an instance. @param inside whether all of them write one item too */
+/** Commits as a login does: a token and the entry of an instance. @param inside whether all of them also write one item */
 function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
   const { tap_url: endpoint = '', credentials } = cluster
   const send = sendTo(endpoint, credentials)
@@ -136,7 +137,7 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
   }
 }
 
-test('writes of logins do not conflict; with the counter in the transaction most of them would, and some would be refused', async () => {
+test('writes of logins do not conflict; if each wrote the counter in its transaction, most would, and some would be refused', async () => {
   const outside = await crowd(loginsOf(false))
   expect(outside.refused).toBe(0)
   expect(outside.conflicts).toBeLessThan(BY_CHANCE)

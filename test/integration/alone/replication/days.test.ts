@@ -5,11 +5,11 @@ import { roundHandler } from '../../../../shared/workers/handlers.ts'
 import { standing, wrongSums } from '../../../support/service/journal.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Days pass on the clock of the test: what a secondary does by itself, and what the engine deletes meanwhile.
+// Days pass on the test's clock. Tests what a secondary does by itself, and what DynamoDB deletes meanwhile.
 
 const HOUR = 3_600_000
 const GENERATION = 345_600_000
-/** A generation of tokens ends two days later. */
+/** a generation of tokens ends two days later */
 const START = Math.ceil(Date.now() / GENERATION) * GENERATION + GENERATION / 2
 
 let set: ClusterSet
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await set.join('west', 'east')
 })
 
-/** The token of a login for so long. */
+/** Returns a login's token with that lifetime. */
 async function tokenFor(ttl: string): Promise<string> {
   return (await at('east').ok('POST', '/auth/token/create', { ttl, no_parent: true })).body.auth.client_token
 }
@@ -34,7 +34,7 @@ const rootOf = async (name: string): Promise<[position: unknown, root: unknown]>
   return [data.last_dr_wal ?? data.last_remote_wal, data.merkle_root]
 }
 
-/** Both have what readers may see, at one position with one root, and sums are what items come to. */
+/** Checks that both clusters show readers the same items, have one root at one position, and sums that equal the items. */
 async function isEven(): Promise<void> {
   await set.converge()
   await set.tick({ hashes: true })
@@ -53,14 +53,14 @@ const all = (name: string) => standing(at(name).ports.journal)
 const isDead = ({ kind, expires }: { kind: string; expires?: number }): boolean =>
   kind === 'token' && expires !== undefined && expires * 1000 <= set.clock.now()
 
-/** Items that are not dead, as readers see them. */
+/** Returns the unexpired items, as readers see them. */
 const living = async (name: string): Promise<string[]> =>
   (await all(name))
     .filter(item => !isDead(item))
     .map(({ pk, sk, rev, pos }) => `${pk} ${sk} ${rev} ${pos}`)
     .sort()
 
-/** Does what the engine does at some time or other: deletes items whose time for that has come. @returns how many */
+/** Deletes expired items, as DynamoDB does at some time. @returns how many */
 async function swept(name: string): Promise<number> {
   const { journal } = at(name).ports
   const due = (await all(name)).filter(({ ttl }) => ttl !== undefined && ttl * 1000 <= set.clock.now())
@@ -72,11 +72,11 @@ async function swept(name: string): Promise<number> {
 }
 
 describe('a secondary', () => {
-  test('writes nothing by itself through a day except what it receives', async () => {
+  test('writes nothing through a day except what it receives', async () => {
     await tokenFor('1h')
     await tokenFor('96h')
     await set.converge()
-    // what the first sync has brought is compared once both have made their hashes
+    // the comparison after the first sync begins once both clusters have hashes
     for (let round = 0; round < 2; round++) await set.tick({ hashes: true })
     const before = await all('west')
     const tablesOf = async () => (await set.snapshot()).members.find(({ name }) => name === 'west')?.items
@@ -93,7 +93,7 @@ describe('a secondary', () => {
       item => JSON.stringify(item) !== JSON.stringify(kept.get(`${item['pk']?.S} ${item['sk']?.S}`)),
     )
     const places = new Set(changed.map(({ pk }) => (pk?.S ?? '').replace(/#.*/, '')))
-    // journal entries of the canary, the head, hashes of the tree, what it has heard, and who pulls
+    // journal entries of the canary, the head, hashes of the tree, the contact, and the lease of the puller
     expect(
       [...places].filter(place => !['j', 'journal', 't', 'contact', 'puller', 'link'].includes(place)),
     ).toEqual([])
@@ -101,8 +101,8 @@ describe('a secondary', () => {
   })
 })
 
-describe('three days without the link, in which a generation of tokens ends', () => {
-  /** Which side's engine deletes what has died, and how many hours after the cut. */
+describe('three days without the link, while a generation of tokens ends', () => {
+  /** Which cluster's DynamoDB deletes expired items, and how many hours after the disconnection. */
   const orders: Record<string, readonly (readonly [hour: number, name: string])[]> = {
     'on neither side': [],
     'on the primary': [
@@ -124,7 +124,7 @@ describe('three days without the link, in which a generation of tokens ends', ()
   }
 
   test.each(Object.entries(orders))(
-    'what the engine deletes %s changes neither sums nor roots; what was renewed arrives, and nothing alive is gone',
+    'deletions by DynamoDB %s change neither sums nor roots; renewed tokens arrive, and no valid item is lost',
     async (_, order) => {
       const renewed = await tokenFor('44h')
       const again = await tokenFor('44h')
@@ -151,7 +151,7 @@ describe('three days without the link, in which a generation of tokens ends', ()
       await isEven()
       const there = (await all('west')).filter(item => item.kind === 'token' && !isDead(item))
       const east = (await all('east')).filter(item => item.kind === 'token' && !isDead(item))
-      // the root token, those that were renewed for long, and what has been made since
+      // the root token, tokens that were renewed for long, and newer items
       expect(there.length).toBe(east.length)
       expect((await at('east').request('POST', '/auth/token/lookup', { token: renewed })).status).toBe(200)
       expect((await at('east').request('POST', '/auth/token/lookup', { token: again })).status).not.toBe(200)

@@ -4,11 +4,11 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { deathsAtEachCall, type Scene } from '../../../support/set/scenes.ts'
 import type { ClusterSet } from '../../../support/set/set.ts'
 
-// Processes that die in the middle of a change of roles, at each of their calls: it comes about once, or not at all.
+// Processes die at each of their calls during a role change. The change happens once, or not at all.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-/** Calls from one death to the next: all of them take minutes. */
+/** Calls between two deaths; testing all calls would take minutes. */
 const EVERY = sized(32, 1)
 
 let from: Warm
@@ -39,7 +39,7 @@ async function isSound(set: ClusterSet, ...names: string[]): Promise<void> {
   }
 }
 
-/** West is the primary, with all that was acknowledged; east has ended its epoch, and takes nothing any more. */
+/** Checks that west is the primary with all acknowledged commits, and that east has ended its epoch. */
 async function tookOver(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 200])
   const { id } = await set.at('west').record()
@@ -49,14 +49,14 @@ async function tookOver(set: ClusterSet): Promise<void> {
   await isSound(set, 'east', 'west')
 }
 
-/** East has ended by a fence of west, and west knows. */
+/** Checks that west has fenced east, and knows it. */
 async function fenced(set: ClusterSet): Promise<void> {
   await tookOver(set)
   const { fences } = (await set.at('west').ok('GET', `${R}/status`)).body.data
   expect(fences).toMatchObject([{ cluster_address: 'https://east.test', result: 'acknowledged' }])
 }
 
-/** West is promoted by force while east is cut off and goes on; then they hear each other again. */
+/** Promotes west by force while east is disconnected and keeps serving; then reconnects them. */
 async function forcedApart(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -78,7 +78,7 @@ async function withLast(set: ClusterSet): Promise<void> {
   expect(await policies(set, 'west')).toContain('last')
 }
 
-/** East has ended its epoch, and west has all of it. */
+/** Checks that east has ended its epoch, and west has all of it. */
 async function demoted(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 472])
   expect(await set.at('east').head()).toMatchObject({ mode: 'closed', successor: '' })
@@ -87,13 +87,13 @@ async function demoted(set: ClusterSet): Promise<void> {
   await tookOver(set)
 }
 
-/** Of a request that may have come to nothing: nothing has happened, or all of it. */
+/** Checks that a request without an answer has done everything or nothing. */
 async function settledEither(set: ClusterSet): Promise<void> {
   const [east] = await health(set)
   await (east === 200 ? follows(set) : demoted(set))
 }
 
-/** West follows east, and has everything. */
+/** Checks that west follows east, and has everything. */
 async function follows(set: ClusterSet): Promise<void> {
   await write(set, 'east', 'after')
   await set.converge()
@@ -102,7 +102,7 @@ async function follows(set: ClusterSet): Promise<void> {
   await isSound(set, 'east', 'west')
 }
 
-/** West knows no primary, and takes one when it is told. */
+/** Checks that west has no primary, and follows one when asked to. */
 async function followsNobody(set: ClusterSet): Promise<void> {
   expect((await set.at('west').record()).link).toMatchObject({ secondaryId: '', primaryAddrs: [] })
   expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
@@ -110,7 +110,7 @@ async function followsNobody(set: ClusterSet): Promise<void> {
   await follows(set)
 }
 
-/** West has left the set, with all that it had, and serves. */
+/** Checks that west has left the set with all its items, and serves. */
 async function hasLeft(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([200, 200])
   const record = await set.at('west').record()
@@ -125,10 +125,7 @@ async function hasLeft(set: ClusterSet): Promise<void> {
 const updated = (given: (set: ClusterSet) => object | Promise<object>) => async (set: ClusterSet) =>
   void (await operate(set, 'west', 'update-primary', await given(set)))
 
-/**
- * West is told to take over by force, while east is cut off and goes on; whatever becomes of it, both hear each other
- * again.
- */
+/** Promotes west by force while east is disconnected and keeps serving. Reconnects them whatever the result. */
 async function forcedSomehow(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -140,13 +137,13 @@ async function forcedSomehow(set: ClusterSet): Promise<void> {
   }
 }
 
-/** Whoever was told to take over has, and the other one has ended; or nothing has come of it. */
+/** Checks that the promoted cluster is primary and the other one has ended its epoch, or that nothing has changed. */
 async function fencedOrNot(set: ClusterSet): Promise<void> {
   const [east] = await health(set)
   await (east === 200 ? follows(set) : fenced(set))
 }
 
-/** The cluster that was handed over to is gone, and back once somebody has promoted the old primary again. */
+/** The successor dies after the handover, and returns after the old primary was promoted again. */
 const heirIsGone = (set: ClusterSet): void => {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -163,7 +160,7 @@ async function passedOver(set: ClusterSet): Promise<void> {
   }
 }
 
-/** One of them serves, with everything; the other one takes its token and follows it. */
+/** Checks that one of them serves with everything, and the other one takes its token and follows. */
 async function oneServes(set: ClusterSet): Promise<void> {
   const [east, west] = await health(set)
   expect([east, west].sort()).toEqual([200, 472])
@@ -186,7 +183,7 @@ async function comesToTheSame(set: ClusterSet, primary: string): Promise<void> {
   await isSound(set, 'east', 'west')
 }
 
-/** East, which was passed over, follows west: it takes back what it alone had. */
+/** Checks that east follows west and undoes the commits that only east had. */
 const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
   before: async set => {
     await forcedApart(set)
@@ -198,7 +195,7 @@ const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
     await set.at('east').pull()
   },
   holds: async set => {
-    // a request that died may have come to nothing
+    // a request that died may have done nothing
     const { link } = await set.at('east').record()
     await (link?.primaryKey ? comesToTheSame(set, 'west') : rejoins(set, 'east', 'west'))
     const { lost } = (await set.at('east').ok('GET', `${R}/divergence`)).body.data
@@ -210,9 +207,9 @@ const rejoining: Pick<Scene, 'before' | 'act' | 'holds'> = {
   },
 }
 
-/** The tree of west is made anew and compared, and it follows as before. */
+/** Checks that west's tree was rebuilt and compared, and that west follows as before. */
 const reindexed: Pick<Scene, 'act' | 'holds'> & { every: number } = {
-  // it goes through thousands of pages
+  // it reads thousands of pages
   every: sized(5000, 101),
   act: set => operate(set, 'west', 'reindex', { diff: true }),
   holds: async set => {
@@ -263,7 +260,7 @@ test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & 
   ['a former primary that takes back what it alone had', 'east', 'on-pull', rejoining],
   ['the new primary that admits the former one', 'west', 'link', rejoining],
   ['a tree that is made anew', 'west', 'on-operation', reindexed],
-])('at whichever call it dies, there is one outcome: %s', async (_, cluster, process, given) => {
+])('a process that dies at any call leaves one outcome: %s', async (_, cluster, process, given) => {
   const { every = EVERY, ...scene } = given
   const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, every)
   expect(deaths).toBeGreaterThan(0)

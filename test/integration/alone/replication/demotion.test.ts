@@ -45,7 +45,7 @@ beforeEach(async () => {
     readAt: now,
   })
   for (let n = 0; n < 3; n++) await commit(east, [policyAt(`p${n}`), `${n}`])
-  // somebody has taken a position, and dies
+  // a process has allocated a position, and dies
   await east.journal.allocate(epochName(1, east.id))
 })
 
@@ -73,7 +73,7 @@ function runOf(watched: <T extends object>(port: T) => T = port => port): Operat
   }
 }
 
-/** Takes all steps, as the workflow does. */
+/** Runs all steps, as the workflow does. */
 async function takeSteps(run: OperationRun): Promise<void> {
   for (const step of Object.values(operationWorkflows.demotion.steps))
     for (let tries = 0; (await step(run, OPERATION)).next === 'again'; tries++)
@@ -85,7 +85,7 @@ const stand = async () => {
   return { record: record?.data, operation: operation?.data, head: await east.journal.head() }
 }
 
-/** East is a secondary of nobody, and its journal has an end without a hole before it. */
+/** Checks that east is a secondary without a primary, and its journal has no hole before its end. */
 async function isDemoted(): Promise<void> {
   const { record, operation, head } = await stand()
   expect(record).toMatchObject({
@@ -104,7 +104,7 @@ async function isDemoted(): Promise<void> {
 }
 
 describe('a demotion', () => {
-  test('ends the journal exactly, whatever was under way, and frees the cluster for the next change', async () => {
+  test('ends the journal exactly during writes, and allows the next role change', async () => {
     await takeSteps(runOf())
     await isDemoted()
     expect(audited).toEqual([
@@ -112,14 +112,14 @@ describe('a demotion', () => {
     ])
   })
 
-  test('may be taken again from its first step: nothing changes', async () => {
+  test('repeated from its first step changes nothing', async () => {
     await takeSteps(runOf())
     const before = await stand()
     await takeSteps(runOf())
     expect(await stand()).toEqual(before)
   })
 
-  test('that is killed at any call is gone on with, and ends in the same way', async () => {
+  test('whose process dies at any call is continued, with the same result', async () => {
     let deaths = 0
     for (let [at, alive] = [1, false]; !alive; at++)
       for (const when of ['before', 'after'] as const) {
@@ -137,19 +137,19 @@ describe('a demotion', () => {
     await isDemoted()
   })
 
-  test('that is given up leaves the cluster free, as far as it came', async () => {
+  test('that fails allows another role change, and keeps its completed steps', async () => {
     const text = 'the step close failed'
     await giveUp(runOf(), OPERATION, { code: 'internal', text })
     const { record, operation } = await stand()
     expect(record).toMatchObject({ mode: 'primary' })
     expect(record).not.toHaveProperty('operation')
     expect(operation).toMatchObject({ status: 'failed', fault: { text } })
-    // one that another change took over meanwhile stays its own
+    // an operation that was replaced meanwhile is left to its replacement
     await giveUp(runOf(), OPERATION, { code: 'internal', text: 'again' })
     expect((await stand()).operation).toMatchObject({ fault: { text } })
   })
 
-  test('of a cluster that writes no journal of its own is refused', async () => {
+  test('of a cluster without a journal of its own is refused', async () => {
     const open = (await east.journal.head()) ?? expect.unreachable()
     const head = await east.journal.moveHead(moves.close(open, '', 0))
     if (head !== 'refused') await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))

@@ -24,7 +24,7 @@ beforeEach(async () => {
   await giveToken()
 })
 
-/** What the ceremony of the recovery shares leaves. */
+/** Makes an operation token by a ceremony with recovery shares. */
 async function giveToken(): Promise<void> {
   const { ports, record } = set.at('west')
   const now = await record()
@@ -44,7 +44,7 @@ const batchToken = async (cluster: string): Promise<string> => {
 const isGoodAt = async (cluster: string, token: string): Promise<boolean> =>
   (await set.at(cluster).request('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 
-/** West is a cluster of its own: it serves, and nothing of the set is left. */
+/** Checks that west serves by itself, without any item of the set. */
 async function isAlone(): Promise<void> {
   const { ports, record, request, ok } = set.at('west')
   const now = await record()
@@ -65,7 +65,7 @@ async function isAlone(): Promise<void> {
 }
 
 describe('a secondary that leaves its set', () => {
-  test('serves clients with all that it had, and forgets the rest; its new batch tokens are its own', async () => {
+  test('serves clients with all its items, deletes the set’s, and makes batch tokens that no other cluster accepts', async () => {
     const before = await batchToken('east')
     const reply = await disable()
     expect([reply.status, reply.body.data]).toEqual([200, null])
@@ -82,7 +82,7 @@ describe('a secondary that leaves its set', () => {
     expect(set.at('west').audited).toContainEqual(expect.objectContaining({ event: 'secondary-disabled' }))
   })
 
-  test('says so where its copy is not complete, and takes nothing of a sync that comes late', async () => {
+  test('warns if its copy is incomplete, and rejects late writes of a sync', async () => {
     const { ports, head } = set.at('west')
     await ports.journal.moveHead(moves.beginSync(await head(), 'all'))
     await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
@@ -100,7 +100,7 @@ describe('a secondary that leaves its set', () => {
     expect([reply.status, reply.body.warnings[2]]).toEqual([200, expect.stringContaining('not complete')])
     await set.at('west').ok('DELETE', '/sys/policies/acl/shared')
     await set.at('west').ok('POST', '/sys/policies/acl/shared', POLICY)
-    // another segment of the sync may have brought it before
+    // another segment of the sync may have fetched it before
     const late = async () => (await set.at('west').request('GET', '/sys/policies/acl/late')).status
     const before = await late()
     thaw()
@@ -109,7 +109,7 @@ describe('a secondary that leaves its set', () => {
     expect(await late()).toBe(before)
   })
 
-  test('can make a set of its own, or join one again once it is emptied', async () => {
+  test('can begin a set of its own, or join one after a wipe', async () => {
     const { set: before } = await set.at('east').record()
     expect((await disable()).status).toBe(200)
     await set.settled()
@@ -119,7 +119,7 @@ describe('a secondary that leaves its set', () => {
     expect(kept).toEqual(right)
     await set.at('west').ok('POST', '/sys/replication/dr/primary/disable')
     await set.settled()
-    // its keys are gone, and another cluster could say the same of itself: whoever is in charge says that it left
+    // its keys are deleted, so it cannot prove that it was this member: the administrator states that it left
     await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
     await set.join('west', 'east', 'again')
     await set.converge()
@@ -127,14 +127,14 @@ describe('a secondary that leaves its set', () => {
   })
 })
 
-test('a step that fails once the cluster has left is logged, and repeated until it is done', async () => {
+test('a failed step after the cluster has left is logged, and repeated until it succeeds', async () => {
   const { ports, told } = set.at('west')
   const { background } = ports
   const start = () =>
     Promise.reject(Object.assign(new Error('not for you'), { name: 'AccessDeniedException' }))
   ports.background = { start }
   const reply = await disable()
-  // it has left, and serves: what is left to forget is no matter of whoever asked
+  // the cluster has left and serves, so the caller does not wait for the rest
   expect(reply.status, reply.text).toBe(200)
   await set.settled()
   const { mode, operation = '' } = await set.at('west').record()
@@ -168,10 +168,10 @@ test('a step that fails once the cluster has left is logged, and repeated until 
   await isAlone()
 })
 
-/** Tokens that end at once. `TOKENS=1000 npm run test:long -- disable` takes fewer. */
+/** Number of tokens that end at once. `TOKENS=1000 npm run test:long -- disable` uses fewer. */
 const TOKENS = Number(process.env['TOKENS'] ?? sized(60, 100_000))
 
-/** All clusters have the item of a token that many times: only one of them is anybody's. */
+/** Each cluster has the item of a token that many times, but only one cluster issued it. */
 function crowded(snapshot: SetSnapshot, token: string): SetSnapshot {
   const accessor = accessorOf(hashOf(token))
   const copies = (items: readonly WireItem[]): WireItem[] => {
@@ -191,7 +191,7 @@ function crowded(snapshot: SetSnapshot, token: string): SetSnapshot {
   }
 }
 
-/** Milliseconds that a piece of work takes, the middle of many. */
+/** Returns the median duration of some work, milliseconds. */
 async function timeOf(work: () => Promise<unknown>, times = sized(1, 400)): Promise<number> {
   const took: number[] = []
   while (took.length < times) {
@@ -206,7 +206,7 @@ test.each<[how: string, path: string]>([
   ['left its set', 'disable'],
   ['taken over', 'promote'],
 ])(
-  'when tokens of before end at once, one that has %s writes nothing for it, and a login costs what it cost',
+  'many tokens end at once on a cluster that has %s: a login writes and costs no more than before',
   async (_, path) => {
     const make = (cluster: string, ttl: string) =>
       set.at(cluster).ok('POST', '/auth/token/create', { policies: ['default'], ttl })
@@ -229,7 +229,7 @@ test.each<[how: string, path: string]>([
     }
     const login = () => make('west', '1h')
     expect(await isGoodAt('west', first)).toBe(true)
-    // what the change itself has left to do is over: who has left encrypts everything anew half a minute later
+    // re-encryption, which begins half a minute after leaving, is over
     await set.tick()
     set.pass(40_000)
     await set.tick()

@@ -4,8 +4,8 @@ import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A primary whose items are changed behind its journal's back, again and again: the one that is stays named, the others
-// are followed, and once the primary is put right the secondary begins anew.
+// A primary's items are changed without journal entries, repeatedly. One item keeps differing, and the secondary follows
+// all others. After a repair of the primary the secondary starts again.
 
 const X = key('policy', 'x')
 let set: ClusterSet
@@ -40,7 +40,7 @@ const operate = (path: string, more = {}) =>
 
 const status = async () => (await set.at('west').ok('GET', '/sys/replication/dr/status')).body.data
 
-/** What no journal tells of, then a commit that begins with it. */
+/** Changes an item without a journal entry, then commits a change that expects it. */
 async function divergeOnce(text: string): Promise<void> {
   const { journal } = set.at('east').ports
   const [item] = await journal.readRaw([X])
@@ -55,12 +55,12 @@ async function divergeOnce(text: string): Promise<void> {
 const syncsOf = () =>
   set.at('west').told.filter(({ message }) => message.startsWith('items are not as the journal')).length
 
-test('items that a primary keeps changing outside its journal are given up after three syncs, and the rest is followed', async () => {
+test('items that keep changing outside the primary’s journal are given up after three syncs, and the rest is followed', async () => {
   for (const text of ['one', 'two', 'three']) await divergeOnce(text)
   expect(syncsOf()).toBe(3)
   expect(await status()).toMatchObject({ corrupted_merkle_tree: false, state: 'stream-wals' })
   await divergeOnce('four')
-  // it is not fetched any more, and journal entries are applied all the same
+  // no sync fetches it any more, and journal entries are still applied
   for (const text of ['five', 'six']) {
     await divergeOnce(text)
     await write('other', text)
@@ -77,7 +77,7 @@ test('items that a primary keeps changing outside its journal are given up after
   expect(data).toEqual({ text: 'path "six" {}' })
 })
 
-test('it is named to operators: in the audit log, and in the report', async () => {
+test('the audit log and the report name the given-up items', async () => {
   const entries = set.at('west').audited.filter(entry => (entry as { event?: string }).event === 'divergence')
   expect(entries).toEqual([expect.objectContaining({ count: 1, items: ['policy policy/x'] })])
   const { body } = await set.at('west').ok('GET', '/sys/replication/dr/divergence')
@@ -86,7 +86,7 @@ test('it is named to operators: in the audit log, and in the report', async () =
   })
 })
 
-test('a promotion is refused meanwhile, but by force', async () => {
+test('meanwhile a promotion is refused without force', async () => {
   const { status: code, text } = await operate('promote')
   expect([code, text]).toEqual([
     503,
@@ -94,7 +94,7 @@ test('a promotion is refused meanwhile, but by force', async () => {
   ])
 })
 
-test('once the primary is repaired, and the secondary told to recover, both have the same items', async () => {
+test('after a repair of the primary and recover on the secondary, both have the same items', async () => {
   await set.at('east').ok('POST', '/sys/replication/reindex', {})
   await set.settled()
   expect((await operate('recover')).status).toBe(200)

@@ -13,7 +13,7 @@ import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
 const DR = 'sys/replication/dr'
-/** What the runbook has an administrator write. */
+/** The policy that the runbook has an administrator write. */
 const [block = ''] = blocksOf('drill')
 const POLICY = /<< 'END'\n([\s\S]*?)END\n/.exec(block)?.[1] ?? ''
 
@@ -31,7 +31,7 @@ async function pair(): Promise<void> {
   await promotions(set).giveToken('west')
 }
 
-/** What east's Lambda asks its own API, and west's. @param lost whether an answer is lost on its way */
+/** The calls of east's Lambda to its own API and to west's. @param lost whether an answer is lost */
 const asking =
   (lost: (path: string) => boolean = () => false): AskCluster =>
   async (to, method, path, { body, token = '' } = {}) => {
@@ -43,7 +43,7 @@ const asking =
 const context = { getRemainingTimeInMillis: () => 900_000 } as Context
 const DRILL_TRIES = 4
 
-/** Does what the state machine does: each step until it is done, failures a few times; at the end the last word. */
+/** Runs the drill as the state machine does: repeats each step until it is done, retries failures, and reports the end. */
 async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = async () => undefined) {
   const { ports } = set.at('east')
   const handler = drillHandler(set.at('east').as('on-drill'), { policy: 'drill', ask })
@@ -52,7 +52,7 @@ async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = 
     for (let tries = 1; ; )
       try {
         const { next } = await handler({ workflow: 'drill', operation, step }, context)
-        // whoever takes it once more changes nothing
+        // repeating the completed step changes nothing
         if (next === 'done') return void (await handler({ workflow: 'drill', operation, step }, context))
         await set.tick()
       } catch (error) {
@@ -83,7 +83,7 @@ const modes = () => Promise.all(['east', 'west'].map(async name => (await set.at
 describe('a drill', () => {
   beforeEach(pair)
 
-  test('switches there and back though answers are lost, loses nothing that was acknowledged, and tells what it measured', async () => {
+  test('switches there and back although answers are lost, loses no acknowledged commit, and reports its measurements', async () => {
     const acknowledged: string[] = []
     let over = false
     const writer = async (who: string) => {
@@ -123,7 +123,7 @@ describe('a drill', () => {
     expect(texts).not.toMatch(/hvb\./)
   })
 
-  test('that fails half way stops there: one primary, and an event that says what an operator does', async () => {
+  test('that fails half way leaves one primary, and its event says what an operator should do', async () => {
     const { event, drill } = await drilled(asking(), async step => {
       if (step === 'follow') await set.at('west').ok('DELETE', '/sys/policies/acl/drill')
     })
@@ -144,19 +144,19 @@ describe('a drill does not begin', () => {
 
   test.each<[what: string, first: () => unknown, text: RegExp, undo?: () => unknown]>([
     [
-      'without the policy that an administrator writes for it',
+      'without its policy',
       () => set.at('east').ok('DELETE', '/sys/policies/acl/drill'),
       /403|does not do/,
       () => set.at('east').ok('POST', '/sys/policies/acl/drill', { policy: POLICY }),
     ],
     [
-      'where the secondary does not reach this cluster',
+      'if the secondary does not reach this cluster',
       () => set.cut('west', 'east'),
       /does not|last heartbeat/,
       () => set.heal('east', 'west'),
     ],
     [
-      'where the other cluster is none of this set',
+      'if the other cluster is not of this set',
       () => set.at('west').ok('POST', `/${DR}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN }),
       /no secondary of this set, but disabled/,
     ],
@@ -167,11 +167,11 @@ describe('a drill does not begin', () => {
     expect(event).toMatchObject({ result: 'refused', text: expect.stringMatching(text) })
     expect(await modes()).toEqual(before)
     await undo?.()
-    // what was undone on the primary has to be here as well
+    // wait until the secondary has the undone change too
     if (undo) await set.converge()
   })
 
-  test('twice at once, nor on a secondary, nor without the setting', async () => {
+  test('twice at once, on a secondary, or without the setting', async () => {
     const { ports } = set.at('east')
     const started: string[] = []
     const workflows = {

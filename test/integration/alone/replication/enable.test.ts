@@ -23,10 +23,10 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// A journal is begun over a table that is in use, and ended again: nothing is lost, nothing is left out, and late
-// writers do no harm. The service itself stands still; its tables are used directly.
+// Begins a journal over used tables, and ends it again: no item is lost or left out, and late writers do no harm. The
+// service is not running; the test uses its tables directly.
 
-/** Items that a journal is begun over. */
+/** The items that exist before the journal begins. */
 const SIZE = sized(1000, 10_000)
 
 const pass = (ms: number): void => {
@@ -56,7 +56,7 @@ async function become(change: (record: ClusterRecord) => ClusterRecord): Promise
   ).toBe('done')
 }
 
-/** What primary/enable does to the record. */
+/** Changes the record as primary/enable does. */
 async function enabled(): Promise<string> {
   const { head, ...begun } = await beginJournal(ports, await recordNow())
   expect(await ports.journal.transact([head])).toBe('done')
@@ -64,7 +64,7 @@ async function enabled(): Promise<string> {
   return begun.treeId
 }
 
-/** What primary/disable does. */
+/** Changes the record as primary/disable does. */
 async function disabled(): Promise<string> {
   const { journalStart } = await endJournal(ports, await recordNow())
   await become(({ epoch: _epoch, treeId: _treeId, treeComplete: _built, ...record }) => ({
@@ -75,7 +75,7 @@ async function disabled(): Promise<string> {
   return journalStart
 }
 
-/** A job to its end. */
+/** Runs a job until it is done. */
 async function finished<T extends { notBefore: number }>(
   work: (payload: T) => Promise<unknown>,
   first: T,
@@ -123,14 +123,14 @@ beforeEach(async () => {
   await storage.reset()
 })
 
-describe('a journal is begun', () => {
-  test(`over ${SIZE} items in use, with writers that come 30 s late: every item is in it, the sums are right`, async () => {
+describe('backfill', () => {
+  test(`of ${SIZE} items during writes, also by writers that are 30 s late: the journal has every item, and the sums are right`, async () => {
     await seeded(SIZE)
     const before = { record: await recordNow(), readAt: clock.ms }
     const treeId = await enabled()
     let writes = 0
     const scan = journal.scan
-    // while the pass goes on, clients write, and so does who read the record before all this
+    // during the pass clients write, including one that read the cluster record before the journal began
     const busy = {
       ...journal,
       scan: async (segment: Parameters<typeof scan>[0]) => {
@@ -168,7 +168,7 @@ describe('a journal is begun', () => {
     expect(reindex?.data).toMatchObject({ treeId, stage: 'done', late: 0 })
   })
 
-  test('not before nobody can be writing without it any more', async () => {
+  test('starts only when no request can write without the journal any more', async () => {
     await seeded(3)
     const treeId = await enabled()
     const start = clock.ms
@@ -176,7 +176,7 @@ describe('a journal is begun', () => {
     expect(clock.ms - start).toBeGreaterThanOrEqual(bounds.CHANGEOVER_WAIT_MS)
   })
 
-  test('and what came later still is found by a later pass', async () => {
+  test('finds items that are written even later in another pass', async () => {
     await seeded(3)
     const before = { record: await recordNow(), readAt: clock.ms }
     const treeId = await enabled()
@@ -188,7 +188,7 @@ describe('a journal is begun', () => {
     expect((await store.read([key('reindex')]))[0]?.data).toMatchObject({ stage: 'done', late: 1 })
   })
 
-  test('over items that are as large as they can be', async () => {
+  test('handles items of the maximum size', async () => {
     const large = 'x'.repeat(350_000)
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
     const treeId = await enabled()
@@ -197,7 +197,7 @@ describe('a journal is begun', () => {
     await sound(treeId)
   })
 
-  test('over items that are of no kind, too: they stay what they are', async () => {
+  test('leaves items of unknown kinds unchanged', async () => {
     await seeded(3)
     const foreign = { ...place('foreign'), kind: 'put by hand', rev: 'r', data: {} } as unknown as StoredItem
     await journal.transact([{ kind: 'item', item: place('foreign'), put: foreign, if: 'absent' }])
@@ -206,7 +206,7 @@ describe('a journal is begun', () => {
     expect((await items()).filter(({ leaf }) => leaf === undefined)).toEqual([foreign])
   })
 
-  test('in runs that end in the middle, too', async () => {
+  test('continues in another run after time ran out', async () => {
     await seeded(60)
     const treeId = await enabled()
     await finished(job => backfillAll(createRun(ports, clock.ms + 1), job), {
@@ -217,7 +217,7 @@ describe('a journal is begun', () => {
     await sound(treeId)
   })
 
-  test('and given up when it is ended meanwhile', async () => {
+  test('stops if the journal is ended meanwhile', async () => {
     await seeded(3)
     const treeId = await enabled()
     const since = await disabled()
@@ -228,10 +228,10 @@ describe('a journal is begun', () => {
   })
 })
 
-describe('a journal is ended', () => {
+describe('ending a journal', () => {
   const plain = ({ pos, leaf, bucket }: StoredItem) => [pos, leaf, bucket].every(value => value === undefined)
 
-  test('plain items are given back, with what was written meanwhile, and another one can be begun', async () => {
+  test('makes all items plain again, including new ones, and another journal can begin', async () => {
     await seeded(120)
     await backfillSome(await enabled())
     const since = await disabled()
@@ -256,7 +256,7 @@ describe('a journal is ended', () => {
     await sound(treeId)
   })
 
-  test('sums and hashes of its tree are deleted, by a job that may end at any partition', async () => {
+  test('deletes the sums and hashes of its tree, by a job that may be interrupted at any partition', async () => {
     await seeded(40)
     const treeId = await enabled()
     await backfillSome(treeId)
@@ -269,7 +269,7 @@ describe('a journal is ended', () => {
     expect((await journal.pageHashes(rootsPk(treeId))).size).toBe(0)
   })
 
-  test('another one is begun before the marks of the first are gone: no item is missing', async () => {
+  test('before another one begins: no item is missing although marks of the first are left', async () => {
     await seeded(30)
     await backfillSome(await enabled())
     await disabled()
@@ -280,7 +280,7 @@ describe('a journal is ended', () => {
     expect((await items()).every(item => storedLeafInTree(item, treeId))).toBe(true)
   })
 
-  test('has an exact end: who holds a position still cannot commit there, and nobody gets another', async () => {
+  test('closes it exactly: a process with an allocated position cannot commit, and no position is allocated', async () => {
     await seeded(1)
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
@@ -295,7 +295,7 @@ describe('a journal is ended', () => {
     expect((await replayed(journal)).holes).toEqual([])
   })
 
-  test('although writes to its last positions conflict for a while', async () => {
+  test('succeeds although writes to its last positions conflict for a while', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)
@@ -304,7 +304,7 @@ describe('a journal is ended', () => {
     expect((await replayed(journal)).holes).toEqual([])
   })
 
-  test('of the one epoch that is meant: one that was begun since stays open, however late the call', async () => {
+  test('ends only the given epoch: a newer one stays open, however late the call', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await disabled()
@@ -313,7 +313,7 @@ describe('a journal is ended', () => {
     expect(await journal.head()).toEqual(later)
   })
 
-  test('not below an epoch that is no higher than its own', async () => {
+  test('refuses an epoch that is not higher than the head’s', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     expect(await endEpoch(ports, { below: epoch })).toBeUndefined()
@@ -323,8 +323,8 @@ describe('a journal is ended', () => {
   })
 })
 
-describe('the journal is dense', () => {
-  test('up to the first position without a journal entry; a hole below later entries is closed', async () => {
+describe('a dense journal', () => {
+  test('ends at the first position without an entry; holes below later entries are closed', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await write(create(place('a'), role('a')))
@@ -339,7 +339,7 @@ describe('the journal is dense', () => {
     expect((await replayed(journal)).holes).toEqual([])
   })
 
-  test('a hole is left for a while to whoever is writing there', async () => {
+  test('leaves a recent hole to the process that may still write it', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)

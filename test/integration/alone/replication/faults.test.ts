@@ -8,7 +8,7 @@ import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { watchedSet } from '../../../support/set/watched.ts'
 
-// Faults of a pair, each told by the alarm, the field of status and the text that docs/do/troubleshooting.md names.
+// Causes faults of a pair, and checks the alarm, the status field and the text that docs/do/troubleshooting.md names.
 
 const DR = '/sys/replication/dr'
 const MINUTE = 60_000
@@ -30,7 +30,7 @@ afterEach(() => {
 const at = (name: string) => set.at(name)
 const minutes = (count: number) => watched.minutes(count)
 
-/** Whatever stands at a place of a status, in whichever entry of a list. */
+/** Returns the values at a path of a status, for each entry of a list. */
 function valuesAt(status: unknown, [name, ...rest]: readonly string[]): unknown[] {
   if (Array.isArray(status))
     return status.flatMap(one => valuesAt(one, name === undefined ? [] : [name, ...rest]))
@@ -40,16 +40,16 @@ function valuesAt(status: unknown, [name, ...rest]: readonly string[]): unknown[
 }
 
 interface Injected {
-  /** where it shows */
+  /** the status path that shows the fault */
   on: 'east' | 'west'
-  /** @returns an answer that tells of it, where one does */
+  /** @returns the answer that shows the fault, if there is one */
   inject: () => Promise<unknown>
 }
 
 const request = (name: string, method: string, path: string, body: object = {}) =>
   at(name).request(method, path, body)
 
-/** Removes an item, or changes it, behind the journal's back. */
+/** Deletes or changes an item without a journal entry. */
 async function byHand(name: string, place: ReturnType<typeof key>, change?: object): Promise<void> {
   const { journal } = at(name).ports
   const [item] = await journal.readRaw([place])
@@ -161,21 +161,21 @@ const faults: Record<string, Injected> = {
       at('west').breakStep('verify')
       await promote('west')
       await set.settled()
-      // one rule of EventBridge hears of the execution that failed
+      // one EventBridge rule handles the failed execution
       watched.at('west').aws('WorkflowFailed', set.clock.now())
     },
   },
   'clients call the secondary': { on: 'west', inject: () => request('west', 'GET', '/sys/auth') },
 }
 
-describe('is told as the page says:', () => {
+describe('a fault shows as the page says', () => {
   test.each(Object.entries(faults))('%s', async (name, { on, inject }) => {
     const { alarm, field, value, text } = faultRow(name)
     set = await clusterSet(['east', 'west'], { from, memory: true })
     watched = await watchedSet(set)
     const reply = (await inject()) as Reply | undefined
     if (text !== '' && reply) expect(reply.text).toContain(text)
-    // the gateway counts answers: ten of these in each of two spans
+    // API Gateway counts answers: ten of these in each of two periods
     if (alarm === 'ServerErrors') expect(reply?.status).toBeGreaterThanOrEqual(500)
     else if (alarm !== '') expect(watched.on(on)).toContain(alarm as CommonAlarm)
     if (field === '') return

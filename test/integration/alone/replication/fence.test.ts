@@ -27,7 +27,7 @@ async function forced(set: ClusterSet, name: string): Promise<string> {
   return (await set.at(name).record()).epoch ?? ''
 }
 
-/** Has a cluster follow another one, until it has something that only that one wrote. */
+/** Makes a cluster follow another one, and waits until it has an item that only that one wrote. */
 async function following(set: ClusterSet, name: string, primary: string): Promise<void> {
   await promotions(set).giveToken(name)
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-again` })
@@ -42,7 +42,7 @@ async function following(set: ClusterSet, name: string, primary: string): Promis
   }
 }
 
-test('a revoked cluster that is promoted by force, as a drill, closes nobody; it says so, and takes no secondary along', async () => {
+test('a revoked cluster that is promoted by force, as in a drill, fences no cluster, shows that, and takes over no secondary', async () => {
   const set = await clusterSet(['east', 'west', 'north'])
   await set.enable('east')
   await set.join('west', 'east')
@@ -58,11 +58,11 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   const { id } = await set.at('west').record()
   const denied = { cluster_address: 'https://east.test', result: 'denied', text: claimantRevoked(id).message }
   expect((await status(set, 'west')).fences).toContainEqual(expect.objectContaining(denied))
-  // the denial stands as long as there is nothing more to show: nobody is asked again
+  // the stored denial stays, and the clusters are not called again
   const asked = fences(set, 'west', 'east')
   await set.tick()
   expect(fences(set, 'west', 'east')).toBe(asked)
-  // whoever follows the drill is known to the old primary, and still does not close it by way of the drill
+  // a secondary of the drill's primary is known to the old primary, and still cannot fence it for the drill
   set.cut('north', 'east')
   await following(set, 'north', 'west')
   set.cut('west', 'north')
@@ -75,7 +75,7 @@ test('a revoked cluster that is promoted by force, as a drill, closes nobody; it
   )
 })
 
-test('a cluster that came to be primary by way of another closes the first one, when that comes back', async () => {
+test('a primary that joined the set through another cluster fences the first primary when that returns', async () => {
   const set = await clusterSet(['east', 'west', 'north'])
   await set.enable('east')
   await set.join('west', 'east')
@@ -109,7 +109,7 @@ test('a cluster that came to be primary by way of another closes the first one, 
       text: expect.stringMatching(`^${id} has ended ${epoch} at \\d+$`),
     }),
   )
-  // west, which was fenced by nobody yet, is next; east is not asked any more
+  // west, which no cluster has fenced yet, is next; east is not called again
   const asked = fences(set, 'north', 'east')
   set.heal('west', 'north')
   await set.tick()

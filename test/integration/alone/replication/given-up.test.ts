@@ -3,8 +3,7 @@ import type { Reply } from '../../../support/service/api.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A step of an operation fails in each of its tries. What its caller is told is said in words, and what it says to do
-// next works as soon as the fault is mended.
+// Every attempt of a step fails. Tests the text that the caller gets, and that its advice works once the fault is repaired.
 
 const R = '/sys/replication/dr'
 
@@ -38,9 +37,9 @@ interface Row {
   where: string
   steps: readonly string[]
   ask: () => Promise<Reply>
-  /** whether status shows what was asked for */
+  /** whether status shows the requested role */
   isThere: () => Promise<boolean>
-  /** what has come about in the end */
+  /** the final result */
   holds: () => Promise<unknown>
 }
 
@@ -89,7 +88,7 @@ const cases = Object.entries(rows).flatMap(([what, { steps }]) =>
   steps.map((step): [string, string] => [what, step]),
 )
 
-test.each(cases)('%s whose step %s fails: its text leads on', async (what, step) => {
+test.each(cases)('%s whose step %s fails: the advice in its text works', async (what, step) => {
   const { where, ask, isThere, holds } = rows[what] as Row
   set.at(where).breakStep(step)
   const reply = await ask()
@@ -100,19 +99,19 @@ test.each(cases)('%s whose step %s fails: its text leads on', async (what, step)
       /the step \w+ failed in every attempt: .*; the log.*: the function is broken"|goes on by itself/,
     )
     expect(reply.text).not.toMatch(/repeat the call/)
-    // what an error says may be no matter for the public
+    // an error's own text may not be public
     const shown = await set.at(where).request('GET', `${R}/status`, undefined, { token: '' })
     expect(shown.text).not.toContain('the function is broken')
   }
   set.at(where).breakStep()
-  // what is not over is gone on with by schedule
+  // the schedule continues an unfinished operation
   for (let minutes = 0; minutes < 3; minutes++) {
     set.pass(60_000)
     await set.tick()
     await set.settled()
   }
   expect(await set.at(where).record()).not.toHaveProperty('operation')
-  // where status does not show what was asked for, it is asked for again
+  // if status does not show the requested role, the request is repeated
   if (reply.status !== 200 && !(await isThere())) {
     const again = await ask()
     expect(again.status, `${reply.text}\n${again.text}`).toBe(200)

@@ -11,14 +11,14 @@ import { cluster, storage } from '../../../support/service/cluster.ts'
 import { movedBy } from '../../../support/tables/heads.ts'
 import { sendAt, tableStore } from '../../../support/tables/store.ts'
 
-// The head at the engine: its condition and the sentences of docs/spec/journal-head.md come to the same, in one round trip.
+// Tests the head on the engine: its conditions equal the rules of docs/spec/journal-head.md, in one round trip.
 
 let told: { message: string; rules: unknown; move: unknown }[] = []
 const { journal } = tableStore(cluster, {
   log: (message, fields) => void told.push({ message, ...(fields as { rules: unknown; move: unknown }) }),
 })
 
-/** Puts a head as it stands, whatever moves there are. */
+/** Stores a head directly, without a move. */
 async function putHead(head: Partial<Head>): Promise<void> {
   const Item = defined({ ...headKey, kind: 'head', format: STORED_FORMAT, ...head })
   await sendAt(cluster)('PutItem', { TableName: cluster.tables.cluster, Item })
@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const operations = async () => (await storage.calls()).map(call => call.operation)
 
-describe('each move at the engine', () => {
+describe('each move on the engine', () => {
   test.each(Object.entries(moveCases))('%s', async (name, { make, modes, becomes }) => {
     const [mode] = (Object.keys(modes) as (HeadMode | 'none')[]).filter(one => one !== 'none') as [HeadMode]
     const head = { ...headIn[mode], ...(name === 'takeOver' ? { unfinishedSync: null } : {}) }
@@ -42,7 +42,7 @@ describe('each move at the engine', () => {
     expect(told).toEqual([])
   })
 
-  test('a position, in one round trip', async () => {
+  test('allocating a position takes one round trip', async () => {
     await putHead(headIn.writing)
     await storage.reset()
     expect(await journal.allocate(SECOND)).toEqual({ seq: 10, incarnation: 5 })
@@ -50,7 +50,7 @@ describe('each move at the engine', () => {
   })
 })
 
-/** Values of fields that break rules, and some that do not. */
+/** Values of fields, most of which break rules. */
 const anyHead: fc.Arbitrary<Partial<Head>> = fc.record(
   {
     mode: fc.constantFrom<HeadMode>('writing', 'closed', 'applying', 'draining', 'syncing'),
@@ -72,14 +72,14 @@ const names = Object.keys(moveCases) as TransitionName[]
 
 const allModes = Object.keys(headIn) as HeadMode[]
 
-/** Mostly a mode from which a row leads, so that both answers are frequent. */
+/** Chooses mostly modes from which a move exists, so that both results are frequent. */
 const modeFor = (name: TransitionName): fc.Arbitrary<HeadMode> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...allModes.filter(mode => moveCases[name].modes[mode])) },
     { weight: 1, arbitrary: fc.constantFrom(...allModes) },
   )
 
-test('for any head and any earlier read of it, the engine makes the moves that the page allows, and no other', async () => {
+test('for any head and any earlier read of it, the engine allows exactly the moves of the page', async () => {
   const counts = { made: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(
@@ -92,7 +92,7 @@ test('for any head and any earlier read of it, the engine makes the moves that t
         const move = moveCases[name].make(seen)
         const wanted = movedBy(stands, move)
         const made = await journal.moveHead(move)
-        // what the engine cannot judge of a head that was broken before is told when it comes back
+        // if the earlier head was broken already, the result reports it
         if (wanted === 'refused' && made !== 'refused') expect(told.at(-1)?.message).toBe(alarming.head)
         else expect(made).toEqual(wanted)
         counts[made === 'refused' ? 'refused' : 'made'] += 1
@@ -107,7 +107,7 @@ test('for any head and any earlier read of it, the engine makes the moves that t
 describe('a head that breaks a rule', () => {
   const broken = { ...headIn.writing, applied: 12 }
 
-  test('does not move, and is told whenever it is read', async () => {
+  test('rejects moves, and every read reports it', async () => {
     await putHead(broken)
     expect(await journal.allocate(SECOND)).toBe('refused')
     expect(await journal.moveHead(moves.close(headIn.writing, '', 0))).toBe('refused')
@@ -116,7 +116,7 @@ describe('a head that breaks a rule', () => {
     expect(told).toMatchObject([{ message: alarming.head, rules: ['applied'], move: '' }])
   })
 
-  test('is not made: the engine is not asked, and it is told which move would', async () => {
+  test('cannot be created: the move is rejected without a call, and reported by name', async () => {
     await putHead(headIn.writing)
     await storage.reset()
     expect(await journal.moveHead(moves.noteDense(headIn.writing, 12))).toBe('refused')
@@ -129,7 +129,7 @@ describe('a head that breaks a rule', () => {
     ])
   })
 
-  test('is told when a move gives it back', async () => {
+  test('is reported when a move returns it', async () => {
     await putHead({ ...headIn.writing, lineage: [[THIRD, 1]] })
     expect(await journal.allocate(SECOND)).toMatchObject({ seq: 10 })
     expect(told).toMatchObject([{ message: alarming.head, rules: ['lineage'], move: 'allocate' }])

@@ -5,7 +5,7 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Who was given a term of the keyring, who was revoked, and who has heard of it: every cluster that serves can say it.
+// Tests what each serving cluster knows: which clusters hold a term, which are revoked, and which have acknowledged that.
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west', 'north']
@@ -37,12 +37,12 @@ interface Shown {
   acknowledged_by: string[]
   unacknowledged_by: string[]
 }
-/** Terms as status shows them, oldest first. */
+/** Returns the terms in status, oldest first. */
 async function termsAt(name: string): Promise<Shown[]> {
   const { body } = await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })
   return body.data.terms
 }
-/** Whom status says that each term was given to: `north!` is revoked. */
+/** Returns the clusters that hold each term by status; `north!` is revoked. */
 const givenAt = async (name: string): Promise<string[][]> =>
   (await termsAt(name)).map(({ given_to }) =>
     given_to
@@ -67,7 +67,7 @@ async function follow(name: string, primary: string): Promise<void> {
   await set.at(name).ok('POST', `${R}/secondary/update-primary`, given)
   await set.converge(name)
 }
-/** While a request waits for secondaries, one of them tells how far it is. */
+/** A secondary sends a heartbeat while a request waits for it. */
 async function whilePulling<T>(name: string, request: Promise<T>): Promise<T> {
   for (let rounds = 0; rounds < 3; rounds++) {
     await set.clock.sleep(1000)
@@ -77,19 +77,19 @@ async function whilePulling<T>(name: string, request: Promise<T>): Promise<T> {
 }
 
 describe('a revocation', () => {
-  test('is known to whoever is promoted later, and ends with an admission on that one', async () => {
+  test('is known to a later primary, and a new admission there ends it', async () => {
     await revoke('north')
     await set.converge('west')
     await promoted('west')
     expect((await givenAt('west')).at(-1)).toContain('north!')
-    // whom west has never admitted itself it knows to be revoked, and admits by a token of its own
+    // west knows that north is revoked although it never admitted it, and admits it with its own token
     await follow('north', 'west')
     expect((await givenAt('west')).at(-1)).toContain('north')
     const [holder] = await set.at('north').ports.store.read([key('holder', ids['north'] ?? '')])
     expect(holder?.data).not.toHaveProperty('revoked')
   })
 
-  test('is refused by a journal that has ended', async () => {
+  test('is refused by an ended journal', async () => {
     await set.at('east').ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
     const reply = await set.at('east').request('POST', `${R}/primary/revoke-secondary`, { id: 'north' })
     expect(reply.status).toBe(503)
@@ -97,7 +97,7 @@ describe('a revocation', () => {
     expect(holder?.data).not.toHaveProperty('revoked')
   })
 
-  test('that a forced promotion has lost is named, like a retirement, and the promotion says what may be', async () => {
+  test('lost by a forced promotion is in the report, and the promotion warns of it', async () => {
     set.cut('east', 'west')
     await revoke('north', { retire: true })
     set.pass(90_000)
@@ -124,8 +124,8 @@ describe('a revocation', () => {
   })
 })
 
-describe('a term', () => {
-  test('is listed with everybody who was given it: a revoked cluster has those of before, and no later one', async () => {
+describe('the holders of a term', () => {
+  test('include every cluster that received it; a revoked cluster receives no later term', async () => {
     expect(await givenAt('east')).toEqual([['north', 'west']])
     await revoke('north')
     await rotate('east')
@@ -143,7 +143,7 @@ describe('a term', () => {
     ])
   })
 
-  test('goes with a cluster that leaves: the primary lists it, and that cluster lists the others, but not for its own', async () => {
+  test('after a cluster leaves: the primary lists it, and it lists the others except for its own new term', async () => {
     await doing.giveToken('north')
     await set.at('north').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()
@@ -152,7 +152,7 @@ describe('a term', () => {
     expect(await givenAt('north')).toEqual([['east', 'west'], []])
   })
 
-  test('of a former primary that never came back: it was given that term, and no later one', async () => {
+  test('include a former primary that never returned, without later terms', async () => {
     set.cut('east', 'west')
     set.pass(90_000)
     await promoted('west', { force: true })
@@ -163,7 +163,7 @@ describe('a term', () => {
 })
 
 describe('a retirement', () => {
-  test('tells who has acknowledged it, who has not, and who holds the terms; status shows it until all have', async () => {
+  test('lists which secondaries have acknowledged it and which clusters hold the terms; status shows it until all have', async () => {
     set.cut('east', 'north')
     const { body } = await whilePulling('west', rotate('east', { retire: true }))
     const warnings = body.warnings.join('\n')
@@ -180,7 +180,7 @@ describe('a retirement', () => {
     expect(fresh).not.toHaveProperty('tokens_until')
     set.heal('east', 'north')
     await set.converge()
-    // what a secondary has it tells with its next heartbeat
+    // a secondary acknowledges with its next heartbeat
     for (const name of ['west', 'north']) await set.at(name).pull()
     expect((await termsAt('east'))[0]).toMatchObject({
       acknowledged_by: expect.arrayContaining(['west', 'north']),
@@ -188,7 +188,7 @@ describe('a retirement', () => {
     })
   })
 
-  test('with a revocation names the revoked cluster among those that have the terms, and waits for the others', async () => {
+  test('with a revocation lists the revoked cluster as a holder, and waits for the others only', async () => {
     const { body } = await whilePulling('west', revoke('north', { retire: true }))
     const warnings = body.warnings.join('\n')
     expect(warnings).toContain(`north (${ids['north']}), which is revoked`)
@@ -199,7 +199,7 @@ describe('a retirement', () => {
 })
 
 describe('a cluster that has left the set', () => {
-  test('is refused as long as it is not revoked there, with the command that does it', async () => {
+  test('is refused until it is revoked there, with the command that does it', async () => {
     await doing.giveToken('west')
     await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()

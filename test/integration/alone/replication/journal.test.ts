@@ -10,7 +10,7 @@ import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// The port of the journal against the engine: what stands in the way of what, and that sums stay exact.
+// Tests the journal port on the engine: which writes exclude each other, and that sums stay exact.
 
 const { journal } = tableStore(cluster)
 
@@ -27,7 +27,7 @@ const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
   data: { text: name },
   ...more,
 })
-/** Of 32 bytes that are not zero. */
+/** Returns 32 random bytes, none of them zero. */
 const LEAF = `${'B'.repeat(42)}A`
 const entryWith = (seq: number, id: string, text = 'x'): JournalEntry => {
   const next = { leaf: LEAF, gen: null }
@@ -44,7 +44,7 @@ beforeEach(async () => {
 })
 
 describe('the head', () => {
-  /** Begins a journal, in place of the one of a test before. */
+  /** Begins a journal in place of an earlier test's. */
   async function began(): Promise<Head> {
     const old = await journal.head()
     if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
@@ -53,7 +53,7 @@ describe('the head', () => {
     return head
   }
 
-  test('is made once, and moves only where it is as expected', async () => {
+  test('is created once, and moves only if it is as expected', async () => {
     const head = await began()
     expect(head).toMatchObject({ ...firstHead(epoch, number), incarnation: expect.any(Number) })
     expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
@@ -69,7 +69,7 @@ describe('the head', () => {
     expect(await journal.head()).toMatchObject({ mode: 'closed', successor: 'one' })
   })
 
-  test('gives every caller a position of its own, in the epoch it asks for and while that is written', async () => {
+  test('allocates a different position to each caller, only while the given epoch is open', async () => {
     const head = await began()
     const given = await Promise.all(Array.from({ length: 20 }, () => journal.allocate(epoch)))
     const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
@@ -82,7 +82,7 @@ describe('the head', () => {
 })
 
 describe('journal entries', () => {
-  test('are written once; the same one counts as written', async () => {
+  test('are written once; writing the same one again succeeds', async () => {
     const entry = entryWith(1, 'c1')
     expect(await journal.putEntry(entry)).toBe('done')
     expect(await journal.putEntry(entry)).toBe('done')
@@ -92,7 +92,7 @@ describe('journal entries', () => {
     expect(await journal.putEntry(entryWith(2, 'c3'))).toEqual(noop(2))
   })
 
-  test('are read by position, with gaps where there is none, across more than a hundred', async () => {
+  test('are read by position, with gaps, over more than a hundred positions', async () => {
     await Promise.all(
       Array.from({ length: 130 }, (_, index) =>
         index === 40 ? undefined : journal.putEntry(noop(index + 1)),
@@ -105,7 +105,7 @@ describe('journal entries', () => {
     expect(await journal.entries(lineage(), 5, 5)).toEqual([])
   })
 
-  test('too large for one item stand in several, written and read as one', async () => {
+  test('that are too large for one item are split into several, and read as one', async () => {
     const random = Array.from({ length: 12_000 }, () => Math.random().toString(36)).join('')
     const large: JournalEntry = entryWith(
       1,
@@ -120,7 +120,7 @@ describe('journal entries', () => {
     expect(await journal.putEntry(large)).toBe('done')
   })
 
-  test('of another cluster are stored many at once, and once: if a different one is there, nothing is stored', async () => {
+  test('of another cluster are stored in batches; if a different entry exists, nothing is stored', async () => {
     const random = Array.from({ length: 40_000 }, () => Math.random()).join('')
     const entries = [
       ...Array.from({ length: 60 }, (_, index) =>
@@ -132,9 +132,9 @@ describe('journal entries', () => {
     await storage.reset()
     expect(await journal.putEntries(entries)).toBe('done')
     const calls = await storage.calls()
-    // those that are there are not stored again, and the others in 25 with one call
+    // existing entries are not stored again, and the others 25 per call
     expect(calls.flatMap(({ writes }) => writes).filter(({ sk }) => !sk.includes('.'))).toHaveLength(31)
-    // what a busy engine did not take at once was asked again, and counts once
+    // entries that a busy engine did not accept at first are retried, and count once
     expect(new Set(calls.map(one => JSON.stringify([one.operation, one.writes]))).size).toBe(1 + 2 + 1)
     expect(await journal.entries(lineage(), 0, 61)).toEqual(entries)
     expect(await journal.putEntries([noop(62), entryWith(2, 'other')])).toEqual(entries[1])
@@ -142,7 +142,7 @@ describe('journal entries', () => {
     expect(await journal.entries(lineage(), 61, 62)).toEqual([undefined])
   })
 
-  test('are undecided after a conflict: the same one may be written then', async () => {
+  test('are undecided after a conflict, and may be written again', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
     expect(await journal.putEntry(noop(1))).toBe('conflict')
     expect(await journal.putEntry(noop(1))).toBe('done')
@@ -153,7 +153,7 @@ describe('a transaction', () => {
   const sums = (...limbs: bigint[]) => new Map<string, Limbs>([['p', limbs as unknown as Limbs]])
   const place = (name: string) => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const
 
-  test('names every element whose condition did not hold, and does nothing', async () => {
+  test('returns every element whose condition failed, and writes nothing', async () => {
     await journal.transact([{ kind: 'item', item: place('a'), put: item('a'), if: 'absent' }])
     const verdict = await journal.transact([
       { kind: 'item', item: place('b'), put: item('b'), if: 'absent' },
@@ -207,7 +207,7 @@ describe('a transaction', () => {
     expect(verdict).toEqual(holds ? 'done' : { condition: [0] })
   })
 
-  test('a bucket takes a higher mark with its sums, and refuses a lower or the same one', async () => {
+  test('raises a bucket’s mark together with its sums, and refuses a lower or equal mark', async () => {
     const mark = (seq: number) => markText(1, posText(at(seq)))
     expect(
       await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: sums(1n, 2n, 3n), mark: mark(2) }]),
@@ -230,12 +230,12 @@ describe('a transaction', () => {
     ])
   })
 
-  test('a conflict is told from a condition', async () => {
+  test('distinguishes a conflict from a failed condition', async () => {
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0 })
     expect(await journal.transact([{ kind: 'entry', entry: entryWith(1, 'c1') }])).toBe('conflict')
   })
 
-  test('whose answer is lost once is done once', async () => {
+  test('whose answer is lost once is written once', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0 })
     expect(await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: sums(1n, 2n, 3n) }])).toBe(
       'done',
@@ -243,7 +243,7 @@ describe('a transaction', () => {
     expect((await journal.buckets([bucket()]))[0]?.sums).toEqual(sums(1n, 2n, 3n))
   })
 
-  test('whose answer is lost once is told by its mark, and its window is applied once', async () => {
+  test('whose answer is lost once is recognised by its mark, and its window is applied once', async () => {
     const [entry, own] = [entryWith(1, 'c1'), { journal, clock: systemClock, entropy: systemEntropy }]
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, operation: 'TransactWriteItems' })
     const setting = { treeId: `life-${epoch}`, incarnation: 1, replayUntil: 0, now: 1_800_000_000 }
@@ -257,7 +257,7 @@ describe('a transaction', () => {
     expect(sums?.sums.get('p')).toEqual(limbsOf(LEAF))
   })
 
-  test('that gets no answer at all is busy', async () => {
+  test('without any answer is busy', async () => {
     await storage.fault({ kind: 'reset', when: 'after', skip: 0, whole: true })
     await expect(journal.transact([{ kind: 'entry', entry: entryWith(1, 'c1') }])).rejects.toMatchObject({
       code: 'busy',
@@ -267,7 +267,7 @@ describe('a transaction', () => {
 })
 
 describe('sums', () => {
-  test('2,000 additions of 26 to 34 digits, of both signs, plain and in transactions, under rising marks, are exact; 38 digits too', async () => {
+  test('stay exact over 2,000 additions of 26 to 34 digits with both signs, plain and in transactions; 38 digits too', async () => {
     const digits = (count: number) =>
       BigInt(
         `${1 + Math.floor(Math.random() * 9)}${Array.from({ length: count - 1 }, () => Math.floor(Math.random() * 10)).join('')}`,
@@ -304,8 +304,8 @@ describe('sums', () => {
   })
 })
 
-describe('items as they stand', () => {
-  test('are scanned in pages with all of their attributes', async () => {
+describe('stored items', () => {
+  test('are scanned in pages with all attributes', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `i${index}`)
     for (const name of names)
       await journal.transact([
@@ -328,7 +328,7 @@ describe('items as they stand', () => {
     expect(own.map(one => one.pos).sort()).toEqual([...names].sort())
   })
 
-  test('a wipe deletes what is not of a tree, and leaves what is', async () => {
+  test('are deleted by a wipe unless they are in the given tree', async () => {
     const places = ['a', 'b', 'c'].map(name => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const)
     const [a, b] = places
     if (!a || !b) throw new Error('places')
@@ -340,7 +340,7 @@ describe('items as they stand', () => {
     expect((await journal.readRaw(places)).map(one => one?.sk)).toEqual([undefined, 'b', undefined])
   })
 
-  test('a wipe deletes what is of a kind that nobody knows, too', async () => {
+  test('of unknown kinds are deleted by a wipe too', async () => {
     const place = { kind: 'policy', pk: `policy-${epoch}`, sk: 'by hand' } as const
     const foreign = { ...item('by hand'), kind: 'put by hand' } as unknown as StoredItem
     await journal.transact([{ kind: 'item', item: place, put: foreign, if: 'absent' }])
@@ -352,7 +352,7 @@ describe('items as they stand', () => {
 })
 
 describe('hashes of pages', () => {
-  test('an earlier one does not replace a later one', async () => {
+  test('an older hash does not replace a newer one', async () => {
     const root = `t#${epoch}#r#root`
     await journal.putPageHash(root, '00', { hash: 'second', asOf: '2' })
     await journal.putPageHash(root, '00', { hash: 'first', asOf: '1' })

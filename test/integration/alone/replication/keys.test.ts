@@ -5,7 +5,7 @@ import { Secret } from '../../../../shared/values/secret.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// What a disaster leaves of keys: those at the provider, and those of KMS, of which each cluster has its own.
+// Tests which keys survive a disaster: those at AWS, and the KMS key that each cluster has of its own.
 
 const R = '/sys/replication/dr/secondary'
 const CLIENT = '/auth/cloud/config/client'
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await set.converge()
 })
 
-/** Access keys of one user at a provider that all clusters call: a key is its id and its secret. */
+/** The access keys of one user at an AWS that all clusters call. A key is its id and its secret. */
 function imitatedKeys() {
   const keys = new Map<string, string>()
   let count = 0
@@ -63,7 +63,7 @@ function imitatedKeys() {
   return { made, port, ids: () => [...keys.keys()] }
 }
 
-/** What holders of the set's shares make on west. */
+/** Makes an operation token on west with shares of the set. */
 async function operationToken(): Promise<string> {
   const west = (path: string, body: object) =>
     set.at('west').ok('PUT', `${R}/generate-operation-token/${path}`, body, { token: '' })
@@ -79,7 +79,7 @@ const rotate = (name: string) => set.at(name).ok('POST', '/auth/cloud/config/rot
 const configured = async (name: string): Promise<string> =>
   (await set.at(name).ok('GET', CLIENT)).body.data.access_key
 
-/** East dies with its KMS key, and west, without anything in memory, takes over. */
+/** East dies together with its KMS key. West takes over with cold environments. */
 async function disaster(): Promise<void> {
   set.cut('east', 'west')
   set.at('east').kms.setEnabled(false)
@@ -91,9 +91,9 @@ async function disaster(): Promise<void> {
   set.at('west').newMemory()
 }
 
-test('a key that was rotated right before is the one that the new primary works with, by its own KMS key alone', async () => {
+test('an access key that was rotated right before works on the new primary, with only its own KMS key', async () => {
   const before = await configured('east')
-  // west tells how far it is while east waits for it
+  // west sends a heartbeat while east waits for it
   const rotated = rotate('east')
   for (let rounds = 0; rounds < 3; rounds++) {
     await set.clock.sleep(1000)
@@ -106,17 +106,17 @@ test('a key that was rotated right before is the one that the new primary works 
 
   await disaster()
   expect(await configured('west')).toBe(now)
-  // it opens the secret, and goes on from it: also under a new term of the keyring
+  // west decrypts the secret, and continues from it, also under a new term
   expect((await rotate('west')).status).toBe(200)
   await set.at('west').ok('POST', '/sys/rotate')
   expect((await rotate('west')).status).toBe(200)
   expect(provider.ids()).toEqual([await configured('west')])
   expect((await set.at('west').ok('GET', '/auth/token/lookup-self')).status).toBe(200)
-  // east itself opens nothing any more
+  // east itself can no longer decrypt anything
   expect((await set.at('east').request('POST', CLIENT, { secret_key: 'other' })).status).toBe(503)
 })
 
-test('while a connected secondary lacks the new key, the old one stays, and works after a disaster', async () => {
+test('while a connected secondary lacks the new access key, the old one stays valid, and works after a disaster', async () => {
   const before = await configured('east')
   await set.at('west').pull()
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
@@ -134,12 +134,12 @@ test('while a connected secondary lacks the new key, the old one stays, and work
   ).toBe(400)
 })
 
-test('a secondary whose own KMS key is disabled takes nothing over, not by force either, and the primary serves', async () => {
+test('a secondary whose own KMS key is disabled cannot take over, even with force, and the primary serves', async () => {
   const given = { dr_operation_token: await operationToken() }
   const asked = await set.at('west').request('POST', `${R}/license/status`, given, { token: '' })
   expect(asked.status, 'the function is warm').toBe(200)
   set.at('west').kms.setEnabled(false)
-  // what is in memory still opens: only who unwraps it anew finds out, and without memory nobody opens anything
+  // a warm environment still decrypts; only unwrapping the keyring again shows the fault
   for (const [memory, force, text] of [
     ['warm', false, /keyring does not open.*force does not help/],
     ['warm', true, /keyring does not open.*force does not help/],

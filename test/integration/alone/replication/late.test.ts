@@ -5,12 +5,12 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { goneOnWith, type LateScene, lateAtEachCall } from '../../../support/set/scenes.ts'
 import type { ClusterSet } from '../../../support/set/set.ts'
 
-// Processes that stand still for a minute or more, before each of their calls, while roles change around them: what they
-// do when they wake comes too late to do anything.
+// Processes freeze for a minute or more before each of their calls, while roles change. After that their writes come too
+// late to have any effect.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-/** Calls before which they stand still. */
+/** The calls before which a process freezes. */
 const CALLS = sized({ first: 3, every: 14 }, { first: 1, every: 1 })
 
 let from: Warm
@@ -37,7 +37,7 @@ async function activation(set: ClusterSet, primary: string): Promise<string> {
   return body.wrap_info.token
 }
 
-/** West is the primary, east is not, and both are whole. */
+/** Checks that west is the primary, east is not, and both are complete. */
 async function westServes(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([472, 200])
   await write(set, 'west', 'after')
@@ -48,7 +48,7 @@ async function westServes(set: ClusterSet): Promise<void> {
   }
 }
 
-/** East is the primary again, in the third epoch, and west follows it. */
+/** Checks that east is the primary in the third epoch, and west follows it. */
 async function eastServesAgain(set: ClusterSet): Promise<void> {
   expect(await health(set)).toEqual([200, 472])
   expect(await set.at('east').head()).toMatchObject({ mode: 'writing', maxEpoch: 3 })
@@ -58,27 +58,27 @@ async function eastServesAgain(set: ClusterSet): Promise<void> {
   expect(await set.everything('west')).toEqual(await set.everything('east'))
 }
 
-/** From west as the primary: east follows it, and takes over from it again. */
+/** With west as the primary: east follows it, and takes over again. */
 async function backToEast(set: ClusterSet): Promise<void> {
   await operated(set, 'east', 'update-primary', { token: await activation(set, 'west') })
   await write(set, 'west', 'of west')
   for (let rounds = 0; !(await set.isEven('east')); rounds++) {
     if (rounds === 30) throw new Error('east never follows')
     await set.clock.sleep(2000)
-    // a position that nobody has written to is closed by schedule
+    // the minute run closes a position that was never written
     await set.at('west').minute()
     await set.at('east').pull()
   }
   await operated(set, 'east', 'promote')
 }
 
-/** The demotion of east is ended by others, and west takes over. */
+/** Others complete the demotion of east, and west takes over. */
 async function demotedByOthers(set: ClusterSet): Promise<void> {
   await goneOnWith(set, 'east')
   await operated(set, 'west', 'promote')
 }
 
-/** All goes on by others, and in the end east is the primary again. */
+/** Others complete everything, and east is the primary again at the end. */
 const andBack = (meanwhile: (set: ClusterSet) => Promise<unknown>) => async (set: ClusterSet) => {
   await meanwhile(set)
   await backToEast(set)
@@ -92,13 +92,13 @@ const promotion = {
   who: { cluster: 'west', process: 'on-operation' },
   act: (set: ClusterSet) => operate(set, 'west', 'promote'),
 }
-/** An administrator wants something else; where the promotion has gone too far for that, others go on with it. */
+/** An administrator replaces the promotion; if it is too late for that, others complete it. */
 async function givenUpByOperator(set: ClusterSet): Promise<void> {
   set.at('west').newMemory()
   const reply = await operate(set, 'west', 'update-primary', { token: '' })
   if (reply.status !== 200) await goneOnWith(set, 'west')
 }
-/** Nothing of it comes later: west follows nobody, and takes over when it is told. */
+/** Checks that the frozen process has no late effect: west follows nobody, and can still take over. */
 async function westTakesOver(set: ClusterSet): Promise<void> {
   if ((await set.at('west').record()).mode !== 'primary') {
     expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
@@ -111,7 +111,7 @@ async function westTakesOver(set: ClusterSet): Promise<void> {
 const promotedByOthers = (set: ClusterSet) => goneOnWith(set, 'west')
 const handover = { ...promotion, who: { cluster: 'east', process: 'link/Handover' } }
 
-/** East was demoted, and is promoted again by force: another execution does it. */
+/** East was demoted, and is promoted again by force, by another execution. */
 const reopening: LateScene = {
   who: { cluster: 'east', process: 'on-operation' },
   before: set => demote(set, 'east'),
@@ -124,7 +124,7 @@ const reopening: LateScene = {
   },
 }
 
-/** A request to east that stands still; what was acknowledged must not be forgotten, and what comes too late must not come. */
+/** A request to east freezes. An acknowledged write must not be lost, and a late one must not appear. */
 const writer = (
   request: (set: ClusterSet) => Promise<Reply>,
   meanwhile: (set: ClusterSet) => Promise<unknown>,
@@ -140,7 +140,7 @@ const writer = (
     meanwhile,
     holds: async set => {
       await holds(set, status < 300)
-      // the answer has to be one: written, or not
+      // the answer must be definite: written or not
       expect(status).toBeGreaterThan(0)
     },
   }
@@ -153,7 +153,7 @@ async function switched(set: ClusterSet): Promise<void> {
   await operated(set, 'west', 'promote')
 }
 
-/** East is cut off while west takes over by force; then they hear each other again, and east is fenced. */
+/** East is disconnected while west takes over by force; then they reconnect, and west fences east. */
 async function forced(set: ClusterSet): Promise<void> {
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -170,7 +170,7 @@ async function westHas(set: ClusterSet, acknowledged: boolean): Promise<void> {
   await westServes(set)
 }
 
-/** East claims an epoch of its own again. */
+/** East opens a new epoch. */
 async function claimed(set: ClusterSet): Promise<void> {
   await demote(set, 'east')
   await operated(set, 'east', 'promote', { force: true })
@@ -203,14 +203,14 @@ const frozenWriters: [what: string, LateScene][] = [
   ],
 ]
 
-/** East is asked to end its epoch, and stands still; it is asked once more. */
+/** East is asked to end its epoch, and freezes; it is asked again. */
 const fencing: LateScene = {
   who: { cluster: 'east', process: 'link/Fence' },
   before: async set => {
     await forced(set)
     set.pass(60_000)
   },
-  // what it asks may last longer than it may still write
+  // its calls may take longer than its time to write
   act: set =>
     set
       .at('west')
@@ -218,7 +218,7 @@ const fencing: LateScene = {
       .catch(() => undefined),
   meanwhile: async set => {
     await fenced(set)
-    // what comes now comes too late, or is named
+    // its write is too late, or the answer names it
     await late(set)
   },
   holds: async set => {
@@ -232,14 +232,14 @@ const fencing: LateScene = {
 async function pulledUntilEven(set: ClusterSet): Promise<void> {
   for (let rounds = 0; !(await set.isEven('east')); rounds++) {
     if (rounds === 30) throw new Error('east never follows')
-    // what somebody who stands still has leased
+    // the lease of a frozen process
     set.pass(30_000)
     await set.at('west').minute()
     await set.at('east').pull()
   }
 }
 
-/** East takes back what it alone had and fetches the rest; another process ends that, and goes on. */
+/** East undoes its own commits and fetches the rest; another process completes that. */
 const syncing: LateScene = {
   who: { cluster: 'east', process: 'on-pull' },
   before: async set => {
@@ -287,7 +287,7 @@ test.each<[what: string, LateScene]>([
     'who hands over, until its cluster is promoted again',
     { ...handover, meanwhile: andBack(promotedByOthers), holds: eastServesAgain },
   ],
-])('comes too late, before whichever call it stands still: %s', async (what, scene) => {
+])('a process that freezes before any call has no late effect: %s', async (what, scene) => {
   const stood = await lateAtEachCall(from, scene, CALLS)
   expect(stood).toBeGreaterThan(0)
   if (sized(false, true)) process.stdout.write(`${what}: ${stood} calls\n`)

@@ -30,7 +30,7 @@ describe.each(Object.keys(hosts) as (keyof typeof hosts)[])('with the licence: %
     }
   })
 
-  test('is told by its status, and by health', async () => {
+  test('status and health show it', async () => {
     const { body } = await host.api('GET', '/sys/license/status')
     const { body: health } = await host.api('GET', '/sys/health')
     const used = name !== 'none'

@@ -23,7 +23,7 @@ import { item } from '../../../support/tables/items.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// A primary as it is deployed, its Lambda of the link behind a gateway, and clusters that follow it.
+// A deployed primary, with its link Lambda behind API Gateway, and clusters that follow it.
 
 const { store, journal, commit } = tableStore(cluster)
 const set = randomUUID()
@@ -57,7 +57,7 @@ const tokenFor = async (id: string, publicKey?: string): Promise<string> => {
   return publicKey ? body.data.token : body.wrap_info.token
 }
 
-/** A cluster that follows the primary by what its token says. */
+/** Makes a cluster that follows the primary with its token. */
 async function follower({ sealed = false } = {}) {
   const id = fresh('west-')
   const pair = parseLinkPair(newLinkPair(randomBytes))
@@ -100,9 +100,9 @@ async function entriesFrom(
   return got.entries
 }
 
-describe('a cluster that follows a primary', () => {
+describe('a secondary', () => {
   test.each([false, true])(
-    'is admitted by its token, sealed to it: %s; and opens what the primary has encrypted',
+    'is admitted by its token (sealed: %s), and decrypts the primary’s fields',
     async sealed => {
       const one = await follower({ sealed })
       const got = await one.activate()
@@ -131,7 +131,7 @@ describe('a cluster that follows a primary', () => {
     },
   )
 
-  test('is seen in the status of the primary, with its heartbeat', async () => {
+  test('appears in the primary’s status with its heartbeat', async () => {
     const one = await follower()
     const shown = async () => {
       const { body } = await api('GET', '/sys/replication/dr/status', undefined, { token: '' })
@@ -143,7 +143,7 @@ describe('a cluster that follows a primary', () => {
     expect(await shown()).toMatchObject({ connection_status: 'connected', cluster_address: one.address })
   })
 
-  test('gets what is written, journal entry by journal entry, and every item as it stands', async () => {
+  test('gets all new journal entries, and every stored item', async () => {
     const one = await follower()
     await one.activate()
     const { frontier } = await one.heartbeat()
@@ -171,7 +171,7 @@ describe('a cluster that follows a primary', () => {
     expect(found.filter(item => /^(cluster|keyring|secondary|token-key)/.test(item))).toEqual([])
   })
 
-  test('has the primary write down the time when nothing else is written', async () => {
+  test('makes an idle primary write the time into its journal', async () => {
     const one = await follower()
     await one.activate()
     clock.stop()
@@ -185,7 +185,7 @@ describe('a cluster that follows a primary', () => {
     expect((await entriesFrom(one.source, frontier - 1)).at(0)).toMatchObject({ noop: true })
   })
 
-  test('is refused from its next call on; others go on, and a new token admits it again', async () => {
+  test('is refused from its next call after a revocation; others continue, and a new token admits it again', async () => {
     const [one, other] = [await follower(), await follower()]
     await one.activate()
     await other.activate()

@@ -7,18 +7,17 @@ import { filledPath, sensibleBody, sensibleToken } from '../../../support/reques
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// One cluster through all that a cluster can become, on the engine, behind the guard and the policies of its functions,
-// whose environments stay warm from the first life to the last. In each life every endpoint is called, and whatever a
-// life has stored is used in the next ones.
+// One cluster goes through all modes, on the engine, with the guard and the policies of its functions. Its environments
+// stay warm all the time. In each mode the test calls every endpoint. Items stored in one mode are used in the next ones.
 
 const DR = '/sys/replication/dr'
 
 let set: ClusterSet
-/** DR operation token, good while west is the secondary that it was made on */
+/** DR operation token, valid while west is the secondary that it was made on */
 let operator = ''
 
 const west = () => set.at('west')
-/** A few minutes pass, and what runs beside ends. */
+/** Waits a few minutes until background work has ended. */
 async function rest(): Promise<void> {
   for (let minutes = 0; minutes < 3; minutes++) {
     await set.settled()
@@ -28,7 +27,7 @@ async function rest(): Promise<void> {
   await set.settled()
 }
 
-/** What three holders of a set's shares make on west. */
+/** Makes a token on west with three shares of a set. */
 async function operationToken(sharesOf: string): Promise<string> {
   const call = (path: string, body: object) =>
     west().ok('PUT', `${DR}/secondary/generate-operation-token/${path}`, body, { token: '' })
@@ -50,7 +49,7 @@ const changing = (path: string) => async () => {
   await rest()
 }
 
-/** The same with a DR operation token. @param sharesOf the primary whose set west is in */
+/** Makes a DR operation token on west. @param sharesOf the primary whose set west is in */
 const operating = (path: string, sharesOf: string) => async () => {
   const dr_operation_token = await operationToken(sharesOf)
   await west().ok('POST', `${DR}/${path}`, { dr_operation_token }, { token: '' })
@@ -61,11 +60,11 @@ interface Life {
   name: string
   begins: () => Promise<void>
   mode: ClusterMode
-  /** endpoints that succeed, at least */
+  /** minimum number of endpoints that succeed */
   works: number
 }
 
-/** In their order: each goes on from the one before. */
+/** in order: each mode begins from the previous one */
 const lives: readonly Life[] = [
   { name: 'a primary', mode: 'primary', works: 80, begins: changing('primary/enable') },
   {
@@ -91,7 +90,7 @@ const lives: readonly Life[] = [
   { name: 'a primary that was demoted', mode: 'secondary', works: 10, begins: changing('primary/demote') },
 ]
 
-/** In which modes an endpoint would end a life: there it is what begins the next one. */
+/** The modes that an endpoint would end. It is not called there, because it begins the next mode. */
 const ends: Readonly<Record<string, readonly ClusterMode[]>> = {
   'primary/enable': ['disabled'],
   'primary/disable': ['primary'],
@@ -105,10 +104,10 @@ const ends: Readonly<Record<string, readonly ClusterMode[]>> = {
 const endsLife = ({ path }: Endpoint, mode: ClusterMode): boolean =>
   Object.entries(ends).some(([end, modes]) => path === `${DR}/${end}` && modes.includes(mode))
 
-/** What is written is read before it is deleted. */
+/** Reads what was written before it is deleted. */
 const ORDER: readonly Endpoint['method'][] = ['POST', 'GET', 'LIST', 'DELETE']
 
-/** Calls an endpoint as who may. */
+/** Calls an endpoint with sufficient rights. */
 async function answerOf(endpoint: Endpoint): Promise<{ call: string; status: number; text: string }> {
   const { method, path } = endpoint
   const caller = { operator, member: west() }
@@ -126,7 +125,7 @@ beforeAll(async () => {
 afterAll(() => set.drop())
 
 describe.each(lives)('as $name', ({ begins, mode, works }) => {
-  test('it becomes a primary, and no role change is left unfinished', async () => {
+  test('the cluster is in this mode, and no role change is left unfinished', async () => {
     await begins()
     const { operation, mode: is } = await west().record()
     expect([is, operation]).toEqual([mode, undefined])
@@ -142,13 +141,13 @@ describe.each(lives)('as $name', ({ begins, mode, works }) => {
     for (const endpoint of endpoints) answers.push(await answerOf(endpoint))
     await rest()
     expect(answers.filter(({ status }) => status >= 500)).toEqual([])
-    // what is refused everywhere would show nothing
+    // an endpoint that is refused in all modes would be untested
     expect(answers.filter(({ status }) => status < 300).length).toBeGreaterThan(works)
     expect(west().told.filter(({ level }) => level === 'error')).toEqual([])
   })
 })
 
-test('a key for activation tokens of an earlier life is not used in a later one', async () => {
+test('an activation token key of an earlier mode is not used in a later one', async () => {
   const short = await clusterSet(['west', 'north'], { memory: true })
   const token = (name: string) =>
     short.at(name).ok('POST', `${DR}/primary/secondary-token`, { id: `of-${name}` })

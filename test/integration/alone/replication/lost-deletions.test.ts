@@ -5,12 +5,12 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A primary that was done without, and the deletions that it alone acknowledged: an instance that may log in anew, a tag
-// that is allowed again. Whoever repeats them on the new primary learns of them by the report.
+// A promotion without the primary loses deletions that only the old primary acknowledged: an instance may log in again, and
+// a denied role tag is valid again. The report lists them, so that an operator can repeat them on the new primary.
 
 const R = '/sys/replication/dr'
 const ROLE = '/auth/cloud/role/fleet'
-/** Commits around the deletions: several parts of a report, several pages. */
+/** Number of commits around the deletions: enough for several report parts and pages. */
 const OTHERS = 40
 const LONG = `# ${'x'.repeat(9000)}`
 
@@ -27,7 +27,7 @@ interface Lost {
 const report = async (set: ClusterSet, query = '') =>
   (await set.at('east').ok('GET', `${R}/divergence${query}`)).body.data as { lost: Lost[]; next: string }
 
-/** All pages of the report. */
+/** Returns all pages of the report. */
 async function pages(set: ClusterSet, limit: number): Promise<Lost[]> {
   const all: Lost[] = []
   for (let after = ''; ; ) {
@@ -47,7 +47,7 @@ const deletionsIn = (lost: readonly Lost[]): string[] =>
     .map(({ kind, key: [, name] }) => `${kind} ${name}`)
     .sort()
 
-/** An instance that has logged in, as a login stores it. */
+/** Stores an instance's access-list entry, as a login does. */
 async function entered(set: ClusterSet, accessor: string, instance: string): Promise<void> {
   const { ports, record } = set.at('east')
   const now = ports.clock.now()
@@ -63,7 +63,7 @@ async function entered(set: ClusterSet, accessor: string, instance: string): Pro
   expect(await ports.store.commit([create(key('access', accessor, instance), entry)], as)).toBe('done')
 }
 
-test('lost deletions of both kinds are in the report, whatever pages it is asked by, as soon as the former primary follows', async () => {
+test('lost deletions of both kinds are in every paging of the report as soon as the former primary follows', async () => {
   const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
   const east = set.at('east')
   const { body: mounts } = await east.ok('GET', '/sys/auth')
@@ -93,7 +93,7 @@ test('lost deletions of both kinds are in the report, whatever pages it is asked
     await east.ok('DELETE', `/auth/cloud/roletag-denylist/${encodeURIComponent(tag)}`)
     wanted.push(`access ${instance}`, `deny ${tag}`)
   }
-  // one that is repeated, because no answer came, is in the report by its first time
+  // a deletion that the client repeated without an answer has the time of its first commit
   await east.ok('DELETE', '/auth/cloud/identity-accesslist/i-0a')
 
   set.heal('east', 'west')
@@ -101,7 +101,7 @@ test('lost deletions of both kinds are in the report, whatever pages it is asked
   const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
   const given = { dr_operation_token: from.operator, token: body.wrap_info.token }
   await east.ok('POST', `${R}/secondary/update-primary`, given)
-  // however often it is asked meanwhile: nothing that it has named is taken back
+  // listed commits stay listed, however often the report is read meanwhile
   let named = 0
   for (let looks = 0; !set.isEven || looks < 200; looks++) {
     const { length } = await pages(set, 1000)
@@ -117,7 +117,7 @@ test('lost deletions of both kinds are in the report, whatever pages it is asked
     expect(deletionsIn(lost)).toEqual(wanted.toSorted())
     expect(new Set(lost.map(({ position }) => position)).size).toBe(OTHERS + wanted.length)
   }
-  // and they have come back: that is what the report is for
+  // the deleted items exist again, which is why the report lists the deletions
   for (const instance of ['i-0a', 'i-0b', 'i-0c'])
     await set.at('west').ok('GET', `/auth/cloud/identity-accesslist/${instance}`)
   expect((await set.everything('east')).items).toEqual((await set.everything('west')).items)

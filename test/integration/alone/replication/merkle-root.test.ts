@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// The root of the tree on request, whatever the pace at which hashes are computed by themselves.
+// Tests the root of the tree on request, without waiting for the paced refresh.
 
 const MINUTE = 60_000
 const R = '/sys/replication'
@@ -23,7 +23,7 @@ const rootOf = async (name: 'east' | 'west') => {
   return reply.body.data
 }
 
-test('both clusters compute the same root for the same position at once', async () => {
+test('both clusters compute the same root at the same position immediately', async () => {
   await write('new')
   await set.converge()
   const [east, west] = [await rootOf('east'), await rootOf('west')]
@@ -34,7 +34,7 @@ test('both clusters compute the same root for the same position at once', async 
   expect(body.data).toMatchObject(east)
 })
 
-test('a root that is younger than a minute is answered as it is, whoever asks', async () => {
+test('a root that is less than a minute old is returned unchanged', async () => {
   await set.converge()
   const first = await rootOf('east')
   await write('later')

@@ -4,7 +4,7 @@ import { violationsIn } from '../../../support/set/history.ts'
 import { NAMES, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Three clusters that cannot hear each other, of which two are promoted by force.
+// Three disconnected clusters, two of which are promoted by force.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
@@ -23,7 +23,7 @@ const write = async (name: string, policy: string): Promise<void> =>
 const health = async (name: string) => (await set.at(name).request('GET', '/sys/health')).status
 const statusOf = async (name: string) => (await set.at(name).ok('GET', `${R}/status`)).body.data
 
-/** Names of the policies that the reports of a cluster say were lost there. */
+/** Returns the names of the policies that a cluster's report lists as lost. */
 async function lostAt(name: string): Promise<string[]> {
   const { body } = await set.at(name).ok('GET', `${R}/divergence`)
   const lost: { changes: { kind: string; key: [string, string] }[] }[] = body.data.lost
@@ -38,7 +38,7 @@ async function follow(name: string, primary: string): Promise<void> {
   expect(reply.status, reply.text).toBe(200)
 }
 
-test('of two that are promoted by force one goes on, whichever; the first primary and the other one end by themselves, name all that they lost, and come to the same', async () => {
+test('of two forced primaries one remains; the other one and the old primary end their epochs, report their lost commits, and get the same items', async () => {
   set = await clusterSet(NAMES, { from, memory: true, aws: true })
   set.recording.allowTwo('east')
   set.cut('east', 'west')
@@ -48,7 +48,7 @@ test('of two that are promoted by force one goes on, whichever; the first primar
   for (const name of ['west', 'north'])
     expect((await asked(name, 'secondary/promote', { force: true })).status).toBe(200)
   await set.settled()
-  // all three write, and none knows of it
+  // all three write, and none knows of the others
   const before: string[] = []
   for (const name of NAMES) {
     expect(await health(name)).toBe(200)

@@ -4,7 +4,7 @@ import type { Reply } from '../../../support/service/api.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// What waits for another cluster ends as soon as nothing can come of it, or when an administrator wants something else.
+// An operation that waits for another cluster ends as soon as it cannot succeed, or when an administrator replaces it.
 
 const R = '/sys/replication/dr'
 
@@ -28,10 +28,10 @@ const activation = async (primary: string): Promise<string> =>
 const operationOf = async (id = '') =>
   (await set.at('west').ports.store.read([key('operation', id)]))[0]?.data ?? expect.fail()
 
-/** West waits for the rest of a journal that was handed over to it, and hears nothing any more. @returns its operation */
+/** West waits for the rest of a journal that was handed over to it, and gets no answer any more. @returns its operation */
 async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: string }> {
   await write('east', 'rest')
-  // whom the promotion wakes to fetch it dies
+  // the puller that the promotion wakes dies
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Heartbeat', at: 1, when: 'before', does: 'dies' })
   const handedOver = new Promise<void>(struck => {
     set.trap({
@@ -55,7 +55,7 @@ async function waitsInDrain(): Promise<{ promoted: Promise<Reply>; operation: st
   return { promoted, operation }
 }
 
-/** Nobody waits any more, and west follows east with all of it. */
+/** Checks that no operation waits, and west follows east with all its items. */
 async function followsEast(): Promise<void> {
   expect((await set.at('west').request('POST', `${R}/secondary/generate-public-key`)).status).toBe(200)
   const reply = await asked('west', 'update-primary', { token: await activation('east') })
@@ -65,8 +65,8 @@ async function followsEast(): Promise<void> {
   expect(await set.everything('west')).toEqual(await set.everything('east'))
 }
 
-describe('a successor whose primary has been promoted again meanwhile', () => {
-  test('is told at once that another epoch has begun, and follows it', async () => {
+describe('a successor whose old primary was promoted again', () => {
+  test('learns immediately that another epoch has begun, and follows it', async () => {
     const { operation } = await waitsInDrain()
     expect((await asked('east', 'promote', { force: true })).status).toBe(200)
     expect(await health('east')).toBe(200)
@@ -82,7 +82,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
     await followsEast()
   })
 
-  test('hears it as the answer to its own call, where that waits still', async () => {
+  test('learns it by the answer to its own pending call', async () => {
     const { promoted } = await waitsInDrain()
     await asked('east', 'promote', { force: true })
     set.heal('east', 'west')
@@ -95,7 +95,7 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
     await followsEast()
   })
 
-  test('by force goes on without the rest at once, above the epoch that it does not know', async () => {
+  test('with force continues without the rest, in an epoch above the unknown one', async () => {
     set.recording.allowTwo('east')
     await write('east', 'rest')
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Heartbeat', at: 1, when: 'before', does: 'dies' })
@@ -116,8 +116,8 @@ describe('a successor whose primary has been promoted again meanwhile', () => {
   })
 })
 
-describe('a promotion that waits for a primary that has fallen silent', () => {
-  test('makes way for an update of the primary, by whoever has an operation token', async () => {
+describe('a promotion that waits for a silent primary', () => {
+  test('is replaced by an update of the primary with any operation token', async () => {
     const { promoted, operation } = await waitsInDrain()
     const begun = set.clock.now()
     expect((await asked('west', 'update-primary', { dr_operation_token: 'another', token: '' })).status).toBe(
@@ -133,7 +133,7 @@ describe('a promotion that waits for a primary that has fallen silent', () => {
     expect((await set.at('west').request('POST', `${R}/secondary/generate-public-key`)).status).toBe(200)
   })
 
-  test('makes way for one by force, which names what never came', async () => {
+  test('is replaced by a forced promotion, which warns of the missing positions', async () => {
     const { promoted } = await waitsInDrain()
     set.recording.allowTwo('east')
     const begun = set.clock.now()
@@ -148,7 +148,7 @@ describe('a promotion that waits for a primary that has fallen silent', () => {
     expect((await set.at('west').record()).promotions).toBe(1)
   })
 
-  test('makes way for the end of replication here', async () => {
+  test('is replaced by secondary/disable', async () => {
     await waitsInDrain()
     const reply = await asked('west', 'disable')
     expect(reply.status, reply.text).toBe(200)
@@ -157,7 +157,7 @@ describe('a promotion that waits for a primary that has fallen silent', () => {
     expect(await set.at('west').record()).toMatchObject({ mode: 'disabled' })
   })
 
-  test('is joined by whoever asks for the same thing, and says how to have it make way', async () => {
+  test('is joined by the same request, whose answer says how to replace it', async () => {
     const { promoted } = await waitsInDrain()
     const joined = await asked('west', 'promote')
     expect(joined.status).toBe(503)

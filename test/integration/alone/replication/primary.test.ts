@@ -16,10 +16,10 @@ beforeEach(async () => {
   host = await ownHost()
 })
 
-describe('what changes the role of a cluster', () => {
+describe('calls that change the role', () => {
   const changing = ways.filter(({ endpoint: { method }, path }) => method === 'POST' && changesRole(path))
 
-  test.each(changing)('$title fails on its own account by no parameters', async ({ path, endpoint }) => {
+  test.each(changing)('$title never fails with 500, whatever the parameters', async ({ path, endpoint }) => {
     for (const body of bodiesFor(endpoint.fields, 4)) {
       const { status, text } = await host.api('POST', path, body)
       expect([500, 503, 504], text).not.toContain(status)
@@ -27,7 +27,7 @@ describe('what changes the role of a cluster', () => {
     }
   })
 
-  test.each(changing)('$title is PUT as well', async ({ path }) => {
+  test.each(changing)('$title also accepts PUT', async ({ path }) => {
     const answers = []
     for (const method of ['POST', 'PUT']) {
       const one = await ownHost()
@@ -45,9 +45,9 @@ const status = async () => {
 }
 
 describe('a cluster that becomes a primary', () => {
-  test('says so, keeps what it has, and counts what it writes', async () => {
+  test('answers with a warning, keeps its items, and counts its writes', async () => {
     await host.api('POST', '/auth/cloud/role/before', iamRole.body)
-    // PUT is what clients of the incumbent send
+    // Vault's clients send PUT
     const enabled = await host.api('PUT', `${R}/primary/enable`, {
       primary_cluster_addr: 'east.example.com/',
     })
@@ -72,7 +72,7 @@ describe('a cluster that becomes a primary', () => {
     expect(auditText(host.directory)).toContain('"event":"primary-enabled"')
   })
 
-  test('and is one already may only change its address', async () => {
+  test('can only change its address afterwards', async () => {
     await post('/primary/enable')
     const again = await post('/primary/enable')
     expect([again.status, again.body.errors]).toEqual([
@@ -88,7 +88,7 @@ describe('a cluster that becomes a primary', () => {
     expect((await post('/primary/enable', { primary_cluster_addr: 'http://lb.example' })).status).toBe(400)
   })
 
-  test('by many requests at once, becomes it once', async () => {
+  test('by concurrent requests becomes it once', async () => {
     const replies = await Promise.all(Array.from({ length: 16 }, () => post('/primary/enable')))
     const codes = replies.map(reply => reply.status)
     expect(codes.filter(code => code === 200)).toHaveLength(1)
@@ -96,7 +96,7 @@ describe('a cluster that becomes a primary', () => {
     expect((await host.api('POST', '/auth/cloud/role/works', iamRole.body)).status).toBe(204)
   })
 
-  test('knows its secondaries by the tokens that it makes, until it revokes them', async () => {
+  test('lists its secondaries from the making of their token until their revocation', async () => {
     await post('/primary/enable')
     const wrapped = await post('/primary/secondary-token', { id: 'west' })
     expect(wrapped.body).toMatchObject({ data: null, wrap_info: { ttl: 1800 } })
@@ -116,7 +116,7 @@ describe('a cluster that becomes a primary', () => {
     ])
     const known = await status()
     expect(known).toMatchObject({ known_secondaries: ['west', 'south'], cluster_id: activation?.set })
-    // a token that nobody used ends without a warning; a repetition has the time of the first revocation
+    // revoking an unused token gives no warning; a repeated revocation returns the time of the first
     for (const status of [204, 200])
       expect((await post('/primary/revoke-secondary', { id: 'west' })).status).toBe(status)
     expect(await status()).toMatchObject({ known_secondaries: ['south'] })
@@ -129,7 +129,7 @@ describe('a cluster that becomes a primary', () => {
     expect([key.status, key.body.errors[0]]).toEqual([400, expect.stringContaining('is a DR primary')])
   })
 
-  test('and ceases to be one: its set is forgotten, what it stored stays', async () => {
+  test('and is disabled again deletes its set, and keeps its items', async () => {
     await post('/primary/enable')
     await post('/primary/secondary-token', { id: 'west' })
     await host.api('POST', '/auth/cloud/role/kept', iamRole.body)
@@ -159,7 +159,7 @@ describe('a cluster that becomes a primary', () => {
   })
 })
 
-test('keys for the next link are made for those who may, and each call voids the keys before', async () => {
+test('keys for the next link are made for authorised callers, and each call deletes the earlier ones', async () => {
   const first = await post('/secondary/generate-public-key')
   const second = await post('/secondary/generate-public-key')
   expect(first.body.data.secondary_public_key).not.toBe(second.body.data.secondary_public_key)

@@ -22,7 +22,7 @@ beforeEach(async () => {
   doing = await readyToPromote(set)
 })
 
-/** What an administrator's call leaves: an operation that nobody has done anything for. */
+/** Stores the state after an administrator's request: an operation without any completed step. */
 async function begun(id = OPERATION): Promise<void> {
   const { store, clock } = set.at('west').ports
   const [record] = await store.read([key('cluster')])
@@ -58,7 +58,7 @@ const runOf = (
   }
 }
 
-/** Takes all steps, as the workflow does. */
+/** Runs all steps, as the workflow does. */
 async function takeSteps(run: OperationRun, id = OPERATION): Promise<void> {
   for (const name of promotionSteps)
     for (let tries = 0; (await operationWorkflows.promotion.steps[name](run, id)).next === 'again'; tries++)
@@ -68,7 +68,7 @@ async function takeSteps(run: OperationRun, id = OPERATION): Promise<void> {
 const operation = async (id = OPERATION) =>
   (await set.at('west').ports.store.read([key('operation', id)]))[0]?.data ?? expect.fail()
 
-/** West has taken over once, with everything; east is its former primary. */
+/** Checks that west has taken over once with everything, and east is its former primary. */
 async function tookOver(acknowledged: readonly string[]): Promise<void> {
   expect([await doing.health('east'), await doing.health('west')]).toEqual([472, 200])
   expect(await operation()).toMatchObject({
@@ -85,7 +85,7 @@ async function tookOver(acknowledged: readonly string[]): Promise<void> {
 }
 
 describe('a promotion', () => {
-  test('whose processes die one after the other, each a call later, takes over exactly once', async () => {
+  test('whose processes die one after the other, each one call later, takes over exactly once', async () => {
     await begun()
     const acknowledged: string[] = []
     let deaths = 0
@@ -110,13 +110,13 @@ describe('a promotion', () => {
     await tookOver(acknowledged)
   })
 
-  test('done by several processes at once takes over once', async () => {
+  test('run by several processes concurrently takes over once', async () => {
     await begun()
     await Promise.all([takeSteps(runOf()), takeSteps(runOf()), takeSteps(runOf())])
     await tookOver([])
   })
 
-  test('that stood still before it took over, and wakes when another process has, changes nothing', async () => {
+  test('whose process freezes before the take-over changes nothing when another process has taken over', async () => {
     await begun()
     let reached: () => void = () => undefined
     let thaw: () => void = () => undefined
@@ -149,8 +149,8 @@ describe('a promotion', () => {
   })
 })
 
-describe('a promotion that is given up', () => {
-  test('at any call before the handover leaves both as they were', async () => {
+describe('a failed promotion', () => {
+  test('at any call before the handover leaves both clusters unchanged', async () => {
     for (let at = 1; at < 60; at += 4) {
       const id = OPERATION.replace(/1$/, String.fromCharCode(97 + (at >> 4)) + (at % 16).toString(16))
       await begun(id)
@@ -168,7 +168,7 @@ describe('a promotion that is given up', () => {
     expect.unreachable()
   })
 
-  test('where the keyring does not open; not even force helps', async () => {
+  test('without a usable keyring is refused also with force', async () => {
     await begun()
     const { cipher } = set.at('west').as('on-operation')
     const closed = { ...cipher, decrypt: () => Promise.reject(new Error('KMS says no')) }

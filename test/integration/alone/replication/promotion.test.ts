@@ -19,7 +19,7 @@ beforeEach(async () => {
   ;({ write, policies, promote, health, giveToken } = await readyToPromote(set))
 })
 
-/** East serves as before, and west follows it as before. */
+/** Checks that east serves and west follows as before. */
 async function nothingHasHappened(): Promise<void> {
   expect([await health('east'), await health('west')]).toEqual([200, 472])
   expect((await write('east', 'still')).status).toBe(204)
@@ -28,7 +28,7 @@ async function nothingHasHappened(): Promise<void> {
 }
 
 describe('a planned promotion', () => {
-  test('loses nothing that was acknowledged while it ran, leaves one primary, and is told', async () => {
+  test('loses no commit that is acknowledged while it runs, leaves one primary, and sends an event', async () => {
     const acknowledged: string[] = []
     let over = false
     const writer = async (who: number) => {
@@ -53,7 +53,7 @@ describe('a planned promotion', () => {
     await afterwards(reply.body.warnings)
   })
 
-  /** What the cluster is and has told, and what becomes of repetitions. */
+  /** Checks the role, the events, and the answers to repeated requests. */
   async function afterwards(warnings: string[]): Promise<void> {
     const { ports, events, record, head, audited } = set.at('west')
     const { epoch } = await head()
@@ -86,14 +86,14 @@ describe('a planned promotion', () => {
     expect(late.text).toContain('not a DR secondary')
   }
 
-  test('after the primary was demoted takes all of it over', async () => {
+  test('after a demotion takes over all of it', async () => {
     await write('east', 'last')
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
     expect((await promote('west')).status).toBe(200)
     expect(await policies('west')).toContain('last')
   })
 
-  test('asked for twice at once is one: both get its answer', async () => {
+  test('requested twice at once runs once, and both requests get its answer', async () => {
     const [first, second] = await Promise.all([
       promote('west'),
       set.clock.sleep(5).then(() => promote('west')),
@@ -103,8 +103,8 @@ describe('a planned promotion', () => {
     expect(parseInt((await set.at('west').head()).epoch, 10)).toBe(2)
   })
 
-  test('that cannot be finished after the handover names both ways out, and another promotion finishes it', async () => {
-    // everything of the link that comes after the handover is lost
+  test('that fails after the handover names both ways out, and another promotion completes it', async () => {
+    // all calls after the handover are lost
     const cut = () => set.cut('east', 'west')
     set.trap({
       cluster: 'east',
@@ -126,7 +126,7 @@ describe('a planned promotion', () => {
 })
 
 describe('a promotion that is refused changes nothing on either cluster', () => {
-  test('a primary that answered just now, and does not any more; an address that is none; no token', async () => {
+  test('by a primary that has just become silent, an invalid address, or a missing token', async () => {
     set.cut('east', 'west')
     const reply = await promote('west')
     expect(reply.status).toBe(503)
@@ -140,7 +140,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     await nothingHasHappened()
   })
 
-  test('a tree that a check found corrupted, and a reindex that runs', async () => {
+  test('by a corrupted tree, or a running reindex', async () => {
     const { ports, record } = set.at('west')
     const { treeId = '' } = await record()
     const as = { record: await record(), readAt: ports.clock.now() }
@@ -158,7 +158,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
     await nothingHasHappened()
   })
 
-  test('a secondary that was revoked: with force it becomes a primary of its own, and the other one stays', async () => {
+  test('by a revocation; with force the secondary becomes a primary of its own, and the old primary serves on', async () => {
     await set.at('east').ok('POST', '/sys/replication/dr/primary/revoke-secondary', { id: 'west' })
     const reply = await promote('west')
     expect(reply.status).toBe(503)
@@ -171,7 +171,7 @@ describe('a promotion that is refused changes nothing on either cluster', () => 
 })
 
 describe('a promotion without the primary', () => {
-  test('silent for a minute: it is no obstacle, and the warning says what may be missing', async () => {
+  test('that was silent for a minute succeeds, and warns of what may be missing', async () => {
     set.cut('east', 'west')
     await write('east', 'lost')
     await set.passAsking(61_000)
@@ -183,12 +183,12 @@ describe('a promotion without the primary', () => {
     expect((await write('west', 'after')).status).toBe(204)
   })
 
-  test('heard beyond what has come: the status tells by how much before anything is forced, and the warning counts it', async () => {
+  test('that reported positions which never arrived: status and the warning count them', async () => {
     const { last } = await set.at('west').head()
     const heardAt = Math.floor(set.clock.now() / 1000) * 1000
     await write('east', 'lost')
     await write('east', 'lost-too')
-    // the heartbeat goes through, and no journal entry any more
+    // the heartbeat succeeds, but no journal entry arrives any more
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
     await set
       .at('west')
@@ -205,7 +205,7 @@ describe('a promotion without the primary', () => {
     expect(reply.body.warnings[1]).toContain(`at least 2 positions up to ${last + 2}`)
   })
 
-  test('of a cluster that was demoted: with force it goes on where its own epoch ended', async () => {
+  test('of a demoted cluster: with force it continues where its own epoch ended', async () => {
     await set.at('east').ok('POST', '/sys/replication/dr/primary/demote')
     const { last } = await set.at('east').head()
     await giveToken('east')
@@ -220,7 +220,7 @@ describe('a promotion without the primary', () => {
     expect(epoch).toMatch(/^000002\./)
   })
 
-  test('with force in the middle of a sync: it serves, no journal leads to its state, and a report names what only the old primary has', async () => {
+  test('with force during a sync: it serves, no journal leads to its state, and a report lists what only the old primary has', async () => {
     set.cut('east', 'west')
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports

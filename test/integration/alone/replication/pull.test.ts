@@ -37,7 +37,7 @@ beforeEach(async () => {
   for (let n = 0; n < 5; n++) await commit(east, [policyAt(`p${n}`), 'v'])
 })
 
-/** What the wipe leaves: a record that names the primary, and the set's keyring. */
+/** Stores the state after the wipe: a record with the primary, and the set's keyring. */
 async function asSecondary(set: string): Promise<void> {
   const pair = Buffer.alloc(64, 7).toString('base64')
   const [record] = await west.store.read([key('cluster')])
@@ -86,7 +86,7 @@ const SECONDS = 1000
 const pulled = (link = connect, more: { waitsForLease?: boolean } = {}) =>
   pull(portsOf(memberAs(west, 'on-pull')), link, { deadline: west.turn.ms + 12 * SECONDS, ...more })
 
-/** Another run that pulls until a moment. */
+/** Starts another run that pulls until a moment. */
 async function beingPulled(until: number): Promise<void> {
   const [record, lease] = await west.store.read([key('cluster'), key('puller')])
   if (!record) throw new Error('not initialised')
@@ -100,7 +100,7 @@ const told = async () => {
   return { puller: puller?.data, contact: contact?.data }
 }
 
-test('a run syncs, follows, and tells how far it is', async () => {
+test('a run syncs, streams, and stores its progress', async () => {
   await pulled()
   expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
   const { puller, contact } = await told()
@@ -109,7 +109,7 @@ test('a run syncs, follows, and tells how far it is', async () => {
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
-test('while one runs, another one leaves at once', async () => {
+test('a second run ends immediately while one runs', async () => {
   let others = 0
   const busy: Connect = peer => {
     const link = connect(peer)
@@ -136,7 +136,7 @@ test('while one runs, another one leaves at once', async () => {
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 5 })
 })
 
-test('a primary that is silent, or says no, is asked again; what was known stays', async () => {
+test('a silent or refusing primary is called again, and known facts stay', async () => {
   await pulled()
   let calls = 0
   const failing: Connect = peer => ({
@@ -160,7 +160,7 @@ test('a primary that is silent, or says no, is asked again; what was known stays
   expect(contact).toMatchObject({ seq: 6, failedCall: { code: 'permission_denied', text: 'revoked' } })
 })
 
-test('a question that met another write at the primary is repeated at once: nobody waits, and nothing is told of it', async () => {
+test('a heartbeat that conflicts with another write at the primary is repeated at once, without a log line', async () => {
   let calls = 0
   const began = west.turn.ms
   const asked: number[] = []
@@ -178,7 +178,7 @@ test('a question that met another write at the primary is repeated at once: nobo
   expect((await told()).contact).not.toHaveProperty('failedCall')
 })
 
-test('no item of a new term of the keyring is here before the term is', async () => {
+test('no item of a new term is stored before the term', async () => {
   await pulled()
   const [keyring, record] = await east.store.read([key('keyring'), key('cluster')])
   if (!keyring || !record) throw new Error('no keyring')
@@ -210,7 +210,7 @@ test('no item of a new term of the keyring is here before the term is', async ()
   )
 })
 
-test('while the role of the cluster changes, a run keeps up, and begins no sync', async () => {
+test('during a role change a run applies entries, but begins no sync', async () => {
   const operate = async (operation?: string) => {
     const [record] = await west.store.read([key('cluster')])
     if (!record) throw new Error('no record')
@@ -229,7 +229,7 @@ test('while the role of the cluster changes, a run keeps up, and begins no sync'
   expect(await west.journal.head()).toMatchObject({ mode: 'applying', applied: 6 })
 })
 
-test('the addresses of the primary are stored as it tells them', async () => {
+test('the reported addresses of the primary are stored', async () => {
   const moved: Connect = peer => ({
     ...connect(peer),
     heartbeat: async request => ({
@@ -242,7 +242,7 @@ test('the addresses of the primary are stored as it tells them', async () => {
   expect(record?.data.link?.primaryAddrs).toEqual(['http://elsewhere'])
 })
 
-test('a run that stands by takes over when the other one ends', async () => {
+test('a waiting run takes over when the other one ends', async () => {
   const end = west.turn.ms + 5 * SECONDS
   await beingPulled(end)
   await pulled(connect, { waitsForLease: true })
@@ -252,13 +252,13 @@ test('a run that stands by takes over when the other one ends', async () => {
   expect(contact?.connectedSince).toBeLessThan(end + 3 * SECONDS)
 })
 
-test('a run that stands by in vain leaves everything as it is', async () => {
+test('a run that waits until its end changes nothing', async () => {
   await beingPulled(west.turn.ms + 60 * SECONDS)
   await pulled(connect, { waitsForLease: true })
   expect(await told()).toMatchObject({ puller: { runId: 'another run' }, contact: undefined })
 })
 
-test('given-up items are fetched once more after recover, once', async () => {
+test('given-up items are fetched once more after recover', async () => {
   await pulled()
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
@@ -266,7 +266,7 @@ test('given-up items are fetched once more after recover, once', async () => {
   const x = policyAt('p1')
   const [own] = await west.journal.readRaw([x])
   if (!own) throw new Error('nothing has come')
-  // as a journal entry has left it that did not find what it said
+  // as a journal entry left it that overwrote the item without comparing
   await west.journal.transact([
     { kind: 'item', item: x, put: { ...own, rev: 'other' }, if: { rev: own.rev } },
   ])

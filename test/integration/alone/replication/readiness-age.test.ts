@@ -14,12 +14,12 @@ beforeEach(async () => {
   await scheduled()
 })
 
-/** The run of every minute, until its first heartbeat is over. */
+/** Starts the run of every minute, and waits for its first heartbeat. */
 const scheduled = () => set.at('west').pull(700, { source: 'aws.events' })
 
 const shown = async () => (await set.at('west').ok('GET', `${DR}/status`)).body.data.readiness
 
-/** When the primary answered last. */
+/** Returns the time of the primary's last answer. */
 async function contactAt(): Promise<number | undefined> {
   const [contact] = await set.at('west').ports.store.read([key('contact')])
   return contact?.data.at
@@ -29,7 +29,7 @@ const READY = { ready: true, refused_by: [], tried: expect.any(String) }
 const SILENT = { ready: false, refused_by: ['silent'], tried: expect.any(String) }
 
 describe('readiness in the status of a secondary', () => {
-  test('is tried again with the next run when the primary falls silent, and when it answers again', async () => {
+  test('is tried again by the next run when the primary falls silent, and when it answers again', async () => {
     expect(await shown()).toEqual(READY)
     set.pass(10_000)
     set.cut('east', 'west')
@@ -41,7 +41,7 @@ describe('readiness in the status of a secondary', () => {
     expect(await shown()).toEqual(READY)
   })
 
-  test('is tried again within one run, at the heartbeat that is not answered', async () => {
+  test('is tried again within one run, after an unanswered heartbeat', async () => {
     const before = await contactAt()
     set.pass(1000)
     const run = set.at('west').pull(25_000, { source: 'aws.events' })
@@ -51,10 +51,10 @@ describe('readiness in the status of a secondary', () => {
     expect(await shown()).toEqual(SILENT)
   })
 
-  test('is not shown when it is older than a change of contact or of role', async () => {
+  test('is hidden after a change of contact or role', async () => {
     expect(await shown()).toEqual(READY)
     set.cut('east', 'west')
-    // a run that no schedule has started notes the silence, and tries nothing
+    // a run that a notice started stores the silence, but tries no readiness
     set.pass(10_000)
     await set.at('west').pull()
     expect(await shown()).toBeUndefined()
@@ -65,14 +65,14 @@ describe('readiness in the status of a secondary', () => {
     expect(await shown()).toBeUndefined()
   })
 
-  test('is not shown once no run asks the primary any more, because nobody knows whether it answers', async () => {
+  test('is hidden when no run calls the primary any more', async () => {
     set.pass(MINUTE)
     expect(await shown()).toBeUndefined()
     await scheduled()
     expect(await shown()).toEqual(READY)
   })
 
-  test('counts for ten minutes while nothing changes', async () => {
+  test('stays valid for ten minutes without a change', async () => {
     const { tried } = await shown()
     set.pass(5 * MINUTE)
     await scheduled()

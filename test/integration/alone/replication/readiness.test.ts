@@ -27,7 +27,7 @@ const readiness = async (more: object = {}) =>
 const ofPrimary = async (token?: string) =>
   (await set.at('east').ok('GET', `${DR}/readiness`, undefined, token ? { token } : {})).body.data
 
-/** Everything that the tables hold, by cluster. */
+/** Returns all items of the tables, by cluster. */
 const items = async () =>
   Object.fromEntries(
     (await set.snapshot()).members.map(({ name, items: held }) => [
@@ -39,8 +39,8 @@ const items = async () =>
     ]),
   )
 
-describe('of a pair that is well', () => {
-  test('the secondary could take over: it has what it needs, and the answer names every step', async () => {
+describe('readiness of a healthy pair', () => {
+  test('on the secondary: it can take over, and the answer lists every step', async () => {
     const shown = await readiness()
     expect(shown).toMatchObject({
       mode: 'secondary',
@@ -73,7 +73,7 @@ describe('of a pair that is well', () => {
     expect(shown.lag).toMatchObject({ applied: last, primary_position: last })
   })
 
-  test('it is told to those who may read it by a token of the set, too, and to nobody else', async () => {
+  test('may be read with an authorised token of the set, and with no other', async () => {
     const west = set.at('west')
     expect((await west.ok('GET', `${DR}/readiness`)).body.data).toMatchObject({
       ready: true,
@@ -87,7 +87,7 @@ describe('of a pair that is well', () => {
     expect([elsewhere.status, elsewhere.text]).toEqual([400, expect.stringContaining('not a DR secondary')])
   })
 
-  test('the primary names who could take over, and a prepared token is known by whoever presents it', async () => {
+  test('on the primary: lists possible successors, and judges the presented token', async () => {
     const east = set.at('east')
     expect(await ofPrimary()).toMatchObject({
       mode: 'primary',
@@ -112,14 +112,14 @@ describe('of a pair that is well', () => {
     expect(onSecondary.operation_token.presented.expires).toBe(shown.presented.expires)
   })
 
-  test('nothing is written on the cluster that is asked; its primary notes a heartbeat', async () => {
+  test('writes nothing on the cluster, and its primary stores a heartbeat', async () => {
     const before = await items()
     await readiness()
     await set.at('west').ok('GET', `${DR}/readiness`)
     const after = await items()
     expect(after['west']).toEqual(before['west'])
     const changed = after['east']?.filter(one => !before['east']?.includes(one)) ?? []
-    // and the journal entry that a heartbeat leaves in a journal that is quiet
+    // and the journal entry that a heartbeat causes in an idle journal
     const heartbeat = /"pk":\{"S":"(secondary|journal|j#[^"]*)"/
     expect(changed.filter(one => !heartbeat.test(one))).toEqual([])
     await ofPrimary()
@@ -127,7 +127,7 @@ describe('of a pair that is well', () => {
   })
 })
 
-/** What differs from a secondary that is well; gives back what makes it well again. */
+/** Causes an obstacle; returns a function that removes it. */
 const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   'a tree found corrupted': () =>
     stored(treeId => put(key('tree-check'), { treeId, operation: 'x', startedAt: 1, corrupted: true })),
@@ -164,7 +164,7 @@ const obstacles: Readonly<Record<string, () => Promise<() => unknown>>> = {
   },
 }
 
-/** Stores something on west. @returns what removes it */
+/** Stores something on west. @returns a function that deletes it */
 async function stored(item: (treeId: string) => Change): Promise<() => Promise<unknown>> {
   const { ports, record } = set.at('west')
   const { treeId = '', ...rest } = await record()
@@ -176,8 +176,8 @@ async function stored(item: (treeId: string) => Change): Promise<() => Promise<u
 
 const withoutTimes = (text: string): string => text.replace(/\d+ s ago/g, 'n s ago')
 
-describe('what is in the way', () => {
-  test.each(Object.keys(obstacles))('%s: said in the words of the promotion that is refused', async name => {
+describe('an obstacle', () => {
+  test.each(Object.keys(obstacles))('%s is reported with the text of the refused promotion', async name => {
     const undo = await obstacles[name]?.()
     const shown = await readiness()
     const reply = await promote('west')
@@ -191,7 +191,7 @@ describe('what is in the way', () => {
     expect(shown.promotion_with_force.goes_through).toBe(row.overridden_by_force)
   })
 
-  test('a primary that was lost: it is foretold what becomes of the promotion, and it comes about', async () => {
+  test('a lost primary: readiness predicts the result of the promotion', async () => {
     await write('east', 'last')
     await set.converge()
     set.cut('east', 'west')
@@ -217,14 +217,14 @@ describe('what is in the way', () => {
     ])
   })
 
-  test('a cluster without replication has nothing that could be ready', async () => {
+  test('a cluster without replication has no readiness', async () => {
     const alone = await clusterSet(['alone'], { memory: true })
     const reply = await alone.at('alone').request('GET', `${DR}/readiness`)
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('in no DR set')])
   })
 })
 
-describe('where KMS does not open the keyring', () => {
+describe('if KMS cannot unwrap the keyring', () => {
   let closed: ClusterSet
   beforeAll(async () => {
     closed = await clusterSet(['east', 'west'], { memory: true })
@@ -239,7 +239,7 @@ describe('where KMS does not open the keyring', () => {
     text: expect.stringMatching(/keyring does not open \(KMS.*KMS key is enabled/),
   }
 
-  test('both clusters answer, to who holds a generated token or one that is stored: their row says KMS and what to do', async () => {
+  test('both clusters answer holders of a generated or stored token: the row names KMS and what to do', async () => {
     const token = closed.at('east').token()
     const west = closed.at('west')
     const answers = [
@@ -252,13 +252,13 @@ describe('where KMS does not open the keyring', () => {
       const row = body.data.checks.find(({ name }: { name: string }) => name === 'keyring')
       expect(row).toMatchObject(wanted)
     }
-    // everything else says that it cannot
+    // all other endpoints fail
     expect((await west.request('POST', `${DR}/secondary/promote`, { dr_operation_token: 'x' })).status).toBe(
       503,
     )
   })
 
-  test('it is in the audit log, without a secret', () => {
+  test('the audit log contains the requests without secrets', () => {
     for (const { audited, token } of closed.members) {
       const entries = audited.filter(({ request }) =>
         (request as { path?: string } | undefined)?.path?.endsWith('readiness'),

@@ -9,17 +9,17 @@ import { type Key, type Kind, key, kinds, specOf } from '../../../../shared/stor
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Recovery shares authorise and decrypt nothing: what a member has, with all its keys, makes no share.
+// Recovery shares authorise and decrypt nothing, and a member with all its keys cannot make one.
 
 const R = '/sys/replication/dr'
-/** The key that the shares of a set make. */
+/** Returns the key that the shares of a set combine to. */
 const keyOf = (shares: readonly string[]): Buffer => {
   const whole = combineShares(shares.slice(0, 3))
   if (!whole) throw new Error('shares of one key')
   return whole
 }
 
-/** Stores the key itself, encrypted, in an item of its own: what must stand nowhere. */
+/** Stores the key itself, encrypted, in an item: a real member never does. */
 async function storeKey(set: ClusterSet, name: string): Promise<void> {
   const { ports, record, shares } = set.at(name)
   const { store, cipher, clock } = ports
@@ -32,7 +32,7 @@ async function storeKey(set: ClusterSet, name: string): Promise<void> {
   )
 }
 
-/** All terms that a cluster holds, as who has its tables and the use of its KMS key takes them. */
+/** Returns all terms that a cluster holds, as a thief with its tables and its KMS key gets them. */
 async function termsOf(set: ClusterSet, name: string): Promise<TermKeys[]> {
   const { ports, kms } = set.at(name)
   const [keyring] = await ports.store.read([key('keyring')])
@@ -41,7 +41,7 @@ async function termsOf(set: ClusterSet, name: string): Promise<TermKeys[]> {
   return keys.terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
 }
 
-/** Texts in a value, in texts that are JSON too; what a table has as bytes is one character each. */
+/** Returns all texts in a value, including those in JSON texts; bytes become one character each. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value, ...(/^[[{]/.test(value) ? textsIn(JSON.parse(value)) : [])]
   if (value instanceof Uint8Array) return [Buffer.from(value).toString('latin1')]
@@ -61,7 +61,7 @@ interface Readable {
   opened: string[]
 }
 
-/** What stands in items, and whatever in it opens by one of some terms, in any place that it may have been encrypted for. */
+/** Returns all texts in items, and every text that one of some terms decrypts, for any place. */
 function readableIn(
   items: readonly { pk: string; sk: string; content: unknown }[],
   terms: TermKeys[],
@@ -85,7 +85,7 @@ function tryOpen(terms: readonly TermKeys[], at: Key, field: string, text: strin
   }
 }
 
-/** All that can be read with the tables of a cluster and its keys: of items as they stand, and of those in its journal. */
+/** Returns everything that a cluster's tables and keys reveal, from items and from its journal. */
 async function everythingReadable(set: ClusterSet, name: string) {
   const terms = await termsOf(set, name)
   const tables = (await set.snapshot()).members.find(one => one.name === name)?.items
@@ -100,7 +100,7 @@ async function everythingReadable(set: ClusterSet, name: string) {
   return { items: readableIn(items, terms), journal: readableIn(inEntries, terms) }
 }
 
-/** Whether one of some texts has one of some secrets, in any notation. */
+/** Reports whether a text contains a secret in any encoding. */
 const shows = (texts: readonly string[], secrets: readonly Buffer[]): boolean =>
   secrets.some(secret =>
     (['hex', 'base64', 'base64url', 'latin1'] as const).some(notation =>
@@ -108,7 +108,7 @@ const shows = (texts: readonly string[], secrets: readonly Buffer[]): boolean =>
     ),
   )
 
-/** A token for operations, from shares of holders. */
+/** Makes an operation token from shares. */
 async function tokenOf(set: ClusterSet, name: string, shares: readonly string[]): Promise<string> {
   const path = `${R}/secondary/generate-operation-token`
   const anonymous = { token: '' }
@@ -132,7 +132,7 @@ describe('a stolen copy of a member', () => {
   })
 
   test.each(['east', 'west'])(
-    'of %s has neither the recovery key nor a share in anything that its keys open',
+    'of %s contains neither the recovery key nor a share, decrypted with all its keys',
     async name => {
       const { shares } = set.at('east')
       const secrets = [keyOf(shares), ...shares.map(share => Buffer.from(share, 'hex'))]
@@ -146,14 +146,14 @@ describe('a stolen copy of a member', () => {
     },
   )
 
-  test('has it where it is stored encrypted: this search finds it', async () => {
+  test('contains a key that is stored encrypted, and this search finds it', async () => {
     await storeKey(set, 'east')
     const secrets = [keyOf(set.at('east').shares)]
     for (const { raw, opened } of Object.values(await everythingReadable(set, 'east')))
       expect([shows(raw, secrets), shows(opened, secrets)]).toEqual([false, true])
   })
 
-  test('has hashes by which the shares of the holders are taken', async () => {
+  test('contains hashes that verify the holders’ shares', async () => {
     expect(await tokenOf(set, 'west', set.at('east').shares)).toMatch(/^hvs\./)
   })
 })

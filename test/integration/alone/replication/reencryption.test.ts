@@ -15,7 +15,7 @@ import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// What is stored is encrypted anew behind a rotation, on warm environments, and the older term is destroyed in the end.
+// After a rotation, everything is re-encrypted in warm environments, and finally the older term is destroyed.
 
 const R = '/sys/replication/dr'
 const DAY = 86_400_000
@@ -32,7 +32,7 @@ beforeEach(async () => {
   doing = promotions(set)
 })
 
-/** A pair with a secret of every sort in its tables. */
+/** A pair with a secret of every kind in its tables. */
 async function filledSnapshot(): Promise<Warm> {
   const warm = await warmSnapshot({ memory: true, names })
   const filling = await clusterSet(names, { from: warm, memory: true })
@@ -66,7 +66,7 @@ async function filledSnapshot(): Promise<Warm> {
   return snapshot
 }
 
-/** Items of the table that replicates, but for those that have died. */
+/** Returns the unexpired items of the replicated table. */
 async function itemsAt(name: string): Promise<StoredItem[]> {
   const { journal } = set.at(name).ports
   const found: StoredItem[] = []
@@ -86,7 +86,7 @@ interface Place {
   text: Encrypted
 }
 
-/** All encrypted texts that a change of term reaches: of what replicates, and of the cluster's own. */
+/** Returns all encrypted texts that re-encryption covers: replicated ones and the cluster's own. */
 async function textsAt(name: string): Promise<Place[]> {
   const paths = new Map<string, string[]>(
     listEncryptedKinds(['reencrypt', 'renew']).map(({ kind, paths }) => [kind, paths]),
@@ -106,13 +106,13 @@ async function textsAt(name: string): Promise<Place[]> {
 const numbersAt = async (name: string): Promise<number[]> =>
   [...new Set((await textsAt(name)).map(({ text }) => termNumberOf(text) ?? 0))].toSorted()
 
-/** All keys that a cluster holds. */
+/** Returns all keys that a cluster holds. */
 async function keysOf(name: string): Promise<Keys> {
   const keyring = await keyringAt(name)
   return openEnvelope(await set.at(name).kms.unwrap(keyring), keyring.id, keyring.keys)
 }
 
-/** How many of a cluster's texts open by some keys. */
+/** Counts the texts of a cluster that some keys decrypt. */
 async function openedBy({ terms }: Keys, name: string): Promise<number> {
   const held = terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
   return (await textsAt(name)).filter(({ place, field, text }) => openField(held, place, field, text)).length
@@ -140,7 +140,7 @@ const keyringAt = async (name: string) => {
 }
 const heldAt = async (name: string) => (await keyringAt(name)).termIds ?? []
 
-/** Everything that a cluster should open, opened as its own functions do. */
+/** Decrypts everything that a cluster must be able to decrypt, as its functions do. */
 async function everythingOpens(name: string): Promise<void> {
   const { ports, record } = set.at(name)
   ports.cipher.expectKeyring(await record())
@@ -148,8 +148,8 @@ async function everythingOpens(name: string): Promise<void> {
     expect((await ports.cipher.decrypt(place, field, text)).reveal()).not.toBe('')
 }
 
-describe('behind a rotation', () => {
-  test('everything that is stored is encrypted by the new term, on the primary and on the secondary', async () => {
+describe('after a rotation', () => {
+  test('the new term encrypts everything stored, on primary and secondary', async () => {
     expect(await numbersAt('east')).toEqual([1])
     const texts = await textsAt('east')
     expect(new Set(texts.map(({ place, field }) => `${place.kind} ${field}`))).toEqual(
@@ -182,11 +182,11 @@ describe('behind a rotation', () => {
     expect(older_terms).toHaveLength(1)
     expect(older_terms[0].waits_for).toEqual([expect.stringMatching(/^it is kept until /)])
     expect(eventsAt('east')).toContain('reencrypted')
-    // the secondary has done its own, and has said so
+    // the secondary has re-encrypted its own keys and reported it
     expect((await set.at('west').record()).ownTerm).toBe((await keyringAt('west')).activeTerm)
   })
 
-  test('nothing is for half a minute, in which environments still write by the older term', async () => {
+  test('nothing is re-encrypted for half a minute, while environments may still encrypt with the older term', async () => {
     await rotate()
     set.pass(29_000)
     await set.tick()
@@ -195,7 +195,7 @@ describe('behind a rotation', () => {
     expect((await statusAt('east')).reencryption.state).toBe('waiting')
   })
 
-  test('entries keep the times by which tidy and the engine delete them, and the tree covers what was written', async () => {
+  test('entries keep their expiry times, and the tree covers the rewritten items', async () => {
     const timesOf = async (name: string) =>
       (await itemsAt(name))
         .filter(({ kind }) => kind === 'access' || kind === 'wrapped')
@@ -214,7 +214,7 @@ describe('behind a rotation', () => {
     }
   })
 
-  test.each([1, 2, 3, 4])('what a request writes behind its %i. look at the table is kept', async at => {
+  test.each([1, 2, 3, 4])('a request’s write after the %i. scan of the table is kept', async at => {
     await rotate()
     set.pass(60_000)
     const { reached, thaw } = set.freezeAt({
@@ -243,7 +243,7 @@ describe('behind a rotation', () => {
     expect((await set.at('east').ok('GET', '/auth/cloud/role/b')).body.data.role_tag).toBe('U')
   })
 
-  test('a field that no term opens is told of, and stops nothing', async () => {
+  test('a field that no term decrypts is reported, and stops nothing', async () => {
     const { ports, record } = set.at('east')
     const [mounts] = await ports.store.read([key('mounts')])
     const cloud = mounts?.data.mounts.find(({ path }) => path === 'cloud')?.accessor ?? ''
@@ -261,7 +261,7 @@ describe('behind a rotation', () => {
     })
   })
 
-  test('a cluster that has left its set encrypts everything by its own term', async () => {
+  test('a cluster that has left its set re-encrypts everything with its own term', async () => {
     await doing.giveToken('west')
     await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
     await minutes(5)
@@ -272,7 +272,7 @@ describe('behind a rotation', () => {
   })
 })
 
-test('a promotion in the middle: the new primary goes on, and every field opens by the new term alone', async () => {
+test('a promotion during re-encryption: the new primary continues, and the new term alone decrypts every field', async () => {
   await doing.giveToken('west')
   await rotate()
   await set.converge()
@@ -299,7 +299,7 @@ test('a promotion in the middle: the new primary goes on, and every field opens 
   expect((await statusAt('west')).reencryption).toMatchObject({ state: 'done', term: 2 })
 })
 
-describe('a term that nothing is encrypted by', () => {
+describe('a term that encrypts nothing any more', () => {
   const after35days = async () => {
     set.pass(36 * DAY)
     await minutes(4)
@@ -310,7 +310,7 @@ describe('a term that nothing is encrypted by', () => {
       ({ data }) => data.destroyed !== undefined,
     ).length
 
-  test('is destroyed 35 days later on every cluster, and a copy of it opens nothing that is stored', async () => {
+  test('is destroyed 35 days later on every cluster, and a copy of it decrypts nothing that is stored', async () => {
     const thief = await keysOf('west')
     await rotate()
     await minutes(3)
@@ -335,7 +335,7 @@ describe('a term that nothing is encrypted by', () => {
     expect(older_terms[0].destroyed_time).not.toBe('')
   })
 
-  test('is kept while a secondary is cut off, and status names it', async () => {
+  test('is kept while a secondary is disconnected, which key-status names', async () => {
     await rotate()
     set.cut('east', 'west')
     for (let rounds = 0; rounds < 2; rounds++) {
@@ -351,7 +351,7 @@ describe('a term that nothing is encrypted by', () => {
     expect(await destroyedAt('east')).toBe(1)
   })
 
-  test('is destroyed without a secondary that was revoked', async () => {
+  test('is destroyed without waiting for a revoked secondary', async () => {
     await rotate()
     set.cut('east', 'west')
     await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
@@ -362,7 +362,7 @@ describe('a term that nothing is encrypted by', () => {
     expect(await destroyedAt('east')).toBe(1)
   })
 
-  test('is not missed by who is promoted afterwards, rotates and goes on', async () => {
+  test('is not needed by a cluster that is promoted afterwards and rotates', async () => {
     await rotate()
     await minutes(3)
     await set.converge()
@@ -377,7 +377,7 @@ describe('a term that nothing is encrypted by', () => {
   })
 })
 
-test('if a run dies at any call, another one goes on: nothing is lost, and everything is encrypted again', async () => {
+test('runs that die at any call are continued: nothing is lost, and everything is re-encrypted', async () => {
   const deaths = await deathsAtEachCall(
     from as Warm,
     {

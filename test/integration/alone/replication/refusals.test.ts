@@ -37,7 +37,7 @@ const post = (cluster: string, path: string, body: object): Promise<Reply> =>
 const said = ({ status, body }: Reply) => [status, body.errors]
 const of = ({ code, message }: ApiError) => [errorCodes[code].status, [message]]
 
-/** A text of the right form, to whose X25519 key nothing can be sealed: what comes of it is no secret. */
+/** A text of the right form whose X25519 key cannot encrypt, because the result would not be secret. */
 const ZEROS = Buffer.concat([Buffer.of(1), Buffer.alloc(64)]).toString('base64')
 
 const update = `${R}/secondary/update-primary`
@@ -45,7 +45,7 @@ const become = `${R}/secondary/enable`
 const tokens = `${R}/primary/secondary-token`
 const ca = (pem: string) => ({ token: 'x.y.z', ca_cert: pem })
 
-describe('clients are told the rows of the table by the endpoints themselves', () => {
+describe('endpoints return the refusals of the table', () => {
   test.each<[row: string, cluster: string, path: string, body: object, refusal: ApiError]>([
     ['notAPrimary', 'alone', tokens, { id: 'w' }, role.notAPrimary('disabled')],
     ['notASecondary', 'alone', `${R}/secondary/promote`, {}, role.notASecondary('disabled')],
@@ -114,7 +114,7 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     expect(said(await post(cluster, path, body))).toEqual(of(refusal))
   })
 
-  test('a token that has lapsed, and one of a different set', async () => {
+  test('an expired token, and one of a different set', async () => {
     const token = async (cluster: string, more = {}): Promise<string> =>
       (await set.at(cluster).ok('POST', tokens, { id: `t-${cluster}`, ...more })).body.wrap_info.token
     const lapsing = await token('east', { ttl: '1s' })
@@ -126,7 +126,7 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     )
   })
 
-  test('a ceremony: one at a time, by its nonce, each share once, those of its key, and not too often', async () => {
+  test('a ceremony: one at a time, by its nonce, each share once, only of its key, and rate-limited', async () => {
     const begin = () => post('west', `${GENERATE}/attempt`, {})
     const give = (nonce: string, share = '') => post('west', `${GENERATE}/update`, { nonce, key: share })
     const { nonce } = (await begin()).body
@@ -135,9 +135,9 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     expect(said(await give('n', shares[0]))).toEqual(of(ceremony.wrongNonce('operation', nonce)))
     await give(nonce, shares[0])
     expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.duplicateShare()))
-    // the secondary's own, which is none any more
+    // a share of the secondary's own initialisation, which is no longer valid
     expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.unknownShare()))
-    // strangers do not end what has a share
+    // strangers cannot cancel an attempt that has a share
     await set.at('west').ok('DELETE', `${GENERATE}/attempt`)
     const again = async () => {
       await set.at('west').request('DELETE', `${GENERATE}/attempt`, undefined, { token: '' })
@@ -161,7 +161,7 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     expect(said(revoked)).toEqual(of(ceremony.batchTokenNotRevocable()))
   })
 
-  test('while another operation holds the record, none begins', async () => {
+  test('a second operation is refused while one runs', async () => {
     const { ports, record } = set.at('west')
     const [free, now] = [await record(), ports.clock.now()]
     const hold = (data: typeof free) =>
@@ -172,7 +172,7 @@ describe('clients are told the rows of the table by the endpoints themselves', (
     expect(said(refused)).toEqual(of(role.roleChanging()))
   })
 
-  test('where it follows nobody, addresses do not help', async () => {
+  test('addresses are refused on a secondary without credentials', async () => {
     expect((await post('west', update, { token: '' })).status).toBe(200)
     await set.settled()
     const found = await post('west', update, { update_primary_addrs: ['https://east.example.com'] })

@@ -8,10 +8,10 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { deathsAtEachCall } from '../../../support/set/scenes.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A tree that is made anew while clients write, by workers of which one dies at each of its calls.
+// A reindex while clients write. A worker dies at each of its calls.
 
 const R = '/sys/replication/dr'
-/** Calls of a kind from one death to the next. Most of a thousand and some hundred calls read one page each. */
+/** Calls between two deaths. Most of its more than a thousand calls read one page. */
 const EVERY = sized<[step: string, every: number][]>(
   [['', 900]],
   [
@@ -33,7 +33,7 @@ beforeAll(async () => {
     await set.at('east').ok('POST', `/sys/policies/acl/${name}`, { policy: `path "${name}" {}` })
   await set.converge()
   for (const name of names) await set.at(name).minute({ hashes: true })
-  // the comparison behind the first sync is over: it would find the damage, and fetch what differs, before the reindex does
+  // wait for the comparison after the first sync, which would repair the damage before the reindex
   set.pass(10_000)
   await set.converge()
   for (const name of names) await set.at(name).minute({ hashes: true })
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 const policy = (name: string) => key('policy', name)
 
-/** Changes an item of west behind its back. */
+/** Changes an item of west without a journal entry. */
 async function overwrite(
   { at }: ClusterSet,
   name: string,
@@ -56,7 +56,7 @@ async function overwrite(
   expect(done).toBe('done')
 }
 
-/** Whatever can be wrong is: an item changed, one gone, one too many, sums, the hash of a page, and the root. */
+/** Causes every kind of damage: a changed, a deleted and an extra item, wrong sums, a wrong page hash, and a wrong root. */
 async function damage(set: ClusterSet): Promise<void> {
   const { journal } = set.at('west').ports
   const { treeId = '' } = await set.at('west').record()
@@ -88,7 +88,7 @@ const operate = (set: ClusterSet, path: string, body: object = {}) =>
 
 const statusOf = async (set: ClusterSet) => (await set.at('west').ok('GET', `${R}/status`)).body.data
 
-/** While the tree is made anew another request is refused, and clients write. */
+/** During the reindex another request is refused, and clients write. */
 async function madeAnew(set: ClusterSet): Promise<void> {
   expect((await operate(set, 'reindex', { diff: true })).status).toBe(200)
   const second = await operate(set, 'reindex')
@@ -99,7 +99,7 @@ async function madeAnew(set: ClusterSet): Promise<void> {
   await set.settled()
 }
 
-/** It came to its end, the keys were named, and everything is as the primary has it. */
+/** Checks that the reindex ended, its keys were listed, and all items equal the primary's. */
 async function isWhole(set: ClusterSet): Promise<void> {
   const [{ data } = {}] = await set.at('west').ports.store.read([key('tree-reindex')])
   expect(data?.stage).toBe('done')
@@ -118,7 +118,7 @@ async function isWhole(set: ClusterSet): Promise<void> {
 }
 
 test.each(EVERY)(
-  'at whichever call it dies, it is gone on with, and everything is as the primary has it: %s',
+  'a reindex whose worker dies at any call is continued, and all items equal the primary’s: %s',
   async (step, every) => {
     const who = { cluster: 'west', process: 'on-operation', step }
     const scene = { who, before: damage, breaks: true, act: madeAnew, holds: isWhole }

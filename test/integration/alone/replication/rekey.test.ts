@@ -2,14 +2,14 @@ import { beforeAll, expect, test } from 'vitest'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A recovery key that is made anew on the primary is that of the whole set, on whoever serves.
+// A recovery key that is replaced on the primary is that of the whole set, on each later primary.
 
 const R = '/sys/replication/dr/secondary'
 const GENERATE = `${R}/generate-operation-token`
 const ROTATE = '/sys/rotate/recovery'
 
 let set: ClusterSet
-/** what initialisation gave, and what the rekeying gave */
+/** the answers of the initialisation and of the rekey */
 let old: string[] = []
 let fresh: string[] = []
 
@@ -21,9 +21,9 @@ beforeAll(async () => {
   old = set.at('east').shares
 })
 
-/** The token that shares make at a path; undefined: they make none. */
+/** Returns the token that shares make at a path; undefined if they make none. */
 async function made(on: string, at: string, shares: readonly string[]): Promise<string | undefined> {
-  // ten starts a minute are enough for people
+  // the limit of ten starts a minute
   set.pass(60_000)
   const ask = (method: string, path: string, body?: object) =>
     set.at(on).request(method, `${at}/${path}`, body, { token: '' })
@@ -40,7 +40,7 @@ async function made(on: string, at: string, shares: readonly string[]): Promise<
 const operationToken = (on: string, shares: readonly string[]) => made(on, GENERATE, shares)
 const rootToken = (on: string, shares: readonly string[]) => made(on, '/sys/generate-root', shares)
 
-/** Begins a rekeying with verification, and gives enough of the present shares. */
+/** Begins a rekey with verification, and provides enough of the current shares. */
 async function pending(on: string, shares: readonly string[]) {
   const member = set.at(on)
   const asked = { secret_shares: 3, secret_threshold: 2, require_verification: true }
@@ -57,7 +57,7 @@ async function promote(on: string, shares: readonly string[]): Promise<void> {
   await set.settled()
 }
 
-/** Has a demoted cluster follow the one that it handed over to. */
+/** Makes a demoted cluster follow its successor. */
 async function follow(name: string, primary: string): Promise<void> {
   const { body } = await set
     .at(primary)
@@ -69,7 +69,7 @@ async function follow(name: string, primary: string): Promise<void> {
   await set.converge()
 }
 
-test('a DR secondary neither begins one nor shows one', async () => {
+test('a secondary neither begins nor shows a rekey', async () => {
   for (const at of [ROTATE, '/sys/rekey-recovery-key'])
     for (const [method, path] of [
       ['GET', 'init'],
@@ -85,7 +85,7 @@ test('a DR secondary neither begins one nor shows one', async () => {
     }
 })
 
-test('new shares make an operation token on the secondary once it has them, and old ones none, also with half of them given', async () => {
+test('new shares make an operation token on the secondary once it has applied the rekey, and old ones do not', async () => {
   const west = (method: string, path: string, body?: object) =>
     set.at('west').request(method, `${GENERATE}/${path}`, body, { token: '' })
   const half = (await west('PUT', 'attempt', {})).body.nonce
@@ -93,7 +93,7 @@ test('new shares make an operation token on the secondary once it has them, and 
 
   const { keys, verification_nonce: nonce } = await pending('east', old.slice(0, 3))
   await set.converge()
-  // not verified yet
+  // the rekey is not verified yet
   expect((await west('PUT', 'update', { nonce: half, key: keys[0] })).status).toBe(400)
   for (const key of keys.slice(0, 2)) await set.at('east').ok('PUT', `${ROTATE}/verify`, { nonce, key })
   fresh = keys
@@ -105,7 +105,7 @@ test('new shares make an operation token on the secondary once it has them, and 
   expect(await operationToken('west', fresh.slice(1))).toMatch(/^hvs\./)
 })
 
-test('an attempt is void once the cluster had another role, also when it is back', async () => {
+test('an attempt is invalid after the cluster had another role, even if it is primary again', async () => {
   const before = await pending('east', fresh.slice(0, 2))
   await promote('west', fresh.slice(0, 2))
   const onEast = (method: string, path: string, body?: object) =>
@@ -118,7 +118,7 @@ test('an attempt is void once the cluster had another role, also when it is back
   expect((await onEast('PUT', 'verify', late)).status).toBe(400)
 })
 
-test('after a promotion by force the new shares make a root token on the new primary, and the old ones do not', async () => {
+test('after a forced promotion the new shares make a root token on the new primary, and the old ones do not', async () => {
   await follow('west', 'east')
   set.cut('east', 'west')
   set.kill('east')
@@ -132,7 +132,7 @@ test('after a promotion by force the new shares make a root token on the new pri
   expect(
     (await set.at('west').request('GET', '/auth/token/lookup-self', undefined, { token })).body.data,
   ).toMatchObject({ policies: ['root'] })
-  // and there they are made anew in their turn
+  // a rekey works there too
   const { keys, verification_nonce: nonce } = await pending('west', fresh.slice(0, 2))
   for (const key of keys.slice(0, 2)) await set.at('west').ok('PUT', `${ROTATE}/verify`, { nonce, key })
   expect(await rootToken('west', fresh)).toBeUndefined()

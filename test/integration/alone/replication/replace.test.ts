@@ -16,13 +16,13 @@ import { blocksOf } from '../../../support/programs/pages.ts'
 import { webServer } from '../../../support/service/server.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// All programs and pages that admit a cluster under a name which may be taken send their calls to a real primary. The
-// cluster that is to follow is played by a server, which ends each of them when it is handed its activation token.
+// Every program and page that admits a cluster under a possibly taken name calls a real primary. A server plays the cluster
+// that joins; it stops each of them at its activation token.
 
 const R = '/sys/replication/dr'
 const NAME = 'west'
 
-/** The two clusters as a caller meets them, and what it asked of the primary. */
+/** The two clusters as a caller sees them, and its requests to the primary. */
 interface Stage {
   primary: string
   follower: string
@@ -36,7 +36,7 @@ const bodyOf = async (request: IncomingMessage): Promise<Record<string, unknown>
   return text === '' ? {} : JSON.parse(text)
 }
 
-/** @param stand of the follower as its status shows it */
+/** @param stand the state that the joining cluster's status shows */
 async function staged(isTaken: boolean, stand: { mode: string }): Promise<Stage> {
   const set = await clusterSet(['north', 'south', 'third'], { memory: true })
   await set.enable('north')
@@ -101,7 +101,7 @@ const both = ({ primary, follower }: Stage) => ({
   west: hostAt(follower, NAME),
 })
 
-/** Follows a page from its block with the activation token on, in a shell whose `ask` is that of the page. */
+/** Runs the page's shell commands from the activation token on, with the page's `ask`. */
 async function pasted({ primary, follower }: Stage, page: string, of: 'EAST' | 'WEST'): Promise<void> {
   const block = blocksOf(page).find(text => text.includes('primary/secondary-token')) ?? ''
   const [at, other] = of === 'EAST' ? [primary, follower] : [follower, primary]
@@ -110,7 +110,7 @@ async function pasted({ primary, follower }: Stage, page: string, of: 'EAST' | '
     'exec 1>&2',
     'ask() { curl -sS --fail-with-body "$@"; }',
     `EAST=${at}/v1 WEST=${other}/v1 OPERATION=o TOKEN=t WEST_TOKEN=w CA_FILE=`,
-    // names of the page: who follows is west on the one, east on the other
+    // the pages call the joining cluster west or east
     block.replaceAll('east', NAME),
   ].join('\n')
   await promisify(execFile)('bash', ['-c', shell])
@@ -144,7 +144,7 @@ const plan = ({ primary, follower }: Stage) => {
 
 const quiet = () => undefined
 
-/** Who admits a cluster under a name that may be taken, and how the follower stands then. */
+/** The callers that admit a cluster under a possibly taken name, with the joining cluster's state. */
 const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => Promise<unknown>])[] = [
   [
     'the switch of the command',
@@ -219,19 +219,16 @@ describe.each(callers)('%s', (_, stand, send) => {
   test.each([
     ['free', false],
     ['taken', true],
-  ])(
-    'is given a token under a name that is %s, and revokes nothing that is not there',
-    async (_, isTaken) => {
-      const stage = await staged(isTaken, stand)
-      await expect(send(stage)).rejects.toThrow('the play ends here')
-      const tokens = stage.asked.filter(({ path }) => path === '/primary/secondary-token')
-      expect(tokens.map(({ status }) => status)).toEqual([200])
-      expect(stage.asked.filter(({ status }) => status >= 300)).toEqual([])
-      if (!isTaken) expect(stage.asked).toHaveLength(1)
-      // whoever had the name is refused from now on, and so is what it signs
-      const record = await stage.set.at('south').record()
-      const [holder] = await stage.set.at('north').ports.store.read([key('holder', record.id)])
-      expect(holder?.data.revoked !== undefined).toBe(isTaken)
-    },
-  )
+  ])('gets a token under a name that is %s, and revokes only an existing admission', async (_, isTaken) => {
+    const stage = await staged(isTaken, stand)
+    await expect(send(stage)).rejects.toThrow('the play ends here')
+    const tokens = stage.asked.filter(({ path }) => path === '/primary/secondary-token')
+    expect(tokens.map(({ status }) => status)).toEqual([200])
+    expect(stage.asked.filter(({ status }) => status >= 300)).toEqual([])
+    if (!isTaken) expect(stage.asked).toHaveLength(1)
+    // the earlier holder of the name is refused from now on, including tokens that it signs
+    const record = await stage.set.at('south').record()
+    const [holder] = await stage.set.at('north').ports.store.read([key('holder', record.id)])
+    expect(holder?.data.revoked !== undefined).toBe(isTaken)
+  })
 })

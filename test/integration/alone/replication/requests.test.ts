@@ -10,11 +10,11 @@ import { api, cluster, done, fresh, freshMount, settled, storage } from '../../.
 import { begun, replayed, wrongSums } from '../../../support/service/journal.ts'
 import { seed, tableStore } from '../../../support/tables/store.ts'
 
-// The whole service while it keeps a journal.
+// Tests the whole service while it writes a journal.
 
 const { store, journal, clock, commit } = tableStore(cluster)
 
-/** Begins a journal, and gives the cluster record that says so. */
+/** Begins a journal, and returns its cluster record. */
 async function journaled(): Promise<ClusterRecord & { treeId: string }> {
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('no record')
@@ -26,11 +26,11 @@ async function journaled(): Promise<ClusterRecord & { treeId: string }> {
   return record
 }
 
-/** Requests in all, and at once. */
+/** Number of requests in total, and concurrently. */
 const REQUESTS = sized(500, 5000)
 const AT_ONCE = sized(20, 128)
 
-test(`${REQUESTS} mixed requests, ${AT_ONCE} at once: none is turned away, no item is in every transaction, the journal is sound`, async () => {
+test(`${REQUESTS} mixed requests, ${AT_ONCE} concurrently: none is refused, no item is in all transactions, and the journal is sound`, async () => {
   const { path } = await freshMount()
   const workers = [await workerOn(path), await workerOn(path), await workerOn(path), await workerOn(path)]
   const record = await journaled()
@@ -54,7 +54,7 @@ test(`${REQUESTS} mixed requests, ${AT_ONCE} at once: none is turned away, no it
   await storage.reset()
   expect([...statuses].sort()).toEqual([200, 204])
   const transactions = calls.filter(({ operation }) => operation === 'TransactWriteItems')
-  // what is not there is removed without a commit
+  // deleting a missing item needs no commit
   expect(transactions.length).toBeGreaterThanOrEqual((REQUESTS / kinds.length) * (kinds.length - 1))
   const places = transactions.flatMap(({ writes }) =>
     writes.map(({ table, pk, sk }) => `${table} ${pk} ${sk}`),
@@ -68,7 +68,7 @@ test(`${REQUESTS} mixed requests, ${AT_ONCE} at once: none is turned away, no it
   expect(await wrongSums(journal, record.treeId)).toEqual([])
 })
 
-test('a journal costs a request one call more, and two where what is there has to be looked up', async () => {
+test('a journal costs a request one more call, or two if stored items must be read', async () => {
   const { path } = await freshMount()
   const worker = await workerOn(path)
   const costs = async () => {
@@ -99,7 +99,7 @@ test('a journal costs a request one call more, and two where what is there has t
   })
 })
 
-test('tidy, and the removal of a mount, take a position for twenty items', async () => {
+test('tidy and the removal of a mount use one position for twenty items', async () => {
   const { path, accessor } = await freshMount()
   const entries = Array.from({ length: 45 }, (_, index) => entry('access', accessor, `i-${index}`, 100))
   await seed({ commit }, entries)

@@ -5,7 +5,7 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { recordPair } from '../../../support/set/recorded-calls.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A pair at rest, with schedules and streams as AWS has them: what it asks, and how soon it notices what is written.
+// An idle pair with schedules and streams as on AWS: tests its calls, and how fast writes arrive.
 
 const SECOND = 1000
 const R = '/sys/replication/dr'
@@ -26,14 +26,14 @@ const write = async (name = 'a'): Promise<number> => {
   return (await set.at('east').head()).last
 }
 
-/** Milliseconds until the secondary has applied a position. */
+/** Returns the milliseconds until the secondary has applied a position. */
 async function arrival(seq: number): Promise<number> {
   const began = set.clock.now()
   while ((await set.at('west').head()).applied < seq) await set.clock.sleep(10)
   return set.clock.now() - began
 }
 
-/** When an item was written on the secondary. */
+/** Returns when an item was written on the secondary. */
 const writtenAt = (pk: string, sk: string): number[] =>
   set.recording.history.flatMap(entry =>
     entry.what === 'written' &&
@@ -45,25 +45,25 @@ const writtenAt = (pk: string, sk: string): number[] =>
 
 const asked = (method: string) => set.net.calls.filter(one => one.method === method).length
 
-/** Goes on until the secondary has just asked, and rests. */
+/** Waits until the secondary has just called the primary and rests. */
 async function justAsked(): Promise<void> {
   const before = asked('Entries')
   while (asked('Entries') === before) await set.clock.sleep(10)
   await set.clock.sleep(100)
 }
 
-test('at rest, twelve calls of the link in a minute, none of them a notice, and 20 USD a month, key, alarms and metrics among it', async () => {
+test('an idle pair makes twelve link calls a minute, sends no notice, and costs 20 USD a month with key, alarms and metrics', async () => {
   const rest = await recordPair(from, { minutes: 4 })
   expect(Object.keys(rest.link).sort()).toEqual(['Entries', 'Heartbeat'])
   expect((rest.link['Heartbeat'] ?? 0) + (rest.link['Entries'] ?? 0)).toBeLessThanOrEqual(13)
-  // forty looks a minute at the own table, and what twelve calls of the link need
+  // forty reads a minute of the own table, and the reads for twelve link calls
   expect(rest.functions['west on-pull']?.calls).toBeLessThanOrEqual(125)
   const calls = Object.values(rest.functions).reduce((sum, one) => sum + one.calls, 0)
   expect(calls).toBeLessThanOrEqual(290)
   expect(sumOf({ ...pairCosts(rest), ...standingCosts('idle') })).toBeLessThanOrEqual(20)
 })
 
-test('the first write of a minute arrives within a second, and after a longer rest within two: the run that rests takes it', async () => {
+test('the first write after a minute of rest arrives within a second, after a longer rest within two, fetched by the resting run', async () => {
   const end = besideRequests(set)
   await set.clock.sleep(90 * SECOND)
   await justAsked()
@@ -76,7 +76,7 @@ test('the first write of a minute arrives within a second, and after a longer re
   await end()
 })
 
-test('without a notice, a write at rest arrives within ten seconds', async () => {
+test('without a notice, a write during rest arrives within ten seconds', async () => {
   const end = besideRequests(set, { unheard: ['east'] })
   await set.clock.sleep(90 * SECOND)
   await justAsked()
@@ -87,7 +87,7 @@ test('without a notice, a write at rest arrives within ten seconds', async () =>
   await end()
 })
 
-test('a promotion wakes who rests, and waits for it, before it judges how far behind the cluster is', async () => {
+test('a promotion wakes the puller, and waits for it before it judges the lag', async () => {
   const end = besideRequests(set, { unheard: ['east'] })
   await set.clock.sleep(90 * SECOND)
   await justAsked()
@@ -105,7 +105,7 @@ test('a promotion wakes who rests, and waits for it, before it judges how far be
   expect((await set.at('west').request('GET', '/sys/policies/acl/a')).status).toBe(200)
 })
 
-test('while writes come all the time, they arrive within a second, and a notice is sent in four seconds', async () => {
+test('during constant writes each arrives within a second, and a notice is sent every four seconds', async () => {
   const end = besideRequests(set)
   await set.clock.sleep(90 * SECOND)
   await justAsked()

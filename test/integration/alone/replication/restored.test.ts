@@ -3,7 +3,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// The tables of a cluster of a set are restored to an earlier second, while the set has gone on since.
+// The tables of a member are restored to an earlier second, after the set has changed.
 
 const R = '/sys/replication/dr'
 
@@ -13,7 +13,7 @@ const written = async (set: ClusterSet, name: string, policy: string) =>
 const health = async (set: ClusterSet, name: string) =>
   (await set.at(name).request('GET', '/sys/health')).status
 
-/** A set whose first primary has been put up again from tables of before the switch. */
+/** A set whose first primary is deployed again with tables from before the switch. */
 async function restoredSet(): Promise<ClusterSet> {
   const before = await clusterSet(['east', 'west'], { memory: true })
   await before.enable('east')
@@ -35,7 +35,7 @@ async function restoredSet(): Promise<ClusterSet> {
   return set
 }
 
-test('an old record that says primary makes no second one: the cluster serves no clients, and steps down by itself', async () => {
+test('a restored primary serves no clients, and steps down by itself', async () => {
   const set = await restoredSet()
   expect((await set.at('east').record()).mode).toBe('primary')
   const refused = await written(set, 'east', 'second')
@@ -48,7 +48,7 @@ test('an old record that says primary makes no second one: the cluster serves no
   expect(await set.at('east').head()).toMatchObject({ mode: 'closed', last, unfinishedSync: 'all' })
   expect([await health(set, 'east'), await health(set, 'west')]).toEqual([472, 200])
   expect((await written(set, 'west', 'goes-on')).status).toBe(204)
-  // then it follows the primary, and has everything from there
+  // then it follows the primary, and gets everything from it
   const { body } = await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east-again' })
   await promotions(set).giveToken('east')
   const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
@@ -61,10 +61,10 @@ test('an old record that says primary makes no second one: the cluster serves no
   expect((await set.at('east').ports.journal.readRaw([key('policy', 'second')]))[0]).toBeUndefined()
 })
 
-describe('a secondary whose tables are restored beside it', () => {
+describe('a secondary whose tables are restored next to it', () => {
   let set: ClusterSet
 
-  /** A copy has an item of before the others, for its tables are not of one moment, and misses what came later. */
+  /** A copy whose tables are of different moments: it has one newer item, and misses others. */
   beforeAll(async () => {
     const before = await clusterSet(['east', 'west'], { memory: true })
     await before.enable('east')
@@ -89,13 +89,13 @@ describe('a secondary whose tables are restored beside it', () => {
     set.at('west').ports.deployment = { ...set.at('west').ports.deployment, home: 'restored tables' }
   })
 
-  test('ceases to follow, by the key that the other one has too, and takes over from nobody', async () => {
+  test('stops following, because the original has its key too, and cannot take over', async () => {
     const original = (await set.at('west').record()).id
     await set.at('west').minute()
     const { link, id } = await set.at('west').record()
     expect(id, 'a cluster of its own from now on').not.toBe(original)
     expect(link).toMatchObject({ primaryKey: '', primaryAddrs: [] })
-    // nothing is taken any more that comes by the old link, however late
+    // late writes of the old link are rejected
     const head = { mode: 'applying', unfinishedSync: 'all', link: link?.name }
     expect(await set.at('west').head()).toMatchObject(head)
     await set.at('west').minute()
@@ -104,7 +104,7 @@ describe('a secondary whose tables are restored beside it', () => {
     await set.at('west').pull()
     const { items } = await set.everything('west')
     expect(JSON.stringify(items)).not.toContain('goes-on')
-    // both would name their epochs after one id: not even force makes two primaries of them
+    // both would give their epochs the same id, so it cannot be promoted even with force
     for (const given of [{}, { force: true }]) {
       const refused = await promotions(set).promote('west', given)
       expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('a restored copy')])
@@ -113,7 +113,7 @@ describe('a secondary whose tables are restored beside it', () => {
     expect([await health(set, 'east'), await health(set, 'west')]).toEqual([200, 472])
   })
 
-  test('has everything from the primary once that admits it under a name of its own', async () => {
+  test('gets everything from the primary after an admission under its own name', async () => {
     const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'west-again' })
     const given = { dr_operation_token: OPERATION_TOKEN, token: body.wrap_info.token }
     await set.at('west').ok('POST', `${R}/secondary/update-primary`, given)
@@ -123,7 +123,7 @@ describe('a secondary whose tables are restored beside it', () => {
     expect((await set.at('west').record()).link).toMatchObject({ secondaryId: 'west-again' })
     const [east, west] = await Promise.all(['east', 'west'].map(set.everything))
     expect(west?.items).toEqual(east?.items)
-    // sums of a tree are in another table than items, which is of another moment
+    // the tree's sums are in another table than the items, from another moment
     expect(west?.kept).not.toEqual(west?.right)
     await set.at('west').ok('POST', `${R}/secondary/reindex`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()

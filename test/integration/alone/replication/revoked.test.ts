@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A cluster is revoked while it becomes a secondary. What the primary says then stays, however often it is asked.
+// A cluster is revoked while it becomes a secondary. The primary's refusal is permanent.
 
 const R = '/sys/replication/dr'
 
@@ -21,7 +21,7 @@ const revoke = () => set.at('east').ok('POST', `${R}/primary/revoke-secondary`, 
 const statusOf = async (name: string) =>
   (await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })).body.data
 
-test('a secondary that is revoked before it is emptied stays what it was, with all that it has, and serves', async () => {
+test('a cluster that is revoked before its wipe keeps its role and its items, and serves', async () => {
   await begin()
   await revoke()
   await set.settled()
@@ -36,13 +36,13 @@ test('a secondary that is revoked before it is emptied stays what it was, with a
   })
   const { keys } = (await set.at('west').ok('LIST', '/sys/policies/acl')).body.data
   expect(keys).toContain('old')
-  // and may become one by another token
+  // and another token can make it a secondary
   await set.join('west', 'east', 'west-again')
   await set.converge()
   expect(await statusOf('west')).toMatchObject({ state: 'stream-wals', secondary_id: 'west-again' })
 })
 
-test('a secondary that is revoked in its first sync ends the operation at once, says why, and begins anew by another token', async () => {
+test('a secondary that is revoked during its first sync fails the operation at once with the reason, and starts again with another token', async () => {
   const { reached, thaw } = set.freezeAt({
     cluster: 'west',
     process: 'on-operation',

@@ -3,8 +3,8 @@ import { sized } from '../../../support/runner/size.ts'
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Several clusters that write at once, and how long it takes until one of them is left: by the set's clock, with runs that
-// begin every minute and last a minute, as schedules start them.
+// Several clusters write at once. Measures the time until only one remains, by the set's clock, with runs that start every
+// minute and last a minute.
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const NAMES = ['east', 'west', 'north'] as const
@@ -13,7 +13,7 @@ const MINUTE = 60_000
 const write = async (set: ClusterSet, name: string) =>
   (await set.at(name).request('POST', `/sys/policies/acl/of-${name}`, POLICY)).status
 
-/** Starts what schedules start, each cluster's some seconds behind the one before. @returns how it is ended */
+/** Starts the scheduled runs, each cluster's some seconds after the previous one's. @returns a function that ends them */
 function scheduled(set: ClusterSet, names: readonly string[]): () => Promise<void> {
   let over = false
   for (const [index, name] of names.entries())
@@ -34,7 +34,7 @@ const forced = async (set: ClusterSet, name: string): Promise<void> => {
   expect(status, JSON.stringify(body)).toBe(200)
 }
 
-/** Milliseconds until one cluster alone takes writes. */
+/** Returns the milliseconds until only one cluster accepts writes. */
 async function untilOneWrites(set: ClusterSet, names: readonly string[]): Promise<number> {
   const began = set.clock.now()
   for (;;) {
@@ -45,7 +45,7 @@ async function untilOneWrites(set: ClusterSet, names: readonly string[]): Promis
   }
 }
 
-/** East, and all who follow it. */
+/** East and all its secondaries. */
 async function pairOf(...names: string[]): Promise<ClusterSet> {
   const set = await clusterSet(['east', ...names])
   await set.enable('east')
@@ -54,9 +54,9 @@ async function pairOf(...names: string[]): Promise<ClusterSet> {
   return set
 }
 
-// where a minute's run has just begun
+// right after a minute's run has begun
 test.each([18_000, 9 * MINUTE + 18_000])(
-  'an old primary that was cut off for %i ms takes its last write five seconds after it is reached, at most',
+  'an old primary that was disconnected for %i ms accepts its last write at most five seconds after it is reached',
   async cutFor => {
     const set = await pairOf('west')
     set.cut('east', 'west')
@@ -71,11 +71,11 @@ test.each([18_000, 9 * MINUTE + 18_000])(
   },
 )
 
-/** Milliseconds by which the answers of all clusters are late. */
+/** how late the answers of all clusters are, milliseconds */
 const DELAYS = [0, 2400, 5000, 9000]
-/** Milliseconds by which the clock of one cluster is ahead. */
+/** how far the clock of one cluster is ahead, milliseconds */
 const CLOCKS = [0, 10 * MINUTE]
-/** What is played, and the second of a minute at which the links are whole again. */
+/** The scenes, with the second of a minute at which all links work again. */
 const scenes = DELAYS.flatMap(late =>
   CLOCKS.flatMap(skew =>
     Array.from({ length: sized(1, 20) }, (_, round) => ({
@@ -88,7 +88,7 @@ const scenes = DELAYS.flatMap(late =>
 )
 
 test.each(scenes)(
-  'three rivals come to one primary within thirty seconds: answers $late ms late, the clock of $ahead $skew ms ahead, from second $second on',
+  'three rivals become one primary within thirty seconds: answers $late ms late, the clock of $ahead $skew ms ahead, from second $second on',
   async ({ late, skew, ahead, second }) => {
     const set = await pairOf('west', 'north')
     const links = [
@@ -113,7 +113,7 @@ test.each(scenes)(
 test.each([
   ['a moment', 20_000],
   ['an hour', 60 * MINUTE],
-])('a primary whose host was away for %s is told so before it serves', async (_, away) => {
+])('a primary whose host was away for %s learns of its successor before it serves', async (_, away) => {
   const set = await pairOf('west')
   set.cut('east', 'west')
   await forced(set, 'west')
@@ -128,7 +128,7 @@ test.each([
   expect(await write(set, 'west')).toBe(204)
 })
 
-test('one whose secondary follows it, or is gone, serves on within two seconds', async () => {
+test('a primary whose secondary follows it, or is dead, serves again within two seconds', async () => {
   const set = await pairOf('west')
   for (const way of ['heal', 'cut'] as const) {
     set[way]('east', 'west')

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await asWiped(west)
 })
 
-/** Goes on until there is nothing to do. */
+/** Takes steps until there is nothing to do. */
 async function caughtUp(one: Follower): Promise<void> {
   for (let steps = 0; ; steps++) {
     const progress = await takeFollowStep(one)
@@ -60,14 +60,14 @@ const headOf = async (at: Member) => (await at.journal.head()) ?? expect.unreach
 
 const itemOf = async (at: Member, place: Doing[0]) => (await at.journal.readRaw([place]))[0]
 
-/** A follower whose journal is another one in part. */
+/** A follower whose journal has diverged. */
 async function withJournal(change: Partial<Journal>, link = linkTo(east)): Promise<Follower> {
   const one = await follower(west, link)
   return { ...one, own: { ...one.own, journal: { ...west.journal, ...change } } }
 }
 
 describe('a secondary', () => {
-  test('fetches all, then follows: the same items, the same sums, at the same position', async () => {
+  test('runs a full sync, then streams: same items and sums at the same position', async () => {
     const soon = Math.floor(east.turn.ms / 1000) + 3600
     for (let n = 0; n < 30; n++) await commit(east, [policyAt(`p${n}`), 'v'], [tokenAt(`t${n}`), 'v', soon])
     const one = await follower(west, linkTo(east))
@@ -88,11 +88,11 @@ describe('a secondary', () => {
     expect(await headOf(west)).toMatchObject({ last: 33, applied: 33, epoch: (await headOf(east)).epoch })
   })
 
-  test('rewinds what it has and the set lacks, and the report names it', async () => {
+  test('rewinds commits that the set lacks, and reports them', async () => {
     await commit(east, [a, '1'], [apart, '1'])
     const one = await follower(west, linkTo(east))
     await caughtUp(one)
-    // east goes on alone; west is promoted, and goes on as well
+    // east writes alone; west is promoted, and writes too
     await commit(east, [a, '2'])
     await commit(east, [policyAt('lost'), '1'])
     await claim(west)
@@ -113,8 +113,8 @@ describe('a secondary', () => {
   })
 })
 
-describe('a secondary that is killed', () => {
-  /** Follows by processes that die one after the other, each a call later than the one before. */
+describe('a process of a secondary dies', () => {
+  /** Follows with processes that die one after the other, each one call later than the previous one. */
   async function killedAtEveryCall(link: SourceLink, between: () => Promise<unknown>): Promise<number> {
     for (let at = 1; ; at++)
       for (const when of ['before', 'after'] as const) {
@@ -136,7 +136,7 @@ describe('a secondary that is killed', () => {
       }
   }
 
-  test('at any call of a sync and of a replay comes to the same as the primary', async () => {
+  test('at any call of a sync and its replay: the next one gets the primary’s items', async () => {
     for (let n = 0; n < 4; n++) await commit(east, [policyAt(`p${n}`), '1'], [a, `${n}`])
     let n = 0
     const deaths = await killedAtEveryCall(linkTo(east), async () => {
@@ -149,7 +149,7 @@ describe('a secondary that is killed', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'applying', replayUntil: 0, unfinishedSync: null })
   })
 
-  test('at any call of a rewind has what the set has', async () => {
+  test('at any call of a rewind: the next one gets the set’s items', async () => {
     await commit(east, [a, '1'], [x, '1'])
     await synced()
     for (let n = 0; n < 5; n++) await commit(east, [policyAt(`lost${n}`), '1'], [a, `lost ${n}`])
@@ -164,7 +164,7 @@ describe('a secondary that is killed', () => {
 })
 
 describe('a secondary under load', () => {
-  test('comes to the same position and the same sums, whoever else applies at once', async () => {
+  test('reaches the same position and sums, although other runs apply concurrently', async () => {
     for (let n = 0; n < 20; n++) await commit(east, [policyAt(`p${n}`), '0'])
     let writing = true
     const load = async () => {
@@ -194,7 +194,7 @@ describe('a secondary under load', () => {
     expect([mine.last, mine.applied, mine.epoch]).toEqual([theirs.last, theirs.last, theirs.epoch])
   })
 
-  test('is the same after applying twice at once', async () => {
+  test('is the same after two concurrent runs', async () => {
     await synced()
     for (let n = 0; n < 10; n++) await commit(east, [a, `${n}`], [policyAt(`p${n}`), '1'])
     const answer = await linkTo(east).entries({
@@ -218,7 +218,7 @@ describe('a secondary under load', () => {
 
 describe('a secondary that is far behind', () => {
   const EACH = 210
-  /** A primary with so many commits, which gives some at a time, and counts what it was asked. */
+  /** A primary with that many commits, which returns some at a time, and counts its calls. */
   async function farAhead(): Promise<{
     link: SourceLink
     asked: number[]
@@ -249,9 +249,9 @@ describe('a secondary that is far behind', () => {
     return { link, asked, fails: () => Object.assign(failing, { next: true }) }
   }
 
-  test('asks for more while it applies what has come', async () => {
+  test('requests more entries while it applies', async () => {
     const { link, asked } = await farAhead()
-    /** how often it had asked when it said that something was applied */
+    /** the number of requests at each move of `applied` */
     const before: number[] = []
     const one = await withJournal(
       {
@@ -263,13 +263,13 @@ describe('a secondary that is far behind', () => {
       link,
     )
     await caughtUp(one)
-    // each is asked for once, and the second and the third before what came earlier is applied
+    // each entry is requested once, and the second and third answer before the earlier entries are applied
     expect(asked).toEqual([0, 210, 420, 424])
     expect(before).toEqual([2, 3, 3])
     await isEqual()
   })
 
-  /** What is stored, by its first position, and what the head says is here. */
+  /** The stored batches by their first position, and the positions that the head includes. */
   async function storing(
     link: SourceLink,
     events: string[],
@@ -292,7 +292,7 @@ describe('a secondary that is far behind', () => {
     return { ...one, ...more }
   }
 
-  test('stores each journal entry once, and before the head says that it is here', async () => {
+  test('stores each journal entry once, before the head includes it', async () => {
     const { link } = await farAhead()
     const events: string[] = []
     await caughtUp(await storing(link, events))
@@ -306,7 +306,7 @@ describe('a secondary that is far behind', () => {
     await isEqual()
   })
 
-  test('stores nothing ahead that is encrypted by a term that it may not hold', async () => {
+  test('stores no prefetched entry of a term that it may not hold', async () => {
     const { link } = await farAhead()
     const events: string[] = []
     const { kind, pk, sk } = key('role', 'm', 'r')
@@ -332,7 +332,7 @@ describe('a secondary that is far behind', () => {
     expect(events.indexOf('stored 421')).toBeGreaterThan(events.indexOf('term 7'))
   })
 
-  test('asks again for what it asked in vain', async () => {
+  test('repeats a failed request', async () => {
     const { link, asked, fails } = await farAhead()
     fails()
     await caughtUp(await follower(west, link))
@@ -340,11 +340,11 @@ describe('a secondary that is far behind', () => {
     await isEqual()
   })
 
-  test('does not take what was asked for before the head was another one', async () => {
+  test('discards prefetched entries if the head has changed', async () => {
     const { link, asked } = await farAhead()
     const one = await follower(west, link)
     await takeFollowStep(one)
-    // another process has synced it meanwhile
+    // another process has synced meanwhile
     await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
     const { last: start, epoch, lineage } = await headOf(east)
     const sync = { what: 'all', start: EACH, lineage, hasFetched: false, end: { epoch, seq: start } } as const
@@ -355,8 +355,8 @@ describe('a secondary that is far behind', () => {
   })
 })
 
-describe('rules of the applier', () => {
-  test('nothing is applied before the head says that its journal entries are here', async () => {
+describe('the applier', () => {
+  test('applies no entry before the head includes it', async () => {
     await synced()
     await commit(east, [a, '1'])
     const dies = await withJournal({
@@ -366,7 +366,7 @@ describe('rules of the applier', () => {
     })
     await expect(takeFollowStep(dies)).rejects.toThrow(Crash)
     expect((await everythingOf(west)).items).toEqual([])
-    // the source is gone for ever, and another process finds the staged journal entries
+    // the source is gone forever, and another process finds the staged journal entries
     const said = await withJournal({
       transact: () => Promise.reject(new Crash('before anything is applied')),
     })
@@ -375,7 +375,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('what is staged is applied to the end before the cluster does anything else', async () => {
+  test('applies all staged entries before the cluster does anything else', async () => {
     await synced()
     await commit(east, [a, '1'])
     const said = await withJournal({
@@ -388,7 +388,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('a frozen process that goes on much later changes nothing', async () => {
+  test('ignores a frozen process that continues much later', async () => {
     await synced()
     await commit(east, [x, '1'])
     const late: (readonly Element[])[] = []
@@ -406,7 +406,7 @@ describe('rules of the applier', () => {
     await isEqual()
   })
 
-  test('an item that is not as journal entries say is named, and fetched', async () => {
+  test('reports an item that is not as journal entries expect, and fetches it', async () => {
     await commit(east, [x, '1'], [a, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -428,7 +428,7 @@ describe('rules of the applier', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 2, applied: 2, unfinishedSync: null })
   })
 
-  test('what cannot be brought in line is given up after three rounds; all else goes on', async () => {
+  test('gives up an item after three syncs, and applies everything else', async () => {
     await commit(east, [x, '1'])
     await synced()
     const mine = (await itemOf(west, x)) ?? expect.unreachable()
@@ -437,7 +437,7 @@ describe('rules of the applier', () => {
     await commit(east, [x, '2'])
     await commit(east, [x, '3'])
     const link = linkTo(east)
-    // a source that gives an old state of one, and says that it is up to date
+    // a source that returns an old state of one item as if it were current
     let syncs = 0
     const lying: SourceLink = {
       ...link,
@@ -461,11 +461,11 @@ describe('rules of the applier', () => {
     expect(one.session.reported).not.toHaveProperty('fault')
     expect(await headOf(west)).toMatchObject({ mode: 'applying', last: 3, applied: 3, unfinishedSync: null })
     expect((await everythingOf(west)).items).toEqual((await everythingOf(east)).items)
-    // by now it is what the journal says, and nobody has to be asked any more
+    // by now the item is as the journal says, without any call
     await commit(east, [x, '4'], [a, '4'])
     await caughtUp(one)
     expect([syncs, (await headOf(west)).applied]).toEqual([3, 4])
-    // what does not stay as it is, is taken as journal entries say
+    // the given-up item is overwritten by journal entries
     const again = (await itemOf(west, x)) ?? expect.unreachable()
     await west.journal.transact([
       { kind: 'item', item: x, put: { ...again, rev: 'flipped' }, if: { rev: again.rev } },
@@ -477,8 +477,8 @@ describe('rules of the applier', () => {
   })
 })
 
-describe('rules of a sync', () => {
-  test('what a primary said before this cluster was a primary itself begins no sync: a successor may fetch the rest of the journal', async () => {
+describe('a sync', () => {
+  test('does not begin by a heartbeat answer from before this cluster was primary, because a successor may still fetch its journal', async () => {
     const one = await follower(west, linkTo(east))
     await sendHeartbeat(one)
     await caughtUp(one)
@@ -490,7 +490,7 @@ describe('rules of a sync', () => {
     expect(await headOf(west)).toMatchObject({ mode: 'closed', last: 1 })
   })
 
-  /** A follower that keeps the first write of a page to itself, and dies; what it kept may be written later. */
+  /** A follower that delays the first write of a page, and dies; the delayed write may come later. */
   async function withPageInHand(): Promise<() => Promise<TransactionOutcome>> {
     const kept: (readonly Element[])[] = []
     const one = await withJournal({
@@ -507,7 +507,7 @@ describe('rules of a sync', () => {
     return () => west.journal.transact(page)
   }
 
-  test('a late write of a page that others have written since is refused', async () => {
+  test('rejects a late write of a page that others have written', async () => {
     await commit(east, [x, '1'])
     const late = await withPageInHand()
     await synced()
@@ -517,7 +517,7 @@ describe('rules of a sync', () => {
     await isEqual()
   })
 
-  test('a late write of a page is refused also where nobody has written anything since', async () => {
+  test('rejects a late write of a page that nobody else has written', async () => {
     await commit(east, [x, '1'])
     const late = await withPageInHand()
     await commit(east, [x, null])
@@ -527,7 +527,7 @@ describe('rules of a sync', () => {
     await isEqual()
   })
 
-  test('a commit that is under way while all is fetched arrives all the same', async () => {
+  test('does not lose a commit that is pending during the sync', async () => {
     const { epoch } = await headOf(east)
     await commit(east, [a, '1'])
     const slow = await east.journal.allocate(epoch)
@@ -538,7 +538,7 @@ describe('rules of a sync', () => {
     const one = await follower(west, link)
     await caughtUp(one)
     expect(await headOf(west)).toMatchObject({ last: 1 })
-    // the slow one is decided at last: at its position, below the one that was fetched
+    // the pending commit is decided at last, at a position below the fetched one
     const other = await commitAt(slow, [x, 'slow'])
     expect(other).toBe('done')
     await caughtUp(one)
@@ -546,7 +546,7 @@ describe('rules of a sync', () => {
     await isEqual()
   })
 
-  /** A commit at a position that was given away before. */
+  /** Commits at a position that was allocated before. */
   async function commitAt(
     given: { seq: number; incarnation: number },
     ...doings: Doing[]
@@ -564,15 +564,15 @@ describe('rules of a sync', () => {
     return result
   }
 
-  test('fetched items are right only with the rest of the same journal', async () => {
+  test('restarts with another source, because its items are consistent only with the same journal', async () => {
     await commit(east, [a, '1'])
     await synced()
-    // west is another secondary's source from now on: it has never seen what east wrote last
+    // west becomes the source; it has never seen east's last entries
     const north = await member(east.turn)
     await asWiped(north)
     await commit(east, [x, 'never shipped to west'], [a, '2'])
     const one = await follower(north, linkTo(east))
-    // all is fetched, the replay has not begun
+    // all items are fetched, and the replay has not begun
     while ((await headOf(north)).mode !== 'applying') await takeFollowStep(one)
     expect(await headOf(north)).toMatchObject({ unfinishedSync: 'all', replayUntil: 2 })
     await claim(west)
@@ -582,18 +582,18 @@ describe('rules of a sync', () => {
     expect(await headOf(north)).toMatchObject({ unfinishedSync: null, replayUntil: 0, last: 2, applied: 2 })
   })
 
-  test('a full sync of a cluster that has items takes away what the source has not', async () => {
+  test('of everything deletes items that the source does not have', async () => {
     await commit(east, [a, '1'], [x, '1'])
     await synced()
     await commit(east, [x, null], [b, '1'])
-    // the journal that would say so is not kept any more
+    // the journal with the deletion is no longer retained
     await east.journal.moveHead(moves.noteDense(await headOf(east), 2, { isOld: true }))
     await synced()
     await isEqual()
     expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
   })
 
-  /** East has written two journal entries more than west, which has taken over. */
+  /** East has written two more journal entries than west, which has taken over. */
   async function overtaken(): Promise<void> {
     await commit(east, [a, '1'])
     await synced()
@@ -603,7 +603,7 @@ describe('rules of a sync', () => {
     await closeHead(east)
   }
 
-  test('a rewind whose own journal entries are not kept any more fetches everything: they cannot say what they changed', async () => {
+  test('runs in full if the own journal entries to rewind are deleted, because they cannot name the items', async () => {
     await overtaken()
     const one = await follower(east, linkTo(west))
     const journal: Journal = {
@@ -611,7 +611,7 @@ describe('rules of a sync', () => {
       entries: async (lineage, after, to) =>
         (await east.journal.entries(lineage, after, to)).map(entry => (entry?.seq === 2 ? undefined : entry)),
     }
-    // its end is known: nothing is filled
+    // its end is known, and no hole is filled
     await caughtUp({
       ...one,
       session: { ...one.session, ownEpochClosed: true },
@@ -621,7 +621,7 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('a rewind whose own journal begins behind the fork point fetches everything, and reports what is kept of it', async () => {
+  test('runs in full if the own journal begins after the fork point, and reports the retained part', async () => {
     await overtaken()
     await east.journal.moveHead(moves.noteEnd(await headOf(east), { isOld: false }))
     await east.journal.moveHead(moves.trim(await headOf(east), 2))
@@ -634,13 +634,13 @@ describe('rules of a sync', () => {
     ])
   })
 
-  test('a rewind fetches everything also where nobody knows whether a position without a journal entry was a commit', async () => {
+  test('runs in full if a position without an entry may have been a commit', async () => {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'])
     await claim(west)
     east.turn.ms += 31 * 24 * 3_600_000
-    // the engine has deleted both journal entries; what is put in their place then stands there
+    // DynamoDB has deleted both journal entries, and other entries are in their place
     const filled = new Map<number, JournalEntry>()
     const gone = (seq: number) => seq <= 2
     const journal: Journal = {
@@ -663,7 +663,7 @@ describe('rules of a sync', () => {
     await isEqual(east, west)
   })
 
-  test('a late wipe deletes nothing that was fetched since', async () => {
+  test('is not undone by a late wipe, which deletes nothing that was fetched since', async () => {
     await commit(east, [x, '1'])
     const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
     await west.journal.transact([{ kind: 'item', item: x, put: old, if: 'absent' }])
@@ -674,7 +674,7 @@ describe('rules of a sync', () => {
     await isEqual()
   })
 
-  test('the report of a rewind is stored before anything is taken away', async () => {
+  test('stores its report before it undoes anything', async () => {
     await commit(east, [a, '1'])
     await synced()
     await commit(east, [x, 'lost'], [a, 'lost'])

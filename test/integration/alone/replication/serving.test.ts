@@ -4,16 +4,16 @@ import { fits } from '../../../support/service/filter-pattern.ts'
 import { promotions } from '../../../support/set/promotion.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
-// What an alarm makes of the lines of clusters, where nobody from outside may ask them whether they serve.
+// Tests the log lines by which an alarm sees whether a private cluster serves.
 
 const MINUTE = 60_000
 
-test('lines tell whether a cluster serves: each minute, and with each change of its role', async () => {
+test('log lines show whether a cluster serves: every minute, and after each role change', async () => {
   const set = await clusterSet(['east', 'west'])
   await set.enable('east')
   await set.join('west', 'east')
   await set.converge()
-  /** The lowest value that the lines of each have made in a minute; undefined: nothing is heard. */
+  /** Returns the lowest value in each cluster's lines of a minute; undefined without a line. */
   const said = async (during: () => Promise<unknown>) => {
     const before = set.members.map(({ told }) => told.length)
     await during()
@@ -40,10 +40,10 @@ test('lines tell whether a cluster serves: each minute, and with each change of 
     await set.settled()
     await set.at('west').minute({ hashes: true })
   }
-  // the old one has said nothing yet, and would go on as before: the name does not decide between them
+  // the old primary has logged nothing yet and counts as serving, so a shared name does not decide between them
   expect(await said(forced)).toEqual([undefined, 1])
   set.pass(MINUTE)
-  // one that nobody follows says so, too
+  // a cluster without secondaries logs too
   expect(await said(minute)).toEqual([1, 1])
 
   set.heal('east', 'west')

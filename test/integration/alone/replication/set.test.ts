@@ -3,11 +3,11 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { Crash } from '../../../support/tables/crash.ts'
 
-// Clusters as they are deployed, all in this process: what other tests of sets rest on.
+// Tests the simulated set of deployed clusters in one process, which other tests use.
 
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 let set: ClusterSet
-/** epoch seconds between which west had its first sync */
+/** epoch seconds around west's first sync */
 let synced: [from: number, to: number]
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ async function allEqual(): Promise<void> {
 }
 
 describe('clusters of a set', () => {
-  test('have the same, once they have come to rest', async () => {
+  test('have the same items when they rest', async () => {
     for (const name of ['a', 'b', 'c']) expect((await write(name)).status).toBe(204)
     await set.converge()
     await allEqual()
@@ -48,7 +48,7 @@ describe('clusters of a set', () => {
     expect(await status('east'), 'a primary has none').toBe('0')
   })
 
-  test('get no calls of each other while they are cut off, in either direction, and catch up afterwards', async () => {
+  test('exchange no calls while disconnected, in both directions, and catch up afterwards', async () => {
     set.cut('east', 'west')
     set.cut('north', 'east', 'there')
     const [west, north] = [await seqOf('west'), await seqOf('north')]
@@ -63,7 +63,7 @@ describe('clusters of a set', () => {
 })
 
 describe('a process', () => {
-  test('dies at the given call, which may have been done', async () => {
+  test('dies at the given call, which may have succeeded', async () => {
     const free = set.trap({ cluster: 'east', step: 'TransactWriteItems', at: 1, when: 'after', does: 'dies' })
     await expect(write('e')).rejects.toThrow(Crash)
     free()
@@ -71,7 +71,7 @@ describe('a process', () => {
     expect(item?.data).toBeDefined()
   })
 
-  test('that gets no answer finds out what became of its commit', async () => {
+  test('without an answer reads whether its commit succeeded', async () => {
     for (const when of ['before', 'after'] as const) {
       const free = set.trap({ cluster: 'east', step: 'TransactWriteItems', at: 1, when, does: 'loses' })
       expect((await write(`f ${when}`)).status).toBe(204)
@@ -79,7 +79,7 @@ describe('a process', () => {
     }
   })
 
-  test('stands still where it is told to, while others go on; what it does when it wakes is late', async () => {
+  test('freezes where told to, while others continue; its later writes are late', async () => {
     const { reached, thaw } = set.freezeAt({
       cluster: 'east',
       step: 'TransactWriteItems',
@@ -99,7 +99,7 @@ describe('a process', () => {
     expect(entries.map(entry => entry?.body[0]?.sk)).toEqual(['g', 'h'])
   })
 
-  test('of a workflow dies, and its step is done again', async () => {
+  test('of a workflow dies, and its step is repeated', async () => {
     const west = await clusterSet(['west', 'south'])
     await west.enable('west')
     let deaths = 0

@@ -5,7 +5,7 @@ import { violationsIn } from '../../../support/set/history.ts'
 import { NAMES, type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
-// Whose silence lets another cluster take over without force, and whose does not; and what an asked primary leaves that dies.
+// Tests which silence allows a take-over without force, and what a primary leaves that dies during a handover.
 
 const R = '/sys/replication/dr'
 const PAIR = ['east', 'west']
@@ -22,7 +22,7 @@ test.each([
   ['a minute', 60_000],
   ['an hour', 3_600_000],
 ])(
-  'a cluster that was not told of a switch is promoted beside the new primary by force only, %s later too',
+  'a cluster that did not learn of a switch needs force to be promoted besides the new primary, also %s later',
   async (_, ms) => {
     const set = await clusterSet(NAMES, { from: three, memory: true, aws: true })
     const asked = (name: string, path: string, body: object = {}) =>
@@ -56,7 +56,7 @@ test.each([
   },
 )
 
-test('how long a primary was silent is judged by when it was looked up: a promotion that stood still meanwhile waits', async () => {
+test('silence is measured until the call to the primary, so a promotion that was frozen afterwards calls again', async () => {
   const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   await set.converge()
   set.recording.allowTwo('east')
@@ -80,7 +80,7 @@ test('how long a primary was silent is judged by when it was looked up: a promot
 test.each([
   ['set forward while its primary is not reached', 300_000],
   ['right, and stood still for an hour', 0],
-])('a secondary whose clock was %s has not been silent to for a minute', async (_, to) => {
+])('a secondary whose clock was %s has not proven a minute of silence', async (_, to) => {
   const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   await set.converge()
   set.recording.allowTwo('east')
@@ -89,7 +89,7 @@ test.each([
   set.at('west').setClock(to)
   const promote = () =>
     set.at('west').request('POST', `${R}/secondary/promote`, { dr_operation_token: two.operator })
-  // one question adds a quarter of a minute, however long ago the one before was
+  // one unanswered call adds 15 s, however long ago the previous one was
   const refused = await promote()
   expect([refused.status, refused.text]).toEqual([
     503,
@@ -103,7 +103,7 @@ test.each([
   expect((await promote()).status).toBe(200)
 })
 
-test('a primary whose epoch was ended by a call that died behind that steps down by itself', async () => {
+test('a primary whose epoch was ended by a call that then died steps down by itself', async () => {
   const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   const { ports, head, record, minute } = set.at('east')
   const { epoch } = await head()
@@ -121,7 +121,7 @@ test.each([
   ...[1, 2, 3, 4, 5, 6].map(at => ['forward', 'answers', 300_000, 0, at, ''] as const),
   ['back', 'does not', 0, 300_000, 1, 'Heartbeat'] as const,
 ])(
-  'a clock that is set %s while a promotion asks a primary that %s makes no silence that would do without force (%#)',
+  'a clock that is set %s while a promotion calls a primary that %s does not prove enough silence (%#)',
   async (_, manner, to, before, at, step) => {
     const set = await clusterSet(NAMES, { from: three, memory: true, aws: true })
     await set.converge()

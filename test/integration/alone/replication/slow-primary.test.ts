@@ -6,12 +6,12 @@ import type { Manner } from '../../../support/set/network.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// A primary that answers late, or not at all, or whose front answers in its stead: whoever asks it comes to an end.
+// A primary answers late or never, or its front answers instead. Every operation that calls it must end.
 
 const R = '/sys/replication/dr'
-/** Milliseconds within which a forced promotion has ended, whatever the primary does. */
+/** Milliseconds within which a forced promotion ends, whatever the primary does. */
 const FORCED_MS = 15_000
-/** Milliseconds that a call to tables takes which do not answer: three attempts, and pauses. */
+/** Milliseconds that a call to hanging tables takes: three attempts with pauses. */
 const HANGS_MS = 9700
 
 let from: Warm
@@ -24,7 +24,7 @@ beforeEach(async () => {
   set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
 })
 
-/** What may be wrong with a primary. */
+/** The ways in which a primary may be disturbed. */
 const manners: Readonly<Record<string, (set: ClusterSet) => void>> = {
   'answers after 9 s': set => so(set, { late: 9000 }),
   'is a black hole': set => so(set, 'never'),
@@ -46,7 +46,7 @@ const write = async (name: string) =>
   (await set.at('east').request('POST', `/sys/policies/acl/${name}`, { policy: 'path "a" {}' })).status
 const health = async (name: string) => (await set.at(name).request('GET', '/sys/health')).status
 
-/** Asks again while the operation goes on by itself, and says how long all of it took. */
+/** Repeats the request while the operation continues, and measures the total time. */
 async function toTheEnd(path: string, body: object = {}): Promise<{ reply: Reply; took: number }> {
   const start = set.clock.now()
   for (;;) {
@@ -56,20 +56,20 @@ async function toTheEnd(path: string, body: object = {}): Promise<{ reply: Reply
   }
 }
 
-/** Nothing of it says that this product has a fault, and it says what to do next. */
+/** Checks that no text blames an internal error, and each says what to do next. */
 function isHelpful({ text }: Reply): void {
   expect(text).not.toMatch(/ApiError|Error:|States\./)
   expect(text).toMatch(/; \S/)
 }
 
-/** Where a primary begins to be so: before it is asked for the first time, or as a promotion goes on. */
+/** The moments at which the disturbance begins: before the first call, or at a step of the promotion. */
 const moments: readonly [when: string, step: string][] = [
   ['from the beginning', ''],
   ['before it is asked to hand over', 'Handover'],
   ['behind the handover', 'after'],
 ]
 
-/** Has a primary begin to be so at one of these moments. */
+/** Disturbs a primary at one of these moments. */
 function beginAt(step: string, begins: () => void): void {
   if (step === '') begins()
   else
@@ -87,7 +87,7 @@ function beginAt(step: string, begins: () => void): void {
 describe.each(Object.keys(manners))('a primary that %s', manner => {
   const begins = () => manners[manner]?.(set)
 
-  test.each(moments)('%s: force ends within 15 s', async (_, step) => {
+  test.each(moments)('%s: a forced promotion ends within 15 s', async (_, step) => {
     set.recording.allowTwo('east')
     expect(await write('last')).toBe(204)
     beginAt(step, begins)
@@ -114,7 +114,7 @@ describe.each(Object.keys(manners))('a primary that %s', manner => {
   test.each<[string, () => Promise<object>]>([
     ['by token', async () => ({ token: await activation() })],
     ['by addresses', async () => ({ update_primary_addrs: ['https://gone.test', 'https://east.test'] })],
-  ])('is taken for the primary or not, %s, and nothing hangs', async (_, given) => {
+  ])('does not block an update by addresses, %s', async (_, given) => {
     const body = await given()
     begins()
     const { reply, took } = await toTheEnd('update-primary', body)
@@ -127,7 +127,7 @@ describe.each(Object.keys(manners))('a primary that %s', manner => {
   })
 })
 
-/** A cluster of its own, which nobody has met. */
+/** A separate cluster outside the set. */
 async function northIsThere(): Promise<void> {
   const { body } = await set.at('north').ok('PUT', '/sys/init', {})
   set.at('north').useToken(body.root_token)
@@ -140,7 +140,7 @@ const joins: readonly [when: string, process: string][] = [
 ]
 
 describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins it', manner => {
-  test.each(joins)('%s: it is a secondary in the end, or all that it was', async (_, step) => {
+  test.each(joins)('%s: the joining cluster is a secondary at the end, or unchanged', async (_, step) => {
     set = await clusterSet(['east', 'west', 'north'], { from, memory: true, aws: true })
     await northIsThere()
     const token = await activation()
@@ -159,7 +159,7 @@ describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins 
     const reply = await set.at('north').request('POST', `${R}/secondary/enable`, { token })
     if (reply.status !== 200 && !reply.text.includes('goes on by itself')) isHelpful(reply)
     await set.clock.sleep(120_000)
-    // it answers again, as it always did
+    // the primary answers normally again
     const { mode } = await set.at('north').record()
     set.net.answersSo('east')
     if (manner === 'has storage that hangs') return expect(mode).toMatch(/^(disabled|secondary)$/)
@@ -173,7 +173,7 @@ describe.each(Object.keys(manners))('a primary that %s, to a cluster that joins 
   })
 })
 
-/** A walk of many calls takes hours where each takes 9 s. */
+/** A sync of many calls takes hours if each takes 9 s. */
 const compared = Object.keys(manners).slice(sized(1, 0))
 
 test.each(compared)('a primary that %s: a comparison with it ends, and says how', async manner => {
@@ -190,9 +190,9 @@ test.each(compared)('a primary that %s: a comparison with it ends, and says how'
 const activation = async (): Promise<string> =>
   (await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'again' })).body.wrap_info.token
 
-describe('without force, behind a front that answers without a signature', () => {
+describe('without force, behind a front that answers unsigned', () => {
   test.each(['has a front whose storage is gone', 'has storage that hangs'])(
-    'a primary that %s is no silent one, however long: 503 with what was seen',
+    'a primary that %s does not count as silent, however long: 503 with the unsigned answer',
     async manner => {
       manners[manner]?.(set)
       set.pass(3_600_000)
@@ -203,7 +203,7 @@ describe('without force, behind a front that answers without a signature', () =>
     },
   )
 
-  test('a throttled link refuses a promotion, and one that works again allows a planned one', async () => {
+  test('a throttled link refuses a promotion, and a working one allows it', async () => {
     so(set, { front: 'HTTP 429', late: 100 })
     set.pass(120_000)
     expect((await toTheEnd('promote')).reply.text).toMatch(/HTTP 429/)

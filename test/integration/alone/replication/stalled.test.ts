@@ -5,7 +5,7 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { Stall } from '../../../support/set/transport.ts'
 
-// The coordinator of a transaction may stall: for seconds its items are taken, and nobody knows what became of it.
+// The coordinator of a transaction stalls: for seconds its items are locked, and its result is unknown.
 
 const STALLED_MS = 6000
 const R = '/sys/replication/dr'
@@ -21,24 +21,24 @@ const rows: readonly [name: string, takesEffect: Stall['takesEffect']][] = [
   ['after it took effect, whose answer is lost', 'first'],
 ]
 
-/** A write, until it is acknowledged or its client gives up. */
+/** Repeats a write until it is acknowledged or its client gives up. */
 async function writes(set: ClusterSet, name: string, text: string, tries = 1): Promise<boolean> {
   const body = { policy: `path "${text}" {}` }
   for (let n = 0; n < tries; n++) {
     const { status } = await set.at('east').request('POST', `/sys/policies/acl/${name}`, body)
     if (status === 204) return true
-    // 503: try again. 400, 472: another cluster serves by now
+    // 503: retry. 400, 472: another cluster serves by now
     if (status !== 503) return false
     await set.clock.sleep(1000)
   }
   return false
 }
 
-/** A policy as a cluster serves it; nothing where there is none. */
+/** Returns a policy as a cluster serves it; undefined if there is none. */
 const textOf = async (set: ClusterSet, at: string, name: string): Promise<string> =>
   (await set.at(at).request('GET', `/sys/policies/acl/${name}`)).body?.data?.policy ?? ''
 
-/** All of it holds at every write; at rest both have the same, and their sums are those of their items. */
+/** Checks all invariants after every write; at rest both clusters have the same items and right sums. */
 async function isSound(set: ClusterSet): Promise<void> {
   await set.converge()
   for (const name of ['east', 'west']) {
@@ -54,7 +54,7 @@ async function isSound(set: ClusterSet): Promise<void> {
 }
 
 test.each(rows)(
-  'a commit stalls for six seconds %s: its position waits, others go on, nothing acknowledged is lost',
+  'a commit that stalls for six seconds %s: its position waits, others continue, and no acknowledged commit is lost',
   async (_, takesEffect) => {
     const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
     const { last: before } = await set.at('east').head()
@@ -62,7 +62,7 @@ test.each(rows)(
     const stalled = writes(set, 'p0', 'stalled', 20)
     await set.clock.sleep(200)
     const after = writes(set, 'p0', 'after', 20)
-    // others are acknowledged at once; secondaries wait for the position before theirs
+    // other commits are acknowledged at once; secondaries wait for the earlier position
     expect(await writes(set, 'apart', 'apart', 5)).toBe(true)
     expect(await set.at('east').head()).not.toMatchObject({ last: before })
     await set.at('east').minute()
@@ -78,7 +78,7 @@ test.each(rows)(
 )
 
 test.each(rows)(
-  'a commit stalls for six seconds %s, and roles are changed meanwhile: it is decided before the epoch ends',
+  'a commit that stalls for six seconds %s during a role change is decided before the epoch ends',
   async (_, takesEffect) => {
     const set = await clusterSet(['east', 'west'], { from, memory: true, aws: true })
     const over = set.stall('east', { ms: STALLED_MS, takesEffect })

@@ -6,7 +6,7 @@ import { type promotions, readyToPromote } from '../../../support/set/promotion.
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import type { Spot } from '../../../support/set/traps.ts'
 
-// What anybody can see of a change of the role: how far it is, until when it waits, and why the last one was given up.
+// Tests what status shows of a role change: its step, the end of its wait, and why the last one failed.
 
 const R = '/sys/replication/dr'
 
@@ -21,7 +21,7 @@ beforeEach(async () => {
 const status = async (name: string) =>
   v.parse(drStatus, (await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })).body.data)
 
-/** The status while a worker stands still in front of one of its calls. */
+/** Returns the status while a worker is frozen before one of its calls. */
 async function statusAt(name: string, spot: Partial<Spot>, begin: () => Promise<unknown>) {
   const { reached, thaw } = set.freezeAt({ cluster: name, at: 1, when: 'before', ...spot })
   const begun = begin()
@@ -31,7 +31,7 @@ async function statusAt(name: string, spot: Partial<Spot>, begin: () => Promise<
   return { shown, reply: await begun }
 }
 
-test('a promotion is shown with its id, step and beginning, and not any more once it is over', async () => {
+test('a running promotion is shown with id, step and beginning, until it ends', async () => {
   const since = set.clock.now()
   const { shown } = await statusAt('west', { process: 'on-operation', step: 'Handover' }, () =>
     doing.promote('west'),
@@ -52,7 +52,7 @@ test('a promotion is shown with its id, step and beginning, and not any more onc
   expect(await status('west')).not.toHaveProperty('last_error')
 })
 
-test('an operation that was given up is the last error, with its text, until another one succeeds', async () => {
+test('a failed operation is the last error, with its text, until another one succeeds', async () => {
   set.cut('east', 'west')
   const reply = await doing.promote('west')
   expect(reply.status).toBe(503)
@@ -65,14 +65,14 @@ test('an operation that was given up is the last error, with its text, until ano
   expect(await status('west')).not.toHaveProperty('last_error')
 })
 
-test('a primary that refuses is the last error, until it answers', async () => {
+test('a refusal of the primary is the last error until it answers', async () => {
   await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
   set.pass(60_000)
   await set.tick()
   expect((await status('west')).last_error).toMatchObject({ text: expect.stringMatching(/revoked/) })
 })
 
-test('a cluster that is about to be emptied shows until when it waits with that, and then that it goes on', async () => {
+test('a cluster before its wipe shows when the wipe begins', async () => {
   set = await clusterSet(['east', 'west'], { memory: true })
   await set.enable('east')
   const { body } = await set.at('east').ok('POST', `${R}/primary/secondary-token`, { id: 'west' })

@@ -10,7 +10,7 @@ import { drStatus } from '../../../support/set/dr-status.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
 const { store, journal, commit } = tableStore(cluster)
-/** Young however long the answer takes. */
+/** a time that stays recent however long the answer takes */
 const HEARD = Date.now() + 3_600_000
 const EPOCH = '000001.0123456789ab'
 const PATHS = ['/sys/replication/dr/status', '/sys/replication/status']
@@ -27,7 +27,7 @@ const status = async () => {
   return v.parse(drStatus, body.data)
 }
 
-/** Calls to the tables that an answer costs. */
+/** Returns the table calls that an answer costs. */
 async function costOf(path: string): Promise<string[]> {
   await storage.reset()
   await api('GET', path, undefined, { token: '' })
@@ -40,7 +40,7 @@ const root = (sk: 'replicated' | 'local', hash: string) =>
   journal.putPageHash('t#life-1#root', sk, { hash, asOf: `${EPOCH}/000000000001` })
 
 describe('the status', () => {
-  test('of a primary and its secondaries costs one batch read and three queries at once', async () => {
+  test('of a primary and its secondaries costs one batch read and three concurrent queries', async () => {
     await journal.moveHead(moves.begin(undefined, EPOCH))
     await journal.allocate(EPOCH)
     await Promise.all([root('replicated', 'one'), root('local', 'two')])
@@ -59,10 +59,10 @@ describe('the status', () => {
       create(key('secondary', 'gone'), { ...nobody, id: 'gone', createdAt: 1, revokedAt: 4 }),
     )
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-1', treeComplete: true })
-    // of secondaries, of terms, and of who was given them
+    // of secondaries, terms, and holders
     const QUERIES = ['Query', 'Query', 'Query']
     for (const path of PATHS) {
-      // the environment knows no tree, or another one: where its roots stand is told by the record
+      // an environment that knows no tree, or another one, learns the place of the roots from the record
       await become({ treeId: 'life-0' })
       await costOf(path)
       await become({ treeId: 'life-1' })
@@ -85,12 +85,12 @@ describe('the status', () => {
     expect(await status()).not.toMatchObject({ merkle_root: 'merkle_root' in shown && shown.merkle_root })
   })
 
-  test('of a primary whose tree is being built says so, and has no root', async () => {
+  test('of a primary whose tree is being built shows that, and no root', async () => {
     await become({ mode: 'primary', set: 'set-1', epoch: EPOCH, treeId: 'life-2', treeComplete: false })
     expect(await status()).toMatchObject({ reindex_in_progress: true, merkle_root: '' })
   })
 
-  test('follows the record as it is read now, whatever role or tree the environment has seen before', async () => {
+  test('uses the record as it is read now, whatever the environment has seen before', async () => {
     const primary = { mode: 'primary', set: 'set-1', epoch: EPOCH, treeComplete: true } as const
     await become({ ...primary, treeId: 'life-1' })
     const { merkle_root: one } = (await status()) as { merkle_root: string }
@@ -115,7 +115,7 @@ describe('the status', () => {
     }
   })
 
-  test('of a secondary that has heard of its primary', async () => {
+  test('of a secondary with a contact', async () => {
     await commit(
       put(key('contact'), {
         at: HEARD,
@@ -154,7 +154,7 @@ describe('the status', () => {
     }
   })
 
-  test('shows no address that an earlier version stored and that is none', async () => {
+  test('omits unusable addresses that an earlier version stored', async () => {
     const BAD = 'https://me:secret@a.example'
     const heard = {
       at: HEARD,
@@ -185,7 +185,7 @@ describe('the status', () => {
     }
   })
 
-  test('with an operation that runs, or failed last, costs no call more', async () => {
+  test('costs no further call for a running or failed operation', async () => {
     await commit(
       create(key('operation', 'op-1'), {
         name: 'activation',
@@ -209,7 +209,7 @@ describe('the status', () => {
     await become({ failedOperation: 'nobody knows' })
   })
 
-  test('without replication costs what every request costs', async () => {
+  test('without replication costs the same as any request', async () => {
     expect(await status()).toEqual({ mode: 'disabled' })
     for (const path of ['/sys/replication/dr/status', '/sys/replication/status', '/sys/health'])
       expect(await costOf(path)).toEqual(['BatchGetItem'])

@@ -7,15 +7,15 @@ import { chanceFrom } from '../../../support/set/chance.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Every step of every workflow, with the ports of its function, while six writers write to the primary. A secondary has
-// staged entries that it has not applied when its workflow begins. No step fails, and none is tried twice.
+// Runs every step of every workflow with the ports of its function, while six writers write to the primary. Secondaries
+// begin with staged entries that are not applied. No step may fail or be retried.
 
 const DR = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 const WRITERS = 6
 const STAGED = 20
 const PAUSE_MS = 1000
-/** Times that a role change is done. */
+/** How often a role change runs. */
 const ROUNDS = sized(1, 50)
 
 let from: Warm
@@ -28,7 +28,7 @@ beforeAll(async () => {
 const write = (name: string): Promise<Reply> =>
   set.at('east').request('POST', `/sys/policies/acl/${name}`, POLICY)
 
-/** Has so many workers repeat something until they are stopped; what is refused during a change of roles is tried again. */
+/** Runs that many workers, which repeat something until stopped, and retry what a role change refuses. */
 function repeat(
   workers: number,
   work: (worker: number, time: number) => Promise<unknown>,
@@ -47,7 +47,7 @@ function repeat(
   }
 }
 
-/** Has west stage what east has written, and dies before it applies any of it. */
+/** West stages east's entries, and dies before it applies any. */
 async function stage(): Promise<void> {
   for (let n = 0; n < STAGED; n++) expect((await write(`staged-${n}`)).status).toBe(204)
   const applying = { cluster: 'west', process: 'on-pull', step: 'TransactWriteItems', at: 1 } as const
@@ -70,13 +70,13 @@ const activationToken = async (): Promise<string> => {
 const onWest = (call: string, body: object = {}): Promise<Reply> =>
   set.at('west').request('POST', `${DR}/secondary/${call}`, { dr_operation_token: from.operator, ...body })
 
-/** A workflow, what begins it, and on which cluster. */
+/** A workflow, the request that begins it, and its cluster. */
 interface Row {
   workflow: keyof typeof workflows
   at: 'east' | 'west'
-  /** west follows meanwhile: the workflow waits for what it applies */
+  /** west follows meanwhile, because the workflow waits for it */
   follows?: true
-  /** a change of roles that operators ask for most */
+  /** whether it is a frequent role change */
   often?: true
   act: () => Promise<Reply>
 }
@@ -141,14 +141,14 @@ const rows: Readonly<Record<string, Row>> = {
   },
 }
 
-/** Waits until no operation of a cluster is running. */
+/** Waits until a cluster runs no operation. */
 async function ended(cluster: string): Promise<void> {
   const operations = () =>
     set.at(cluster).ports.store.list({ kind: 'operation', pks: [key('operation', '').pk] })
   while ((await operations()).some(({ data }) => data.status === 'running')) await set.clock.sleep(PAUSE_MS)
 }
 
-/** The steps that a cluster has done of a workflow, in their order, each once however often it was repeated. */
+/** Returns the completed steps of a workflow on a cluster in order, each once. */
 const stepsAt = (cluster: string, workflow: string): string[] => {
   const steps = set
     .at(cluster)
@@ -157,18 +157,18 @@ const stepsAt = (cluster: string, workflow: string): string[] => {
   return [...new Set(steps.filter(one => one.workflow === workflow).map(({ step }) => step))]
 }
 
-/** Each row once; rows of role changes as often as `ROUNDS` says, each time with another order of all calls. */
+/** Returns each row once, and rows of role changes `ROUNDS` times, each with another order of calls. */
 const cases = Object.entries(rows).flatMap(([name, { often = false }]) =>
   Array.from({ length: often ? ROUNDS : 1 }, (_, round): [string, number] => [name, round + 1]),
 )
 
-test('every workflow stands here', () => {
+test('every workflow is tested', () => {
   const begun = new Set(Object.values(rows).map(({ workflow }) => workflow))
   expect([...begun].sort()).toEqual(Object.keys(workflows).sort())
 })
 
-describe('with staged entries and beside writers', () => {
-  test.each(cases)('%s does each of its steps without a failure, round %i', async (name, round) => {
+describe('with staged entries and concurrent writers', () => {
+  test.each(cases)('no step of %s fails, round %i', async (name, round) => {
     const { workflow, at, act, follows = false, often = false } = rows[name] as Row
     const order = often ? { random: chanceFrom(round) } : {}
     set = await clusterSet(['east', 'west'], { from, memory: true, aws: true, ...order })

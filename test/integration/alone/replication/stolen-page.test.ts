@@ -7,8 +7,8 @@ import { webServer } from '../../../support/service/server.ts'
 import { fenceByThief, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// West took over from east, and east is stolen before any token has admitted it: no admission has its name. The page is
-// pasted into a bash, from the theft to the refusal of the thief's fence.
+// West took over from east, and east is stolen before any token has admitted it, so no admission has its name. Runs the
+// page's commands in bash, from the theft to the refusal of the thief's fence.
 
 const POLICY = { policy: 'path "sys/replication/dr/readiness" { capabilities = ["read", "sudo"] }' }
 
@@ -18,7 +18,7 @@ const bodyOf = async (request: IncomingMessage): Promise<object | undefined> => 
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** The API of a cluster of the set, at an address. */
+/** The API of a cluster of the set at an address. */
 async function servedBy(set: ClusterSet, name: string): Promise<string> {
   const { url } = await webServer(onTestFinished, (request, response) => {
     const path = (request.url ?? '').replace('/v1', '')
@@ -30,7 +30,7 @@ async function servedBy(set: ClusterSet, name: string): Promise<string> {
   return `${url}/v1`
 }
 
-test('the page of a stolen cluster cuts off a former primary that no token admitted, and its fence is refused', async () => {
+test('the page on a stolen cluster cuts off a former primary without an admission, and its fence is refused', async () => {
   const set = await clusterSet(['east', 'west'], { memory: true })
   await set.enable('east')
   await set.join('west', 'east')
@@ -49,7 +49,7 @@ test('the page of a stolen cluster cuts off a former primary that no token admit
     const shell = openShell({ cwd: '.' })
     onTestFinished(() => shell.close())
     for (const block of blocksOf('README', 'The shell')) await shell.paste(block)
-    // the page calls the primary that is left east
+    // the page calls the remaining primary east
     await shell.paste(`EAST=${east} TOKEN=${set.at('west').token()} OPERATION=${body.auth.client_token}`)
     return shell
   }

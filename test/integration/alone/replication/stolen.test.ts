@@ -6,7 +6,7 @@ import { fenceByThief, OPERATION_TOKEN, promotions } from '../../../support/set/
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { forgedToken, keysOf } from '../../../support/set/thief.ts'
 
-// A thief has west: its tables, and the use of its KMS key. What can be done with that, before and after it is revoked.
+// A thief has west's tables and may use its KMS key. Tests what that allows, before and after the revocation.
 
 const R = '/sys/replication/dr'
 
@@ -32,7 +32,7 @@ const honest = async (name = 'east'): Promise<string> =>
     .body.auth.client_token
 
 describe('batch tokens made by a stolen secondary', () => {
-  test('count nowhere: not of root, not of any policy, signed or not, before it is revoked and after', async () => {
+  test('are invalid everywhere, whatever policy and signature, before the revocation and after', async () => {
     const forgeries = [['root'], ['default'], ['default', 'root']].flatMap(policies => [
       forged(stolen, policies),
       forged(stolen, policies, 'none'),
@@ -43,7 +43,7 @@ describe('batch tokens made by a stolen secondary', () => {
     expect(await isGood(await honest())).toBe(true)
   })
 
-  test('a secondary is handed no signer, in whatever way it gets the keyring', async () => {
+  test('need a signer, which a secondary never gets with the keyring', async () => {
     expect((await keysOf(set.at('east'))).signer).toBeDefined()
     expect(stolen.signer).toBeUndefined()
     await set.at('east').ok('POST', '/sys/rotate')
@@ -52,9 +52,9 @@ describe('batch tokens made by a stolen secondary', () => {
   })
 })
 
-describe('a former primary that is stolen', () => {
+describe('a stolen former primary', () => {
   beforeEach(async () => {
-    // west has been primary, and has a signer
+    // west was primary, and has a signer
     const doing = promotions(set)
     await doing.giveToken('west')
     expect((await doing.promote('west')).status).toBe(200)
@@ -70,14 +70,14 @@ describe('a former primary that is stolen', () => {
     await set.settled()
   })
 
-  test('is noted once among the signers of the term, and so is a cluster that becomes primary again', async () => {
+  test('is listed once among the term’s signers, also after it became primary again', async () => {
     const [term] = await set.at('east').ports.store.list(partitions('term'))
     const clusters = (term?.data.signers ?? []).map(({ cluster }) => cluster)
     const ids = await Promise.all(['east', 'west'].map(async name => (await set.at(name).record()).id))
     expect(clusters.toSorted()).toEqual(ids.toSorted())
   })
 
-  test('makes tokens of any policy but root until its terms are retired, and none from then on', async () => {
+  test('can make tokens of any policy except root until its terms are retired', async () => {
     expect([await isGood(forged(stolen, ['default'])), await isGood(forged(stolen, ['root']))]).toEqual([
       true,
       false,
@@ -108,7 +108,7 @@ describe('a former primary that is stolen before a token admits it', () => {
     return body.data.terms[0].given_to.find((one: { cluster_id: string }) => one.cluster_id === id)
   }
 
-  test('is listed with its own name; no misspelt name revokes anything, and it fences the honest cluster', async () => {
+  test('is listed by its own name; a misspelt name revokes nothing, and it can fence the honest cluster', async () => {
     expect(await givenAtWest()).toEqual({ cluster_id: id, name: 'east', revoked: false })
     for (const wrong of ['eats', 'EAST', id.replace(/^./, digit => (digit === '0' ? '1' : '0'))]) {
       const { status, text } = await set
@@ -126,7 +126,7 @@ describe('a former primary that is stolen before a token admits it', () => {
     ['its id', (own: string) => own],
     ['its id in capitals', (own: string) => own.toUpperCase()],
     ['its own name', () => 'east'],
-  ])('is revoked by %s, and cannot fence the honest cluster from then on', async (_, named) => {
+  ])('is revoked by %s, and cannot fence the honest cluster afterwards', async (_, named) => {
     const given = { id: named(id), retire: true }
     await set.at('west').ok('POST', `${R}/primary/revoke-secondary`, given)
     expect(await givenAtWest()).toEqual({ cluster_id: id, name: 'east', revoked: true })
@@ -140,12 +140,12 @@ describe('a former primary that is stolen before a token admits it', () => {
 })
 
 describe('a revocation', () => {
-  test('without retiring says what the revoked cluster keeps, and the command that ends it', async () => {
+  test('without retire warns of what the revoked cluster keeps, and names the command that ends it', async () => {
     const { status, body } = await revoke()
     expect([status, String(body.warnings)]).toEqual([200, expect.stringMatching(/keeps.*retire=true/)])
   })
 
-  test('with retiring ends all batch tokens made so far, and the revoked cluster never gets the new term', async () => {
+  test('with retire ends all earlier batch tokens, and the revoked cluster never gets the new term', async () => {
     const before = await honest()
     const { body } = await revoke({ retire: true })
     expect(String(body.warnings)).toMatch(/have ended/)
@@ -161,14 +161,14 @@ describe('a revocation', () => {
     expect((await keysOf(set.at('west'))).terms.map(one => one.key)).not.toContain(newest.key)
   })
 
-  test('that is repeated with retiring retires all the same', async () => {
+  test('repeated with retire still retires the terms', async () => {
     await revoke()
     const before = await honest()
     await revoke({ retire: true })
     expect(await isGood(before)).toBe(false)
   })
 
-  test('retires on every cluster that follows, as soon as it has the position', async () => {
+  test('with retire takes effect on each secondary that has applied it', async () => {
     const token = await honest()
     await set.at('east').ok('POST', '/sys/rotate', { retire: true })
     await set.converge()

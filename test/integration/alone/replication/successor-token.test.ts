@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Operation tokens that a cluster makes after it has taken over, on the former primary, which follows no cluster yet.
+// A cluster has taken over and makes operation tokens, which its former primary accepts before it follows any cluster.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: `path "${R.slice(1)}/secondary/*" { capabilities = ["update"] }` }
@@ -34,14 +34,14 @@ const tokenOf = async (name: string): Promise<string> =>
 const activation = async (): Promise<string> =>
   (await set.at('west').ok('POST', `${R}/primary/secondary-token`, { id: 'east' })).body.wrap_info.token
 
-/** Asks east for an operation. */
+/** Sends an operation to east. */
 const operate = (path: string, body: object) => set.at('east').request('POST', `${R}/secondary/${path}`, body)
 
 test.each([
   ['planned', 'planned' as const],
   ['forced while east could not be reached', 'forced' as const],
 ])(
-  'after a take-over that was %s, a token of the new primary has the former one follow it',
+  'after a take-over that was %s, a token of the new primary makes the former one follow it',
   async (_, how) => {
     if (how === 'forced') set.cut('east', 'west')
     await takeOver(how === 'forced' ? { force: true } : {})
@@ -57,7 +57,7 @@ test.each([
   },
 )
 
-test('until the fence has arrived the token does not count; then for operations alone', async () => {
+test('before the fence arrives the token is invalid; afterwards it is valid for operations only', async () => {
   await set.at('east').ok('POST', `${R}/primary/demote`)
   set.cut('east', 'west')
   await takeOver({ force: true })
@@ -70,7 +70,7 @@ test('until the fence has arrived the token does not count; then for operations 
   expect((await operate('readiness', { dr_operation_token: token })).status).toBe(200)
 })
 
-test('after a rotation on the new primary the refusal says that the term is unknown, and names the ceremony', async () => {
+test('after a rotation on the new primary the refusal names the unknown term and the ceremony', async () => {
   await takeOver()
   await set.tick()
   await set.at('west').ok('POST', '/sys/rotate', {})
@@ -81,7 +81,7 @@ test('after a rotation on the new primary the refusal says that the term is unkn
   expect(reply.text).toContain('generate-operation-token/attempt')
 })
 
-test('a token of a revoked cluster that was promoted counts nowhere', async () => {
+test('a token of a revoked cluster that was promoted is invalid everywhere', async () => {
   await set.at('east').ok('POST', `${R}/primary/revoke-secondary`, { id: 'west' })
   await set.at('east').ok('POST', `${R}/primary/demote`)
   await takeOver({ force: true })

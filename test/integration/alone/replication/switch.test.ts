@@ -3,12 +3,12 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// What operators do: a switch in either order and back again, and what is left after a disaster.
+// Tests what operators do: a switch in either order and back, and recovery after a disaster.
 
 type Name = 'east' | 'west'
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
-/** Of the token that is made on the primary beforehand. */
+/** The policy of the token that is made on the primary beforehand. */
 const HANDLER = ['promote', 'update-primary']
   .map(path => `path "sys/replication/dr/secondary/${path}" { capabilities = ["update"] }`)
   .join('\n')
@@ -42,7 +42,7 @@ async function begun(): Promise<void> {
   await joined('east', 'west')
 }
 
-/** One is the primary, the other follows it, and a token for what operators do is made. */
+/** Makes one cluster primary and the other its secondary, and makes an operators' token. */
 async function joined(primary: Name, secondary: Name): Promise<void> {
   await set.enable(primary)
   await set.join(secondary, primary)
@@ -66,10 +66,10 @@ async function areEqual(): Promise<void> {
   expect([east.kept, west.kept]).toEqual([east.right, west.right])
 }
 
-describe('a planned switch, by one token that was made beforehand', () => {
+describe('a planned switch with one prepared token', () => {
   beforeAll(begun)
 
-  test('demote, promote: the new primary goes on where the old one ended, and tokens go on with it', async () => {
+  test('demote, then promote: the new primary continues at the old one’s end, and tokens stay valid', async () => {
     const { ok } = set.at('east')
     const made = await ok('POST', '/auth/token/create', { policies: ['default'], ttl: '1h', num_uses: 5 })
     const { client_token: token } = made.body.auth
@@ -90,7 +90,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
     expect((await set.at('west').head()).lineage.at(-1)?.[1]).toBe(demoted.body.data.final_wal + 1)
   })
 
-  test('the old primary follows the new one by its token: nothing is wiped, and nothing fetched twice', async () => {
+  test('the old primary follows the new one by its token, without a wipe or a second fetch', async () => {
     await write('west', 'after')
     const { treeId } = await set.at('east').record()
     const { incarnation } = await set.at('east').head()
@@ -112,7 +112,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
     )
   })
 
-  test('promote, demote: back again, and the later call finds it done', async () => {
+  test('promote, then demote: switches back, and the demotion finds the journal already ended', async () => {
     await write('west', 'last')
     expect(await operate('east', 'promote')).toMatchObject({ status: 200 })
     expect([await health('east'), await health('west')]).toEqual([200, 472])
@@ -126,7 +126,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
       epoch: (await set.at('west').record()).epoch,
     })
     await write('east', 'back')
-    // or else the first run of the one that follows again would wait for the end of a run of its earlier life
+    // otherwise the first run of the returning secondary would wait for the end of an earlier run
     for (const name of NAMES)
       expect(await set.at(name).ports.store.read([key('puller')]), name).toEqual([undefined])
     expect(await operate('west', 'update-primary', { token: await tokenOf('east', 'west') })).toMatchObject({
@@ -138,7 +138,7 @@ describe('a planned switch, by one token that was made beforehand', () => {
   })
 })
 
-/** Whoever asks before the journals are compared, and what differs is put right, is told to ask again. */
+/** A request before the journals are compared and the differences undone is told to repeat. */
 async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Promise<void> {
   for (const { reached, thaw } of stopsAt) {
     await reached
@@ -153,7 +153,7 @@ async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Pr
 describe('after a disaster', () => {
   beforeEach(begun)
 
-  test('the old primary ends by itself, follows the new one, and tells what was lost, by commit and key', async () => {
+  test('the old primary ends its epoch by itself, follows the new one, and reports its lost commits by commit and key', async () => {
     const secret = 'never-to-be-shown'
     await write('east', 'kept')
     await set.converge()
@@ -174,7 +174,7 @@ describe('after a disaster', () => {
       complete: false,
       waits_for: expect.stringMatching(/update-pri/),
     })
-    // the journals are about to be compared; the report is stored, and nothing of it is taken back yet
+    // the journals are about to be compared; the report is stored, and nothing is undone yet
     const stopsAt = ['Heartbeat', 'Items'].map(step =>
       set.freezeAt({ cluster: 'east', process: 'on-pull', step, at: 1, when: 'before' }),
     )
@@ -223,7 +223,7 @@ describe('after a disaster', () => {
       after = page.next
     }
     expect(names).toEqual(lost.map(({ name }) => name))
-    // for those only who may by the policies of the set
+    // only with policies of the set that allow it
     const { body: made } = await set.at('west').ok('POST', '/auth/token/create', { policies: ['default'] })
     await set.converge()
     expect((await divergence('', made.auth.client_token)).status).toBe(403)
@@ -232,9 +232,9 @@ describe('after a disaster', () => {
   })
 })
 
-test('a cluster that has handed over, and is promoted by force before it hears of its successor again, wins over that successor', async () => {
+test('a cluster that handed over and is promoted by force, before it reaches its successor, wins over that successor', async () => {
   set = await clusterSet(NAMES)
-  // epochs of one number would sort by the ids of their clusters
+  // epochs with one number would be ordered by the ids of their clusters
   const [east, west] = await Promise.all(NAMES.map(async name => (await set.at(name).record()).id.slice(-12)))
   const [first, successor]: readonly [Name, Name] = (east ?? '') < (west ?? '') ? NAMES : ['west', 'east']
   await joined(first, successor)

@@ -5,8 +5,8 @@ import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
-// Terms of the keyring through the lives of clusters. Environments stay warm unless a test says otherwise: a fresh one
-// reads the keyring anew, and hides what a warm one does wrong.
+// Terms of the keyring while clusters change roles. Environments stay warm unless a test says otherwise, because a fresh
+// one reads the keyring again and would hide faults of a warm one.
 
 const R = '/sys/replication/dr'
 const CLIENT = '/auth/cloud/config/client'
@@ -30,7 +30,7 @@ const isGoodAt = async (name: string, token: string): Promise<boolean> =>
 const storeSecret = (name: string, secret: string) =>
   set.at(name).ok('POST', CLIENT, { access_key: 'AKIA1', secret_key: secret })
 
-/** The stored credentials, as whoever serves logins would decrypt them. */
+/** Decrypts the stored credentials, as a login does. */
 async function secretAt(name: string): Promise<string> {
   const { ports } = set.at(name)
   const [mounts] = await ports.store.read([key('mounts')])
@@ -47,7 +47,7 @@ const termsAt = async (name: string) =>
   (await set.at(name).ports.store.list(partitions('term'))).map(({ sk, data }) => ({ id: sk, ...data }))
 const keyringAt = async (name: string) => (await set.at(name).ports.store.read([key('keyring')]))[0]?.data
 
-/** Makes the one primary and the other follow it. */
+/** Makes one cluster primary and the other its secondary. */
 async function switchTo(name: string, other: string, more: object = {}): Promise<void> {
   await doing.giveToken(name)
   const reply = await doing.promote(name, more)
@@ -63,7 +63,7 @@ async function switchTo(name: string, other: string, more: object = {}): Promise
 }
 
 describe('a rotation', () => {
-  test('is in the journal: the secondary holds the term, whether anything was encrypted by it or not', async () => {
+  test('is in the journal: the secondary gets the term even if it encrypted nothing yet', async () => {
     await rotate('east')
     await set.converge()
     const [here, there] = [await keyringAt('east'), await keyringAt('west')]
@@ -73,7 +73,7 @@ describe('a rotation', () => {
     expect((await termsAt('west')).map(({ number }) => number).toSorted()).toEqual([1, 2])
   })
 
-  test('is refused by a journal that has ended', async () => {
+  test('is refused by an ended journal', async () => {
     const { ports } = set.at('east')
     const before = await keyringAt('east')
     await ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
@@ -81,7 +81,7 @@ describe('a rotation', () => {
     expect(await keyringAt('east')).toEqual(before)
   })
 
-  test('followed at once by a prepared operation token: the token counts on the secondary', async () => {
+  test('followed at once by a prepared operation token: the token is valid on the secondary', async () => {
     await set.at('east').ok('POST', '/sys/policies/acl/failover', {
       policy: `path "${R.slice(1)}/secondary/promote" { capabilities = ["update"] }`,
     })
@@ -105,7 +105,7 @@ describe('a rotation', () => {
     expect(reply.status, reply.text).toBe(200)
   })
 
-  test('followed at once by a planned switch, and back, loses no term and makes no second key under its number', async () => {
+  test('followed at once by a switch and back: no term is lost, and no two keys get one number', async () => {
     await storeSecret('east', 'before')
     await rotate('east')
     const token = await batchToken('east')
@@ -127,10 +127,10 @@ describe('a rotation', () => {
   })
 })
 
-describe('credentials that are written in each step', () => {
-  test('after a rotation, a planned switch at once, a rotation there, the switch back and a restart, the serving cluster decrypts everything', async () => {
+describe('credentials that are written between the steps', () => {
+  test('after a rotation, a switch, another rotation, the switch back and a restart, the serving cluster decrypts all of them', async () => {
     const written: string[] = []
-    /** At a mount of its own, so that nothing is written anew. */
+    /** uses a mount of its own, so that nothing is re-encrypted */
     const storeAt = async (name: string, step: string) => {
       await set.at(name).ok('POST', `/sys/auth/${step}`, { type: 'cloud' })
       const body = { access_key: 'AKIA1', secret_key: `secret of ${step}` }
@@ -191,8 +191,8 @@ describe('credentials that are written in each step', () => {
   })
 })
 
-describe('two keys that came under one number', () => {
-  test('are both held once the clusters are one set again: what either stored opens on whoever serves', async () => {
+describe('two keys under one term number', () => {
+  test('are both held once the clusters are one set again: the serving cluster decrypts what either encrypted', async () => {
     await storeSecret('east', 'shared')
     await set.converge()
     set.cut('east', 'west')
@@ -219,11 +219,11 @@ describe('two keys that came under one number', () => {
       token: body.wrap_info.token,
     })
     await set.converge()
-    // warm and fresh environments alike go on with the term of the new primary
+    // warm and fresh environments continue with the new primary's term
     expect(await secretAt('east')).toBe('of west')
     await switchTo('east', 'west')
     expect(await secretAt('east')).toBe('of west')
-    // the term that sealed the other one is among the lost, and with it who vouches for its signature
+    // the lost entries include the term that signed the other token, and its signer
     expect([await isGoodAt('east', kept), await isGoodAt('east', lost)]).toEqual([true, false])
     await storeSecret('east', 'in the end')
     await set.converge()
@@ -233,8 +233,8 @@ describe('two keys that came under one number', () => {
   })
 })
 
-describe('a secondary that cannot get a term', () => {
-  test('stages nothing at or behind it; its promotion is refused and names the term, and a forced one warns of what cannot be decrypted', async () => {
+describe('a secondary without a new term', () => {
+  test('stages nothing of that term; a promotion is refused and names it, and a forced one warns of undecryptable items', async () => {
     await rotate('east')
     const withheld = (await keyringAt('east'))?.activeTerm ?? ''
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Keyring', at: 1, when: 'before', does: 'dies' })
@@ -262,8 +262,8 @@ describe('a secondary that cannot get a term', () => {
   })
 })
 
-describe('a term whose key came to the secondary, and whose item was lost with the primary', () => {
-  test('is vouched for anew by whoever takes over: its batch tokens count, those of the former primary do not', async () => {
+describe('a term whose key arrived, and whose item was lost with the primary', () => {
+  test('gets a new signer at the take-over: its batch tokens are valid, those of the former primary are not', async () => {
     await rotate('east')
     const lost = await batchToken('east')
     set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
@@ -284,9 +284,9 @@ describe('a term whose key came to the secondary, and whose item was lost with t
   })
 })
 
-describe('keys of a cluster’s own through its lives', () => {
-  test('primary, disabled, secondary of another set, promoted: it makes activation tokens by a key that it holds', async () => {
-    // of two sets, which have never shared a key
+describe('a cluster’s own keys across roles', () => {
+  test('primary, disabled, secondary of another set, promoted: its activation token key is one that it holds', async () => {
+    // two sets that have never shared a key
     set = await clusterSet(['east', 'west'], { memory: true })
     doing = promotions(set)
     await set.enable('east')
@@ -304,7 +304,7 @@ describe('keys of a cluster’s own through its lives', () => {
     expect([await secretAt('east'), await secretAt('west')]).toEqual(['of the new life', 'of the new life'])
   })
 
-  test('disabled, and enabled into the same set again: warm environments do not go on with the key that was given up', async () => {
+  test('disabled, then enabled into the same set: warm environments do not use the deleted key', async () => {
     await doing.giveToken('west')
     await set.at('west').ok('POST', `${R}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN })
     await set.settled()
@@ -324,7 +324,7 @@ describe('keys of a cluster’s own through its lives', () => {
   })
 })
 
-test('a warm environment encrypts by the new term when a cluster rotates that was a primary before', async () => {
+test('a former primary that rotates: its warm environment encrypts with the new term', async () => {
   const { record, request } = set.at('east')
   for (let terms = 0; terms < 3; terms++) await rotate('east')
   await storeSecret('east', 'before')

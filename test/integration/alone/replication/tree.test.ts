@@ -20,7 +20,7 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { begun, replayed } from '../../../support/service/journal.ts'
 import { tableStore } from '../../../support/tables/store.ts'
 
-// The tree of a primary: its roots are those of exactly one position, whatever is written meanwhile.
+// Tests the tree of a primary: its roots are those of one position, whatever is written meanwhile.
 
 const { store, journal, clock } = tableStore(cluster)
 const ports = portsWith({
@@ -34,7 +34,7 @@ const place = (name: string) => key('sts-role', owner, name)
 const role = (text: string) => ({ role: text, externalId: '' })
 const commit = (...changes: Change[]) => store.commit(changes, { record, readAt: clock.ms })
 
-/** The root of what the journal says, up to a position: worked out from nothing but its journal entries. */
+/** Computes the root from journal entries alone, up to a position. */
 async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> {
   const { entries } = await replayed(journal)
   const items = new Map<string, Parameters<typeof computeDeltas>[1][number]>()
@@ -80,7 +80,7 @@ beforeEach(async () => {
 })
 
 describe('roots', () => {
-  test('are those of everything that was written, as it is maintained again and again', async () => {
+  test('are those of all entries, after repeated maintenance', async () => {
     await commit(create(place('a'), role('a')), create(place('b'), role('b')))
     await maintained()
     await agree(1)
@@ -91,7 +91,7 @@ describe('roots', () => {
     await agree(3)
   })
 
-  test('are those of the last dense position: what buckets hold of later ones is taken out again', async () => {
+  test('are those of the last dense position, without later entries', async () => {
     await commit(create(place('a'), role('a')))
     await journal.allocate(record.epoch ?? '')
     await commit(put(place('a'), role('later')), create(place('b'), role('later')))
@@ -105,17 +105,17 @@ describe('roots', () => {
     await agree(3)
   })
 
-  test('cost nothing where nothing has changed', async () => {
+  test('cost nothing if nothing has changed', async () => {
     await commit(create(place('a'), role('a')))
     await maintained()
-    // a write whose answer was late counts as refused, and its hash is made once more
+    // a write with a late answer counts as refused, so its hash is computed again
     await maintained()
     await storage.reset()
     await refreshHashes(ports, 'now')
     expect((await storage.calls()).length).toBeLessThanOrEqual(4)
   })
 
-  test('cost no more than the pages that have changed', async () => {
+  test('cost no more than the changed pages', async () => {
     await commit(create(place('a'), role('a')))
     await maintained()
     await commit(put(place('a'), role('b')))
@@ -125,7 +125,7 @@ describe('roots', () => {
     await agree(2)
   })
 
-  test('a cluster that writes no journal has none to maintain', async () => {
+  test('are not maintained on a cluster without a journal', async () => {
     const [item] = await store.read([key('cluster')])
     if (!item) throw new Error('no record')
     await store.commit([replace(item, item, { ...item.data, mode: 'disabled' })], {

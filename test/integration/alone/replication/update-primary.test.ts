@@ -22,7 +22,7 @@ beforeAll(async () => {
   await giveToken('west')
 })
 
-/** What the ceremony of the recovery shares leaves. */
+/** Makes an operation token by a ceremony with recovery shares. */
 async function giveToken(cluster: string): Promise<void> {
   const { ports, record } = set.at(cluster)
   const now = await record()
@@ -43,7 +43,7 @@ const status = async () => {
   const { body } = await set.at('west').ok('GET', `${R}/status`, undefined, { token: '' })
   return v.parse(drStatus, body.data)
 }
-/** What must not change where an update is refused. */
+/** Returns the state that a refused update must not change. */
 const standing = async () => {
   const { link } = await set.at('west').record()
   return { link, named: (await set.at('west').head()).link }
@@ -55,8 +55,8 @@ async function follows(): Promise<void> {
   expect((await set.everything('west')).items).toEqual((await set.everything('east')).items)
 }
 
-describe('a secondary that shall follow nobody', () => {
-  test('is idle, asks nobody any more, keeps what it has, and can be told so while the primary is down', async () => {
+describe('update-primary with an empty token', () => {
+  test('makes the secondary idle without calls, keeps its items, and works while the primary is down', async () => {
     await follows()
     const before = await set.everything('west')
     set.cut('east', 'west')
@@ -86,12 +86,12 @@ describe('a secondary that shall follow nobody', () => {
     expect(await set.at('west').head()).toMatchObject({ mode: 'applying' })
   })
 
-  test('has no credentials by which addresses would help', async () => {
+  test('removes the credentials, so that addresses are refused', async () => {
     const { status: code, body } = await update({ update_primary_addrs: [set.at('east').address] })
     expect([code, body.errors]).toEqual([400, [expect.stringMatching(/no credentials .* use token/)]])
   })
 
-  test('follows again by a token, and nothing was wiped', async () => {
+  test('can be followed by a token, without a wipe', async () => {
     const { treeId, set: of } = await set.at('west').record()
     const reply = await update({ token: await tokenOf('east') })
     expect([reply.status, reply.body.warnings]).toEqual([200, [expect.stringContaining('nothing is wiped')]])
@@ -100,7 +100,7 @@ describe('a secondary that shall follow nobody', () => {
     expect(await status()).toMatchObject({ state: 'stream-wals', connection_state: 'ready' })
   })
 
-  test('takes nothing that was on its way from the old primary', async () => {
+  test('rejects late writes of the old link', async () => {
     await follows()
     await write('east')
     const { reached, thaw } = set.freezeAt({
@@ -123,8 +123,8 @@ describe('a secondary that shall follow nobody', () => {
   })
 })
 
-describe('a secondary that shall look for its primary at addresses', () => {
-  test('asks each in turn, and adopts the first that answers as the primary of its set', async () => {
+describe('update-primary with addresses', () => {
+  test('calls each in turn, and uses the first that answers as the primary of its set', async () => {
     const { link } = await set.at('west').record()
     const [east, south, west] = ['east', 'south', 'west'].map(name => set.at(name).address)
     const reply = await update({ update_primary_addrs: [south, west, 'https://nobody.test:1', east] })
@@ -139,7 +139,7 @@ describe('a secondary that shall look for its primary at addresses', () => {
     await follows()
   })
 
-  test('is told of each why it is not the one, where none is', async () => {
+  test('reports for each address why it is not the primary', async () => {
     const before = await standing()
     const [south, west] = ['south', 'west'].map(name => set.at(name).address)
     const { status: code, body } = await update({ update_primary_addrs: [south, west] })
@@ -154,7 +154,7 @@ describe('a secondary that shall look for its primary at addresses', () => {
   })
 })
 
-describe('an update that is refused leaves the link as it was', () => {
+describe('a refused update keeps the link', () => {
   test.each<[name: string, token: () => Promise<string>, code: number, text: RegExp]>([
     ['a token of another set', () => tokenOf('south'), 400, /^token is of a different replication set; /],
     ['what is no token', async () => 'x.y.z', 400, /^token is not an activation token for this cluster; /],
@@ -177,7 +177,7 @@ describe('an update that is refused leaves the link as it was', () => {
     await follows()
   })
 
-  test('while the role changes, no other change begins', async () => {
+  test('no other change begins during a role change', async () => {
     const [one, other] = await Promise.all([update({ token: '' }), update({ token: await tokenOf('east') })])
     expect([one.status, other.status].sort()).toEqual([200, 503])
     await set.settled()

@@ -8,8 +8,8 @@ import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 import { versionOf } from '../../../support/set/versions.ts'
 
-// Clusters of two versions, the later of which writes what the earlier would misread. Both are this code; they differ in
-// the number of the format alone. What messages of a real earlier format look like is kept in test/vectors/formats.
+// Clusters of two versions; the later one writes what the earlier one cannot read. Both run this code with a different
+// format number. test/vectors/formats contains messages of real earlier formats.
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
@@ -26,7 +26,7 @@ const { write, promote, health, giveToken, policies } = promotions({
   at: (name: string) => set.at(name),
 } as ClusterSet)
 
-/** Deploys the later version: the cluster is put up again, with what stands in its tables. */
+/** Deploys the later version on the stored tables. */
 async function upgrade(name: string): Promise<void> {
   upgraded.add(name)
   await set.settled()
@@ -46,7 +46,7 @@ const joined = async () => {
   await giveToken('west')
 }
 
-/** What the one writes the other gets. */
+/** Checks that one cluster gets what the other one writes. */
 async function follows(name: string, primary: string, policy: string): Promise<void> {
   expect((await write(primary, policy)).status).toBe(204)
   await set.converge(name)
@@ -56,7 +56,7 @@ async function follows(name: string, primary: string, policy: string): Promise<v
 const statusOf = async (name: string) =>
   (await set.at(name).ok('GET', `${R}/status`, undefined, { token: '' })).body.data
 
-/** Has one cluster follow another by a new token. */
+/** Makes one cluster follow another by a new token. */
 async function update(name: string, primary: string) {
   await set.at(primary).ok('POST', `${R}/primary/revoke-secondary`, { id: name })
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: name })
@@ -66,7 +66,7 @@ async function update(name: string, primary: string) {
   })
 }
 
-/** An `npx` that knows `cdk deploy --all -c settings=…` alone, and asks the test to do it. */
+/** An `npx` that only handles `cdk deploy --all -c settings=…`, by calling the test. */
 const npxAt = (url: string): string => `
 const given = process.argv.slice(2).join(' ')
 const [, settings] = /^cdk deploy --all -c settings=({.*})$/.exec(given) ?? []
@@ -76,8 +76,8 @@ process.stderr.write(await answer.text())
 process.exitCode = answer.ok ? 0 : 1
 `
 
-describe('an upgrade in its order', () => {
-  test('as the runbook says: the secondary first. Both follow and serve at every moment', async () => {
+describe('an upgrade in the right order', () => {
+  test('as the runbook says, the secondary first: both follow and serve all the time', async () => {
     await joined()
     const deployed = async (name: string) => {
       await upgrade(name)
@@ -110,7 +110,7 @@ describe('an upgrade in its order', () => {
     expect([...upgraded]).toEqual(['west', 'east'])
   })
 
-  test('with a switch in between warns; the older cluster is refused, keeps everything, and follows once upgraded', async () => {
+  test('with a switch in between warns; the older cluster is refused, keeps its items, and follows after its upgrade', async () => {
     await joined()
     await upgrade('west')
     await follows('west', 'east', 'by the older primary')
@@ -140,7 +140,7 @@ describe('an upgrade in its order', () => {
     expect([back.status, String(back.body.warnings)]).toEqual([200, expect.not.stringContaining('format')])
   })
 
-  test('a later cluster becomes the secondary of an older primary', async () => {
+  test('a newer cluster becomes the secondary of an older primary', async () => {
     await upgrade('west')
     await set.join('west', 'east')
     await follows('west', 'east', 'before')
@@ -153,7 +153,7 @@ describe('a primary that is upgraded first', () => {
     await upgrade('east')
   })
 
-  test('serves; the older secondary is idle, keeps everything, says what to do, and goes on where it was once upgraded', async () => {
+  test('serves; the older secondary is idle, keeps its items, says what to do, and continues after its upgrade', async () => {
     const before = await set.everything('west')
     const { incarnation } = await set.at('west').head()
     expect((await write('east', 'not read yet')).status).toBe(204)
@@ -174,7 +174,7 @@ describe('a primary that is upgraded first', () => {
     expect((await set.at('west').head()).incarnation, 'nothing was fetched anew').toBe(incarnation)
   })
 
-  test('is replaced by the older secondary by force, closes, and follows that one', async () => {
+  test('is replaced by the older secondary by force, closes, and follows it', async () => {
     const reply = await promote('west', { force: true })
     expect([reply.status, await health('west')]).toEqual([200, 200])
     for (let minutes = 0; minutes < 3; minutes++) {
@@ -188,7 +188,7 @@ describe('a primary that is upgraded first', () => {
     await follows('east', 'west', 'by the older one')
   })
 
-  test('does not admit an older cluster, which keeps what it has', async () => {
+  test('refuses to admit an older cluster, which keeps its items', async () => {
     set = await clusterSet(NAMES, { memory: true, madeBy })
     await set.enable('east')
     expect((await write('west', 'of west')).status).toBe(204)

@@ -21,8 +21,8 @@ import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
 import { begun, differences, replayed, standing, wrongSums } from '../../../support/service/journal.ts'
 import { raw, tableStore } from '../../../support/tables/store.ts'
 
-// A journaled commit against the engine: the same truth to its caller as a plain one, and to the journal: positions
-// without holes, journal entries that say what happened, sums that are those of what stands.
+// Tests a journaled commit on the engine: its result equals that of a plain commit, positions have no holes, journal
+// entries are true, and sums equal the items.
 
 const { store, journal, clock } = tableStore(cluster)
 let record = {} as ClusterRead['record']
@@ -42,7 +42,7 @@ async function stored(name: string): Promise<Item<'sts-role'>> {
 const roles = async (...names: string[]) => (await store.read(names.map(place))).map(item => item?.data.role)
 const operations = async () => (await storage.calls()).map(call => call.operation)
 
-/** Nothing of the journal is amiss. */
+/** Checks that the journal is sound. */
 async function sound(): Promise<void> {
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
@@ -57,8 +57,8 @@ beforeEach(async () => {
   await storage.reset()
 })
 
-describe('what a journaled commit costs', () => {
-  test('a position and a transaction, where everything was read', async () => {
+describe('the cost of a journaled commit', () => {
+  test('is a position and a transaction if all items were read', async () => {
     await commit(put('a'))
     const a = await stored('a')
     await storage.reset()
@@ -66,24 +66,24 @@ describe('what a journaled commit costs', () => {
     expect(await operations()).toEqual(['UpdateItem', 'TransactWriteItems'])
   })
 
-  test('one read more where something must be looked up', async () => {
+  test('is one more read if an item must be read first', async () => {
     expect(await commit(putAny(place('a'), data('a')), remove(place('b')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem', 'UpdateItem', 'TransactWriteItems'])
   })
 
-  test('with nothing to do only the read is made: without changes there is no journal entry', async () => {
+  test('without changes is only the read, and there is no journal entry', async () => {
     expect(await commit(remove(place('a')))).toBe('done')
     expect(await operations()).toEqual(['BatchGetItem'])
     expect((await journal.head())?.last).toBe(0)
   })
 
-  test('items of this cluster alone are in no journal entry, and cost the same calls as before', async () => {
+  test('of items that are not replicated is the same as before, without a journal entry', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
     expect(await commit(create(mine, { seenVersion: '', appliedVersion: '' }))).toBe('done')
     expect(await operations()).toEqual(['PutItem'])
   })
 
-  test('together with something replicated it is in the same transaction, all or nothing', async () => {
+  test('of both kinds is one transaction, all or nothing', async () => {
     const mine = key('tidy-stamp', owner, 'identity-accesslist')
     expect(await commit(create(mine, { seenVersion: '1', appliedVersion: '' }), put('a'))).toBe('done')
     expect(await commit(create(mine, { seenVersion: '2', appliedVersion: '' }), put('b'))).toBe('conflict')
@@ -94,7 +94,7 @@ describe('what a journaled commit costs', () => {
 })
 
 describe('conditions', () => {
-  test('are those of a plain commit, and leave no hole when they do not hold', async () => {
+  test('are those of a plain commit, and leave no hole if they fail', async () => {
     expect(await commit(put('a', 'first'))).toBe('done')
     expect(await commit(put('a', 'second'))).toBe('conflict')
     const read = await stored('a')
@@ -109,7 +109,7 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('whatever is there: a lost race is repeated, and is no conflict', async () => {
+  test('on any existing item are retried after a lost race, and never conflict', async () => {
     const verdicts = await Promise.all(
       Array.from({ length: 4 }, (_, index) => commit(putAny(place('a'), data(`writer ${index}`)))),
     )
@@ -117,7 +117,7 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('an expired item counts as absent, and its leaf leaves the tree', async () => {
+  test('count an expired item as absent, and its leaf leaves the tree', async () => {
     const token = key('token', `${owner}x`)
     const soon = Math.floor(clock.ms / 1000) + 100
     const make = () => create(token, { createdAt: 1 } as never, { expires: soon + 1000 })
@@ -128,7 +128,7 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('a deletion of what was read, if it is there still, stands back from a change and from nothing else', async () => {
+  test('of a deletion if unchanged yield to a change only', async () => {
     await commit(put('a'), put('b'))
     const [a, b] = [await stored('a'), await stored('b')]
     expect(await commit(removeUnlessChanged(a))).toBe('done')
@@ -141,7 +141,7 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('of writers at the same time that read the same thing, one wins', async () => {
+  test('let one of several concurrent writers of the same read win', async () => {
     await commit(put('a', 'before'))
     const read = await stored('a')
     const verdicts = await Promise.all(
@@ -151,13 +151,13 @@ describe('conditions', () => {
     await sound()
   })
 
-  test('an epoch that is no longer written is a conflict: the caller reads the record again', async () => {
+  test('fail with a conflict in an ended epoch, so that the caller reads the record again', async () => {
     record = { ...record, epoch: epochName(999, owner) }
     expect(await commit(put('a'))).toBe('conflict')
     expect(await roles('a')).toEqual([undefined])
   })
 
-  test('behind the exact end nobody tries again: the answer says that another cluster takes over', async () => {
+  test('after the exact end are not retried: the error says that another cluster takes over', async () => {
     const head = await journal.head()
     if (head) await journal.moveHead(moves.close(head, '', 0))
     await storage.reset()
@@ -177,7 +177,7 @@ describe('counting down', () => {
   const token = () => key('token', `${owner}x`)
   const expires = () => Math.floor(clock.ms / 1000) + 1000
 
-  test('names the whole item in its journal entry, and costs no look', async () => {
+  test('writes the whole item into its journal entry, and needs no read', async () => {
     await commit(create(token(), { createdAt: 1, numUses: 3 } as never, { expires: expires() }))
     const [item] = await store.read([token()])
     if (!item) throw new Error('no token')
@@ -190,8 +190,8 @@ describe('counting down', () => {
   })
 })
 
-describe('times', () => {
-  test('a token is deleted by the engine after its generation only, and is summed there', async () => {
+describe('expiry times', () => {
+  test('let DynamoDB delete a token only after its generation', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }))
     const item = await raw(cluster, key('token', `${owner}x`))
@@ -201,7 +201,7 @@ describe('times', () => {
     await sound()
   })
 
-  test('a token of ten years has none: the engine never deletes it', async () => {
+  test('are absent on a token of ten years', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
@@ -214,14 +214,14 @@ describe('times', () => {
     await sound()
   })
 
-  test('the engine deletes expired items only', async () => {
+  test('let DynamoDB delete expired items only', async () => {
     await commit(create(key('deny', owner, 'tag'), { createdAt: 0, expiresAt: 0 }, { due: 5, ttl: 9 }))
     const item = await raw(cluster, key('deny', owner, 'tag'))
     expect([item?.['due'], item?.['ttl']]).toEqual([5, undefined])
     await sound()
   })
 
-  test('what the engine deletes, at any time after that, changes no sum', async () => {
+  test('let DynamoDB delete items at any later time without changing a sum', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }),
@@ -259,14 +259,14 @@ describe('positions', () => {
     [0, 1, 2, 3].map(skip => ({ when: when as 'before' | 'after', skip })),
   )
 
-  /** What the owner's filler does when a process has died. */
+  /** Fills holes as the worker does after a process died. */
   async function filled(): Promise<void> {
     const { head, holes } = await replayed(journal)
     for (const seq of holes) await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, 0))
   }
 
   test.each(shapes)(
-    '%s, cut at each of its calls for good: all or nothing, and sound once the hole is filled',
+    '%s whose process dies at any call is all or nothing, and sound after the hole is filled',
     async (_, make, after) => {
       for (const cut of cuts) {
         owner = fresh('owner')
@@ -287,7 +287,7 @@ describe('positions', () => {
   )
 
   test.each(shapes)(
-    '%s, whose answer is lost at any of its calls, is done once and says so',
+    '%s whose answer is lost at any call is written once, and reported as written',
     async (_, make, after) => {
       for (const cut of cuts) {
         owner = fresh('owner')
@@ -305,7 +305,7 @@ describe('positions', () => {
   )
 
   test.each(['throttle', 'conflict', 'error'] as const)(
-    'an engine that is busy (%s) is tried again under new positions',
+    'a busy engine (%s) is retried with new positions',
     async kind => {
       await storage.fault({ kind, when: 'before', skip: 1, times: 1, operation: 'TransactWriteItems' })
       await storage.fault({ kind, when: 'before', skip: 0, times: 1, operation: 'TransactWriteItems' })
@@ -314,7 +314,7 @@ describe('positions', () => {
     },
   )
 
-  test('five positions at most, then busy; every one of them is closed', async () => {
+  test('five positions at most, then busy; all of them are closed', async () => {
     await storage.fault({
       kind: 'conflict',
       when: 'before',
@@ -330,7 +330,7 @@ describe('positions', () => {
     await sound()
   })
 
-  test('a position that somebody else closed first is given up, and the commit takes another', async () => {
+  test('a position that another process closed is abandoned, and the commit takes another one', async () => {
     const { epoch = '' } = record
     await journal.putEntry(noopEntry({ epoch, seq: 1 }, 0))
     expect(await commit(put('a'))).toBe('done')
@@ -339,7 +339,7 @@ describe('positions', () => {
     await sound()
   })
 
-  test('who comes late to a bucket takes a new position: a bucket’s marks only rise', async () => {
+  test('a late writer of a bucket takes a new position, because marks only rise', async () => {
     await commit(put('a'))
     const { epoch = '', treeId = '' } = record
     const { incarnation = 0 } = (await journal.head()) ?? {}
@@ -362,8 +362,8 @@ describe('positions', () => {
   })
 })
 
-describe('many at once', () => {
-  test('64 writers of few items: journal entries dense, the fold of the journal is the table, the sums are right', async () => {
+describe('concurrent commits', () => {
+  test('of 64 writers to few items: entries are dense, the journal replays to the table, and sums are right', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     await commit(...names.map(name => put(name)))
     const verdicts = await Promise.all(
@@ -382,7 +382,7 @@ describe('many at once', () => {
     await sound()
   })
 
-  test('any sequence of commits leaves the journal sound', async () => {
+  test('in any sequence leave the journal sound', async () => {
     const change = fc.record({
       name: fc.constantFrom('a', 'b', 'c'),
       act: fc.constantFrom('put', 'any', 'remove', 'replace'),
@@ -419,7 +419,7 @@ describe('a request that read the cluster record before a journal was begun', ()
     readAt: clock.ms,
   })
 
-  test('touches nothing that the journal has written', async () => {
+  test('changes no item that the journal has written', async () => {
     await commit(put('a'))
     const a = await stored('a')
     for (const change of [
@@ -434,7 +434,7 @@ describe('a request that read the cluster record before a journal was begun', ()
     await sound()
   })
 
-  test('writes items without a journal, and items of an ended journal', async () => {
+  test('writes plain items, and items of an ended journal', async () => {
     expect(await store.commit([put('b')], late())).toBe('done')
     expect(await store.commit([putAny(place('b'), data('b2'))], late())).toBe('done')
     await commit(put('a'))
@@ -463,15 +463,15 @@ describe('a request that read the cluster record before a journal was begun', ()
     expect(await roles('b')).toEqual([undefined])
   })
 
-  test('an item written without a journal is taken into it by the next who writes it', async () => {
+  test('leaves a plain item, which the next writer adds to the journal', async () => {
     await store.commit([put('a')], late())
     expect(await commit(replace(await stored('a'), await stored('a'), data('new')))).toBe('done')
     await sound()
   })
 })
 
-describe('backfilling', () => {
-  test('gives items their place under one position, and loses against who changes one of them', async () => {
+describe('backfill', () => {
+  test('gives items their place at one position, and yields to concurrent writers', async () => {
     const late: ClusterRead = { record: { ...record, mode: 'disabled' }, readAt: clock.ms }
     await store.commit([put('a'), put('b')], late)
     const items = (await standing(journal)).filter(own)
@@ -487,7 +487,7 @@ describe('backfilling', () => {
     await sound()
   })
 
-  test('is taken back: plain items, with the engine’s time as it was, under the same revision', async () => {
+  test('is undone by detach: plain items with the earlier expiry and revision', async () => {
     const now = Math.floor(clock.ms / 1000)
     await commit(
       put('a'),
