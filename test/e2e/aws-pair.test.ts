@@ -9,13 +9,13 @@ import { ofType, resourcesOf, stacksOf } from '../infra/synthesised.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// docs/do/aws-pair.md from top to bottom in a real bash. There is no account: `aws`, `npx`, `npm` and `curl` are programs that
-// note what they were given, and answer as AWS does.
+// Runs docs/do/aws-pair.md from top to bottom in a real bash without an AWS account. `aws`, `npx`, `npm`
+// and `curl` are test programs that record their arguments and answer as AWS does.
 
 const PAGE = 'docs/do/aws-pair.md'
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-aws-pair-`)
 
-/** A program that notes its arguments, and answers by the first words that fit. */
+/** Returns a program that records its arguments, and answers by the first entry whose words match. */
 const noting = (name: string, answers: Readonly<Record<string, string>>): string => `
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 const given = process.argv.slice(2)
@@ -54,7 +54,7 @@ const calls = (): Call[] =>
 const about = (words: string): Call[] => calls().filter(({ given }) => given.join(' ').includes(words))
 
 let shell: Shell
-/** where the page keeps what it made */
+/** the folder of the page's files */
 let kept = ''
 beforeAll(async () => {
   writeFileSync(`${folder}/calls`, '')
@@ -73,12 +73,12 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The pair of the file that the page has made. */
+/** Reads the pair from the file that the page creates. */
 const pairOfPage = (): PairPlan => readPairFile(`${kept}/pair.json`)
 const settingsOf = (index: 0 | 1) => pairOfPage()[index].rawSettings
 
-describe('a pair on AWS, as its page makes it', () => {
-  test('both regions are bootstrapped, and one command deploys a pair that it takes', () => {
+describe('docs/do/aws-pair.md', () => {
+  test('bootstraps both regions, and deploys a valid pair with one command', () => {
     expect(about('cdk bootstrap').map(({ given }) => given.at(-1))).toEqual([
       'aws://111122223333/us-east-1',
       'aws://111122223333/us-west-2',
@@ -98,14 +98,14 @@ describe('a pair on AWS, as its page makes it', () => {
     }
   })
 
-  test('west joins by the tokens of both, which only this one run is given', () => {
+  test('joins west with both root tokens, which only that command receives', () => {
     const [deployed, joined] = about('run deploy:pair')
     expect(deployed?.tokens).toEqual(['', ''])
     expect(joined?.given.slice(-2)).toEqual(['--join', 'west'])
     expect(joined?.tokens).toEqual(['hvs.root', 'hvs.root'])
   })
 
-  test('with them every alarm tells somebody, and functions of replication have environments of their own', () => {
+  test('gives every alarm an action, and functions of replication reserved concurrency', () => {
     const resources = resourcesOf(settingsOf(0))
     for (const [id, { Properties }] of ofType(resources, 'AWS::CloudWatch::Alarm'))
       expect(Properties.AlarmActions, id).toEqual(['arn:aws:sns:us-east-1:111122223333:cloud-auth-prod'])
@@ -115,7 +115,7 @@ describe('a pair on AWS, as its page makes it', () => {
     expect(reserved).toHaveLength(5)
   })
 
-  test('what is looked up is there: the stack, and its outputs', () => {
+  test('looks up only an existing stack and outputs', () => {
     const api = stacksOf(settingsOf(0)).get('cloud-auth-prod-api')
     const looked = about('describe-stacks').flatMap(({ given }) => given.join(' ').match(/'\w+'/g) ?? [])
     expect(new Set(looked)).toEqual(new Set(["'Target'", "'InitFunction'", "'CeremonyFunction'"]))
@@ -123,7 +123,7 @@ describe('a pair on AWS, as its page makes it', () => {
     for (const { given } of about('describe-stacks')) expect(given).toContain('cloud-auth-prod-api')
   })
 
-  test('each API gets its name from its own template, by a certificate of its region', () => {
+  test('gives each API its own domain with a certificate of its region', () => {
     for (const index of [0, 1] as const) {
       const names = ofType(resourcesOf(settingsOf(index)), 'AWS::ApiGatewayV2::DomainName')
       const { address, region } = pairOfPage()[index]
@@ -136,7 +136,7 @@ describe('a pair on AWS, as its page makes it', () => {
     ])
   })
 
-  test('each is initialised by an event that its function understands', () => {
+  test('initialises each cluster with a valid event', () => {
     const invoked = about('lambda invoke')
     expect(invoked.map(({ given }) => given[1])).toEqual(['us-east-1', 'us-west-2'])
     for (const { given, read } of invoked) {
@@ -147,7 +147,7 @@ describe('a pair on AWS, as its page makes it', () => {
     }
   })
 
-  test('the runbooks find their variables set', async () => {
+  test('sets the variables of the runbooks', async () => {
     const wanted = [...(blocksOf('README', 'On AWS')[0] ?? '').matchAll(/^(\w+)=/gm)].map(
       ([, name = '']) => name,
     )
@@ -157,7 +157,7 @@ describe('a pair on AWS, as its page makes it', () => {
     expect(await shell.value('TOKEN')).toBe('hvs.root')
   })
 
-  test('a block that was pasted twice makes nothing twice', async () => {
+  test('creates nothing again when a block is pasted twice', async () => {
     const before = about('lambda invoke').length
     for (const heading of ['3. The file', '5. Initialise, and join'])
       for (const block of blocksOf(PAGE, heading)) await shell.paste(block)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { closedPort } from '../support/service/server.ts'
 
-// What it plays is played by the tests of the runbooks; here is how it is called.
+// The tests of the runbooks run the drill itself; these tests check its command line.
 
 const drill = (...options: string[]) => drillIn({}, ...options)
 
@@ -19,19 +19,19 @@ async function drillIn(environment: Record<string, string>, ...options: string[]
   return { status, stdout, stderr }
 }
 
-test('npm run drill -- --help tells options and exit codes', async () => {
+test('npm run drill -- --help prints options and exit codes', async () => {
   const { status, stdout, stderr } = await drill('--help')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toMatch(/--json[\s\S]*ends with 0 where it passed/)
 })
 
-test('an option that does not exist is told in one line, and nothing is begun', async () => {
+test('npm run drill with an unknown option prints one line and starts nothing', async () => {
   const { status, stdout, stderr } = await drill('--nonsense')
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/--nonsense.*--help/)])
 })
 
-test('where it cannot begin the verdict says why, in one object and without a stack', async () => {
+test('npm run drill prints a failed verdict as JSON without a stack trace when it cannot start', async () => {
   const nowhere = { DYNAMODB_ENDPOINT: await closedPort() }
   const { status, stdout, stderr } = await drillIn(nowhere, '--json')
   expect(status).toBe(1)

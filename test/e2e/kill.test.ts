@@ -16,8 +16,9 @@ import {
 } from '../support/programs/npm-start.ts'
 import { call, type Reply } from '../support/service/api.ts'
 
-// A power cut in the middle of a fleet's logins: host and engine are killed outright, again and again. What a client
-// was told holds, a login is there whole or not at all, and whoever was interrupted repeats its login with its nonce.
+// Simulates power cuts while a fleet logs in: kills host and engine repeatedly. Acknowledged logins must
+// survive, a login is stored completely or not at all, and interrupted clients can repeat their logins with
+// their nonces.
 
 const INSTANCES = 16
 const cluster = freshCluster('e2e-crash')
@@ -29,7 +30,7 @@ interface Workload {
 }
 
 const fleet: Workload[] = []
-/** text of every token that a client was given, by instance */
+/** tokens that clients have received, by instance */
 const given = new Map<string, string[]>()
 let run: Run
 
@@ -65,13 +66,13 @@ beforeAll(async () => {
   }
 })
 
-/** What cuts clients off, and what each was last answered. */
+/** Tells the clients when to stop, and keeps each client's last answer. */
 interface Cut {
   made: boolean
   last: Map<string, string>
 }
 
-/** A client that logs in until the cluster is gone. What fails before that is repeated, as clients do. */
+/** Logs in repeatedly until the cut. Retries failed logins, as clients do. */
 async function logInUntil(cut: Cut, workload: Workload): Promise<void> {
   while (!cut.made) {
     const reply = await login(workload).catch((error: Error) => ({ ...unanswered, text: String(error) }))
@@ -89,7 +90,7 @@ const unanswered: Reply = { status: 0, headers: {}, text: '', body: undefined }
 
 const LOGINS_TIMEOUT_MS = 100_000
 
-/** Waits for some logins more. @throws when the host ends before, or nobody is let in */
+/** Waits for more logins. @throws when the host ends or no login succeeds */
 async function acknowledged(more: number, cut: Cut): Promise<void> {
   const wanted = count() + more
   const end = Date.now() + LOGINS_TIMEOUT_MS
@@ -113,19 +114,19 @@ const remember = ({ instanceId }: Workload, reply: Reply): void => {
 const killHost = (): void => expect(run.child.kill('SIGKILL'), 'the host was there').toBe(true)
 const killItsEngine = (): void => expect(killEngine(cluster), 'the engine was there').toBe(true)
 
-/** What a crash in the middle of a start leaves of the note. */
+/** Leaves a truncated engine note, as a crash during a start does. */
 const half = (): void => writeFileSync(`${folderOf(cluster)}/engine.json`, '{"pid":')
 
 const cuts = [
   { name: 'host first, then the engine', victims: [killHost, killItsEngine] },
   { name: 'engine first, then the host', victims: [killItsEngine, killHost] },
-  { name: 'the host only: the engine stays behind', victims: [killHost] },
-  { name: 'the host only, before it had noted its engine whole', victims: [killHost, half] },
+  { name: 'the host only, so that the engine keeps running', victims: [killHost] },
+  { name: 'the host only, with a truncated engine note', victims: [killHost, half] },
 ]
 
-// what is broken fails twice
-describe('a cluster that is killed: CVE-2022-30689', { retry: 1 }, () => {
-  test.each(cuts)('keeps all that it has answered: $name', async ({ victims }) => {
+// a real fault fails twice
+describe('a killed cluster: CVE-2022-30689', { retry: 1 }, () => {
+  test.each(cuts)('keeps everything that it has acknowledged: $name', async ({ victims }) => {
     const staying = enginePid(cluster)
     const newcomers = fleet.filter(({ instanceId }) => !given.has(instanceId)).slice(0, 4)
     const old = fleet.filter(({ instanceId }) => given.has(instanceId)).slice(-6)
@@ -171,7 +172,7 @@ async function acknowledgedTokensLive(): Promise<void> {
   })
 }
 
-/** Token and entry of a login are written with the same time. */
+/** The token and the access-list entry of a login have the same time. */
 async function entriesStandWithTheirTokens(): Promise<void> {
   const accessors = (await root('LIST', '/auth/token/accessors')).body.data.keys as string[]
   const logins = new Set<string>()
@@ -187,7 +188,7 @@ async function entriesStandWithTheirTokens(): Promise<void> {
   })
 }
 
-/** No rule of a login was kept in memory alone. */
+/** Checks that nonces survive, because they must not be in memory only. */
 async function strangersStayOut(): Promise<void> {
   const known = fleet.filter(({ instanceId }) => given.has(instanceId))
   await each(known, async ({ instanceId, body }) => {
@@ -202,15 +203,15 @@ async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Prom
   for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(work))
 }
 
-describe('starts that a crash has left halfway', () => {
-  test('a second start of a running cluster is refused and does it no harm', async () => {
+describe('a start in an unfinished state', () => {
+  test('of a running cluster is rejected and does not harm it', async () => {
     const second = start('--cluster', cluster, '--port', '0')
     expect(await second.ended).toBe(1)
     expect(second.output()).toMatch(/^the cluster in \S+ runs already, in process \d+: stop it, .*\n$/)
     expect((await root('GET', '/auth/cloud/role/fleet')).status).toBe(200)
   })
 
-  test('a root token that was never written down is told, with what to do', async () => {
+  test('without the stored root token fails and says what to do', async () => {
     killHost()
     await run.ended
     for (const name of ['keys.json', 'cluster.json']) rmSync(`${folderOf(cluster)}/${name}`)

@@ -8,12 +8,12 @@ import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engin
 import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { cleanUp, folderOf, foreignKeys, freshCluster, startIn } from '../support/programs/npm-start.ts'
 
-// What ends by itself, on one engine that somebody else has started, for several clusters. DynamoDB Local keeps what
-// each access key has made apart, so the keys that come by are noted here.
+// Runs `--once` for several clusters on one external engine. DynamoDB Local separates tables by access key,
+// so the test records the keys.
 
 const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
 const directory = temporaryDirectory()
-/** access keys that named a table, by the table */
+/** access keys of the requests that named a table, by table */
 const keys = new Map<string, Set<string>>()
 let engine: LocalEngine
 let url = ''
@@ -50,7 +50,7 @@ const tables = async (): Promise<string[]> => {
 const [east, west] = [freshCluster('east'), freshCluster('west')]
 let outputs: string[] = []
 
-test('--once ends with 0, whatever AWS keys the environment holds', async () => {
+test('--once ends with 0 with any AWS keys in the environment', async () => {
   keys.clear()
   const given = { DYNAMODB_ENDPOINT: url, ...foreignKeys }
   const runs = [
@@ -62,7 +62,7 @@ test('--once ends with 0, whatever AWS keys the environment holds', async () => 
   expect(existsSync(folderOf(west)), 'nothing is left of a cluster in memory').toBe(false)
 })
 
-test('it has shown a login of each type, with what it cost', () => {
+test('--once prints a login of each type with its cost', () => {
   expect(outputs).toHaveLength(2)
   for (const output of outputs) {
     expect(output).toMatch(
@@ -76,9 +76,9 @@ test('it has shown a login of each type, with what it cost', () => {
   }
 })
 
-test('each cluster has had tables of its own in the engine that the environment named, made with a key of its functions; none of one in memory is left', async () => {
+test('each cluster has its own tables in the external engine under its own key, and the in-memory cluster deletes them', async () => {
   const of = (cluster: string) => [...keys.keys()].filter(name => name.startsWith(`${cluster}-`)).sort()
-  // a cluster that keeps nothing has a name of its own in front, for each of its runs
+  // an in-memory cluster prefixes its tables with a name for each run
   expect(of(west).map(name => name.replace(/^.*?(?=cloud-auth)/, ''))).toEqual(
     of(east).map(name => name.slice(`${east}-`.length)),
   )

@@ -10,7 +10,7 @@ import { cleanUp, isRunning, type Run, startIn } from '../support/programs/npm-s
 import { call } from '../support/service/api.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 
-// The pair of an operator, who switches, stops it, starts it again, kills one of both, and has it back.
+// An operator's pair: it is switched, stopped, started again, one cluster is killed, and comes back.
 
 const STATE = mkdtempSync(`${tmpdir()}/cloud-auth-`)
 afterAll(() => {
@@ -39,10 +39,13 @@ const known = ({ base_url, link_address, provider_url, root_token, recovery_keys
 })
 const both = () => ({ east: known(file('east')), west: known(file('west')) })
 
-/** The worker that looks every minute, now: whoever took over tells the one before it. */
+/**
+ * Runs the journal worker now, which otherwise runs every minute. On a new primary it notifies the
+ * former one.
+ */
 const minuteOf = (name: Name) => invokeAt(file(name), 'on-journal', { source: 'aws.events' })
 
-/** Makes other recovery shares on east: both clusters name them, each once it accepts them. */
+/** Rekeys on east. Both cluster files must name the new shares once both clusters accept them. */
 async function rekey(): Promise<void> {
   const { base_url, root_token: token, recovery_keys } = file('east')
   const send = (path: string, body: object) =>
@@ -63,7 +66,7 @@ async function stopped(run: Run): Promise<void> {
   expect(isRunning(awsPid()), 'the imitated AWS').toBe(false)
 }
 
-test('a pair is what it was before: after a switch, and after a disaster in which one host alone is killed', async () => {
+test('npm start --pair resumes a pair after a switch, and after one host was killed in a disaster', async () => {
   let run = started('--pair', '--port', '0')
   await run.until('Serving.')
   expect(run.output(), 'each wait tells what is left of it').toMatch(
@@ -109,7 +112,7 @@ test('a pair is what it was before: after a switch, and after a disaster in whic
   expect(alone.output()).not.toContain('login:')
   await stopped(run)
 
-  // as one of an earlier version, which had another port after each start
+  // like a pair of an earlier version, whose link port changed at each start
   const place = file<Record<string, unknown>>('east', 'place.json')
   const linkPort = await steadyPort()
   writeFileSync(`${STATE}/east/place.json`, JSON.stringify({ ...place, linkPort }))

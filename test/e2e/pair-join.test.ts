@@ -9,7 +9,7 @@ import { licenceKey, licenceText } from '../builders/licence.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { call } from '../support/service/api.ts'
 
-/** A pair of a file, at the addresses of clusters of this machine. */
+/** Returns the plan of a pair file with the addresses of two local clusters. */
 function planOf(...hosts: [Host, Host]): PairPlan {
   const key = licenceKey()
   const [one, other] = readPair({
@@ -33,7 +33,7 @@ function planOf(...hosts: [Host, Host]): PairPlan {
   return [at(one, hosts[0]), at(other, hosts[1])]
 }
 
-test('one of two new clusters joins the other, once its name was typed; asked again there is nothing left to do', async () => {
+test("`--join` makes one of two new clusters the other's secondary after its name is typed, and a repetition changes nothing", async () => {
   const { east, west, close } = await startPair({ port: 0, memory: true, unlisted: true })
   onTestFinished(close)
   const pair = planOf(east, west)
@@ -54,7 +54,7 @@ test('one of two new clusters joins the other, once its name was typed; asked ag
   await joinPair(pair, 'west', around)
   expect(said.at(-1)).toBe('west follows east')
   const primary = await drStatusOf(east)
-  // it counts as disconnected as long as a busy machine has it ask late
+  // on a busy machine the secondary polls late and is disconnected for a while
   const secondary = await eventually(async () => {
     const shown = await drStatusOf(west)
     return shown.state === 'stream-wals' ? shown : undefined

@@ -9,7 +9,7 @@ afterAll(cleanUp)
 const STATUS = '/sys/replication/dr/status'
 const statusOf = async ({ base_url }: ClusterFile) => (await call(base_url, 'GET', STATUS)).body.data
 
-test('two clusters on one machine: what logs in on the first, the second holds, and serves to nobody', async () => {
+test('npm start --pair starts two processes, and the secondary replicates the logins but serves no requests', async () => {
   const run = start('--pair', '--memory', '--port', '0')
   await run.until('Serving.')
   const [east, west] = [clusterFile('east'), clusterFile('west')]

@@ -8,14 +8,14 @@ import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// A new user starts a cluster, opens a second terminal, and pastes the blocks of the README, of the tutorial, and of the pages
-// on checking tokens, on the imitated AWS and on the command.
+// A new user starts a cluster and pastes the blocks of the README, the tutorial, and the pages on checking
+// tokens, the imitated AWS and the command.
 
 const checkout = temporaryDirectory()
 let run: Run
 let shell: Shell
 beforeAll(async () => {
-  // in a folder of its own, for a cluster called `local` may run beside it
+  // in its own folder, because a cluster named `local` may run on the same machine
   run = startIn({ CLOUD_AUTH_STATE: `${checkout}/.local` }, '--port', '0')
   symlinkSync(`${root}docs`, `${checkout}/docs`)
   await run.until('Serving.')
@@ -29,10 +29,10 @@ afterAll(async () => {
   rmSync(checkout, { recursive: true, force: true })
 })
 
-/** What a machine answers that is busy with other tests. */
+/** Answers of a machine that is busy with other tests. */
 const BUSY = /did not answer in time|"errors":\["[^"]*try again/
 
-/** Pastes a block, again where the machine was too busy. @throws where one of its lines fails */
+/** Pastes a block, and repeats it when the machine was too busy. @throws when a line fails */
 async function paste(block: string): Promise<string> {
   const noting = `FAILED=; trap 'FAILED=yes' ERR\n${block}\n[ -z "$FAILED" ]`
   const result = await shell.attempt(noting)
@@ -44,22 +44,22 @@ async function paste(block: string): Promise<string> {
 describe('the README', () => {
   const [logins = '', ...further] = blocksOf('README.md')
 
-  test('has no block that is not run here', () => expect(further).toEqual([]))
+  test('has no block that this test does not run', () => expect(further).toEqual([]))
 
-  test('its logins print a token of each type', async () => {
+  test('prints a token of each type with its logins', async () => {
     const answers = await paste(logins)
     expect([...answers.matchAll(/"auth_type": "(ec2|iam)"/g)].map(([, type]) => type)).toEqual(['ec2', 'iam'])
     expect(answers).toMatch(/"client_token": "hvs\./)
   })
 })
 
-describe('the tutorial, in the shell of the README', () => {
+describe('the tutorial in the shell of the README', () => {
   const page = 'docs/learn/log-in-by-hand.md'
   const [variables = '', login = '', examples = '', administration = '', ...further] = blocksOf(page)
 
-  test('has no block that is not run here', () => expect(further).toEqual([]))
+  test('has no block that this test does not run', () => expect(further).toEqual([]))
 
-  test('an ec2 login by hand returns a token, and can be repeated', async () => {
+  test('returns a token for an ec2 login by hand, also repeated', async () => {
     await paste(variables)
     for (const _ of ['first', 'again']) {
       const { auth } = JSON.parse(await paste(login))
@@ -68,7 +68,7 @@ describe('the tutorial, in the shell of the README', () => {
     }
   })
 
-  test('the examples print a token each, and explain finds nothing wrong with a login that succeeds', async () => {
+  test('prints a token with each example, and explain reports that the login would succeed', async () => {
     const shown = await paste(examples)
     const tokens = [...shown.matchAll(/"client_token": "(hvs\.[^"]+)"/g)]
     expect(new Set(tokens.map(([, token]) => token)).size).toBe(2)
@@ -78,7 +78,7 @@ describe('the tutorial, in the shell of the README', () => {
     expect(shown).not.toMatch(/^fail/m)
   })
 
-  test('a login that fails is told in a line, and explain says which check', async () => {
+  test('prints one line for a failed login, and explain names the failed check', async () => {
     const refused = await shell.attempt('NONCE=of-a-stranger ROLE=demo-ec2 node docs/examples/ec2-login.mjs')
     expect(refused).toEqual({ status: 1, stdout: '', stderr: 'nonce does not match\n' })
     const shown = await paste('NONCE=of-a-stranger ROLE=demo-ec2 node docs/examples/explain.mjs')
@@ -86,7 +86,7 @@ describe('the tutorial, in the shell of the README', () => {
     expect(shown).toMatch(/^fail +reauthentication .*nonce does not match$/m)
   })
 
-  test('the token may what its policies say, and the root token makes a role', async () => {
+  test('uses the token within its policies, and creates a role with the root token', async () => {
     const shown = await paste(administration)
     expect(shown).toContain('"path":"auth/cloud/login"')
     expect(shown).toMatch(/"token_policies":\["reader"\]/)
@@ -98,9 +98,9 @@ describe('the tutorial, in the shell of the README', () => {
 describe('the page on checking tokens', () => {
   const [service = '', shown = '', revoked = '', ...further] = blocksOf('docs/do/check-token.md')
 
-  test('has no block that is not run here', () => expect(further).toEqual([]))
+  test('has no block that this test does not run', () => expect(further).toEqual([]))
 
-  test('its service serves a token that has the policy, and nobody else', async () => {
+  test('has a service that answers only tokens with the policy', async () => {
     await paste(`export PORT=${await freePort()}\n${service}`)
     const [good = '', none = ''] = (await paste(shown)).split('\n')
     expect(good).toMatch(/^good day, .*"account_id":"111122223333"/)
@@ -112,17 +112,17 @@ status; status -H 'Authorization: Basic eDp5'; status -H "Authorization: Bearer 
     expect(answers.trim()).toBe('401 401 403 200')
   })
 
-  test('a revoked token counts there no longer than it is kept', async () => {
+  test('has a service that rejects a revoked token after its cache time', async () => {
     expect(await paste(revoked)).toMatch(/show a token/)
   })
 })
 
-describe('the page of the imitated AWS', () => {
+describe('the page on the imitated AWS', () => {
   const [variables = '', role = '', fault = '', ...further] = blocksOf('docs/look-up/imitated-aws.md')
 
-  test('has no block that is not run here', () => expect(further).toEqual([]))
+  test('has no block that this test does not run', () => expect(further).toEqual([]))
 
-  test('its commands make a role and a session, and throttle STS, which the calls show', async () => {
+  test('creates a role and a session, throttles STS, and shows the calls', async () => {
     await paste(variables)
     const [made = '', session = ''] = (await paste(role)).trim().split('\n')
     expect(JSON.parse(made)).toMatchObject({ arn: 'arn:aws:iam::111122223333:role/builder' })
@@ -132,18 +132,18 @@ describe('the page of the imitated AWS', () => {
   })
 })
 
-describe('the page of the command', () => {
+describe('the page on the command', () => {
   const [iam = '', ec2 = '', lines = '', ...further] = blocksOf('docs/look-up/command.md', 'Log in')
   const [helper = '', ...more] = blocksOf('docs/look-up/command.md', 'A token helper')
 
-  test('has no block that is not run, here or with the runbooks', () => {
+  test('has no block that neither this test nor the runbooks run', () => {
     const headings = ['Log in', 'A token helper', 'Status', 'Switch']
     const run = headings.flatMap(heading => blocksOf('docs/look-up/command.md', heading))
     expect([...further, ...more]).toEqual([])
     expect(blocksOf('docs/look-up/command.md')).toEqual(run)
   })
 
-  test('its logins print a token each, and its lines are evaluated', async () => {
+  test('prints a token with each login, and lines that the shell evaluates', async () => {
     mkdirSync(`${checkout}/bin`)
     symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
     await paste('PATH=$PWD/bin:$PATH')

@@ -8,8 +8,8 @@ import { rekeyingBlocks } from '../support/programs/rekeying.ts'
 import { openShell, type Pasted } from '../support/programs/shell.ts'
 import { call } from '../support/service/api.ts'
 
-// Holders make other recovery shares by the page, as people do it: each block in a shell of its own, which has nothing of
-// the shells before it but files. The cluster stands alone: it is all of the pages' clusters.
+// Operators rekey by the page. Each block runs in a new shell, which shares only files with earlier shells.
+// One standalone cluster stands for all clusters of the pages.
 
 const checkout = mkdtempSync(`${tmpdir()}/cloud-auth-`)
 const STATE = `${checkout}/.local`
@@ -36,7 +36,7 @@ async function paste(block: string, { before = '', typed = '' } = {}): Promise<P
   }
 }
 
-/** Whether three shares make a root token. */
+/** Reports whether three shares generate a root token. */
 async function makeRoot(shares: readonly string[]): Promise<boolean> {
   const url = file().base_url
   const at = '/sys/generate-root'
@@ -47,7 +47,7 @@ async function makeRoot(shares: readonly string[]): Promise<boolean> {
   return last?.status === 200 && last.body.complete === true
 }
 
-test('rekeying by the page hands out shares that count, shell by shell, and again because a cluster was stolen', async () => {
+test('the blocks for rekeying replace the shares, each in its own shell, and again after a theft', async () => {
   const run = startIn({ CLOUD_AUTH_STATE: STATE }, '--cluster', 'east', '--port', '0')
   await run.until('Serving.')
   const [begin = '', give = '', giveLast = '', verify = '', check = ''] = rekeyingBlocks()
@@ -60,7 +60,7 @@ test('rekeying by the page hands out shares that count, shell by shell, and agai
     expect(made.stdout).toContain('5 new shares are in .local/new-shares.json')
     expect(statSync(NEW_SHARES).mode & 0o777).toBe(0o600)
     const { keys } = JSON.parse(readFileSync(NEW_SHARES, 'utf8')) as { keys: string[] }
-    // a second time nothing is lost
+    // repeating the block loses no shares
     expect(await paste(giveLast)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('move it away'),

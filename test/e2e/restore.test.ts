@@ -5,8 +5,8 @@ import { ofType, resourcesOf } from '../infra/synthesised.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
 
-// docs/do/restore.md from top to bottom in a real bash. `aws` is a program that keeps a stage and rules as AWS does, and
-// notes everything else; what the stage is before comes from the template.
+// Runs docs/do/restore.md from top to bottom in a real bash. `aws` is a test program that stores a stage
+// and rules as AWS does, and records other calls. The template provides the stage's initial state.
 
 const PAGE = 'docs/do/restore.md'
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-restore-`)
@@ -62,7 +62,7 @@ const follow = async (heading: string) => {
   for (const block of blocksOf(PAGE, heading)) await shell.paste(block)
 }
 
-test('what is closed by hand is opened by hand, as it was, even where a block was pasted twice', async () => {
+test('docs/do/restore.md restores the stage and the rules that it closed, even when a block was pasted twice', async () => {
   for (let times = 0; times < 2; times++) {
     await follow('1. Stop writing')
     const closed = { ThrottlingRateLimit: 0, ThrottlingBurstLimit: 0 }
@@ -78,7 +78,7 @@ test('what is closed by hand is opened by hand, as it was, even where a block wa
     expect(new Set(calls(verb).map(line => line.split(' ').at(-1)))).toEqual(new Set(RULES))
 })
 
-test('each table is restored from its own, and both are set up alike', () => {
+test('docs/do/restore.md restores each table from its source, and configures both alike', () => {
   const restored = calls('restore-table-to-point-in-time').map(line =>
     /--source-table-name (\S+) --target-table-name (\S+)/.exec(line)?.slice(1),
   )

@@ -8,12 +8,12 @@ import { eventually, type KilledHost, killedAt, killedHost } from '../support/pr
 import { cleanUp } from '../support/programs/npm-start.ts'
 import { sized } from '../support/runner/size.ts'
 
-// A host that is killed outright in the middle of a change of roles, and started again: the change comes to one end.
+// Kills a host during a change of roles and starts it again. The change must end with one outcome.
 
 const R = '/sys/replication/dr'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 
-/** Out of the range from which ports are given to connections. */
+/** Outside the range of ephemeral ports. */
 const FIRST_PORT = 20_000 + (process.pid % 1000) * 8
 
 let east: KilledHost
@@ -56,7 +56,7 @@ const activation = async (primary: KilledHost): Promise<string> => {
   return (await ok(primary, `${R}/primary/secondary-token`, { id })).wrap_info.token
 }
 
-/** Operations by which a cluster has become the primary, as the event bus was told. */
+/** Returns the operations that made a cluster the primary, from the event bus. */
 const promotions = (): Set<string> =>
   new Set(
     readFileSync(`${east.folder}/events.ndjson`, 'utf8')
@@ -71,7 +71,7 @@ const promotions = (): Set<string> =>
 const ended = (executions: readonly Execution[]): string[] =>
   executions.map(({ status, cause }) => (cause === null ? status : `${status}: ${cause}`))
 
-/** One serves, the other follows it and has all that it has; both trees are sound. */
+/** Waits until one cluster serves and the other follows it with equal position and root. */
 async function isWhole(primary: KilledHost, secondary: KilledHost): Promise<void> {
   await eventually(async () => {
     const [p, s] = await Promise.all([statusOf(primary), statusOf(secondary)])
@@ -90,7 +90,7 @@ const print = (...said: unknown[]): void => {
 `)
 }
 
-test('an activation has one outcome, though its host is killed on the way', async () => {
+test('an activation ends with one outcome although its host is killed', async () => {
   await write(west, 'old', west.file().root_token)
   const own = west.file().root_token
   await ok(east, `${R}/primary/enable`, { primary_cluster_addr: east.file().link_address })
@@ -111,7 +111,7 @@ test('an activation has one outcome, though its host is killed on the way', asyn
   await isWhole(east, west)
 })
 
-/** Roles change by a promotion during which the host is killed. @returns who is the primary then, and who is not */
+/** Promotes the secondary while its host is killed. @returns the new primary and secondary */
 async function promoted(
   [primary, secondary]: readonly [KilledHost, KilledHost],
   steps: readonly string[],
@@ -135,7 +135,7 @@ async function promoted(
   return [secondary, primary]
 }
 
-/** Whoever was the primary follows the new one; its host is killed meanwhile. */
+/** Makes the former primary follow the new one while its host is killed. */
 async function followed([primary, secondary]: readonly [KilledHost, KilledHost], steps: readonly string[]) {
   const token = await activation(primary)
   const { executions, met } = await killedAt(secondary, 'update-primary', steps, () =>
@@ -146,7 +146,7 @@ async function followed([primary, secondary]: readonly [KilledHost, KilledHost],
   await isWhole(primary, secondary)
 }
 
-test('a promotion, and following again, has one outcome, though its host is killed on the way', async () => {
+test('a promotion and update-primary end with one outcome although their hosts are killed', async () => {
   let roles: [KilledHost, KilledHost] = [east, west]
   const following = stepsOf('update-primary')
   for (const [index, step] of sized(['claim'], [...stepsOf('promotion')]).entries()) {
@@ -154,15 +154,15 @@ test('a promotion, and following again, has one outcome, though its host is kill
     if (sized(true, false)) return
     await followed(roles, following.slice(index, index + 1))
   }
-  // and each step of one and the same
+  // then all steps of one operation
   roles = await promoted(roles, stepsOf('promotion'))
   await followed(roles, following)
 })
 
-/** What `npm run test:long` alone plays. */
+/** Only `npm run test:long` runs these. */
 const long = sized<(title: string, play: () => Promise<void>) => void>(() => undefined, test)
 
-long('a demotion has one outcome, though its host is killed on the way', async () => {
+long('a demotion ends with one outcome although its host is killed', async () => {
   let roles: [KilledHost, KilledHost] = (await health())[0] === 200 ? [east, west] : [west, east]
   for (const step of stepsOf('demotion')) {
     const [primary] = roles
@@ -183,38 +183,35 @@ long('a demotion has one outcome, though its host is killed on the way', async (
   }
 })
 
-long(
-  'an attempt to make an operation token has one outcome, though its host is killed on the way',
-  async () => {
-    const secondary = (await health())[0] === 200 ? west : east
-    const attempt = `${R}/secondary/generate-operation-token`
-    let nonce = ''
-    const give = (share = '') => secondary.request('POST', `${attempt}/update`, { nonce, key: share })
-    let given = 0
-    const { executions, met } = await killedAt(
-      ...([secondary, 'operation-token-attempt', Array(3).fill('wait for a share')] as const),
-      async () => {
-        nonce = (await secondary.request('POST', `${attempt}/attempt`, {})).body.nonce
-      },
-      async () => {
-        const shown = (await secondary.request('GET', `${attempt}/attempt`)).body
-        expect(shown).toMatchObject({ started: true, progress: given })
-        nonce = shown.nonce
-        const reply = await give(shares[given])
-        expect(reply.status, reply.text).toBe(200)
-        given += 1
-        expect(reply.body.complete ?? false).toBe(given === 3)
-      },
-    )
-    print('attempt, killed in', met)
-    expect(ended(executions)).toEqual(['SUCCEEDED'])
-  },
-)
+long('an attempt to make an operation token ends with one outcome although its host is killed', async () => {
+  const secondary = (await health())[0] === 200 ? west : east
+  const attempt = `${R}/secondary/generate-operation-token`
+  let nonce = ''
+  const give = (share = '') => secondary.request('POST', `${attempt}/update`, { nonce, key: share })
+  let given = 0
+  const { executions, met } = await killedAt(
+    ...([secondary, 'operation-token-attempt', Array(3).fill('wait for a share')] as const),
+    async () => {
+      nonce = (await secondary.request('POST', `${attempt}/attempt`, {})).body.nonce
+    },
+    async () => {
+      const shown = (await secondary.request('GET', `${attempt}/attempt`)).body
+      expect(shown).toMatchObject({ started: true, progress: given })
+      nonce = shown.nonce
+      const reply = await give(shares[given])
+      expect(reply.status, reply.text).toBe(200)
+      given += 1
+      expect(reply.body.complete ?? false).toBe(given === 3)
+    },
+  )
+  print('attempt, killed in', met)
+  expect(ended(executions)).toEqual(['SUCCEEDED'])
+})
 
 long(
-  'a primary whose host was killed or stopped acknowledges nothing any more when another one took over meanwhile',
+  'a former primary, killed or stopped, acknowledges no writes after another cluster took over',
   async () => {
-    // the imitated AWS is east's
+    // the imitated AWS belongs to east
     const [old, successor] = [west, east]
     for (const away of ['killed', 'stopped'] as const) {
       if ((await health())[1] !== 200) {

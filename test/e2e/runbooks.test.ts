@@ -14,8 +14,8 @@ import { storyOf } from '../support/programs/story.ts'
 import { call } from '../support/service/api.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 
-// What the runbooks say is pasted here into a bash as it stands there, against two clusters under load, in the order of a
-// bad week. They lie where readers have them, in .local/, of a folder of their own.
+// Pastes the blocks of the runbooks into a bash against two clusters under load, in the order of a bad
+// week. The clusters' files are in .local/ of a temporary folder, as on an operator's machine.
 
 const R = '/sys/replication/dr'
 let rehearsal: Rehearsal
@@ -33,10 +33,10 @@ beforeEach(() =>
   }),
 )
 
-/** The worker that looks every minute, now. */
+/** Runs the journal worker now, which otherwise runs every minute. */
 const minuteOf = (host: Host) => invokeAt(host, 'on-journal', { source: 'aws.events' })
 
-test('a cluster beside another one’s imitated AWS lives in its own region, with a key of its own', () => {
+test("a cluster that shares another's imitated AWS has its own region and key", () => {
   const places = [rehearsal.east, rehearsal.west].map(host => {
     const { environment } = host.runtimeOf('init')
     return { region: environment['AWS_REGION'], key: environment['KEY_ARN']?.split(':')[3] }
@@ -47,18 +47,18 @@ test('a cluster beside another one’s imitated AWS lives in its own region, wit
   ])
 })
 
-/** Whether what the command shows of a cluster is of just now. */
+/** Reports whether the command's data about a cluster are recent. */
 const isFresh = ({ age_ms, peers: [peer] }: { age_ms: number; peers: { heard_age_ms: number }[] }): boolean =>
   age_ms < 5000 && peer !== undefined && peer.heard_age_ms < 30_000
 
-// each begins where the one before it has ended
-describe('the runbooks, one after the other', () => {
-  test('a token is prepared', async () => {
+// each test continues from the state of the one before
+describe('the runbooks in sequence', () => {
+  test('"Who may do it" prepares a token that both clusters accept', async () => {
     const [prepare = '', ask = ''] = blocksOf('README', 'Who may do it')
     await shell.paste(prepare)
     const token = await shell.value('OPERATION')
     expect(token).toMatch(/^hvb\./)
-    // who reads on takes longer than the policy takes to the other cluster
+    // the policy may take a moment to reach the other cluster
     await eventually(async () => {
       const path = `${R}/secondary/readiness`
       const asked = await call(rehearsal.west.base_url, 'POST', path, { dr_operation_token: token })
@@ -68,7 +68,7 @@ describe('the runbooks, one after the other', () => {
     expect(stdout.match(/"ready": true/g)).toHaveLength(2)
   })
 
-  test('planned switch: west takes over, nothing is lost, never do two serve', async () => {
+  test('"planned switch" makes west the primary without losses, and never do two clusters serve', async () => {
     const { east, west, root } = rehearsal
     const three = await call(east.base_url, 'POST', '/auth/token/create', { num_uses: 3 }, { token: root })
     const { client_token: token } = three.body.auth
@@ -86,7 +86,7 @@ describe('the runbooks, one after the other', () => {
     expect(switched.logins).toBeGreaterThan(0)
     expect((await call(east.base_url, 'GET', '/sys/health')).status).toBe(472)
     expect((await call(west.base_url, 'GET', '/sys/health')).status).toBe(200)
-    // what was used there is not given back here, and who had logged in there is known here
+    // uses and nonces from east count on west
     expect((await lookUp(west)).body.data.num_uses).toBe(1)
     expect([(await lookUp(west)).status, (await lookUp(west)).status]).toEqual([200, 403])
     const pkcs7 = (await east.control.documents(DEMONSTRATOR)).rsa2048.replaceAll('\n', '')
@@ -98,7 +98,7 @@ describe('the runbooks, one after the other', () => {
     expect(again.status, again.text).toBe(200)
   })
 
-  test('failback: east takes over again', async () => {
+  test('"failback" makes east the primary again without losses', async () => {
     const { east, west } = rehearsal
     const switched = await switchOver(
       rehearsal,
@@ -109,7 +109,7 @@ describe('the runbooks, one after the other', () => {
     expect((await call(east.base_url, 'GET', '/sys/health')).status).toBe(200)
   })
 
-  test('the command tells of both clusters, each by its own word, in words and as JSON', async () => {
+  test("`cloud-auth status` prints both clusters' own status as text and as JSON", async () => {
     mkdirSync(`${checkout}/bin`)
     symlinkSync(commandFile, `${checkout}/bin/cloud-auth`)
     await shell.paste('PATH=$PWD/bin:$PATH')
@@ -141,12 +141,12 @@ describe('the runbooks, one after the other', () => {
     expect(stdout).toMatch(
       /^east: primary, running, serves\n[\s\S]*\nwest: secondary, stream-wals\n[\s\S]*All is well\.\n$/,
     )
-    // the shell ends where a line fails
+    // the shell ends when a line fails
     const away = await shell.paste(`${block} north=http://127.0.0.1:1 || echo "code $?"`)
     expect(away.stdout).toMatch(/\nnorth: cannot be reached\n[\s\S]*code 3\n$/)
   })
 
-  test('the command switches under load; killed in the middle it goes on where the set is, to its end', async () => {
+  test('`cloud-auth switch` under load resumes after it was killed midway', async () => {
     const { east, west } = rehearsal
     const ends: CommandEnd[] = []
     const switched = await switchOver(
@@ -183,7 +183,7 @@ describe('the runbooks, one after the other', () => {
     })
   })
 
-  test('the command switches back; Ctrl-C leaves a sentence, and the same command does what is left', async () => {
+  test('`cloud-auth switch` back resumes after Ctrl-C, which prints how to continue', async () => {
     const { east, west } = rehearsal
     const ends: CommandEnd[] = []
     const switched = await switchOver(
@@ -209,7 +209,7 @@ describe('the runbooks, one after the other', () => {
       status: 130,
       stderr: expect.stringMatching(/\nInterrupted\. .*east.*continues from the state of the set\.\n$/),
     })
-    // nothing is left to do, and nothing is done
+    // nothing is left to do
     const again = await (await switching(west, east, '', '--yes', '--json')).ended
     expect(again.status, again.stderr).toBe(0)
     expect(JSON.parse(again.stdout)).toMatchObject({
@@ -219,7 +219,7 @@ describe('the runbooks, one after the other', () => {
     expect(JSON.stringify([...ends, again])).not.toContain(await shell.value('OPERATION'))
   })
 
-  test('drill: its policy is written, and one is started by hand; this pair lacks the setting, so it stops', async () => {
+  test('"drill" writes its policy and starts a drill, which stops without the setting', async () => {
     const started = JSON.parse(await follow('drill')) as { executionArn: string }
     const describe = `$AWS_EAST stepfunctions describe-execution --execution-arn ${started.executionArn}`
     const ended = await eventually(async () => {
@@ -229,7 +229,7 @@ describe('the runbooks, one after the other', () => {
     expect(ended).toEqual({ status: 'FAILED', error: 'DrillStopped' })
   })
 
-  test('disaster: west takes over by force; east closes by itself, follows, and names what was lost', async () => {
+  test('"disaster" makes west the primary by force, and east stops, follows and reports the losses', async () => {
     const { west } = rehearsal
     const { url, updates, close } = await healthChecks()
     onTestFinished(close)
@@ -241,7 +241,7 @@ describe('the runbooks, one after the other', () => {
       healed: () => minuteOf(west),
       rejoin: () => follow('disaster', 3),
     })
-    // the check of east is not believed until east is a secondary
+    // the health check of east is ignored until east is a secondary
     expect(updates).toEqual([
       { check: 'check-of-east', Disabled: 'true', Inverted: 'true' },
       { check: 'check-of-east', Disabled: 'false', Inverted: 'false' },
@@ -250,11 +250,11 @@ describe('the runbooks, one after the other', () => {
     expect(found.reported.toSorted()).toEqual(found.lost.toSorted())
   })
 
-  test('lost shares: holders of shares make a token on the secondary, which is east now', async () => {
+  test('"lost shares" makes an operation token with recovery shares on the secondary, now east', async () => {
     await swapped()
     await shell.paste('PREPARED=$OPERATION OPERATION=')
     const [first = '', second = '', last = '', invoked = ''] = blocksOf('lost-shares')
-    // by a token, then by who may invoke the function
+    // with a token, then as an IAM principal that may invoke the function
     for (const begin of [first, invoked]) {
       await shell.paste('NONCE=; OPERATION=')
       for (const block of [begin, second]) await shell.paste(block)
@@ -265,7 +265,7 @@ describe('the runbooks, one after the other', () => {
     await shell.paste('echo "$PREPARED" > "$KEPT"')
   })
 
-  test('stolen: the secondary is cut off, and what it could use is made anew, each checked', async () => {
+  test('"stolen" revokes the secondary and replaces its secrets, and checks each of them', async () => {
     const [east, root] = [rehearsal.west, rehearsal.root]
     const on = (method: string, path: string, body?: unknown, token = root) =>
       call(east.base_url, method, path, body, { token })
@@ -305,7 +305,7 @@ describe('the runbooks, one after the other', () => {
     })
   })
 
-  test('restore: the set ends, and another one begins', async () => {
+  test('"restore" ends the set and starts another', async () => {
     await rehearsal.load.end()
     await follow('restore')
     expect((await call(rehearsal.west.base_url, 'GET', `${R}/status`)).body.data).toMatchObject({
@@ -315,7 +315,7 @@ describe('the runbooks, one after the other', () => {
   })
 })
 
-/** A switch by the command, with the prepared token. @param answers to its questions */
+/** Starts a switch by the command with the prepared token. @param answers to its prompts */
 async function switching(from: Host, to: Host, answers: string, ...options: string[]) {
   const words = [
     'switch',
@@ -326,19 +326,19 @@ async function switching(from: Host, to: Host, answers: string, ...options: stri
 }
 const healthOf = async (host: Host): Promise<number> =>
   (await call(host.base_url, 'GET', '/sys/health')).status
-/** Whether a promotion has been begun there, or is over already. */
+/** Reports whether a promotion has started there or is complete. */
 const isTakingOver = async (host: Host): Promise<boolean> => {
   const { operation, mode } = (await call(host.base_url, 'GET', `${R}/status`)).body.data
   return operation?.name === 'promotion' || mode === 'primary'
 }
 
-/** An access key of the cluster's own account, as a mount may be configured with. */
+/** Creates an access key of the cluster's own account for a mount's configuration. */
 async function ownKey({ control }: Host) {
   await control.putUser({ account: HOME.account, name: 'mount' })
   return control.createAccessKey({ account: HOME.account, user: 'mount' })
 }
 
-/** West is the primary by now: the pages call it east. */
+/** Swaps the variables, because the pages call the primary east and west is the primary now. */
 const swapped = () =>
   shell.paste(
     'WAS=$EAST; EAST=$WEST; WEST=$WAS; WAS=$LAMBDA_EAST; LAMBDA_EAST=$LAMBDA_WEST; LAMBDA_WEST=$WAS; WAS=$CEREMONY_EAST; CEREMONY_EAST=$CEREMONY_WEST; CEREMONY_WEST=$WAS',

@@ -19,7 +19,7 @@ import {
 } from '../support/programs/npm-start.ts'
 import { call } from '../support/service/api.ts'
 
-/** What differs from start to start. */
+/** Fields that differ from start to start. */
 const changing = ({ pid, lambda_url, states_url, control_token }: ClusterFile) => ({
   pid,
   lambda_url,
@@ -27,14 +27,20 @@ const changing = ({ pid, lambda_url, states_url, control_token }: ClusterFile) =
   control_token,
 })
 
-/** What of a directory, itself included, anybody but its owner may read, write or enter, with its mode. */
+/**
+ * Returns paths in a directory, itself included, that other users may read, write or enter, with
+ * their modes.
+ */
 const openToOthers = (directory: string): string[] =>
   [directory, ...readdirSync(directory, { recursive: true }).map(name => `${directory}/${name}`)]
     .map(path => [path, lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0] as const)
     .filter(([, mode]) => (mode & 0o077) !== 0)
     .map(([path, mode]) => `${(mode & 0o777).toString(8)} ${path}`)
 
-/** Looks again and again. @returns what ends it, and tells what was open at any time */
+/**
+ * Checks a directory repeatedly. @returns a function that ends this and returns all open paths that
+ * were seen
+ */
 function watchForOpen(directory: string): () => string[] {
   const seen = new Set<string>()
   const look = () => {
@@ -48,18 +54,18 @@ function watchForOpen(directory: string): () => string[] {
   }
 }
 
-// What a stranger types: `npm start`. It ends its set-up with a login of each type, keeps serving, can be stopped,
-// and finds its data again; `--once` ends by itself.
+// `npm start` as a new user types it: it ends its set-up with a login of each type, keeps serving, can be
+// stopped, and finds its data again. `--once` ends by itself.
 
 const cluster = freshCluster('e2e')
 afterAll(cleanUp)
 
 describe('npm start', () => {
-  test('keeps serving, keeps its data over a restart, and leaves nothing behind', async () => {
+  test('keeps its data over a restart, and leaves no process behind', async () => {
     const first = start('--cluster', cluster, '--port', '0')
     const open = watchForOpen(folderOf(cluster))
     await first.until('Serving.')
-    // its shell has an open mask; sockets too
+    // the test's shell has an open umask; sockets count too
     expect(open(), 'what others might have reached at any moment').toEqual([])
     const known = clusterFile(cluster)
     const read = (base: string) =>
@@ -89,7 +95,7 @@ describe('npm start', () => {
     await eventually(() => !isRunning(awsOf(cluster).pid) || undefined)
   })
 
-  test('of two starts at once one serves, and the other says in one line who does; a second Ctrl-C ends it at once, with all that it started', async () => {
+  test('of a cluster that is starting prints one line with the process, and a second Ctrl-C kills the first start with its children', async () => {
     const runs = [start('--cluster', cluster, '--port', '0'), start('--cluster', cluster, '--port', '0')]
     const refused = await Promise.race(runs.map(run => run.ended.then(code => ({ run, code }))))
     const run = runs.find(one => one !== refused.run) as Run
@@ -100,7 +106,7 @@ describe('npm start', () => {
     await run.until('Serving.')
     expect(run.output()).toMatch(/ec2 login: [\s\S]*iam login: /)
     const engine = enginePid(cluster)
-    // two signals at one moment are one, so they come until it has ended
+    // two signals at once count as one, so the test repeats them until the process ends
     while (!hasEnded(run.child)) {
       run.child.kill('SIGINT')
       await new Promise(resolve => setTimeout(resolve, 2))
@@ -109,7 +115,7 @@ describe('npm start', () => {
     await eventually(() => !isRunning(awsOf(cluster).pid) || undefined)
   })
 
-  test('a cluster in memory tells its addresses in the file of the kept one of its name, which is as it was afterwards; keys of another account stop the demonstration only, and a port in use any start', async () => {
+  test('--memory replaces the cluster file of the stored cluster while it runs; foreign keys stop only the demonstration; a port in use stops the start', async () => {
     const known = clusterFile(cluster)
     const foreign = { CLOUD_ACCESS_KEY: 'AKIAFOREIGNFOREIGN00', CLOUD_SECRET_KEY: 'of another account' }
     const run = startIn({ ...foreign, ...foreignKeys }, '--cluster', cluster, '--port', '0', '--memory')
@@ -143,7 +149,7 @@ describe('npm start', () => {
     expect(clusterFile(cluster), 'what it told has ended with it').toEqual(known)
   })
 
-  test('a command line that cannot be meant is told in one line, with code 2, and nothing is begun', async () => {
+  test('with an invalid command line prints one line, exits with 2 and starts nothing', async () => {
     for (const [wrong, options] of [
       ['--nonsense', ['--nonsense']],
       ["'forgotten'", ['forgotten']],

@@ -20,9 +20,9 @@ import {
 } from '../support/programs/npm-start.ts'
 import { invokeAt } from '../support/service/invoke.ts'
 
-// Another user of the same machine, who reaches every port on loopback and sees every command line, against a host.
-// Where the test runs as root, the requests come from a process of that user; elsewhere the same requests are sent by
-// this user, and files are not tried.
+// Another user of the machine, who can reach all loopback ports and see all command lines, attacks a host.
+// As root the test sends the requests as another user. Otherwise this user sends them, and file access is
+// not tested.
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
@@ -41,7 +41,7 @@ interface Seen {
   answers: Record<string, { status: number | string; text: string }>
 }
 
-/** What the stranger's process finds. */
+/** Returns what the other user's process could read. */
 async function strange(files: readonly string[], asks: Readonly<Record<string, Ask>>): Promise<Seen> {
   const [program = '', ...options] = asStranger
   const child = spawn(program, [...options, `${root}test/support/programs/stranger.mjs`], {
@@ -63,7 +63,7 @@ beforeAll(async () => {
 })
 afterAll(cleanUp)
 
-/** Ports on which a process listens, by what the kernel tells every user. */
+/** Returns the ports on which a process listens, from data that the kernel shows to every user. */
 function portsOf(pid: number): string[] {
   const fds = readdirSync(`/proc/${pid}/fd`).map(fd => {
     try {
@@ -83,7 +83,7 @@ function portsOf(pid: number): string[] {
 const portOf = (url: string): string => new URL(url).port
 const engineUrl = (): string => `http://127.0.0.1:${portsOf(pids.engine)[0]}`
 
-/** What the port of the link answers a call. */
+/** Returns the status of a call to the link's port. */
 async function linkStatus(headers: Record<string, string>): Promise<number> {
   const session = connect(host.link_address)
   const call = session.request({ ':method': 'POST', ':path': `${linkPath}Heartbeat`, ...headers })
@@ -92,7 +92,7 @@ async function linkStatus(headers: Record<string, string>): Promise<number> {
   return Number(answer[':status'])
 }
 
-/** The secret that names of tables begin with, and the names. */
+/** Returns the tables' names, and the secret prefix of these names. */
 function tables(): { prefix: string; names: string[] } {
   const { prefix } = JSON.parse(readFileSync(`${folderOf(cluster)}/tables.json`, 'utf8')) as {
     prefix: string
@@ -103,7 +103,7 @@ function tables(): { prefix: string; names: string[] } {
   return { prefix, names: rows.map(({ name }) => String(name)) }
 }
 
-/** As a signer writes it who has a key of nobody. */
+/** Returns the headers of a request signed with an unknown key. */
 const signed = (service: string) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=AKIASTRANGER/20260101/us-east-1/${service}/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'0'.repeat(64)}`,
   'x-amz-date': new Date().toISOString().replace(/[-:]|\.\d+/g, ''),
@@ -115,7 +115,7 @@ const target = (service: string, name: string) => ({
 })
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-test('each port of the host is one that this file tries', () => {
+test('every port of the host is covered by this file', () => {
   const { base_url, link_address, lambda_url, states_url, provider_url, metadata_url } = host
   expect(portsOf(pids.host).sort()).toEqual(
     [base_url, link_address, lambda_url, states_url].map(portOf).sort(),
@@ -125,7 +125,7 @@ test('each port of the host is one that this file tries', () => {
 })
 
 describe('another user', () => {
-  test('is refused by every port whose caller has to be the host or its owner', async () => {
+  test('gets 403 from every port that only the host or its owner may use', async () => {
     const { lambda_url, states_url, provider_url } = host
     const functions = `${lambda_url}/2015-03-31/functions/${host.functions['on-job']}/invocations`
     const states = target('states', 'AWSStepFunctions.ListStateMachines')
@@ -159,7 +159,7 @@ describe('another user', () => {
       expect(status, `${name}: ${text}`).toBe(403)
   })
 
-  test('commands the imitated AWS nothing, keeps it from ending by no lease, and finds no other instance’s metadata', async () => {
+  test('cannot control the imitated AWS, hold a lease on it, or read metadata of another instance', async () => {
     const { provider_url: url } = host
     const lease = { connection: 'Upgrade', upgrade: 'cloud-auth-lease' }
     const other = `/imds/${WORKLOAD.account}/${WORKLOAD.region}/${WORKLOAD.instanceId}/latest/api/token`
@@ -180,7 +180,7 @@ describe('another user', () => {
     expect(statuses).toEqual({ session: 401, guessed: 401, lease: 'ECONNRESET', metadata: 403 })
   })
 
-  test('can name no table of the engine, which takes any signature, and makes none', async () => {
+  test('cannot name or create tables of the engine, although that accepts any signature', async () => {
     const url = engineUrl()
     const asks = (
       operations: Readonly<Record<string, object>>,
@@ -194,7 +194,7 @@ describe('another user', () => {
       )
     const { prefix, names } = tables()
     const [secret = ''] = names
-    // as every checkout names it
+    // the name without its secret prefix, as every checkout has it
     const TableName = secret.slice(prefix.length)
     expect(TableName).toMatch(/^cloud-auth-local-data-/)
     const own = {
@@ -229,7 +229,7 @@ describe('another user', () => {
     }
   })
 
-  test('gets what a client without any credential gets, and no more: health, and the instance whose metadata are open', async () => {
+  test('gets the answers of a client without credentials, and the metadata of the open instance', async () => {
     const { base_url, metadata_url } = host
     const { answers } = await strange([], {
       health: { url: `${base_url}/sys/health`, method: 'GET' },
@@ -246,7 +246,7 @@ describe('another user', () => {
     expect(statuses).toEqual({ health: 200, init: 400, mounts: 403, 'generate-root': 400, metadata: 200 })
   })
 
-  test('a page in a browser is refused by all ports that are not for pages', async () => {
+  test('cannot use a web page to call ports that are not for browsers', async () => {
     const { lambda_url, states_url, provider_url, metadata_url, control_token } = host
     const headers = { origin: 'http://evil.example', authorization: `Bearer ${control_token}` }
     const { answers } = await strange([], {
@@ -262,7 +262,7 @@ describe('another user', () => {
     expect(await linkStatus({})).not.toBe(403)
   })
 
-  test('reads none of its files, and neither the environment of its processes', async context => {
+  test("cannot read the cluster's files or the environment of its processes", async context => {
     if (!isRoot) {
       process.stderr.write(
         'NOT SHOWN: that another user reads no file of a host. Run this test as root, with setpriv.\n',
@@ -286,6 +286,6 @@ describe('another user', () => {
   })
 })
 
-test('the owner calls functions with the key that the cluster file names', async () => {
+test('the owner can invoke functions with the key in the cluster file', async () => {
   expect(await invokeAt(host, 'on-tidy-schedule', { source: 'aws.events' })).toMatchObject({ status: 200 })
 })

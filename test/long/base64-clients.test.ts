@@ -13,7 +13,7 @@ import { HOME } from '../../infra/local/provider/home.ts'
 import { base64Forms } from '../builders/base64-forms.ts'
 import { programs, senders } from '../support/address/clients.ts'
 
-// Every field that takes base64, in every form that people produce it in, sent by clients that nobody here wrote.
+// Sends every base64 field in every common form with third-party HTTP clients.
 
 interface Sent {
   path: string
@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** Sends a write by a client, again while there were too many attempts. */
+/** Sends a write with a client, and repeats it when there were too many attempts. */
 async function send(client: keyof typeof senders, { path, body, token = '' }: Sent): Promise<Answer> {
   const [command = '', ...parameters] = there.get(client) ?? []
   const child = spawn(command, parameters, {
@@ -73,7 +73,7 @@ async function documents() {
 }
 const bare = (lines: string): string => lines.replaceAll('\n', '')
 
-/** An iam login, one of whose fields is written in a form. */
+/** Returns an iam login with one field in the given form. */
 async function iamLogin(
   field: 'iam_request_url' | 'iam_request_body' | 'iam_request_headers',
   form: Form,
@@ -94,7 +94,7 @@ const cancel = () =>
     method: 'DELETE',
     headers: { 'x-vault-token': host.root_token },
   })
-/** Starts an attempt, again while there were too many. */
+/** Starts a root generation, and repeats this when there were too many. */
 async function begin(): Promise<{ nonce: string; otp: string }> {
   await cancel()
   const answer = await fetch(`${host.base_url}/sys/generate-root/attempt`, { method: 'PUT', body: '{}' })
@@ -115,7 +115,7 @@ async function encodedToken(): Promise<{ encoded_token: string; otp: string }> {
   return { encoded_token: last.data?.['encoded_token'] ?? '', otp }
 }
 
-/** For each field the request that has it in a form. */
+/** Returns for each field a request with the field in the given form. */
 const fields: Readonly<Record<string, (form: Form) => Promise<Request>>> = {
   iam_request_url: form => iamLogin('iam_request_url', form),
   iam_request_body: form => iamLogin('iam_request_body', form),
@@ -185,7 +185,7 @@ beforeAll(async () => {
   await askHost(host, 'auth/cloud/config/certificate/identity', { cloud_public_cert: rsa, type: 'identity' })
 })
 
-test('curl and the libraries in Python and Go are here', () => {
+test('curl and the HTTP libraries of Python and Go are installed', () => {
   expect([...there.keys()], JSON.stringify([...absent])).toEqual(Object.keys(senders))
 })
 
@@ -194,7 +194,7 @@ const rows = Object.entries(fields).flatMap(([field, request]) =>
 )
 
 describe.each([...there.keys()])('%s', client => {
-  test.each(rows)('%s is taken in the form: %s', async (_field, _form, request) => {
+  test.each(rows)('%s is accepted in the form: %s', async (_field, _form, request) => {
     const { done, ...sent } = await request()
     const answer = await send(client, sent)
     expect(answer.errors).toBeUndefined()

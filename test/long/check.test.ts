@@ -16,18 +16,24 @@ import { grownJournal } from '../support/set/grown-journal.ts'
 import { member } from '../support/set/pair.ts'
 import { clusterSet } from '../support/set/set.ts'
 
-// The check of a tree at size: what it finds, how long it takes, and what it keeps in memory.
+// The check of a large tree: its findings, its time and its memory.
 
-/** Numbers of items, made as they are read; and of those that are stored in the engine. */
+/** Numbers of items that are generated on reading, and of items that are stored in the engine. */
 const SIZES = (process.env['SIZES'] ?? '10000,100000,1000000').split(',').map(Number)
 const STORED = Number(process.env['STORED'] ?? 10_000)
-/** Items of a hundred checks beside writers, which remove a fifth of them and put it back. */
+/**
+ * Items for a hundred checks with concurrent writers, which delete a fifth of the items and restore
+ * them.
+ */
 const ITEMS = Number(process.env['ITEMS'] ?? 120_000)
 const TOGETHER = 20
-/** A memory answers at once. So much passes with each page instead: a check of 10⁵ items takes ten seconds. */
+/**
+ * The pause after each page. In-memory tables answer at once, but a check of 10⁵ items should take
+ * ten seconds.
+ */
 const REST_MS = 100
 const MEGABYTE = 2 ** 20
-/** A million items are made twice: a busy machine takes long. */
+/** A million items are generated twice, which takes long on a busy machine. */
 const HOUR = 3_600_000
 
 setFlagsFromString('--expose-gc')
@@ -35,9 +41,9 @@ const collect = runInNewContext('gc') as () => void
 
 const print = (text: string) => process.stderr.write(`${text}\n`)
 
-/** Tables with so many items, and what changes them behind the journal's back. */
+/** Tables with generated items, and functions that change them without the journal. */
 interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'treeId'> {
-  /** epoch seconds: when the items were made */
+  /** epoch seconds at which the items were created */
   now: number
   overwrite(index: number, change: (item: StoredItem) => StoredItem): Promise<void>
   /** adds one to the sums of a bucket */
@@ -66,7 +72,7 @@ async function inEngine(count: number): Promise<Grown> {
   const at = await member()
   const now = Math.floor(at.turn.ms / 1000)
   await grown(at, count)
-  /** A conflict decides nothing: the engine may be busy. */
+  /** Repeats on a conflict, because the engine may be busy. */
   const written = async (...elements: readonly Element[]): Promise<void> => {
     for (;;) {
       const result = await at.journal.transact(elements)
@@ -88,7 +94,7 @@ async function inEngine(count: number): Promise<Grown> {
   }
 }
 
-/** Everything that is wrong with a tree, and what the check held at most, megabytes. */
+/** Checks a tree, and returns its faults and the peak memory in megabytes. */
 async function checked({ treeId, ...at }: Grown) {
   collect()
   const before = process.memoryUsage().heapUsed
@@ -114,7 +120,7 @@ async function checked({ treeId, ...at }: Grown) {
 const roots = { replicated: '', local: '' }
 
 test(
-  'a check takes time by the number of items, and no more memory',
+  'a check takes time in proportion to the items, and constant memory',
   async () => {
     const held: number[] = []
     for (const size of SIZES) {
@@ -140,7 +146,7 @@ const someOf = (count: number, most: number): number[] => {
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 const nameOf = (level: string, pk: string, sk = '') => `${level} ${pk.replace(/^t#[^#]*#/, '')} ${sk}`
 
-/** Flips items, buckets, pages and roots at random places. @returns what a check should say of them */
+/** Changes items, buckets, pages and roots at random places. @returns the expected findings */
 async function flip({ journal, treeId, now, overwrite, raise }: Grown, count: number): Promise<string[]> {
   const expected: string[] = []
   for (const index of someOf(20, count)) {
@@ -169,10 +175,10 @@ async function flip({ journal, treeId, now, overwrite, raise }: Grown, count: nu
 }
 
 describe.each([
-  ['made as they are read', inMemory, 100_000],
+  ['generated on reading', inMemory, 100_000],
   ['in the engine', inEngine, STORED],
-])('flips among items that are %s', (_, tablesOf, size) => {
-  test('of items, buckets, pages and roots are found, each as exactly that', async () => {
+])('changed items that are %s', (_, tablesOf, size) => {
+  test('are found at the exact item, bucket, page or root', async () => {
     const tables = await tablesOf(size)
     expect(isCorrupt(toFindings((await checked(tables)).faults, roots))).toBe(false)
     const expected = await flip(tables, size)
@@ -190,7 +196,7 @@ describe.each([
 })
 
 test(
-  'a hundred checks under two hundred writes a second find nothing',
+  'a hundred checks during two hundred writes a second find nothing',
   async () => {
     const RUNS = Number(process.env['RUNS'] ?? 100)
     const set = await clusterSet(['east'], { memory: true, aws: true })
@@ -209,7 +215,7 @@ test(
     const writer = async (number: number) => {
       for (let index = number; writing; index += 4) {
         const cluster = await record()
-        // far from each other, so that every page has some
+        // spread out, so that every page has writes
         const at = place((index * 7919) % ITEMS)
         const [item] = await ports.store.read([at])
         const change =
@@ -219,7 +225,7 @@ test(
         await set.clock.sleep(20)
       }
     }
-    /** Makes hashes anew meanwhile, as the function behind the journal does. */
+    /** Refreshes hashes meanwhile, as the journal worker does. */
     const worker = async () => {
       while (writing) {
         await set.at('east').streamed()

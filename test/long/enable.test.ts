@@ -16,19 +16,22 @@ import { portsWith } from '../builders/ports.ts'
 import { differences, replayed, standing, wrongSums } from '../support/service/journal.ts'
 import { asAlone, member } from '../support/set/pair.ts'
 
-// A journal is begun over many items, by the clock, while clients write, and ended again.
+// Begins a journal over many items in real time while clients write, and ends it again.
 
-/** Items that a journal is begun over. `ITEMS=10000 npm run test:long -- enable` takes fewer. */
+/** Items that the journal takes in. `ITEMS=10000 npm run test:long -- enable` takes fewer. */
 const ITEMS = Number(process.env['ITEMS'] ?? 100_000)
-/** Writes of clients in a second. */
+/** Client writes a second. */
 const RATE = 200
-/** Milliseconds for which somebody writes by a record from before the journal; a record may be so old. */
+/**
+ * Milliseconds for which a client writes with a cluster record from before the journal, which may be
+ * this old.
+ */
 const LATE_MS = 20_000
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(0)} s`
 const print = (text: string) => process.stderr.write(`${text}\n`)
 
-test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers that come late: all are in it; ended, all are plain again`, async () => {
+test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a second and late writes, and ending it makes all plain again`, async () => {
   const at = await member({
     get ms() {
       return Date.now()
@@ -66,7 +69,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   expect(await journal.transact([head])).toBe('done')
   await become(before => ({ ...before, mode: 'primary', treeComplete: false, ...begun }))
 
-  // clients that write all the time, and one that has read the record before
+  // clients that write all the time, and one that has read the record before the journal began
   const counts = { written: 0, refused: 0, late: 0 }
   let ended = false
   const write = async (as: ClusterRead) => {
@@ -133,7 +136,7 @@ test(`a journal over ${ITEMS} items, with ${RATE} writes in a second and writers
   expect(plain.filter(({ pos, leaf, bucket }) => (pos ?? leaf ?? bucket) !== undefined)).toEqual([])
 }, 1_800_000)
 
-/** Stores items as they stood before there was a journal. */
+/** Stores items as before a journal. */
 async function seed(
   { tables }: Awaited<ReturnType<typeof member>>,
   placeOf: (index: number) => ReturnType<typeof key>,

@@ -6,9 +6,9 @@ import { blocksOf } from '../support/programs/pages.ts'
 import { promotionIn, type RunbookPair, startRunbookPair } from '../support/programs/runbook-pair.ts'
 import { call } from '../support/service/api.ts'
 
-// The pages of a planned switch and of the way back, in a real shell, again and again, under load. Each round has both
-// clusters follow another primary by `update-primary`, and repeats the block of the failback, as the page says it may be.
-// Half of the rounds are on a machine that other programs keep busy. `ROUNDS=200 npm run test:long -- failback`
+// Runs the pages of a planned switch and the failback repeatedly in a real shell under load. Each round
+// makes both clusters follow another primary with `update-primary`, and repeats the failback's block, as
+// the page allows. Half of the rounds run on a busy machine. `ROUNDS=200 npm run test:long -- failback`
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 4)
 const BUSY_PROGRAMS = 4 * availableParallelism()
@@ -25,10 +25,10 @@ afterAll(async () => {
   await pair?.close()
 })
 
-/** Takes a processor until the test's process has ended. */
+/** Uses a CPU until the test's process has ended. */
 const BURNS = 'const { ppid } = process; while (process.ppid === ppid);'
 
-/** Starts programs that want all of the machine. */
+/** Starts programs that use all CPUs. */
 function startBusy(): void {
   for (let count = 0; count < BUSY_PROGRAMS; count++)
     busy.push(spawn(process.execPath, ['-e', BURNS], { stdio: 'ignore' }))
@@ -37,14 +37,14 @@ function endBusy(): void {
   for (const one of busy.splice(0)) one.kill('SIGKILL')
 }
 
-/** Milliseconds that something takes. */
+/** Returns the milliseconds that some work takes. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = Date.now()
   await work()
   return Date.now() - began
 }
 
-test(`${ROUNDS} switches and ways back, half of them on a busy machine, lose nothing and end`, async () => {
+test(`${ROUNDS} switches and failbacks, half of them on a busy machine, complete without losses`, async () => {
   const { rehearsal, follow, shell } = pair
   const { east, west } = rehearsal
   const [, block = ''] = blocksOf('failback')
@@ -66,7 +66,7 @@ test(`${ROUNDS} switches and ways back, half of them on a busy machine, lose not
         promote: () => follow('failback', 0, 1),
         rejoin: async () => {
           took = await timed(() => shell.paste(block))
-          // as one who begins the block again, under another name
+          // as an operator who repeats the block under another ID
           again = await timed(() => shell.paste(block.replace(/^ID=west\b/, 'ID=west-2')))
         },
       },

@@ -6,11 +6,11 @@ import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { localFronts } from '../../infra/local/template/synth.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 
-// A pair through each front: what clients send comes in the shape of its events, what clusters ask each other by the way
-// that is theirs. The tests of clients run through each front by `FRONT=loadBalancer npm run test:host`.
+// Runs a pair behind each front, with the front's event format and its path of the link.
+// `FRONT=loadBalancer npm run test:host` runs the client tests behind each front.
 
 describe.each(localFronts)('a pair behind %s', front => {
-  test('joins, follows, and changes places by a planned switch; a listing and a token come along', async () => {
+  test('joins, replicates, and serves listings and tokens after a planned switch', async () => {
     const pair = await startPair({ port: 0, memory: true, unlisted: true, front })
     try {
       const joined = await join(pair, () => undefined)
@@ -24,11 +24,11 @@ describe.each(localFronts)('a pair behind %s', front => {
       expect(second.root).toBe(first.root)
       expect((await drStatusOf(west)).primaryAddress).toBe(east.link_address)
       const [secondary] = (await drStatusOf(east)).secondaries
-      // a front that carries calls of other clusters is where they come, and any other is not
+      // a front that carries the link is the link's address, and other fronts are not
       const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
       expect(secondary?.linkAddress).toBe(own)
       const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Heartbeat`, { method: 'POST' })
-      // only the link knows what content types it takes
+      // only the link rejects this content type with 415
       expect(asked.status === 415).toBe(front === 'httpApi')
       const listed = await fetch(`${east.base_url}/sys/policies/acl`, {
         method: 'LIST',

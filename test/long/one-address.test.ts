@@ -17,21 +17,21 @@ import { pictureOf } from '../bench/picture.ts'
 import { type KindName, kinds, programs, startWorkload, type Workload } from '../support/address/clients.ts'
 import { type Door, type SharedName, startSharedName } from '../support/address/shared-name.ts'
 
-// Workloads in Go, Python and Node renew and log in by one address, through a planned switch and two disasters. The name does
-// what the template's records do, so many times faster (`SCALE`; 1: as on AWS). Workloads give up connections of a greatest age,
-// scaled alike; their time-outs and what clusters do are not scaled.
+// Workloads in Go, Python and Node renew and log in by one address during a planned switch and two
+// disasters. The name behaves as the template's DNS records, but `SCALE` times faster (1: as on AWS). The
+// maximum age of connections is scaled too; timeouts and clusters are not.
 
 const SCALE = Number(process.env['SCALE'] ?? 5)
 const MAX_AGE = 30 / SCALE
 const PAUSE = 0.5
 const TIMEOUT = 5
-/** What the page promises, seconds: a check, the answer kept by a resolver, the greatest age of a connection. */
+/** Seconds that the page promises: one health check, the DNS TTL, and the maximum age of a connection. */
 const COMPUTED = (INTERVAL + TTL) / SCALE + MAX_AGE
-/** What a request under way, and a busy machine, may add. */
+/** Additional seconds for a request in progress and a busy machine. */
 const SLACK = TIMEOUT + 10
 
 const AGED = 'API Gateway, greatest age 30 s'
-/** How workloads reach the clusters, and whether they give up connections by themselves. */
+/** The connections of the workloads, and whether they close old connections. */
 const ways = {
   [AGED]: { passesClose: false, maxAge: MAX_AGE, comesBack: true },
   'Connection: close passes, no greatest age': { passesClose: true, maxAge: 0, comesBack: true },
@@ -73,7 +73,7 @@ afterAll(async () => {
   draw()
 })
 
-/** A workload in one way, with its connections. */
+/** A workload with one kind of connections. */
 interface Running {
   kind: KindName
   way: Way
@@ -82,7 +82,7 @@ interface Running {
 }
 
 let instances = 0
-/** What a workload logs in by: each ec2 login has an instance of its own. */
+/** Returns the login of a workload. Each ec2 login has its own instance. */
 async function proofOf(kind: KindName, { control }: Host): Promise<{ login: string; credentials: string }> {
   const session = await control.session({ account: HOME.account, role: 'web-server', session: 'workload' })
   const credentials = JSON.stringify(session)
@@ -103,7 +103,7 @@ async function proofOf(kind: KindName, { control }: Host): Promise<{ login: stri
   }
 }
 
-/** Starts all workloads in some ways, and waits until each has renewed its token. */
+/** Starts all workloads with some kinds of connections, and waits until each has renewed its token. */
 async function working(name: SharedName, host: Host, some: readonly Way[]): Promise<Running[]> {
   const all: Running[] = []
   for (const way of some)
@@ -129,7 +129,7 @@ async function working(name: SharedName, host: Host, some: readonly Way[]): Prom
   return all
 }
 
-/** Looks for the first 200 of a cluster at its own address. @returns epoch milliseconds of it, once there is one */
+/** Polls a cluster's health at its own address. @returns the epoch milliseconds of the first 200 */
 function firstOk(host: Host): Promise<number> {
   const look = async (): Promise<number> => {
     const asked = await fetch(`${host.base_url}/sys/health`).catch(() => undefined)
@@ -141,7 +141,7 @@ function firstOk(host: Host): Promise<number> {
   return look()
 }
 
-/** Where a workload has come to; `over`: seconds since a moment until the new primary served it, and it alone. */
+/** The result for a workload. `over`: seconds until only the new primary served it. */
 interface Outcome {
   kind: KindName
   way: Way
@@ -167,7 +167,7 @@ function outcomeOf({ kind, way, door, workload }: Running, to: Host, begun: numb
   }
 }
 
-/** How many workloads are over, by seconds, in the way that the page tells to have. */
+/** Seconds after which workloads had moved, for the recommended kind of connections. */
 const overBy: Record<string, number[]> = {}
 
 function draw(): void {
@@ -183,7 +183,7 @@ function draw(): void {
   writeFileSync(`${root}.build/one-address.svg`, pictureOf(title, at, curves, 'seconds'))
 }
 
-/** Prints what came of all, and keeps it. */
+/** Prints and stores all results. */
 function tell(title: string, outcomes: readonly Outcome[], more: object): void {
   report[title] = { ...more, outcomes }
   overBy[title] = outcomes.flatMap(({ way, over }) => (way === AGED && over !== undefined ? [over] : []))
@@ -207,15 +207,15 @@ interface Change {
   to: Host
   some: readonly Way[]
   /**
-   * @param first when the new primary answered 200 first, once it does
-   * @returns since when workloads can be expected to move, epoch milliseconds; undefined: since then
+   * Changes the primary. `first` resolves when the new primary first answers 200. @returns epoch
+   * milliseconds from which workloads can move; undefined: from `first`
    */
   change(name: SharedName, first: Promise<number>): Promise<number | undefined>
 }
 
 const behind = ({ cluster, base_url }: Host) => ({ name: cluster, url: new URL(base_url).origin })
 
-/** Has workloads go on while a primary is followed by another. */
+/** Keeps workloads running while another cluster becomes the primary. */
 async function through({ title, from, to, some, change }: Change): Promise<Outcome[]> {
   await caughtUp(to, from)
   const name = await startSharedName({
@@ -263,7 +263,7 @@ function allCome(outcomes: readonly Outcome[], within = COMPUTED + SLACK): void 
   }
 }
 
-test('a disaster in which both answer 200: nobody moves until the check of the old one is believed no more', async () => {
+test("in a disaster in which both clusters answer 200, workloads move only after the old one's health check is inverted", async () => {
   const { east, west } = pair
   const outcomes = await through({
     title: 'forced promotion, both answer',
@@ -274,7 +274,7 @@ test('a disaster in which both answer 200: nobody moves until the check of the o
       tap.cut('both')
       await promote(west, true)
       await first
-      // as long as anything takes: DNS does not decide it
+      // after any delay: DNS alone does not change
       await setTimeout((2 * INTERVAL * 1000) / SCALE)
       expect(name.leadsTo()).toBe('east')
       name.disbelieve('east')
@@ -288,7 +288,7 @@ test('a disaster in which both answer 200: nobody moves until the check of the o
   await followAs('east-2', east, west, operation)
 })
 
-test('a planned switch: all come by themselves, with their tokens', async () => {
+test('after a planned switch all workloads move with their tokens', async () => {
   const { east, west } = pair
   const outcomes = await through({
     title: 'planned switch',
@@ -298,13 +298,13 @@ test('a planned switch: all come by themselves, with their tokens', async () => 
     change: async () => void (await promote(east, false)),
   })
   allCome(outcomes)
-  // what never gives up a connection, where nobody tells it to, stays for as long as it is watched
+  // a client that never closes connections stays until the server closes them
   const stay = outcomes.filter(({ way }) => !ways[way].comesBack)
   expect(stay.filter(({ over }) => over === undefined).length).toBeGreaterThan(0)
   await followAs('west-2', west, east, operation)
 })
 
-test('a disaster in which the primary answers nobody: time-outs end its connections', async () => {
+test('in a disaster with a silent primary, timeouts end the connections and workloads move', async () => {
   const { east, west } = pair
   const outcomes = await through({
     title: 'the primary is silent',

@@ -5,13 +5,13 @@ import { termNumberOf } from '../../shared/storage/encryption.ts'
 import { key, partitions } from '../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../support/set/set.ts'
 
-// Many secrets are encrypted anew on a primary and its secondary, by a clock that passes when all wait, while runs die.
+// Re-encrypts many secrets on a primary and its secondary with a simulated clock, while job runs die.
 
 /** Secrets. `SECRETS=10000 npm run test:long -- reencryption` takes fewer. */
 const SECRETS = Number(process.env['SECRETS'] ?? 100_000)
-/** Calls of a run after each of which one dies. */
+/** Numbers of calls after which a run dies. */
 const DEATHS = [3, ...[1, 4, 10].map(percent => Math.ceil((SECRETS / 20) * (percent / 100)))]
-/** Writes in a second, at most: most of what a journal takes is left to logins. */
+/** The most writes a second. The rest of the journal's rate is left to logins. */
 const MOST_IN_A_SECOND = 310
 
 const print = (text: string) => process.stderr.write(`${text}\n`)
@@ -46,7 +46,7 @@ const termsOf = async (set: ClusterSet, name: string, mount: string) => {
   return Object.fromEntries(counts)
 }
 
-test(`${SECRETS} secrets are encrypted anew at a pace, by runs of which some die, while clients log in; status tells how far, the audit log that it ended`, async () => {
+test(`${SECRETS} secrets are re-encrypted at a limited rate although runs die and clients log in, with progress in the status and the end in the audit log`, async () => {
   const set = await clusterSet(['east', 'west'], { memory: true, aws: true })
   const mount = await filled(set)
   await set.enable('east')
@@ -77,7 +77,7 @@ test(`${SECRETS} secrets are encrypted anew at a pace, by runs of which some die
     await set.tick()
     const { reencryption } = await status()
     shown.push(reencryption.seen)
-    // a login is journaled in between
+    // a login's write comes in between
     await east.ok('POST', '/auth/token/create', {
       policies: ['default'],
       ttl: '1h',

@@ -4,7 +4,8 @@ import { warmSnapshot } from '../support/set/play.ts'
 import { type RecordedPair, recordPair } from '../support/set/recorded-calls.ts'
 import type { ClusterSet } from '../support/set/set.ts'
 
-// `npm run bench -- --cost N`: the calls of a pair in a minute, at rest and under N logins a second, and their prices.
+// `npm run bench -- --cost N`: the calls of a pair in a minute at rest and at N logins a second, with
+// prices.
 
 const line = (...entries: (string | number)[]): void => {
   const [name = '', ...rest] = entries.map(one => (typeof one === 'number' ? one.toFixed(2) : one))
@@ -29,7 +30,7 @@ function printCosts(title: string, costs: Record<string, number>): void {
 
 const warm = () => warmSnapshot({ memory: true, names: ['east', 'west'] })
 
-test('a pair at rest costs 20 USD a month at most, key, alarms and metrics among it', async () => {
+test('a pair at rest costs at most 20 USD a month, including key, alarms and metrics', async () => {
   const rest = await recordPair(await warm(), { minutes: 10 })
   const costs = { ...pairCosts(rest), ...standingCosts('idle') }
   printCalls('A pair at rest', rest)
@@ -38,11 +39,11 @@ test('a pair at rest costs 20 USD a month at most, key, alarms and metrics among
 })
 
 const LOGINS_A_SECOND = Number(process.env['LOGINS_A_SECOND'] ?? 10)
-/** USD a month; beyond ten logins a second a cost in proportion is allowed. */
+/** USD a month. Above ten logins a second the limit grows in proportion. */
 const MAX_HASH_COST = 1.5 * Math.max(10, LOGINS_A_SECOND)
 const MINUTES = 10
 
-/** Writes what iam logins write, a token each. */
+/** Writes tokens as iam logins do. */
 async function logIn(set: ClusterSet): Promise<void> {
   const all: Promise<unknown>[] = []
   for (let count = 0; count < LOGINS_A_SECOND * MINUTES * 60; count++) {
@@ -52,7 +53,7 @@ async function logIn(set: ClusterSet): Promise<void> {
   await Promise.all(all)
 }
 
-test(`under ${LOGINS_A_SECOND} logins a second hashes of both clusters cost ${MAX_HASH_COST} USD a month at most`, {
+test(`at ${LOGINS_A_SECOND} logins a second the hashes of both clusters cost at most ${MAX_HASH_COST} USD a month`, {
   timeout: 1_800_000,
 }, async () => {
   const busy = await recordPair(await warm(), {

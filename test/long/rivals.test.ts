@@ -9,9 +9,9 @@ import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { cleanUp, clusterFile, freshCluster, startIn } from '../support/programs/npm-start.ts'
 import { call } from '../support/service/api.ts'
 
-// Three processes, each behind a proxy that is the only way to it. Two secondaries are promoted by force while no call
-// arrives; then calls arrive late, and the clock of one cluster may be ten minutes ahead.
-//   ROUNDS=20 npm run test:long -- long/rivals
+// Three processes, each reachable only through a proxy. Two secondaries are promoted by force while no call
+// arrives. Then calls arrive late, and one cluster's clock may be ten minutes ahead. ROUNDS=20 npm run
+// test:long -- long/rivals
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 6)
 const DELAYS = [2400, 5000, 9000]
@@ -21,14 +21,17 @@ const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 interface Member extends ClusterFile {
   name: string
   tap: LinkTap
-  /** has its clock go wrong by so many milliseconds */
+  /** sets the milliseconds by which its clock is ahead */
   setClock: (ms: number) => void
 }
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-`)
 const members: Member[] = []
 
-/** A module that a process loads first: its clock is ahead by the milliseconds in a file. */
+/**
+ * Returns a module that a process loads first. It sets the process's clock ahead by the milliseconds
+ * in a file.
+ */
 const clockOf = (file: string): string => `
 const { readFileSync } = require('node:fs')
 const Real = Date
@@ -55,7 +58,7 @@ async function startMember(name: string): Promise<Member> {
   return { ...found, name, setClock, tap: await startLinkTap(new URL(found.base_url).origin) }
 }
 
-/** A cluster as it is reached through its proxy: by that address it is known to others from then on. */
+/** Returns a cluster with the address of its proxy, which other clusters use from then on. */
 const behindTap = (member: Member): Member => ({ ...member, base_url: `${member.tap.url}/v1` })
 
 const write = async ({ base_url, root_token: token }: Member, policy: string): Promise<number> =>
@@ -87,7 +90,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** Milliseconds until one cluster alone takes writes. */
+/** Waits until one cluster accepts writes. Returns it with the milliseconds that took. */
 async function untilOneWrites(): Promise<{ winner: Member; took: number }> {
   const began = Date.now()
   for (;;) {
@@ -107,7 +110,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, round) => ({
 let primary: Member
 
 test.each(rounds)(
-  'round $round: with calls $late ms late, and a clock $ahead ms ahead, one primary is left within 30 s',
+  'round $round: with calls $late ms late and a clock $ahead ms ahead, one primary remains within 30 s',
   async ({ round, late, ahead }) => {
     primary ??= members[0] as Member
     const rivals = members.filter(one => one !== primary)
@@ -131,7 +134,7 @@ test.each(rounds)(
     )
     expect(took).toBeLessThan(30_000)
 
-    // the next round begins with all that have ended following the one that is left
+    // for the next round all other clusters follow the remaining primary
     for (const one of members) {
       one.setClock(0)
       one.tap.heal()

@@ -6,7 +6,7 @@ import { leafOf, placeInTree } from '../../shared/journal/tree.ts'
 import { addToTally, newTally } from '../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
-// What a check keeps of the items that it goes through: as much for a million as for a hundred thousand.
+// The memory of a check must not grow with the number of items.
 
 const now = 1_800_000_000
 const MEGABYTE = 2 ** 20
@@ -14,7 +14,7 @@ const MEGABYTE = 2 ** 20
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** A token, of one of nine generations, as a login leaves it. */
+/** Returns a token of one of nine generations, as a login stores it. */
 function token(index: number): StoredItem {
   const gen = Math.ceil(now / 345_600) + 1 + (index % 9)
   const item: StoredItem = {
@@ -29,7 +29,7 @@ function token(index: number): StoredItem {
   return placeInTree({ ...item, leaf: leafOf(item) }, 'life')
 }
 
-/** Megabytes that a tally of so many items holds. */
+/** Returns the megabytes that a tally of `count` items holds. */
 function heldFor(count: number): number {
   collect()
   const before = process.memoryUsage().heapUsed
@@ -44,7 +44,7 @@ function heldFor(count: number): number {
   return held
 }
 
-test('the memory of a check is flat from a hundred thousand items to a million', () => {
+test('a check holds the same memory for a hundred thousand items and for a million', () => {
   const [, large, largest] = [10_000, 100_000, 1_000_000].map(heldFor)
   expect(largest).toBeLessThan(40)
   expect((largest ?? 0) - (large ?? 0)).toBeLessThan(16)

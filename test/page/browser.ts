@@ -3,7 +3,7 @@ import { delimiter } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { root } from '../../infra/checkout.ts'
 
-/** What it is called by Debian, and by others. */
+/** Names of the browser in Debian and elsewhere. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 const isProgram = (path: string): boolean => {
@@ -23,24 +23,24 @@ function browserProgram(): string {
   throw new Error('THE PAGE HAS BEEN TESTED IN NO BROWSER: there is none on this machine; install chromium')
 }
 
-/** Where screenshots go. */
+/** The folder of screenshots. */
 const SHOTS = `${root}.build/screenshots`
 
 export const openBrowser = (): Promise<Browser> => {
   mkdirSync(SHOTS, { recursive: true })
-  // nothing foreign is opened, and containers have no namespaces to put it in
+  // the browser opens only our page, and containers lack the namespaces of the sandbox
   return chromium.launch({ executablePath: browserProgram(), args: ['--no-sandbox'] })
 }
 
-/** A page that is open, and what went wrong in it. */
+/** An open page, and its errors. */
 export interface Opened {
   page: Page
   context: BrowserContext
-  /** what the browser has refused or what was thrown in the page */
+  /** errors that the browser reports or that the page throws */
   faults: string[]
 }
 
-/** Opens a page, and notes what the browser complains of; a status that is no success is no complaint. */
+/** Opens a page, and collects the browser's errors except failed requests. */
 export async function opened(browser: Browser, address: string, options = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })
   const page = await context.newPage()
@@ -58,7 +58,7 @@ export async function opened(browser: Browser, address: string, options = {}): P
 const shot = (page: Page, name: string): Promise<Buffer> =>
   page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true })
 
-/** Light, dark, and as wide as a phone. */
+/** Takes screenshots in light, in dark, and at a phone's width. */
 export async function shots(page: Page, name: string): Promise<void> {
   await shot(page, `${name}-light`)
   await page.emulateMedia({ colorScheme: 'dark' })

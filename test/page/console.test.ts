@@ -40,7 +40,7 @@ const PATIENCE = { timeout: 90_000 }
 const shows = (page: Page, card: 'own' | 'peer', state: string) =>
   page.waitForSelector(`#${card}[data-state="${state}"]`, PATIENCE)
 
-/** Waits until an element says something. */
+/** Waits until an element contains a text. */
 const says = (page: Page, id: string, text: string) =>
   page.waitForFunction(
     ([one = '', wanted = '']) => document.getElementById(one)?.textContent?.includes(wanted),
@@ -61,7 +61,7 @@ async function askedReadiness(page: Page): Promise<void> {
   await page.waitForSelector('#readiness-shown table', PATIENCE)
 }
 
-/** Orders a promotion as an operator does, and waits for its end. */
+/** Starts a promotion as an operator does, and waits for its end. */
 async function promoted({ page }: Opened, name: string, { force = false } = {}): Promise<void> {
   await withTokens(page, { operation: rehearsal.token })
   await askedReadiness(page)
@@ -75,8 +75,8 @@ async function promoted({ page }: Opened, name: string, { force = false } = {}):
   expect(await page.textContent('#promote-said')).toContain('This cluster has taken over.')
 }
 
-describe('both clusters, one after the other in the order of a bad week', () => {
-  test('a pair with moving lag: what is stored there grows old, and what would be lost is told', async () => {
+describe('the console pages of both clusters, in the order of a bad week', () => {
+  test('show the lag of a cut secondary, and what a promotion would lose', async () => {
     const { page } = west
     await shows(page, 'own', 'streaming')
     await shows(page, 'peer', 'serving')
@@ -107,7 +107,7 @@ describe('both clusters, one after the other in the order of a bad week', () => 
     await shots(page, 'lag')
   })
 
-  test('an explained refusal, and the roles to look at', async () => {
+  test('explain a rejected login, and show its role', async () => {
     const { page } = east
     await rehearsal.east.control.putRole({ account: HOME.account, name: 'somebody-else' })
     await askHost(rehearsal.east, 'auth/cloud/role/narrow', {
@@ -129,7 +129,7 @@ describe('both clusters, one after the other in the order of a bad week', () => 
     expect(await page.textContent('main')).not.toContain('somebody-else')
   })
 
-  test('a planned switch to its end: refused until all is said, then its steps, then both in their new roles', async () => {
+  test('allow a planned switch only after all inputs, then show its steps and the new roles', async () => {
     const { page } = west
     expect(await page.isDisabled('#promote')).toBe(true)
     await says(page, 'promote-why', 'Enter a DR operation token first.')
@@ -148,7 +148,7 @@ describe('both clusters, one after the other in the order of a bad week', () => 
     await shows(east.page, 'own', 'serving')
   })
 
-  test('a disaster with its report: the other one cannot be reached, force is confirmed, and what was lost is named', async () => {
+  test('allow a forced promotion in a disaster, and then report the losses', async () => {
     const { page, context } = west
     await shows(page, 'own', 'streaming')
     const found = await disaster(rehearsal, {
@@ -177,7 +177,7 @@ describe('both clusters, one after the other in the order of a bad week', () => 
     await shots(east.page, 'report')
   })
 
-  test('in all that nothing was refused by the policy of the page, nothing thrown, no token kept or sent elsewhere', async () => {
+  test('violate no content security policy, throw nothing, and store no token', async () => {
     expect([...east.faults, ...west.faults]).toEqual([])
     for (const { page, context } of [east, west]) {
       expect(
@@ -189,8 +189,8 @@ describe('both clusters, one after the other in the order of a bad week', () => 
   })
 })
 
-describe('whoever looks', () => {
-  test('the other cluster is asked for status and health alone, without a token, and may be read for nothing else', async () => {
+describe('every console page', () => {
+  test('asks the other cluster only for status and health, without a token, and can read nothing else there', async () => {
     const { page, context } = await opened(browser, pageOf(rehearsal.west))
     const asked: { path: string; token: string | undefined }[] = []
     page.on('request', request => {
@@ -220,7 +220,7 @@ describe('whoever looks', () => {
     await context.close()
   })
 
-  test('by keyboard alone everything is reached, in the order of the page', async () => {
+  test('can be used by keyboard alone, in the order of the page', async () => {
     const { page, context } = await opened(browser, pageOf(rehearsal.west))
     await shows(page, 'own', 'serving')
     const reached: string[] = []
@@ -242,13 +242,13 @@ describe('whoever looks', () => {
       'roles-ask',
       'explain-login',
     ]
-    // behind its end the page begins anew
+    // after its end the focus starts again at the top
     const once = reached.slice(0, reached.indexOf('To the clusters', 1))
     expect(once.filter(one => wanted.includes(one))).toEqual(wanted)
     await context.close()
   })
 
-  test('on a phone nothing is wider than the screen, and in the dark it is dark', async () => {
+  test("fits a phone's screen, and is dark in dark mode", async () => {
     const dark = { viewport: { width: 375, height: 812 }, colorScheme: 'dark' }
     const { page, context } = await opened(browser, pageOf(rehearsal.west), dark)
     await shows(page, 'own', 'serving')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Host, startHost } from '../../infra/local/host/host.ts'
 import { openBrowser, opened } from './browser.ts'
 
-// A cluster may tell anything: names of clusters, mounts and roles are chosen by whoever may write them.
+// A hostile cluster chooses the names of clusters, mounts and roles in its answers.
 
 const EVIL = `<img src=x onerror="alert(1)"></script><script>alert(2)</script>'"&`
 
@@ -46,7 +46,7 @@ const divergence = {
   diverging: [{ what: EVIL }],
 }
 
-/** Answers that a hostile cluster gives, by the end of the path. */
+/** Answers of a hostile cluster, by the end of the path. */
 const answers: readonly (readonly [end: string, body: object])[] = [
   ['/sys/health', health],
   ['/secondary/readiness', { data: readiness }],
@@ -75,7 +75,7 @@ const primaryStatus = {
   secondaries: [{ node_id: EVIL, api_address: EVIL, connection_status: 'connected' }],
 }
 
-test('whatever a cluster tells is shown as text, and does nothing', async () => {
+test('hostile answers of a cluster are shown as text', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
   await lie(context)
   await page.goto(new URL('/ui/', host.base_url).href)
@@ -111,7 +111,7 @@ test('whatever a cluster tells is shown as text, and does nothing', async () => 
   await context.close()
 })
 
-test('names of secondaries are shown as text', async () => {
+test('hostile names of secondaries are shown as text', async () => {
   const { page, context, faults } = await opened(browser, 'about:blank')
   await lie(context, primaryStatus)
   await page.goto(new URL('/ui/', host.base_url).href)
@@ -122,7 +122,7 @@ test('names of secondaries are shown as text', async () => {
   await context.close()
 })
 
-test('what is injected all the same is not run: no inline script, no handler, no evaluation, no frame', async () => {
+test('injected markup runs no inline script, handler or evaluation', async () => {
   const { page, context } = await opened(browser, new URL('/ui/', host.base_url).href)
   const refused = await page.evaluate(() => {
     const attempts = [
@@ -142,7 +142,7 @@ test('what is injected all the same is not run: no inline script, no handler, no
         return (error as Error).name
       }
     }
-    // what a debugger evaluates may more than the page: the page's own turn comes later
+    // code from the debugger bypasses the policy, so the attempts run in a later turn of the page
     return new Promise<string[]>(resolve => setTimeout(() => resolve(attempts.map(outcomeOf)), 10))
   })
   expect(refused).toEqual(['TypeError', 'EvalError', 'TypeError'])

@@ -12,11 +12,11 @@ type Disaster = (typeof disasters)[number]
 type Kind = 'planned' | 'forced'
 
 const DISASTER_MS = 3000
-/** Logins of the last seconds before a change are all looked up, and about 300 of the earlier ones. */
+/** Logins of the last seconds before a change are all looked up, and about 300 earlier ones. */
 const AT_RISK_MS = 15_000
 const SAMPLED = 300
 const LOOK_UP_TRIES = 5
-/** The goals, 15 s and 5 s, are those without faults: every lost call costs two or three seconds more. */
+/** The goals without faults are 15 s and 5 s. Each lost call adds two or three seconds. */
 const MAX_PROMOTION_SECONDS = 30
 const MAX_SERVED_SECONDS = 12
 
@@ -29,7 +29,7 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
   const { secondary: to, load, token, root } = set
   const begun = Date.now()
   const { kind, report } = wanted === 'forced' ? await promoteByForce(set) : await promoteAsPlanned(set)
-  // a killed primary was started again: it is another object now
+  // a killed primary was started again, so it is another object now
   const from = set.primary
   const acknowledged = load.takeAcknowledged()
   await insist(() => rejoin(set, from, to))
@@ -65,7 +65,7 @@ async function promoteAsPlanned({ secondary, load, token }: SoakSet) {
   const body = { dr_operation_token: token }
   const answer = await insist(() => askReplication(secondary, 'secondary/promote', body))
   load.turnTo(secondary)
-  // a primary that nobody has reached for a minute is replaced without its consent
+  // a primary that has not answered for a minute is replaced without its consent
   const isForced = answer.warnings?.some(one => one.includes('does not answer'))
   return isForced
     ? ({ kind: 'forced', report: 'promotion without an answer of the primary' } as const)

@@ -3,7 +3,7 @@ import type { Host } from '../../../infra/local/host/host.ts'
 
 type LoginHost = Pick<Host, 'base_url' | 'cluster'>
 const TICK_MS = 100
-/** While so many logins wait for an answer, further ones count as failed. */
+/** While this many logins wait for an answer, further ones count as failed. */
 const MAX_WAITING = 64
 
 /** Starts clients that log in at a fixed rate, whether or not earlier logins have been answered. */

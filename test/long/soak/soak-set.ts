@@ -16,12 +16,12 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
   const { east, west, kill, close: closeHosts } = await startSoakHosts()
   const [origin, other] = [east, west].map(({ base_url }) => new URL(base_url).origin)
   const taps = [await startLinkTap(origin ?? ''), await startLinkTap(other ?? '')] as const
-  // west adopts the address at which it is asked to join, so others reach it through its tap
+  // west adopts the address in the request to join, so others reach it through its tap
   const through = { ...west, base_url: `${taps[1].url}/v1` }
   await insist(() => join({ east, west: through }, say, { address: taps[0].url }))
   await demonstrate(east, () => ({}))
   return {
-    /** both change when a cluster takes over, or is started again */
+    /** both change at a promotion or a restart */
     primary: east,
     secondary: west,
     taps,
@@ -75,7 +75,7 @@ async function startSoakHosts() {
     if (port === undefined || linkPort === undefined) throw new Error('the host has no ports')
     return () => start(host.cluster.endsWith('east') ? 'east' : 'west', { port, linkPort })
   }
-  /** Also removes what they have stored. */
+  /** Closes all, and deletes their data. */
   const close = async () => {
     for (const host of running.values()) {
       await host.close()

@@ -16,7 +16,7 @@ const [minutes, rate, seed] = [variable('MINUTES', 60), variable('RATE', 20), va
 const [planned, forced] = [variable('PLANNED', 5), variable('FORCED', 15)]
 
 const MINUTE_MS = 60_000
-/** A slow machine needs minutes for its last change and until both clusters are equal. */
+/** A slow machine needs minutes for the last change and until both clusters are equal. */
 const REST_MINUTES = 15
 /** A proof's signature counts for a quarter of an hour. */
 const PROOF_MS = 5 * MINUTE_MS
@@ -50,7 +50,7 @@ async function changeRoles(set: SoakSet): Promise<void> {
       continue
     }
     const isForced = Math.floor(at / forced) > Math.floor((at - planned) / forced)
-    // both may serve for a moment where the primary cannot be reached
+    // during a disaster both may serve for a moment
     if (isForced) await endWatch()
     const { kind, report } = await changeRole(set, isForced ? 'forced' : 'planned')
     if (kind === 'planned') await endWatch()
@@ -70,7 +70,7 @@ const quartersOf = (samples: readonly number[]): number[] =>
     return part.sort((a, b) => a - b)[Math.floor(part.length / 2)] ?? 0
   })
 
-test(`${minutes} minutes of ${rate} logins a second, faults (seed ${seed}) and changes of role lose and break nothing`, {
+test(`${minutes} minutes of ${rate} logins a second with faults (seed ${seed}) and changes of role complete without losses`, {
   timeout: (minutes + REST_MINUTES) * MINUTE_MS,
 }, async () => {
   print(`${minutes} minutes, ${rate} logins a second, ${cpus().length} processors, seed ${seed}`)

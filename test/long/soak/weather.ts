@@ -85,7 +85,7 @@ export async function startWeather(first: readonly Tapped[], taps: readonly Link
   const running = (async () => {
     while (!ended) {
       await setTimeout(2 * SPACING_MS * random())
-      // a busy host may not answer its tap in time: that is no failure of the soak
+      // a busy host may not answer its tap in time, which is no failure of the test
       if (!ended && !resting) await arrangeFault().catch(() => count('not arranged'))
     }
   })()
