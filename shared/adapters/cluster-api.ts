@@ -1,10 +1,10 @@
 import type { AskCluster } from '../replication/drill/run.ts'
 
-/** Milliseconds that a cluster may take: its gateway waits no longer either. */
+/** Milliseconds that a cluster may take to answer. Its gateway gives up after the same time. */
 const CLUSTER_ANSWER_TIMEOUT_MS = 30_000
 
 /**
- * The APIs of two clusters, by their public addresses.
+ * Calls the APIs of two clusters at their public addresses.
  * @param bases scheme and host of each
  */
 export const createClusterApi =

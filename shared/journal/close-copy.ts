@@ -8,11 +8,11 @@ import { moves } from './transitions.ts'
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy' | 'deployment' | 'log'>
 
 /**
- * Ends the role of a cluster whose tables are a restored copy. A primary steps down: its set has gone on without it and
- * may have used the same positions since. It becomes a secondary that follows nobody, and fetches everything from its
- * next primary, because restored tables mix states of several moments.
- * A secondary loses its link: the original cluster has the same name and key, and either of the two could be handed the
- * primary's role.
+ * Ends the role of a cluster whose tables are a restored copy. A primary steps down, because its set has continued
+ * without it and may have used the same positions since. It becomes a secondary without a primary. It will fetch
+ * everything from its next primary, because restored tables mix states of several moments.
+ * A secondary loses its link, because the original cluster has the same name and key, and a primary could hand over to
+ * either of the two.
  * @see docs/runbooks/restore.md
  */
 export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
@@ -24,12 +24,12 @@ export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
   if (record.data.mode !== 'primary') return
   await journal.moveHead(moves.distrustOwn({}))
   await stepDown(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
-  log.error('these tables are a restored copy: this cluster is not the primary of its set any more', {
+  log.error('these tables are a restored copy: this cluster is no longer the primary of its set', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
   })
 }
 
-/** Names a link in the head that does not exist, so that whatever arrives by the old one is refused. */
+/** Stores a link name that does not exist in the head, so that everything that arrives by the old link is refused. */
 async function leavePrimary(
   { store, journal, entropy, log }: Dependencies,
   record: Item<'cluster'>,
@@ -39,10 +39,10 @@ async function leavePrimary(
   if (!link || !primaryOf(record.data)) return
   const name = entropy.uuid()
   await journal.moveHead(moves.distrustCopy({}, name))
-  // if another primary admits it, it is a cluster of its own: its epochs are named after its id
+  // a new id, because epochs are named after it, and the original cluster keeps the old one
   const alone = { ...record.data, id: entropy.uuid(), link: { ...makeEmptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })
-  log.error('these tables are a restored copy: this cluster does not follow its primary any more', {
+  log.error('these tables are a restored copy: this cluster no longer follows its primary', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
   })
 }

@@ -3,16 +3,16 @@ import type { Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 
 /**
- * Milliseconds between two entries. Anybody can cause any number of refusals; with an entry for each they could fill
- * the log.
+ * Milliseconds between two log entries. Refusals are counted, because anybody can cause any number of them, and an entry
+ * for each could fill the log.
  */
 const REFUSALS_PERIOD_MS = 10_000
 
-/** Refusals because of the cluster's role: the reason of the gate's answer says so. */
+/** The reason of refusals because of the cluster's role. */
 export const BY_ROLE = 'cluster-role'
 export const isRoleRefusal = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
 
-/** Refusals of activation tokens and fences, by the link. */
+/** The reason of refusals of activation tokens and fences by the link. */
 export const BY_LINK = 'link'
 
 type Why = typeof BY_ROLE | typeof BY_LINK
@@ -20,8 +20,8 @@ type Why = typeof BY_ROLE | typeof BY_LINK
 type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
 
 /**
- * Counts a refusal. The audit log gets the first one of a kind at once, and then one entry for each ten seconds.
- * @param operation one of few: each has a count of its own
+ * Counts a refusal. The first one of a reason is logged at once, later ones in one entry per ten seconds.
+ * @param operation one of a few names; each has its own count
  */
 export async function countRefusal(why: Why, operation: string, ports: Dependencies): Promise<void> {
   ports.memory.refusals ??= new Map()
@@ -32,8 +32,8 @@ export async function countRefusal(why: Why, operation: string, ports: Dependenc
 }
 
 /**
- * Writes the counts, unless the last entry is less than ten seconds old. Every request of an environment calls this, so
- * that counts do not wait for the next refusal.
+ * Logs the counts, unless the last entry is less than ten seconds old. Every request of an environment calls this, so
+ * that counts are logged even if no refusal follows.
  */
 export async function logRefusalCounts({ memory, audit, clock }: Dependencies): Promise<void> {
   const now = clock.now()

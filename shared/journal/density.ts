@@ -12,11 +12,11 @@ import { moves } from './transitions.ts'
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
 const WINDOW = 500
-/** Milliseconds for which a journal entry may be missing below a later one before its position is closed. */
+/** Milliseconds for which an entry may be missing below a later one, before its position is closed. */
 const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
-/** The frontier: the last position below which no journal entry is missing. The journal of a follower is always dense. */
+/** Returns the frontier: the last position up to which no entry is missing. A follower's journal is always dense. */
 export async function findFrontier(journal: Journal, head: Head): Promise<number> {
   if (head.mode !== 'writing' && head.mode !== 'closed') return head.last
   for (let at = Math.max(head.applied, head.retainedFrom); at < head.last; at += WINDOW) {
@@ -27,9 +27,7 @@ export async function findFrontier(journal: Journal, head: Head): Promise<number
   return head.last
 }
 
-/**
- * The frontier, the positions behind it that have no journal entry, and whether a later position has one.
- */
+/** Returns the frontier, and the positions after it without an entry. `below`: a later position has an entry. */
 async function findHoles(
   { journal }: Dependencies,
   head: Head,
@@ -46,8 +44,8 @@ async function findHoles(
 }
 
 /**
- * Whether the engine may have deleted journal entries behind the last position that is known to be dense. If so, a position
- * without an entry may have been a commit, and the journal cannot tell.
+ * Reports whether DynamoDB may have deleted expired entries after the last position that is known to be dense. Then a
+ * position without an entry may have been a commit, and the journal cannot tell.
  */
 async function mayHaveLost(
   { journal, clock }: Dependencies,
@@ -59,9 +57,9 @@ async function mayHaveLost(
 }
 
 /**
- * Closes positions of this cluster's own epoch whose commits did not happen, and notes in the head how far the journal
- * is dense. A conflict decides nothing: the other writer may still succeed.
- * @param which `below`: positions that have a later entry behind them; `all`: the newest too
+ * Closes positions of this cluster's own epoch whose commits failed, and stores in the head up to where the journal is
+ * dense. A conflict decides nothing, because the other writer may still succeed.
+ * @param which `below`: positions below an existing entry; `all`: also the newest positions
  * @returns the frontier
  */
 export async function fillHoles(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
@@ -84,9 +82,9 @@ export async function fillHoles(ports: Dependencies, which: 'below' | 'all'): Pr
 }
 
 /**
- * Closes every open position of the epoch that this cluster wrote; tries each until it is decided.
- * @returns whether some of them may have been commits
- * @throws ApiError `busy` when one stays undecided: call again
+ * Closes every open position of the epoch that this cluster wrote. Tries each position until it is decided.
+ * @returns `isOld`: some of them may have been commits
+ * @throws ApiError `busy` when a position stays undecided: call again
  */
 async function fillAllHoles({ journal, clock }: Dependencies, head: Head): Promise<{ isOld: boolean }> {
   const { open } = await findHoles({ journal, clock }, head)
@@ -104,7 +102,7 @@ async function fillAllHoles({ journal, clock }: Dependencies, head: Head): Promi
   return { isOld }
 }
 
-/** Which epoch must end: `epoch`, or any epoch lower than `below`. */
+/** The epoch that must end: `epoch`, or any epoch lower than `below`. */
 export interface EpochToEnd {
   readonly epoch?: string
   readonly below?: string
@@ -114,11 +112,11 @@ const mustEnd = ({ epoch, below = '' }: EpochToEnd, head: Pick<Head, 'epoch'>): 
   epoch === undefined ? head.epoch < below : head.epoch === epoch
 
 /**
- * Ends this cluster's epoch for good: nothing is committed in it any more, and its last position is known. May be
- * repeated at any time; a late call does not end an epoch that this cluster has begun since.
- * @param ending the number of `below` is noted as seen
- * @param successor UUID of the cluster that may take the epoch over; noted if this call closes it
- * @returns the end, which the caller may answer with; undefined if this cluster has no such epoch
+ * Ends this cluster's epoch permanently: nothing is committed in it any more, and its last position is known. The call may
+ * be repeated at any time. A late call does not end an epoch that this cluster has begun since.
+ * @param ending if given, the number of `below` is stored in `maxEpoch`
+ * @param successor UUID of the cluster that may take the epoch over; stored if this call closes the epoch
+ * @returns the end, which the caller may send to others; undefined if this cluster has no such epoch
  */
 export async function endEpoch(
   ports: Dependencies,

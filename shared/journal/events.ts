@@ -2,7 +2,7 @@ import type { ClusterRecord } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 
-/** What happens to a cluster's role in its set, or to a member of it. */
+/** A replication event: a change of a cluster's role in its set, or of a member of it. */
 export type ReplicationEvent =
   | 'primary-enabled'
   | 'primary-disabled'
@@ -21,8 +21,7 @@ export type ReplicationEvent =
   | 'terms-dropped'
 
 /**
- * Writes an event of replication to this cluster's audit log, in addition to the entries of the request that caused
- * it.
+ * Writes a replication event to this cluster's audit log. The request that caused the event has its own entries.
  * @param operation id of the role change, or of the request
  * @param facts names and positions, no secrets
  */

@@ -1,13 +1,15 @@
 import { type Epoch, epochNumber, type Lineage, LONGEST_LINEAGE, type Position } from './position.ts'
 
 /**
- * What the journal of a cluster is doing. `writing`: a primary writes it. `closed`: it has an exact end, or is about to get
- * one. `applying`: it follows another cluster's. `draining`: it follows, but stages nothing new. `syncing`: items are fetched.
+ * The state of a cluster's journal. `writing`: the primary appends to it. `closed`: its epoch has ended, or is about
+ * to. `applying`: a secondary stages and applies entries of its source. `draining`: a secondary applies what is
+ * staged and stages nothing new. `syncing`: a secondary fetches items.
  */
 export type HeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
 
 /**
- * The head of a journal: one small item. It changes by the rows of `transitions.ts` only, and its fields keep the rules of `headRules`.
+ * The head of a journal: one small item. It changes only by the rows of `transitions.ts`. Every write checks
+ * `headRules`.
  * @see docs/spec/journal-head.md
  */
 export interface Head {
@@ -43,7 +45,7 @@ export interface Head {
   link: string
 }
 
-/** Names of fields, each as it is called. */
+/** The field names, each under itself. */
 type Fields = { readonly [K in keyof Head]-?: K }
 
 const all: { readonly [K in keyof Head]-?: true } = {
@@ -67,8 +69,8 @@ const all: { readonly [K in keyof Head]-?: true } = {
 const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unknown as Fields
 
 /**
- * A statement about a head that the engine can check too: about the value of one field, or how two fields compare.
- * `within`: the number of an epoch is not above the other field.
+ * A statement about a head that DynamoDB can check in a condition: the value of one field, or a relation of two
+ * fields. `within`: the number of an epoch is not above the other field.
  */
 export type Fact =
   | { readonly kind: 'among'; readonly field: keyof Head; readonly among: readonly unknown[] }
@@ -77,7 +79,10 @@ export type Fact =
 
 export type FieldRelation = 'upTo' | 'below' | 'same' | 'within'
 
-/** A rule, with its sentence: one of the facts holds; or, for the lineage, a condition that only this code can check. */
+/**
+ * An invariant of the head, with its sentence. Either at least one of its facts holds, or, for the lineage, `holds`
+ * returns true. DynamoDB cannot check `holds`.
+ */
 export type HeadRule =
   | { readonly says: string; readonly oneOf: readonly Fact[]; readonly holds?: undefined }
   | {
@@ -92,8 +97,8 @@ const compared = (field: keyof Head, kind: FieldRelation, other: keyof Head): Fa
 const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
 
 /**
- * The invariants of the head, `retainedFrom <= applied <= last` first. They stand in the condition of every write, so that the
- * engine refuses a move that would break one.
+ * The invariants of the head, for example `retainedFrom <= applied <= last`. Every write carries them in its
+ * condition, so DynamoDB refuses a move that would break one.
  */
 export const headRules = {
   applied: {
@@ -101,7 +106,7 @@ export const headRules = {
     oneOf: [compared(f.applied, 'upTo', f.last)],
   },
   kept: {
-    says: 'journal entries that are not applied yet are kept',
+    says: '`retainedFrom` is at most `applied`: journal entries that are not applied yet are kept',
     oneOf: [compared(f.retainedFrom, 'upTo', f.applied)],
   },
   writer: {
@@ -113,15 +118,15 @@ export const headRules = {
     oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.ownEpoch, '')],
   },
   owner: {
-    says: 'the own epoch, if there is one, is the epoch of the last position',
+    says: '`ownEpoch` is empty, or equals `epoch`',
     oneOf: [is(f.ownEpoch, ''), compared(f.ownEpoch, 'same', f.epoch)],
   },
   numbered: {
-    says: 'no epoch number is above the highest one seen',
+    says: 'the number of `epoch` is at most `maxEpoch`',
     oneOf: [compared(f.epoch, 'within', f.maxEpoch)],
   },
   touching: {
-    says: 'a running sync has noted what it may change',
+    says: '`unfinishedSync` is set while a sync runs',
     oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.unfinishedSync, null)],
   },
   replaying: {
@@ -133,7 +138,7 @@ export const headRules = {
     oneOf: [is(f.unfinishedSyncEpoch, ''), compared(f.applied, 'below', f.replayUntil)],
   },
   alone: {
-    says: 'a cluster that writes, or has ended its journal, replays nothing',
+    says: 'no replay runs while a cluster writes, or after it has closed its journal',
     oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
   },
   lineage: {
@@ -156,10 +161,10 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
   headRules,
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
-/** Fields that never decrease. */
+/** The fields that never decrease. */
 export const growingFields: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
 
-/** Whether a fact holds; undefined if one of its fields is unknown. */
+/** Evaluates a fact. Returns undefined if one of its fields is unknown. */
 export function evaluateFact(fact: Fact, head: Partial<Head>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
@@ -172,7 +177,10 @@ export function evaluateFact(fact: Fact, head: Partial<Head>): boolean | undefin
   return fact.kind === 'upTo' ? Number(value) <= Number(other) : Number(value) < Number(other)
 }
 
-/** Names of the rules that a head breaks; for a partly known head, those that it breaks whatever the unknown fields are. */
+/**
+ * Returns the names of the rules that a head breaks. For a partly known head: the rules that it breaks whatever the
+ * unknown fields are.
+ */
 export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
     if (!rule.holds) return rule.oneOf.every(fact => evaluateFact(fact, head) === false) ? [name] : []
@@ -180,13 +188,16 @@ export function brokenRules(head: Partial<Head>): HeadRuleName[] {
   })
 }
 
-/** The last position that was given to a commit, or staged. */
+/** Returns the last position that was allocated to a commit, or staged. */
 export const lastPosition = ({ epoch, last }: Pick<Head, 'epoch' | 'last'>): Position => ({
   epoch,
   seq: last,
 })
 
-/** The head of a new journal. @param number of its epoch */
+/**
+ * Returns the head of a new journal.
+ * @param number of its epoch
+ */
 export const firstHead = (epoch: Epoch, number: number): Head => ({
   mode: 'writing',
   epoch,

@@ -4,33 +4,33 @@ import type { StoredItem } from '../storage/requests.ts'
 import { type Position, posText } from './position.ts'
 import type { Leaf } from './tree.ts'
 
-/** What a commit did to one item. */
+/** The effect of a commit on one item. */
 export interface EntryChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
-  /** its leaf in the tree before; null: it had none, or was not there */
+  /** its leaf in the tree before the commit; null: the item did not exist, or was not in the tree */
   readonly prev: Leaf | null
-  /** its leaf in the tree now; null: the item is deleted */
+  /** its leaf in the tree after the commit; null: the commit deletes the item */
   readonly next: Leaf | null
-  /** as it stands in the table, without `bucket`, which differs between clusters; null: it is deleted */
+  /** the item as stored, without `bucket`, which differs between clusters; null: the commit deletes it */
   readonly item: StoredItem | null
 }
 
-/** What stands at one position of the journal: all changes of one commit, or none. Written once. */
+/** The journal entry at one position: all changes of one commit, or none. It is written once and never changes. */
 export interface JournalEntry extends Position {
-  /** of the commit, random; empty if nothing was committed here */
+  /** random id of the commit; empty if nothing was committed at this position */
   readonly id: string
   /** epoch milliseconds */
   readonly at: number
   readonly body: readonly EntryChange[]
   /** nothing was committed at this position, and nothing ever will be */
   readonly noop?: true
-  /** the Merkle root at this position, as the cluster that wrote the entry noted it */
+  /** the Merkle root at this position, as the writing cluster recorded it */
   readonly root?: string
 }
 
-/** An empty journal entry, which closes a hole. */
+/** Returns an empty journal entry, which closes a hole. */
 export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry => ({
   epoch,
   seq,
@@ -40,7 +40,9 @@ export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry =>
   noop: true,
 })
 
-/** Whether two journal entries are the same one: staged twice, or committed by a call whose answer was lost. */
+/**
+ * Reports whether two journal entries are the same entry: staged twice, or committed by a call whose answer was lost.
+ */
 export const isSameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
   a.epoch === b.epoch && a.seq === b.seq && a.id === b.id && a.noop === b.noop
 
@@ -50,7 +52,7 @@ type PackedLeaf = [leaf: string, gen: number | null] | null
 const packLeaf = (leaf: Leaf | null): PackedLeaf => (leaf ? [leaf.leaf, leaf.gen] : null)
 const leafOf = (packed: PackedLeaf): Leaf | null => (packed ? { leaf: packed[0], gen: packed[1] } : null)
 
-/** The changes of a commit as a journal entry stores them: deflated JSON, without fields that follow from others. */
+/** Encodes the changes of a commit for storage: deflated JSON, without fields that follow from others. */
 export function encodeBody(body: readonly EntryChange[]): Buffer {
   const packed = body.map(({ kind, pk, sk, prev, next, item }): Packed => {
     const { pk: _pk, sk: _sk, kind: _kind, pos: _pos, leaf: _leaf, bucket: _bucket, ...rest } = item ?? {}
@@ -61,18 +63,19 @@ export function encodeBody(body: readonly EntryChange[]): Buffer {
 }
 
 /**
- * Most bodies are those of one login, some hundred characters. For each a compressor takes a quarter of a megabyte, unless it is
- * told how little it will see: that costs more than the compression. Whoever inflates need not know.
+ * Bodies up to this many characters are compressed with less memory. Most bodies are those of one login and have some
+ * hundred characters. By default a compressor allocates a quarter of a megabyte, and that costs more than the
+ * compression. Inflating needs no such setting.
  */
 const SMALL = 2048
 const FOR_SMALL: ZlibOptions = { windowBits: 11, memLevel: 4 }
 
-/** The most bytes that the inflated changes of one commit can have: a commit has at most 25 items of 400,000 bytes. */
+/** Limit of the inflated changes of one commit, bytes. A commit has at most 25 items of 400,000 bytes. */
 const LARGEST_BODY = 16 * 2 ** 20
 
 /**
- * Reads the changes of a commit.
- * @throws Error for bytes that are not such changes, or that inflate beyond the bound
+ * Decodes the changes of a commit.
+ * @throws Error for malformed bytes, and for bytes that inflate beyond `LARGEST_BODY`
  */
 export function decodeBody(body: Uint8Array, position: Position): EntryChange[] {
   const text = inflateRawSync(body, { maxOutputLength: LARGEST_BODY }).toString('utf8')

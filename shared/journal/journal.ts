@@ -7,48 +7,48 @@ import type { Epoch, Lineage } from './position.ts'
 import type { HeadMove } from './transitions.ts'
 import type { Bucket, Sums } from './tree.ts'
 
-/** Where an item stands; the table follows from its kind. */
+/** The key of an item with its kind. The kind decides the table. */
 export interface Place {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
 }
 
-/** A text that identifies a key: no key contains a line break. */
+/** Returns a text that identifies a key. It is unique because no key contains a line break. */
 export const placeText = ({ pk, sk }: Pick<Place, 'pk' | 'sk'>): string => `${pk}\n${sk}`
 
-/** A condition on an item: it does not exist, or all that is named here holds. */
+/** A condition on an item: the item does not exist, or all conditions named here hold. */
 export type Test =
   | 'absent'
   | {
       readonly rev?: string
       readonly leaf?: string
       readonly pos?: string
-      /** its position is this one or a later one */
+      /** its position is at least this one */
       readonly posFrom?: string
-      /** epoch seconds: the item had expired by then */
+      /** epoch seconds: the item had expired at this time */
       readonly expiredBy?: number
       /** its bucket belongs to another tree than this one */
       readonly notOf?: string
     }
 
-/** At least one of these tests must hold. */
+/** Conditions of which at least one must hold. */
 export type Condition = Test | readonly Test[]
 
-/** A part of a transaction. Each item, bucket or journal entry may occur in it once. */
+/** A part of a transaction. Each item, bucket and journal entry may occur in it once. */
 export type Element =
-  /** stores an item as it is given, attribute by attribute, or deletes it */
+  /** stores an item attribute by attribute as given, or deletes it */
   | { readonly kind: 'item'; readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
-  /** changes nothing; only for items that no one but this cluster's applier writes */
+  /** changes nothing; only for items that only this cluster's applier writes */
   | { readonly kind: 'check'; readonly check: Place; readonly if: Condition }
   /**
-   * Adds to the sums of a bucket. With a mark: only if the bucket's mark is lower, and the bucket gets it. Without:
-   * whatever its mark is, and the mark stays.
+   * Adds to the sums of a bucket. With a mark: only if the bucket's mark is lower; the bucket then gets this mark.
+   * Without a mark: unconditionally; the bucket keeps its mark.
    */
   | { readonly kind: 'bucket'; readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
   /**
-   * Replaces the sums of a bucket, except those of ended generations, if its mark and all of its sums are still as they
-   * were read. The mark stays.
+   * Replaces the sums of a bucket, except those of ended generations, if its mark and all of its sums are still as
+   * read. The mark stays.
    */
   | {
       readonly kind: 'renewal'
@@ -62,8 +62,8 @@ export type Element =
   | { readonly kind: 'head'; readonly head: HeadMove }
 
 /**
- * The outcome of a transaction: done, or cancelled. `condition`: the places of the elements whose condition did not hold.
- * A conflict decides nothing: another write was under way, or the engine was busy.
+ * The outcome of a transaction: done, or cancelled. `condition` lists the elements whose condition did not hold. A
+ * conflict decides nothing: another write was in progress, or DynamoDB was busy.
  */
 export type TransactionOutcome = 'done' | 'conflict' | { readonly condition: readonly number[] }
 
@@ -73,36 +73,40 @@ export interface ScanPage {
   readonly next?: { readonly pk: string; readonly sk: string }
 }
 
-/** A bucket as stored; without a mark if only syncs have written to it. */
+/** A bucket as stored. It has no mark if only syncs have written to it. */
 export interface StoredBucket {
   readonly mark?: string
   readonly sums: Sums
 }
 
-/** The hash of a page, or of a root, and the position that it describes. */
+/** The hash of a page or of a root, and the position that it describes. */
 export interface StoredPage {
   readonly hash: string
   readonly asOf: string
-  /** the newest generation that had ended when it was made; later ones still count in it. Absent: unknown */
+  /**
+   * the newest generation that had ended when the hash was computed; later generations count in it. Absent: unknown
+   */
   readonly gen?: number
-  /** of the root of the whole tree: when its computation began, epoch milliseconds. Absent: unknown */
+  /** root of the whole tree only: when its computation began, epoch milliseconds. Absent: unknown */
   readonly at?: number
-  /** of the root of the whole tree: how many pages were computed for it. Absent: unknown */
+  /** root of the whole tree only: how many pages were computed for it. Absent: unknown */
   readonly pages?: number
 }
 
-/** Roots of both subtrees, and the root of the whole tree; without `whole` it follows from them. */
+/**
+ * The roots of both subtrees, and the root of the whole tree. If `whole` is absent, it follows from the other two.
+ */
 export interface StoredRoots {
   readonly replicated: StoredPage
   readonly local: StoredPage
   readonly whole?: StoredPage
 }
 
-/** Read-only view of the journal for status and health: no items, no sums. */
+/** A read-only view of the journal for status and health. It reads no sums and no journaled items. */
 export interface JournalView {
   /**
-   * Reads the head and, of the tree with that id, the roots of both subtrees, if they exist. Items of further keys are read
-   * along with them, in the order given: all of it is one batch read.
+   * Reads the head, the roots of the tree with this id, and the items of further keys, all in one batch read. The
+   * items come in the order of the keys.
    * @param treeId absent: there is no tree
    */
   readStatus(
@@ -112,58 +116,76 @@ export interface JournalView {
 }
 
 /**
- * The journal of this cluster, its tree, and items with all of their stored attributes; there is no other access to these.
+ * The journal of this cluster, its tree, and items with all of their stored attributes. No other port reaches these.
  * Reads are strongly consistent.
- * @throws ApiError `busy` from each method, when there is no answer: the call may have been done, or may still be
+ * @throws ApiError `busy` from each method, when there is no answer: the call may have taken effect, or may still do
+ * so
  */
 export interface Journal {
   head(): Promise<Head | undefined>
-  /** Moves the head by a row of `transitions.ts`. `refused`: the head is not as the row expects, or would break a rule. */
+  /**
+   * Moves the head by a row of `transitions.ts`. `refused`: the head is not as the row expects, or would break a
+   * rule.
+   */
   moveHead(move: HeadMove): Promise<Head | 'refused'>
-  /** Takes the next position of the epoch that this cluster is writing. Only this caller gets it. */
+  /** Allocates the next position of the epoch that this cluster writes. No other caller gets the same position. */
   allocate(epoch: Epoch): Promise<{ seq: number; incarnation: number } | 'refused'>
-  /** The journal entries of all positions behind `after` up to `to`; undefined for a position without one. */
+  /**
+   * Returns the journal entries after `after`, up to and including `to`; undefined for a position without an entry.
+   */
   entries(lineage: Lineage, after: number, to: number): Promise<(JournalEntry | undefined)[]>
-  /** Stores a journal entry if the position has none, else returns the one that is there; the same one counts as stored. */
+  /**
+   * Stores a journal entry if the position has none; otherwise returns the stored entry. If the stored entry is the
+   * same one, this counts as stored.
+   */
   putEntry(entry: JournalEntry): Promise<'done' | 'conflict' | JournalEntry>
   /**
-   * Stores journal entries that another cluster has written, each independently, if the position has none yet. Their
-   * owner writes each once, so all copies of one are the same.
-   * @returns the first position's entry that is a different one: then nothing was stored
+   * Stores journal entries that another cluster wrote, each on its own, where a position has none. All copies of an
+   * entry are the same, because its writer writes it once.
+   * @returns the stored entry of the first position that has a different one: then nothing was stored
    */
   putEntries(entries: readonly JournalEntry[]): Promise<'done' | JournalEntry>
-  /** Writes all elements, or none. */
+  /** Writes all elements or none. */
   transact(elements: readonly Element[]): Promise<TransactionOutcome>
-  /** Items as stored, expired ones included. */
+  /** Returns items as stored, expired ones included. */
   readRaw(places: readonly Place[]): Promise<(StoredItem | undefined)[]>
-  /** A page of the items of the table `data`, as stored. */
+  /** Returns a page of the items of the table `data`, as stored. */
   scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
-  /** Deletes items of the table `data`, except those of the tree with this id. @returns how many were deleted */
+  /**
+   * Deletes items of the table `data`, except those of the tree with this id.
+   * @returns how many were deleted
+   */
   wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], treeId: string): Promise<number>
   /**
-   * Adds stored items to journal and tree, under new revisions and one position. A conflict means that one of them has
-   * changed.
+   * Adds stored items to journal and tree, with new revisions and one position. A conflict means that one of the
+   * items has changed.
    */
   backfill(
     items: readonly StoredItem[],
     as: { readonly record: ClusterRecord; readonly readAt: number },
   ): Promise<'done' | 'conflict'>
-  /** Removes the marks of an ended journal from items that are still as given. @returns how many were */
+  /**
+   * Removes the attributes of an ended journal from items that are unchanged since they were read.
+   * @returns how many were changed
+   */
   detach(items: readonly StoredItem[]): Promise<number>
   buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
   /**
-   * The items of a bucket, as stored. An index tells which ones there are, and may lag by seconds: the caller names items
-   * that it may not know yet.
-   * @param also further keys, of this bucket or not; those that are not there are left out
+   * Returns the items of a bucket, as stored. The index that lists them may be seconds behind, so the caller names
+   * items that the index may lack.
+   * @param also further keys, of any bucket; keys without an item are left out
    */
   readBucketItems(bucket: Bucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
-  /** Deletes all buckets or hashes of a partition of a tree that is no longer used. @returns how many were deleted */
+  /**
+   * Deletes all buckets or hashes of one partition of an unused tree.
+   * @returns how many were deleted
+   */
   dropPartition(pk: string): Promise<number>
-  /** All buckets of a page, by sort key. */
+  /** Returns all buckets of a page, by sort key. */
   page(pk: string): Promise<Map<string, StoredBucket>>
   pageHashes(root: string): Promise<Map<string, StoredPage>>
   /**
-   * Stores the hash of a page, unless one of a later position is stored.
+   * Stores the hash of a page, unless a hash of a later position is stored.
    * @param was a hash that is replaced even if it has the same position
    */
   putPageHash(root: string, page: string, stored: StoredPage, was?: string): Promise<void>

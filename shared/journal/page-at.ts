@@ -3,14 +3,14 @@ import { type Position, parsePosition, posText } from './position.ts'
 import type { Tail } from './tail.ts'
 import { type Limbs, pageHash, sumLive } from './tree.ts'
 
-/** The position in a mark. */
+/** Returns the position in a mark. */
 const positionInMark = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
 
 /**
- * The hash of a page as it was at a position: what its buckets already hold of later ones is taken out again.
- * @param tail from that position or an earlier one on
- * @param now epoch seconds: generations that had ended by then do not count
- * @returns undefined when buckets are ahead of the journal entries that could be read
+ * Computes the hash of a page as it was at a position, by subtracting what later commits have added to its buckets.
+ * @param tail begins at that position or earlier
+ * @param now epoch seconds: generations that had ended at this time do not count
+ * @returns undefined when buckets contain commits whose journal entries could not be read
  */
 export async function computePageHashAt(
   pk: string,

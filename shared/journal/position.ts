@@ -1,16 +1,17 @@
 /**
- * A stretch of the journal that one cluster wrote: `<number>.<12 hex digits of the cluster's id>`. The number has six digits;
- * one of seven stands behind an `a`, one of eight behind a `b`, and so on, so that texts compare as numbers do.
+ * The name of a stretch of the journal that one cluster wrote: `<number>.<12 hex digits of the cluster's id>`. The
+ * number has six digits. A number of seven digits is prefixed with `a`, one of eight with `b`, and so on, so that
+ * names sort as their numbers do.
  */
 export type Epoch = string
 
-/** A place in the journal; the number 0 is before the first one. */
+/** A position in the journal. `seq` 0 is before the first position. */
 export interface Position {
   readonly epoch: Epoch
   readonly seq: number
 }
 
-/** Lineage: the epochs of a journal with their first positions, oldest first, twelve at most. */
+/** The epochs of a journal with their first positions, oldest first, at most twelve. */
 export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 /** Reports whether two lineages are the same. */
@@ -18,29 +19,35 @@ export const isSameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify
 
 const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
-/** The most epochs that a lineage has. */
+/** The maximum number of epochs in a lineage. */
 export const LONGEST_LINEAGE = 12
 
 const POSITION = /^([^/]+)\/(\d{12})$/
 const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
 
 const EPOCH_DIGITS = 6
-/** The highest number that is a safe integer. */
+/** The highest epoch number: the highest decimal number of 15 digits, a safe integer. */
 const LAST_EPOCH = 999_999_999_999_999
-/** How far an epoch number from another cluster may be above the known one: each take-over raises it by one. */
+/**
+ * The most by which an epoch number from another cluster may be above the known one. Each take-over raises the number
+ * by one.
+ */
 export const MAX_EPOCH_LEAD = 1000
 
-/** Whether an epoch number is further above the known one than take-overs can explain. @param known number of an epoch */
+/**
+ * Reports whether an epoch number is further above the known one than take-overs can explain.
+ * @param known number of an epoch
+ */
 export const isTooFarAhead = (epoch: Epoch, known: number): boolean =>
   epochNumber(epoch) > known + MAX_EPOCH_LEAD
 
 /**
- * The name of an epoch; its cluster is in it, so that no two clusters ever write in one.
+ * Returns the name of an epoch. It contains the cluster's id, so no two clusters write in the same epoch.
  * @throws Error when there is no higher number
  */
 export function epochName(number: number, cluster: string): Epoch {
   if (number > LAST_EPOCH)
-    throw new Error('no epoch is left: make a new set by primary/disable and primary/enable')
+    throw new Error('no epoch is left: make a new set with primary/disable and primary/enable')
   return `${epochDigits(number)}.${cluster.replaceAll('-', '').slice(-12)}`
 }
 
@@ -50,54 +57,60 @@ function epochDigits(number: number): string {
   return more === 0 ? digits : `${String.fromCharCode('a'.charCodeAt(0) + more - 1)}${digits}`
 }
 
-/** Whether a text is the name of an epoch. */
+/** Reports whether a text is the name of an epoch. */
 export const isEpoch = (text: string): text is Epoch =>
   EPOCH.test(text) && text.startsWith(`${epochDigits(epochNumber(text))}.`)
 
-/** Whether a cluster writes this epoch. @param cluster UUID */
+/**
+ * Reports whether a cluster writes this epoch.
+ * @param cluster UUID
+ */
 export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
   epochName(epochNumber(epoch), cluster) === epoch
 
-/** The number of an epoch; 0 for none. */
+/** Returns the number of an epoch; 0 for an empty name. */
 export const epochNumber = (epoch: Epoch): number =>
   Number(epoch.slice(0, Math.max(0, epoch.indexOf('.'))).replace(/^[a-i]/, ''))
 
-/** A text that sorts behind all positions of epochs with a lower number. */
+/** Returns a text that sorts after all positions of epochs with a lower number. */
 export const lowestPositionText = (number: number): string => `${String(number).padStart(6, '0')}/`
 
-/** `<epoch>/<12 digits>`: texts compare as positions do. */
+/** Returns a position as `<epoch>/<12 digits>`. These texts sort as positions do. */
 export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`
 
-/** A place within an epoch, 12 digits. */
+/** Returns the number of a position as 12 digits. */
 export const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
 
-/** @throws Error for what is no position */
+/**
+ * Parses a position.
+ * @throws Error for malformed text
+ */
 export function parsePosition(text: string): Position {
   const [, epoch, seq] = POSITION.exec(text) ?? []
-  if (!epoch || !isEpoch(epoch) || !seq)
-    throw new Error(`${JSON.stringify(text)} is no position of a journal`)
+  if (!epoch || !isEpoch(epoch) || !seq) throw new Error(`${JSON.stringify(text)} is not a journal position`)
   return { epoch, seq: Number(seq) }
 }
 
 /**
- * A mark, `<incarnation, 9 digits>/<position>`: the order in which one cluster applied changes. The incarnation grows with
- * every take-over and every sync, so that the marks of a replay are above those of what it replaces.
+ * Returns a mark, `<incarnation, 9 digits>/<position>`. Marks sort in the order in which one cluster applied changes.
+ * The incarnation grows at each take-over and each sync, so the marks of a replay are above those of what it
+ * replaces.
  */
 export const markText = (incarnation: number, pos: string): string =>
   `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`
 
-/** The epoch of a position by its number; empty before the lineage begins. */
+/** Returns the epoch of a position by its number; empty for positions before the lineage begins. */
 export const epochAt = (lineage: Lineage, seq: number): Epoch =>
   lineage.findLast(([, start]) => start <= seq)?.[0] ?? ''
 
-/** The lineage with one more epoch; the oldest one is dropped if it would be too long. */
+/** Appends an epoch to the lineage. If the lineage would have more than twelve epochs, the oldest is dropped. */
 export const appendEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
   [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
 
 /**
- * Finds the fork point of two journals. Epochs that one of them has dropped do not matter: lineages that have once
- * diverged never share an epoch again.
- * @returns `forkPoint`: the last common position, -1 if there is none; `diverged`: the own journal goes on behind it
+ * Finds the fork point of two journals. Epochs that one of the lineages has dropped do not matter, because lineages
+ * that have diverged never share an epoch again.
+ * @returns `forkPoint`: the last common position, or -1; `diverged`: the own journal continues after it
  */
 export function compareLineages(
   source: { readonly lineage: Lineage },

@@ -8,26 +8,29 @@ import { treeAhead } from './refusals.ts'
 import { openTail, type Tail } from './tail.ts'
 import { computeDeltas, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
 
-/** Where the hashes of both roots stand, by subtree, and that of both together (`whole`). */
+/** Returns the partition of the root hashes: one for each subtree, and `whole` for both together. */
 export const rootsPk = (treeId: string): string => `t#${treeId}#root`
 
 export const SUBTREES = ['replicated', 'local'] as const
 export type Subtree = (typeof SUBTREES)[number]
 
-/** All partitions of a tree: its buckets, and the hashes of pages and roots. */
+/** Returns all partitions of a tree: its buckets, and the hashes of pages and roots. */
 export const listTreePartitions = (treeId: string): string[] => [
   ...SUBTREES.flatMap(of => [...pageNames, 'root'].map(page => pagePk(treeId, of, page))),
   rootsPk(treeId),
 ]
 
-/** Positions read at once. */
+/** Journal entries read at once. */
 const WINDOW = 500
-/** If more positions than this are new, all pages count as changed: to read them would cost more than it saves. */
+/**
+ * If more positions than this are new, all pages are recomputed, because reading the entries would cost more than it
+ * saves.
+ */
 const MANY = 4000
 const AT_ONCE = 16
 const LOOKS = 5
 
-/** A tree, and where its journal stands. */
+/** A tree, and the state of its journal. */
 interface TreeContext {
   journal: Journal
   treeId: string
@@ -36,32 +39,33 @@ interface TreeContext {
   now: number
 }
 
-/** Partitions of pages, or all of them. */
+/** Partition keys of pages, or all of them. */
 export type Pages = ReadonlySet<string> | 'all'
 
 const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(pk)
 
 /**
- * Milliseconds between two paced refreshes for each page that the first of them computed, and at most: however much is
- * written, a month of paced refreshes computes no more pages than `aPage` allows, and a root is not older than `most`.
+ * Milliseconds between two paced refreshes: `aPage` for each page that the first of them computed, at most `most`. So
+ * a month of paced refreshes computes no more pages than `aPage` allows, and a root is never older than `most`.
  */
 const REFRESH_PACE_MS = { aPage: 1200, most: 600_000 } as const
 
-/** Whether a paced refresh may compute hashes now. A tree without a root of its own is always due. */
+/** Reports whether a paced refresh may compute hashes now. A tree without a root is always due. */
 const isDue = ({ at = 0, pages = 0 }: Pick<StoredPage, 'at' | 'pages'>, now: number): boolean =>
   now * 1000 >= at + Math.min(REFRESH_PACE_MS.most, REFRESH_PACE_MS.aPage * pages)
 
-/** How a refresh is done. */
+/** Options of a refresh. */
 interface RefreshOptions {
   /** pages to compute even if unchanged; if given, both roots are computed too */
   recompute?: Pages
-  /** leaves it to a later run where the last refresh was costly and recent */
+  /** skips the refresh if the last one was costly and recent */
   paced?: boolean
 }
 
 /**
- * Computes the hashes of changed pages, and both roots, for the frontier. A hash describes exactly one position, so what
- * buckets already contain of later positions is subtracted. When a generation ends, all pages are computed again.
+ * Computes the hashes of changed pages and of both roots, as of the frontier. A hash describes exactly one position,
+ * so later commits that the buckets already contain are subtracted. When a generation ends, all pages are computed
+ * again.
  * @returns how many pages were computed
  */
 export async function refreshTree(
@@ -95,7 +99,7 @@ export async function refreshTree(
   let count = 0
   for (const of of SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of, recompute ? undefined : roots.get(of))
-    // a sync may have begun: its changes have no journal entries, and it deletes these hashes
+    // If a sync has begun meanwhile, these hashes are wrong: its changes have no journal entries.
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
     await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
@@ -107,7 +111,7 @@ export async function refreshTree(
   return count
 }
 
-/** Makes the next refresh compute all hashes: something has changed that no journal entry tells. */
+/** Makes the next refresh compute all hashes. Needed after changes that have no journal entry. */
 export async function invalidateHashes(
   journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
   treeId: string,
@@ -127,7 +131,10 @@ interface RefreshContext extends TreeContext {
   due(pk: string): boolean
 }
 
-/** @param known the stored root: where none of its pages has changed it stays, and their hashes are not read */
+/**
+ * Refreshes the hashes of one subtree.
+ * @param known the stored root; if none of its pages has changed, it is kept and the page hashes are not read
+ */
 async function refreshSubtree(
   making: RefreshContext,
   of: Subtree,
@@ -150,8 +157,8 @@ async function refreshSubtree(
 }
 
 /**
- * The position that the stored root describes; -1 if that is not in this journal's lineage, or if a generation has ended
- * since.
+ * Returns the position that the stored root describes; -1 if that position is not in this journal's lineage, or if a
+ * generation has ended since.
  */
 export function refreshedPosition(
   root: StoredPage | undefined,
@@ -163,7 +170,7 @@ export function refreshedPosition(
   return epochAt(lineage, seq) === epoch || seq === 0 ? seq : -1
 }
 
-/** Partitions of the pages that the commits behind `after` up to `to` have changed. */
+/** Returns the partitions of the pages that the commits after `after`, up to and including `to`, have changed. */
 async function changedPages(
   { journal, treeId, head, now }: TreeContext,
   after: number,
@@ -177,7 +184,10 @@ async function changedPages(
   return changed
 }
 
-/** @throws ApiError `busy` when buckets contain changes whose journal entries cannot be read yet */
+/**
+ * Computes the hash of a page at the position of this refresh.
+ * @throws ApiError `busy` when buckets contain changes whose journal entries cannot be read yet
+ */
 async function computePageHash({ journal, tail, at, now }: RefreshContext, pk: string): Promise<string> {
   for (let looks = 0; looks < LOOKS; looks++) {
     const hash = await computePageHashAt(pk, await journal.page(pk), { tail, at, now })

@@ -1,8 +1,8 @@
 import { type ApiError, refused } from '../api/errors.ts'
 
 /*
- * What the journal and the tree refuse for the moment, one row for each: what is wrong, and what to do next. Those of
- * requests stand in `operation/refusals.ts`, the faults of operations in `operation/faults.ts`.
+ * Temporary refusals of the journal and the tree. Refusals of requests are in `operation/refusals.ts`, faults of
+ * operations in `operation/faults.ts`.
  * @see docs/spec/replication.md#refusals
  */
 

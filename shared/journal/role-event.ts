@@ -5,20 +5,20 @@ import { type Key, key } from '../storage/kinds.ts'
 
 /** A change of a cluster's role. */
 interface RoleChanged {
-  /** the cluster record before and after */
+  /** the cluster record before and after the change */
   from: ClusterRecord
   to: ClusterRecord
   /** the last position before the change, as text; empty: there is none */
   position: string
   /** id of the role change, or of the request */
   operation: string
-  /** how many positions are known to be lost by it; null: unknown */
+  /** how many positions the change is known to lose; null: unknown */
   lost: number | null
 }
 
 /**
- * The item of a role change that the event bus is still to be told. It is stored in the transaction that changes the role,
- * so the bus is told at least once.
+ * Returns the item that makes a worker send a role change to the event bus. The item is stored in the transaction
+ * that changes the role, so the event is sent at least once.
  * @param now epoch milliseconds
  */
 export function makeRoleEvent(
@@ -38,7 +38,7 @@ export function makeRoleEvent(
   return { place: key('role-event', `${operation} ${to.mode}`), data: { at: now, detail } }
 }
 
-/** The same item as a change of a commit. */
+/** Returns that item as a change of a commit. */
 export const makeRoleEventChange = (changed: RoleChanged, now: number): Change => {
   const { place, data } = makeRoleEvent(changed, now)
   return create(place, data)

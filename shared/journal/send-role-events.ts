@@ -8,8 +8,8 @@ import { printTime } from '../values/time.ts'
 const DETAIL_TYPE = 'DR role changed'
 
 /**
- * Tells the event bus, and operators, of role changes that they do not know yet. If the process dies before it notes that,
- * they are told again.
+ * Sends role changes that are not sent yet to the event bus, and logs them for operators. If the process dies before
+ * it deletes their items, they are sent again.
  */
 export async function sendRoleEvents({
   store,

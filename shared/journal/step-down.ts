@@ -10,27 +10,28 @@ import { type Position, posText } from './position.ts'
 import { recordBusy } from './refusals.ts'
 import { makeRoleEventChange } from './role-event.ts'
 
-/** Why a primary steps down. */
+/** The reason for which a primary steps down. */
 export type StepDown =
   | { reason: 'demote'; epoch: string; successor?: undefined }
   /** its tables are a restored copy */
   | { reason: 'restored'; epoch: string; successor?: undefined }
   /** its epoch has ended, and the call that ended it died before it changed the record */
   | { reason: 'unfinished'; epoch: string; successor?: undefined }
-  /** `successor`: UUID of the secondary that asked */
+  /** `successor`: UUID of the secondary that asked for the handover */
   | { reason: 'handover'; epoch: string; successor: string }
   /** `successor`: UUID of the cluster that writes the higher epoch `below` */
   | { reason: 'fence'; successor: string; below: string }
 
-/** How often it tries to change the record while others change it too. */
+/** The number of tries to change the cluster record while other writers change it too. */
 const RECORD_TRIES = 5
 
 /**
- * Makes a primary a secondary that knows no primary: ends its epoch for good, then changes the record. The cluster keeps
- * its set, its key and its data, and its followers can fetch the rest of its journal. May be interrupted at any point
- * and repeated at any time; if the cluster has stepped down already, it only returns the end again.
+ * Turns a primary into a secondary without a primary: ends its epoch permanently, then changes the record. The
+ * cluster keeps its set, its key and its data, and its followers can fetch the rest of its journal. The call may be
+ * interrupted at any point and repeated at any time. If the cluster has stepped down already, it only returns the end
+ * again.
  * @param operation id of the role change or of the request, for the audit log
- * @returns the end, which the caller may answer with; undefined if this cluster has no epoch of its own
+ * @returns the end, which the caller may send to others; undefined if this cluster has no epoch of its own
  * @throws ApiError `busy` while the end is undecided: call again
  */
 export async function stepDown(
@@ -62,8 +63,8 @@ export async function stepDown(
 }
 
 /**
- * Finishes a step-down whose process died after it had ended the epoch and before it changed the record: the caller may
- * never ask again. An operation finishes its own.
+ * Finishes a step-down whose process died between ending the epoch and changing the record, because the caller may
+ * never repeat the call. Step-downs that belong to an operation are left to that operation.
  */
 export async function finishStepDown(
   ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy'>,

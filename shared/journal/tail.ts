@@ -2,26 +2,29 @@ import type { Journal } from './journal.ts'
 import { type Lineage, posText } from './position.ts'
 import { type Bucket, bucketText, computeDeltas, type Limbs, sumLive } from './tree.ts'
 
-/** What one journal entry of the tail does to a bucket, with the keys that it changes there. */
+/** The effect of one entry of the tail on a bucket. */
 interface TailChange {
   readonly pos: string
   readonly sk: string
   readonly limbs: Limbs
 }
 
-/** Where an item stands in the table `data`. */
+/** The key of an item in the table `data`. */
 export interface DataKey {
   readonly pk: string
   readonly sk: string
 }
 
-/** The journal behind a position. Each journal entry is read once, and only as far as callers ask. */
+/** The journal entries after a position. Each entry is read once, and only as far as callers ask. */
 export interface Tail {
-  /** Reads up to a position. @returns positions up to there that have no journal entry yet */
+  /**
+   * Reads up to a position.
+   * @returns the positions up to there that have no entry yet
+   */
   readUpTo(seq: number): Promise<ReadonlySet<number>>
-  /** what the journal entries read so far do to the buckets of a page, in order */
+  /** Returns the changes that the entries read so far make to the buckets of a page, in order. */
   changesOfPage(pk: string): readonly TailChange[]
-  /** the keys that they change in a bucket */
+  /** Returns the keys that these entries change in a bucket. */
   changedKeys(bucket: Bucket): readonly DataKey[]
 }
 
@@ -31,12 +34,13 @@ function push<T>(lists: Map<string, T[]>, name: string, one: T): void {
   else lists.set(name, [one])
 }
 
-/** Positions read at once. */
+/** Journal entries read at once. */
 const WINDOW = 500
 
 /**
- * @param after the position behind which the tail begins
- * @param now epoch seconds: generations that had ended by then do not count
+ * Opens the tail of the journal after `after`.
+ * @param after the position after which the tail begins
+ * @param now epoch seconds: generations that had ended at this time do not count
  */
 export function openTail(
   journal: Pick<Journal, 'entries'>,
@@ -74,7 +78,7 @@ export function openTail(
     return new Set([...missing].filter(hole => hole <= seq))
   }
 
-  // one read after the other, so that no journal entry is counted twice
+  // Reads run one after the other, so that no entry is counted twice.
   let turn: Promise<unknown> = Promise.resolve()
   return {
     readUpTo: seq => {

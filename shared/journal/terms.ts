@@ -5,30 +5,30 @@ import { specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import type { JournalEntry } from './journal-entry.ts'
 
-/** Which terms a cluster needs before it may store something. */
+/** The terms that a cluster needs before it may store certain items. */
 export interface TermNeeds {
   /** the highest number of a term that encrypted a field; 0 where nothing is encrypted */
   readonly number: number
-  /** identities of the terms that are brought */
+  /** identities of the terms that are themselves among the items */
   readonly ids: readonly string[]
-  /** identity of the term by which this cluster has to encrypt too; absent: any term */
+  /** identity of the term with which this cluster must encrypt; absent: any term */
   readonly active?: string | undefined
 }
 
-/** Needs no term. */
+/** The needs of items without encrypted fields and without terms. */
 export const NO_TERMS_NEEDED: TermNeeds = { number: 0, ids: [] }
 
-/** The terms that items need: those that encrypted their fields, and those that they name. */
+/** Returns the terms that items need: those that encrypted their fields, and the terms among the items. */
 export const termNeedsOfItems = (items: readonly StoredItem[]): TermNeeds => ({
   number: Math.max(0, ...items.map(numberOf)),
   ids: items.filter(isLiving).map(({ sk }) => sk),
 })
 
-/** The terms that the items of journal entries need. */
+/** Returns the terms that the items of journal entries need. */
 export const termNeedsOfEntries = (entries: readonly JournalEntry[]): TermNeeds =>
   termNeedsOfItems(entries.flatMap(({ body }) => body.flatMap(({ item }) => item ?? [])))
 
-/** Whether this cluster has all terms that are needed. */
+/** Reports whether this cluster has all terms that are needed. */
 export const hasNeededTerms = (held: TermNeeds, { number, ids, active }: TermNeeds): boolean =>
   number <= held.number &&
   ids.every(id => held.ids.includes(id)) &&
@@ -38,7 +38,7 @@ const isLiving = ({ kind, data }: StoredItem): boolean =>
   kind === 'term' && (data as Partial<Term>).destroyed === undefined
 
 function numberOf({ kind, data }: StoredItem): number {
-  // an item that is a term is needed by its identity, not by its number
+  // A term item is needed by its identity, not by its number.
   if (kind === 'term') return 0
   const paths = Object.keys(specOf(kind).encrypted ?? {})
   const terms = findEncryptedFields(paths, data).map(({ text }) => termNumberOf(text) ?? 0)

@@ -4,9 +4,9 @@ import { newRevision, toStored } from '../storage/requests.ts'
 import type { Element } from './journal.ts'
 
 /**
- * Elements for changes that are made in one transaction with a move of the head, which no commit contains. All items get
- * one revision.
- * @throws Error for a change that is no put, or that expects nothing of the item
+ * Converts changes to elements of a transaction that also moves the head; no commit contains that. All items get one
+ * revision.
+ * @throws Error for a change that is not a put, or that has no expectation about the stored item
  */
 export function toElements<const C extends readonly Change[]>(
   changes: C,
@@ -16,7 +16,7 @@ export function toElements<const C extends readonly Change[]>(
   const elements = changes.map((change): Element => {
     const { expected } = change
     if (change.kind !== 'put' || expected === 'any')
-      throw new Error('only what was read is stored together with the head')
+      throw new Error('a change beside a move of the head must be a put of an item that was read')
     const { kind, pk, sk } = change.key
     return {
       kind: 'item',

@@ -2,29 +2,32 @@ import { firstHead, type Head, type HeadMode } from './head.ts'
 import { appendEpoch, type Epoch, epochAt, epochNumber, type Lineage, type Position } from './position.ts'
 
 /*
- * Every way in which the head of a journal moves, one row for each. What all rows keep is said by `headRules`.
+ * All moves of a journal's head, one row for each. The invariants that every row keeps are in `headRules`.
  * @see docs/spec/journal-head.md
  */
 
 interface Transition<S extends Partial<Head> | undefined, G extends readonly unknown[]> {
   /** for each mode in which the head may be (`none`: there is no head yet), the mode after the move */
   readonly modes: { readonly [M in HeadMode | 'none']?: HeadMode }
-  /** fields that must still be as the caller has read them, in addition to the mode if it was read */
+  /** fields that must be as the caller read them, in addition to the mode if the caller read it */
   readonly expects: { readonly [K in keyof NonNullable<S>]?: true }
   readonly becomes: (seen: S, ...given: G) => Partial<Head>
   /** a field to which the move adds, whatever its value */
   readonly adds?: Partial<Pick<Head, 'last'>>
-  /** who makes the move */
+  /** the component that makes the move */
   readonly by: string
   readonly why: string
 }
 
-/** A row. The parameters of `becomes` are what the caller has read of the head, and what it gives in addition. */
+/**
+ * Types a row. The parameters of `becomes` are the fields that the caller has read, and further values that it
+ * passes.
+ */
 const row = <S extends Partial<Head> | undefined, G extends readonly unknown[]>(
   one: Transition<S, G>,
 ): Transition<S, G> => one
 
-/** Whether the engine may have deleted entries of filled positions: if so, earlier entries count as not kept. */
+/** `isOld`: DynamoDB may have deleted entries of the filled positions. Then earlier entries count as not retained. */
 interface Filled {
   readonly isOld: boolean
 }
@@ -84,7 +87,7 @@ export const transitions = {
       applied: last,
       ...(isOld ? { retainedFrom: last } : {}),
     }),
-    by: 'the call that ends an epoch, once every position has a journal entry',
+    by: 'the step-down, after every position has a journal entry',
     why: 'the end is exact, and the call may return it',
   }),
   nameSuccessor: row({
@@ -105,21 +108,21 @@ export const transitions = {
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
     expects: { epoch: true, incarnation: true, retainedFrom: true },
     becomes: (_: Head, from: number) => ({ retainedFrom: from }),
-    by: 'the worker of the journal, twice a day',
+    by: 'the journal worker, twice a day',
     why: 'no cluster reads journal entries that DynamoDB may delete soon',
   }),
   distrustOwn: row({
     modes: { writing: 'writing', closed: 'closed' },
     expects: {},
     becomes: (_: Pick<Head, never>) => ALL_TO_FETCH,
-    by: 'a primary that finds itself in restored tables',
+    by: 'a primary whose tables are a restored copy',
     why: 'its tables mix states of several times, so it fetches everything from the next primary',
   }),
   distrustCopy: row({
     modes: FOLLOWING,
     expects: {},
     becomes: (_: Pick<Head, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
-    by: 'a secondary that finds itself in restored tables',
+    by: 'a secondary whose tables are a restored copy',
     why: 'the same; entries by the link of the copied cluster are rejected',
   }),
   stage: row({
@@ -174,7 +177,7 @@ export const transitions = {
       unfinishedSync,
       unfinishedSyncEpoch: '',
     }),
-    by: 'a secondary that cannot reach its source’s state by journal entries',
+    by: 'a secondary that cannot reach its source’s state by applying entries',
     why: 'the head notes what the sync may change before it does; writes of an earlier sync are rejected',
   }),
   refetchAll: row({
@@ -216,7 +219,7 @@ export const transitions = {
     modes: { ...FOLLOWING, applying: 'draining' },
     expects: { incarnation: true, link: true },
     becomes: (_: Head, link: string) => ({ link }),
-    by: 'a change of the primary, or leaving the set',
+    by: 'a change of the primary, or a secondary that leaves its set',
     why: 'there is one link at a time: everything from the old one is rejected, however late',
   }),
   restoreLink: row({
@@ -224,7 +227,7 @@ export const transitions = {
     expects: { link: true },
     becomes: (_: Pick<Head, 'link'>, link: string) => ({ link }),
     by: 'a change of the primary that fails before the record names the new one',
-    why: 'this cluster follows as before',
+    why: 'this cluster follows its old primary again',
   }),
   leaveSet: row({
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
@@ -280,19 +283,19 @@ export const transitions = {
   }),
 }
 
-/** The part of a lineage that a journal has reached. */
+/** Returns the part of a lineage up to a position. */
 const before = (lineage: Lineage, seq: number): Lineage => lineage.filter(([, start]) => start <= seq)
 
-/** A sync whose segments are closed: what it fetched, and how far its source was after the last fetch. */
+/** A sync whose segments are closed. */
 export interface EndedSync {
   readonly what: 'all' | 'touched'
-  /** the replay begins behind it */
+  /** the position after which the replay begins */
   readonly start: number
   /** lineage of the source */
   readonly lineage: Lineage
   /** whether items were fetched that may be newer than their journal entries */
   readonly hasFetched: boolean
-  /** the end of the source's journal at that time */
+  /** the end of the source's journal after the last fetch */
   readonly end: Position
 }
 
@@ -300,7 +303,7 @@ function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }:
   const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
   const lineage = before(known, start)
   return {
-    // what it may have changed stays noted until its replay ends
+    // `unfinishedSync` stays set until the replay ends
     ...(until > 0 ? { replayUntil: until, unfinishedSyncEpoch: end.epoch } : NOTHING_TO_FETCH),
     ...(what === 'all' ? { retainedFrom: start } : {}),
     incarnation: head.incarnation + 1,
@@ -318,22 +321,28 @@ export type TransitionName = keyof typeof transitions
 
 declare const made: unique symbol
 
-/** A move of the head. Only a row makes one. */
+/** A move of the head. Only the rows of `transitions` create moves. */
 export interface HeadMove {
   readonly [made]: true
   readonly name: TransitionName
-  /** modes in which the head may be; empty if the caller has read another one; `none`: there is no head yet */
+  /**
+   * modes in which the head may be; empty if the caller has read a mode that the row does not allow; `none`: there is
+   * no head yet
+   */
   readonly from: readonly HeadMode[] | 'none'
   readonly expect: Partial<Head>
   readonly next: Partial<Head>
   readonly add: Partial<Pick<Head, 'last'>>
-  /** fields of the head after the move, as far as the caller can know them */
+  /** fields of the head after the move, as far as the caller knows them */
   readonly after: Partial<Head>
 }
 
 type Rows = typeof transitions
 
-/** Moves by the names of their rows: each takes the head as its caller has read it, and what else the row needs. */
+/**
+ * The moves by the names of their rows. Each takes the head as its caller has read it, and further values that the
+ * row needs.
+ */
 export const moves = Object.fromEntries(
   Object.entries(transitions).map(([name, one]) => [
     name,

@@ -3,24 +3,24 @@ import type { StoredItem } from '../storage/requests.ts'
 import { sha256 } from '../values/secret.ts'
 import { generationOfTtl, hasEnded, isForgotten } from './generation.ts'
 
-/** The part of an item in the tree. */
+/** An item's leaf in the tree, with its generation. */
 export interface Leaf {
   /** base64url of 32 bytes */
   readonly leaf: string
-  /** the generation in whose sum it is; null: in the sum of those that do not expire */
+  /** the generation whose sum contains it; null: it is in the permanent sum */
   readonly gen: number | null
 }
 
-/** The key of a bucket's sums. A key of an item always has the same bucket, whatever the item contains. */
+/** The key of a bucket. An item's bucket depends only on the item's key. */
 export interface Bucket {
   readonly pk: string
   readonly sk: string
 }
 
-/** Three parts of a leaf of 256 bits, or of a sum of leaves; 86 bits each, so that sums of 10^8 leaves stay exact. */
+/** A leaf of 256 bits, or a sum of leaves, in three parts of 86 bits, so that sums of 10^8 leaves stay exact. */
 export type Limbs = readonly [bigint, bigint, bigint]
 
-/** Sums of a bucket: `p` for what does not expire, `g<number>` for a generation. */
+/** The sums of a bucket: `p` for permanent items, `g<number>` for a generation. */
 export type Sums = ReadonlyMap<string, Limbs>
 
 export const PAGES = 256
@@ -31,57 +31,57 @@ const ZERO: Limbs = [0n, 0n, 0n]
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
 /**
- * The bucket of a key: one of 256 in one of 256 pages of its subtree.
- * @param treeId of the tree: a cluster that is wiped begins another tree
+ * Returns the bucket of a key: one of 256 in one of 256 pages of its subtree.
+ * @param treeId id of the tree; a wipe begins another tree
  */
 export function bucketOf(treeId: string, kind: Kind, pk: string, sk: string): Bucket {
   const [page = 0, sub = 0] = sha256(`${pk}\n${sk}`)
   return { pk: `${subtree(treeId, specOf(kind).class)}#${hex(page)}`, sk: hex(sub) }
 }
 
-/** The beginning of the partition keys of a tree's pages. */
+/** Returns the prefix of the partition keys of a tree's pages. */
 const subtree = (treeId: string, of: 'replicated' | 'local'): string =>
   `t#${treeId}#${of === 'replicated' ? 'r' : 'l'}`
 
-/** The partition of a page; `root` is that of the pages' hashes. */
+/** Returns the partition of a page. The page `root` has the hashes of all pages. */
 export const pagePk = (treeId: string, of: 'replicated' | 'local', page: string): string =>
   `${subtree(treeId, of)}#${page}`
 
-/** The value by which the index `tree` finds the items of a bucket. */
+/** Returns the value of an item's attribute `bucket`. The index `tree` lists the items of a bucket by it. */
 export const bucketText = ({ pk, sk }: Bucket): string => `${pk}/${sk}`
 
-/** The key of the bucket that the attribute `bucket` of an item names. */
+/** Parses the attribute `bucket` of an item. */
 export function parseBucketText(text: string): Bucket {
   const at = text.lastIndexOf('/')
   return { pk: text.slice(0, at), sk: text.slice(at + 1) }
 }
 
 /**
- * The leaf of an item: SHA-256 of everything that readers can see of it. Its position, its place in the tree and the time
- * for the engine's own deletion are not included.
+ * Computes the leaf of an item: the SHA-256 of everything that readers can see of it. Its position, its place in the tree
+ * and its time to live are not included.
  */
 export function leafOf({ pk, sk, kind, rev, data, uses, expires, due }: StoredItem): string {
   const content = [pk, sk, kind, rev, data, uses ?? null, expires ?? null, due ?? null]
   return sha256(canonical(content)).toString('base64url')
 }
 
-/** The leaf of a stored item; null if it was written without a journal. */
+/** Returns the leaf of a stored item; null if it was written without a journal. */
 export const storedLeaf = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
-/** The same in one tree: items of another tree have none. */
+/** Returns the leaf of a stored item in one tree; null for items of another tree. */
 export const storedLeafInTree = (
   stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>,
   treeId: string,
 ): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? storedLeaf(stored) : null)
 
-/** An item with its place in a tree, as the cluster with this tree stores it. */
+/** Adds an item's bucket in a tree. */
 export const placeInTree = (item: StoredItem, treeId: string): StoredItem => ({
   ...item,
   bucket: bucketText(bucketOf(treeId, item.kind, item.pk, item.sk)),
 })
 
-/** JSON with sorted names: equal values give equal texts. */
+/** Returns JSON with sorted names, so that equal values give equal texts. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(one => canonical(one ?? null)).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -91,7 +91,7 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`
 }
 
-/** A leaf in three parts, the lowest bits first. */
+/** Splits a leaf into three parts, the lowest bits first. */
 export function limbsOf(leaf: string): Limbs {
   const number = BigInt(`0x${Buffer.from(leaf, 'base64url').toString('hex')}`)
   return [number & LIMB, (number >> BITS) & LIMB, number >> (2n * BITS)]
@@ -102,7 +102,7 @@ const negative = ([a, b, c]: Limbs): Limbs => [-a, -b, -c]
 
 const slotOf = ({ gen }: Pick<Leaf, 'gen'>): string => (gen === null ? 'p' : `g${gen}`)
 
-/** A change of the sums of one bucket: an element of a transaction. */
+/** A change of the sums of one bucket; an element of a transaction. */
 export interface Delta {
   readonly kind: 'bucket'
   readonly bucket: Bucket
@@ -119,9 +119,9 @@ export interface LeafChange {
 }
 
 /**
- * The deltas of buckets for changes of items, one for each bucket, since a transaction may contain an item once. Buckets
+ * Computes one delta for each bucket that the changes affect, because a transaction may contain an item only once. Buckets
  * whose sums do not change are included, because their marks keep the order of changes.
- * @param now epoch seconds: generations that ended long before are left out
+ * @param now epoch seconds: forgotten generations are left out
  */
 export function computeDeltas(treeId: string, changes: readonly LeafChange[], now: number): Delta[] {
   const byBucket = new Map<string, { bucket: Bucket; sums: Map<string, Limbs> }>()
@@ -145,7 +145,7 @@ function add(sums: Map<string, Limbs>, leaf: Leaf, limbs: Limbs, now: number): v
   sums.set(slot, plus(sums.get(slot) ?? ZERO, limbs))
 }
 
-/** Attributes of a bucket that hold the parts of its sums: `p0`, `p1`, `p2`, `g5300_0` and so on. */
+/** Returns the attributes of a bucket for the parts of its sums: `p0`, `p1`, `p2`, `g5300_0` and so on. */
 export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =>
   [...sums].flatMap(([slot, limbs]) =>
     limbs.map((limb, index): [string, bigint] => [slot === 'p' ? `p${index}` : `${slot}_${index}`, limb]),
@@ -153,7 +153,7 @@ export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =
 
 const SUM = /^(?:(p)|(g\d+)_)([012])$/
 
-/** The sums of a bucket from its attributes; other attributes are ignored. */
+/** Parses the sums of a bucket from its attributes. Other attributes are ignored. */
 export function parseSums(attributes: Readonly<Record<string, bigint>>): Sums {
   const sums = new Map<string, [bigint, bigint, bigint]>()
   for (const [attribute, part] of Object.entries(attributes)) {
@@ -167,24 +167,24 @@ export function parseSums(attributes: Readonly<Record<string, bigint>>): Sums {
   return sums
 }
 
-/** The total of a bucket: all of its sums that still count. */
+/** Returns the total of a bucket's sums, without ended generations. */
 export function sumLive(sums: Sums, now: number): Limbs {
   let total = ZERO
   for (const limbs of liveSums(sums, now).values()) total = plus(total, limbs)
   return total
 }
 
-/** The sums that still count. */
+/** Returns the sums without ended generations. */
 export const liveSums = (sums: Sums, now: number): Sums =>
   new Map([...sums].filter(([slot]) => slot === 'p' || !hasEnded(Number(slot.slice(1)), now)))
 
-/** The total of a bucket as a text; empty if the total is zero. */
+/** Returns the total of a bucket as text; empty if the total is zero. */
 export function totalText(sums: Sums, now: number): string {
   const limbs = sumLive(sums, now)
   return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }
 
-/** Hash of a page from the live sums of its buckets, by their sort keys; base64url. An empty bucket counts as none. */
+/** Computes the hash of a page from the totals of its buckets, by sort key; base64url. Empty buckets do not count. */
 export function pageHash(buckets: ReadonlyMap<string, Limbs>): string {
   const lines = [...buckets]
     .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
@@ -193,12 +193,12 @@ export function pageHash(buckets: ReadonlyMap<string, Limbs>): string {
   return sha256(lines.join('')).toString('base64url')
 }
 
-/** Hash of a subtree from the hashes of all its pages, in their order; base64url. */
+/** Computes the root of a subtree from the hashes of all its pages, in order; base64url. */
 export const rootHash = (pages: readonly string[]): string => sha256(pages.join('\n')).toString('base64url')
 
-/** The root of the whole tree, hex, from the roots of its subtrees: what two clusters compare at equal positions. */
+/** Computes the root of the whole tree from those of its subtrees; hex. Clusters compare it at equal positions. */
 export const wholeRoot = (replicated: string, local: string): string =>
   sha256(`${replicated}\n${local}`).toString('hex')
 
-/** Names of a subtree's pages, in the order in which the root takes them. */
+/** The names of a subtree's pages, in the order in which they are hashed into the root. */
 export const pageNames: readonly string[] = Array.from({ length: PAGES }, (_, index) => hex(index))

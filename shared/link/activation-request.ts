@@ -8,8 +8,8 @@ import { type ActivateQuestion, activateForms } from './role-messages.ts'
 import { type ActivateRequest, FORMAT } from './source.ts'
 
 /*
- * How an activation token is handed in: sealed to the exchange key that it names, so that nobody on the way can use it with
- * other keys, and with a proof that the cluster has the private half of its signing key.
+ * Seals an activation token to the exchange key that it names, together with a proof that the cluster has the private
+ * half of its signing key. So nobody who carries the request can use the token with other keys.
  */
 
 type Named = Pick<ActivateQuestion, 'token' | 'cluster' | 'signingKey' | 'exchangeKey'>
@@ -35,15 +35,24 @@ const textOf = (set: string, { token, cluster, signingKey, exchangeKey }: Named)
   return Buffer.from(JSON.stringify(['cloud-auth activation', set, token, cluster, ...keys]))
 }
 
-/** The proof that a cluster with this id has these keys and hands in this token. @param set UUID of the DR set */
+/**
+ * Signs the proof that a cluster with this id has these keys and hands in this token.
+ * @param set UUID of the DR set
+ */
 const activationProof = (signing: KeyObject, set: string, named: Named): Buffer =>
   sign(null, textOf(set, named), signing)
 
-/** Whether a proof was made by a key. @param key raw Ed25519 key, 32 bytes */
+/**
+ * Reports whether a key made the proof.
+ * @param key raw Ed25519 key, 32 bytes
+ */
 export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
   key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
 
-/** The message that hands in a token, sealed to the key that the token names. @throws LinkRefused for a text that is no token */
+/**
+ * Returns the question that hands in an activation token, sealed to the key that the token names.
+ * @throws LinkRefused for a text that is not an activation token
+ */
 export function makeActivationQuestion(
   { earlier, ...request }: ActivateRequest,
   { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkKeys },
@@ -67,9 +76,9 @@ export function makeActivationQuestion(
 }
 
 /**
- * A question that contains another one with its proofs, sealed to one primary.
+ * Seals a question with its proofs to one primary.
  * @param to raw X25519 key of the primary, and UUID of the DR set
- * @param by keys that prove: the one that the question names, and one that the primary knows already
+ * @param by keys that sign proofs: the one that the question names, and one that the primary already knows
  */
 export function sealActivation(
   named: ActivateQuestion,
@@ -85,9 +94,9 @@ export function sealActivation(
 }
 
 /**
- * The content of a sealed question; undefined if it was not sealed to this key for this set.
+ * Opens a sealed question. Returns undefined if it was not sealed to this key for this set.
  * @param own X25519
- * @throws Error for content that is no such question
+ * @throws Error for malformed content
  */
 export function openActivation(own: KeyObject, set: string, sealed: string): ActivateQuestion | undefined {
   const text = openBox(own, placeOf(set), sealed)

@@ -11,39 +11,39 @@ import { decodeBase64Url } from '../values/base64.ts'
 import { parseObject } from '../values/json.ts'
 import { RAW_KEY } from '../values/raw-keys.ts'
 
-/** What an activation token says. Times are epoch seconds. */
+/** The claims of an activation token. Times are epoch seconds. */
 export interface Activation {
   /** random, used once */
   jti: string
-  /** where the primary is reached */
+  /** address of the primary */
   addr: string
   iat: number
   exp: number
   nbf: number
-  /** id of the secondary that it was made for */
+  /** name of the secondary that the token was made for */
   id: string
   /** UUID of the DR set */
   set: string
-  /** raw Ed25519 key of the primary, base64url: only answers signed by it are accepted */
+  /** raw Ed25519 key of the primary, base64url. The secondary accepts only answers signed by it. */
   primaryKey: string
-  /** raw X25519 key of the primary, base64url: the request that hands in the token is sealed to it */
+  /** raw X25519 key of the primary, base64url. The secondary seals the request that hands in the token to it. */
   exchangeKey: string
 }
 
-/** Seconds that a secondary's clock may be behind. */
+/** Seconds by which a secondary's clock may be behind the primary's. */
 const NOT_BEFORE_SECONDS = 5
 const HEADER = Buffer.from(JSON.stringify({ alg: 'ES512', kid: '', typ: 'JWT' })).toString('base64url')
 const SIGNATURE = { dsaEncoding: 'ieee-p1363' } as const
 const KEY_TEXT = { type: 'pkcs8', format: 'der' } as const
 
-/** A new P-521 key that signs activation tokens, as text. It is a secret. */
+/** Creates a P-521 key that signs activation tokens, as text. It is a secret. */
 export const newSignerKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export(KEY_TEXT).toString('base64')
 
 export const parseSignerKey = (text: string): KeyObject =>
   createPrivateKey({ key: Buffer.from(text, 'base64'), ...KEY_TEXT })
 
-/** A three-part JWT, as clients of the API know it, with the claims of this product beside the usual ones. */
+/** Signs an activation token: a three-part JWT in the form that Vault's clients know, with additional claims. */
 export function makeActivationJwt(
   signer: KeyObject,
   { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<Activation, 'nbf'>,
@@ -65,7 +65,7 @@ export function makeActivationJwt(
   return `${signed}.${sign('sha512', Buffer.from(signed), { key: signer, ...SIGNATURE }).toString('base64url')}`
 }
 
-/** Whether a token was signed by the primary's own key. Nothing else tells who made it. */
+/** Reports whether the primary's own key signed a token. The signature is the only proof of who made the token. */
 export function isSignedBy(signer: KeyObject, token: string): boolean {
   const [header, claims, signature = '', ...more] = token.split('.')
   const bytes = decodeStrictly(signature)
@@ -78,7 +78,7 @@ export function isSignedBy(signer: KeyObject, token: string): boolean {
   )
 }
 
-/** The claims of a token, unverified; undefined for a text that is not an activation token. */
+/** Returns the claims of a token, unverified; undefined for a text that is not an activation token. */
 export function readActivation(token: string): Activation | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)
@@ -103,9 +103,15 @@ const decodeStrictly = (text: string): Buffer | undefined =>
 
 const BOX = { purpose: 'activation token', set: '' } as const
 
-/** A token that only one secondary can read; it has no dots. @param recipient its raw X25519 key */
+/**
+ * Seals a token so that only one secondary can read it. The text has no dots.
+ * @param recipient raw X25519 key of the secondary
+ */
 export const sealToken = (recipient: Uint8Array, token: string, random: (length: number) => Buffer): string =>
   sealBox(recipient, BOX, token, random)
 
-/** The token inside; undefined when it was not sealed to this key. @param own X25519 */
+/**
+ * Opens a sealed token; undefined when it was not sealed to this key.
+ * @param own X25519
+ */
 export const openSealedToken = (own: KeyObject, text: string): string | undefined => openBox(own, BOX, text)

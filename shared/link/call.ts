@@ -8,13 +8,13 @@ import { type LinkCaller, readUnverifiedOutcome, signCall, verifyOutcome } from 
 import { type Question, type Reply, rowOf } from './methods.ts'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from './source.ts'
 
-/** One end of a link. */
+/** One end of a link, with what it needs to call the other end. */
 export interface LinkEnd {
   set: string
-  /** the secondary's id; of a primary, its cluster's id */
+  /** the secondary's name; for a primary, its cluster's UUID */
   from: string
   signing: KeyObject
-  /** the other end's raw Ed25519 key: only answers signed by it are accepted */
+  /** the other end's raw Ed25519 key. Only answers signed by it are accepted. */
   otherKey: Uint8Array
 }
 
@@ -22,13 +22,13 @@ export interface CallContext {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
-  /** which addresses from other clusters may be used */
+  /** the rules for addresses that other clusters send */
   rules: AddressRules
-  /** epoch milliseconds: the deadline of all calls together; absent: each call has its own time */
+  /** epoch milliseconds: the deadline of all calls together; absent: each call has its own timeout */
   until?: number | undefined
 }
 
-/** Milliseconds that a call may take whose row says nothing else. */
+/** Milliseconds that a call may take if its row does not set a timeout. */
 export const DEFAULT_CALL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
@@ -39,7 +39,8 @@ export type SendCall = <M extends Method>(
 ) => Promise<{ reply: Reply<M>; time: number }>
 
 /**
- * Asks the other end. Every call has a later time than the one before, so that none can be replayed.
+ * Returns a function that sends signed calls to the other end. The signed time grows with every call, so that no call
+ * can be replayed.
  * @throws LinkRefused, LinkSilent, LinkUnsigned, LinkUnbelieved
  */
 export function createSendCall({ set, from, signing, otherKey }: LinkEnd, means: CallContext): SendCall {
@@ -64,13 +65,13 @@ export function createSendCall({ set, from, signing, otherKey }: LinkEnd, means:
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, memberAddresses(addresses, rules))
     }
-    // the form of a method reads its reply: TypeScript cannot follow that through the table
+    // `forms` of a method reads the reply of the same method. TypeScript cannot see that through the table.
     const reply = readReply(() => forms.answer.read(outcome.body) as Reply<typeof method>)
     return { reply: dropUnusableAddresses(reply, rules), time: Number(answer.time) }
   }
 }
 
-/** An answer without addresses that may not be used. */
+/** Removes addresses from an answer that the address rules forbid. */
 function dropUnusableAddresses<T extends object>(reply: T, rules: AddressRules): T {
   const told: { addresses?: readonly string[]; memberAddresses?: readonly string[]; apiAddress?: string } =
     reply
@@ -96,7 +97,9 @@ function toLinkSilent(text: string, cause: unknown): LinkSilent {
   return cause instanceof FrontAnswered ? new LinkUnsigned(why, { cause }) : new LinkSilent(why, { cause })
 }
 
-/** The text of an unverified answer, which may help to find the fault. */
+/**
+ * Returns the error for an unverified answer. Its text includes the answer's text, which may help to find the fault.
+ */
 function describeUnverified(method: Method, answer: Answer): LinkSilent {
   const outcome = readUnverifiedOutcome(answer)
   const said = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''

@@ -15,24 +15,24 @@ import {
 import { checkBounds } from './forms.ts'
 import type { RefusalCode } from './source.ts'
 
-/** The caller, and what it knows. */
+/** The caller of a call, and the lineage that it knows. */
 export interface LinkCaller {
   /** UUID of the DR set */
   set: string
-  /** the secondary's id; of a call by the primary, its cluster's id */
+  /** the secondary's name; for a call by the primary, its cluster's UUID */
   from: string
-  /** lineage of the source as the caller last learnt it; empty: it knows none */
+  /** lineage of the source as the caller last received it; empty: it knows none */
   lineage: Lineage
 }
 
-/** Bytes of a nonce and of a signature. */
+/** Sizes of a nonce and of a signature, bytes. */
 const NONCE = 16
 const SIGNATURE = 64
 
 const digestOf = (lineage: Lineage): Buffer =>
   lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage))
 
-/** Whether a caller's lineage is this one. A caller that knows none yet accepts any. */
+/** Reports whether the caller's lineage equals this one. A caller that knows no lineage yet matches any. */
 export const knowsLineage = (envelope: Pick<Envelope, 'lineageDigest'>, lineage: Lineage): boolean =>
   envelope.lineageDigest.length === 0 || digestOf(lineage).equals(envelope.lineageDigest)
 
@@ -58,8 +58,8 @@ const callText = (
 }
 
 /**
- * A signed call.
- * @param time epoch milliseconds, later than any before
+ * Signs a call.
+ * @param time epoch milliseconds, later than that of every earlier call
  */
 export function signCall(
   method: Method,
@@ -79,7 +79,7 @@ export function signCall(
   return create(CallSchema, { envelope: create(EnvelopeSchema, { ...facts, signature }), body })
 }
 
-/** The envelope of a call, if all of its fields are there and within their bounds. */
+/** Returns the envelope of a call if all of its fields exist and are within their bounds; otherwise undefined. */
 export function readEnvelope({ envelope, $unknown }: Call): Envelope | undefined {
   const known = envelope && !$unknown?.length && !envelope.$unknown?.length
   return known &&
@@ -99,7 +99,10 @@ function isWithin(envelope: Envelope): boolean {
   }
 }
 
-/** Whether a call was signed by a key. @param key raw Ed25519 key, 32 bytes */
+/**
+ * Reports whether a key signed a call.
+ * @param key raw Ed25519 key, 32 bytes
+ */
 export const isCallSignedBy = (
   key: Uint8Array,
   method: Method,
@@ -107,10 +110,10 @@ export const isCallSignedBy = (
   body: Uint8Array,
 ): boolean => verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
 
-/** Milliseconds by which the caller's clock is ahead, by the signed time. */
+/** Returns the milliseconds by which the caller's clock is ahead, according to the signed time. */
 export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
 
-/** The outcome of a call. */
+/** The outcome of a call: a body, or a refusal. */
 export type LinkOutcome =
   | { kind: 'body'; body: Uint8Array }
   | { kind: 'refusal'; refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
@@ -124,8 +127,8 @@ const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Li
 }
 
 /**
- * An answer, signed over the nonce of its call.
- * @param signing absent: this cluster is in no set, so it has no key, and the caller need not accept the answer
+ * Signs an answer together with the nonce of its call.
+ * @param signing absent: this cluster is in no set and has no key, so the caller cannot verify the answer
  */
 export function signAnswer(
   method: Method,
@@ -145,7 +148,7 @@ export function signAnswer(
   })
 }
 
-/** The outcome in an answer to the call with this nonce; undefined if it was not signed by the key. */
+/** Returns the outcome in an answer to the call with this nonce; undefined if the key did not sign it. */
 export function verifyOutcome(
   key: Uint8Array,
   method: Method,
@@ -158,7 +161,7 @@ export function verifyOutcome(
   return verify(null, text, publicKey('Ed25519', key), answer.signature) ? outcome : undefined
 }
 
-/** The outcome in an answer, unverified. */
+/** Returns the outcome in an answer without verifying the signature. */
 export function readUnverifiedOutcome({ outcome }: Answer): LinkOutcome | undefined {
   if (outcome.case === 'body') return { kind: 'body', body: outcome.value }
   if (outcome.case !== 'refusal') return undefined

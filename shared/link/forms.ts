@@ -4,13 +4,13 @@ import type { LineageEpoch } from '../wire/gen/link_pb.ts'
 import { MOST_KEYS } from './source.ts'
 import { LONGEST_CHAIN } from './statements.ts'
 
-/** Writes a value as bytes and reads it back. @throws Error when the bytes are no such value */
+/** Converts values to bytes and back. `read` throws an Error for malformed bytes. */
 export interface Form<T> {
   write(value: T): Uint8Array
   read(bytes: Uint8Array): T
 }
 
-/** A form that uses a message of the interface. */
+/** Creates a form from a message of the link's interface. */
 export const createForm = <D extends DescMessage, T>(
   schema: D,
   to: (value: T) => Parameters<typeof create<D>>[1],
@@ -20,7 +20,7 @@ export const createForm = <D extends DescMessage, T>(
   read: bytes => from(checkBounds(schema, fromBinary(schema, bytes))),
 })
 
-/** The bound of a field: bytes of a text, or of each element of a list; how many elements a list may have. */
+/** The bounds of a field: `bytes` of a text or of each element of a list, and `most` elements of a list. */
 interface Bound {
   bytes?: number
   most?: number
@@ -32,12 +32,12 @@ const NAME = { bytes: 128 }
 const ADDRESS = { bytes: 2048, most: 64 }
 const SHORT = { bytes: 64 }
 const LONGEST_LINEAGE = 12
-/** A claimant sends one: that of the term by which it encrypts. */
+/** A claimant sends one signer: that of the term with which it encrypts. */
 const MOST_SIGNERS = 4
 /** Far more than one answer contains. */
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
-/** Bounds of all fields of messages that are not numbers, by name. A test refuses a field without one. */
+/** Bounds of all fields of messages except numbers, by field name. A test fails for a field without bounds. */
 export const fieldBounds: Readonly<Record<string, Bound>> = {
   set: SHORT,
   cluster: SHORT,
@@ -82,7 +82,10 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
   body: { bytes: 8 * 2 ** 20 },
 }
 
-/** A message, if each of its fields is within its bound. @throws Error that names the field */
+/**
+ * Checks that each field of a message is within its bounds, and returns the message.
+ * @throws Error that names the field
+ */
 export function checkBounds<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
   const values = message as unknown as Record<string, unknown>
   for (const field of schema.fields) {
@@ -107,22 +110,31 @@ export function checkBounds<D extends DescMessage>(schema: D, message: MessageSh
 const sizeOf = (value: unknown): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value instanceof Uint8Array ? value.length : 0
 
-/** @throws Error for a number that is not a safe integer */
+/**
+ * Converts a protobuf integer.
+ * @throws Error for a number that is not a safe integer
+ */
 export const toSafeInteger = (number: bigint): number => {
   const read = Number(number)
-  if (!Number.isSafeInteger(read)) throw new Error('a number is too large')
+  if (!Number.isSafeInteger(read)) throw new Error('a number is larger than 2^53 - 1')
   return read
 }
 
-/** @throws Error for a text that is not the name of an epoch */
+/**
+ * Checks the name of an epoch.
+ * @throws Error for any other text
+ */
 export const parseEpoch = (text: string): string => {
-  if (!isEpoch(text)) throw new Error('an epoch is none')
+  if (!isEpoch(text)) throw new Error('an epoch has a malformed name')
   return text
 }
 
 export const encodeLineage = (lineage: Lineage) =>
   lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
-/** @throws Error for a value that is not a lineage */
+/**
+ * Decodes a lineage.
+ * @throws Error for a malformed lineage
+ */
 export const decodeLineage = (given: readonly LineageEpoch[]): Lineage => {
   const line = given.map(one => [parseEpoch(one.epoch), toSafeInteger(one.start)] as const)
   if (

@@ -22,7 +22,7 @@ import type {
   TreeRequest,
 } from './source.ts'
 
-/* Messages for what a secondary fetches in its present state: items, sums of the tree, the keyring. */
+/* Messages of the methods that read a primary's present state: items, hashes of the tree, the keyring. */
 
 const json = (value: StoredItem | undefined): Uint8Array =>
   value ? Buffer.from(JSON.stringify(value)) : new Uint8Array()
@@ -32,7 +32,7 @@ const itemsOf = (all: readonly Uint8Array[]): StoredItem[] =>
   all.map(itemOf).filter(item => item !== undefined)
 
 function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key {
-  if (specOf(kind as Kind)?.table !== 'data') throw new Error('no item of this kind is given away')
+  if (specOf(kind as Kind)?.table !== 'data') throw new Error('items of this kind are not sent over the link')
   return { kind: kind as Kind, pk, sk }
 }
 
@@ -59,7 +59,7 @@ export const itemsForms = {
   ),
 }
 
-/** The most segments of a scan. */
+/** The maximum number of segments of a scan. */
 const MOST_SEGMENTS = 64
 
 export const scanForms = {

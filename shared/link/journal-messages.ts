@@ -12,9 +12,9 @@ import {
 import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
-/* Messages that go all the time: heartbeats, journal entries, and notices of new ones. */
+/* Messages of the frequent methods: heartbeats, journal entries, and notices of new entries. */
 
-/** Fields of a heartbeat's answer that follow from its envelope. */
+/** A heartbeat's answer without the fields that the caller computes from the call. */
 export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'roundTripMs' | 'skewMs'>
 
 type HeartbeatQuestion = HeartbeatRequest & { format: number; roundTripMs: number }

@@ -3,20 +3,20 @@ import { type LinkPair, publicKeysOf } from './pair.ts'
 import { LONGEST_CHAIN, signStatement } from './statements.ts'
 
 /*
- * How a cluster's knowledge of its own membership grows: by an admission, by a take-over, and by a fence that another
- * cluster acknowledges.
+ * Adds to what a cluster knows of its own membership: after an admission, after a take-over, and after a fence that
+ * another cluster acknowledged.
  */
 
 const MOST_ADDRESSES = 32
 const LONGEST_ADDRESS = 2048
 
-/** Adds addresses. If there are too many, those known longest stay. */
+/** Merges addresses without duplicates. If there are more than 32, the addresses known longest stay. */
 export const mergeAddresses = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more])]
     .filter(one => one !== '' && one.length <= LONGEST_ADDRESS)
     .slice(0, MOST_ADDRESSES)
 
-/** Adds statements, in the order in which they depend on each other; if there are too many, the newest stay. */
+/** Merges statements, each after those on which it depends. If there are more than 256, the newest stay. */
 const mergeStatements = (known: readonly Statement[], more: readonly Statement[]): Statement[] => {
   const all = new Map([...known, ...more].map(one => [one.signature, one]))
   return [...all.values()].slice(-LONGEST_CHAIN)
@@ -24,19 +24,19 @@ const mergeStatements = (known: readonly Statement[], more: readonly Statement[]
 
 const EMPTY_MEMBER: Member = { statements: [], addresses: [] }
 
-/** What another cluster answered when it admitted this one. */
+/** The answer of a primary that admitted this cluster. */
 export interface Admission {
   /** raw Ed25519 key of the primary, base64 */
   primaryKey: string
   statement: Statement
-  /** what leads to that key */
+  /** statements that lead to that key */
   chain: readonly Statement[]
   addresses: readonly string[]
 }
 
 /**
- * The membership after an admission. Earlier admissions and revocations by this cluster no longer count, because the epoch
- * of its own admission is later.
+ * Returns the membership after an admission. Earlier admissions and revocations by this cluster no longer count,
+ * because its own admission has a later epoch.
  * @param before absent: this cluster comes from another set, or from none
  */
 export function addAdmission(
@@ -51,7 +51,7 @@ export function addAdmission(
   }
 }
 
-/** A take-over: the key that the others know signs a statement about its successor. */
+/** A take-over: the old key, which other clusters know, signs a statement about the next key. */
 export interface TakeOver {
   set: string
   /** UUID of this cluster */
@@ -62,7 +62,10 @@ export interface TakeOver {
   next: LinkPair
 }
 
-/** The membership after a take-over, to be stored in its transaction. @param met addresses that only the link knew */
+/**
+ * Returns the membership after a take-over, to be stored in the take-over's transaction.
+ * @param met addresses that only the link record knew
+ */
 export const addTakeOver = (
   before: Member | undefined,
   { set, id, epoch, old, next }: TakeOver,
@@ -75,7 +78,7 @@ export const addTakeOver = (
   addresses: mergeAddresses(before?.addresses ?? [], met),
 })
 
-/** The membership after an acknowledged fence, or after an answer with new addresses. */
+/** Returns the membership after an acknowledged fence, or after an answer with new addresses. */
 export const addVouchers = (
   before: Member | undefined,
   { vouchers = [], addresses = [] }: { vouchers?: readonly Statement[]; addresses?: readonly string[] },

@@ -2,15 +2,15 @@ import { diffieHellman, type KeyObject } from 'node:crypto'
 import { decodeBase64 } from '../values/base64.ts'
 import { privateKey, publicKey, RAW_KEY, rawPublicKey } from '../values/raw-keys.ts'
 
-/** The two private keys by which a cluster takes part in a set. */
+/** The two private keys of a member of a set. */
 export interface LinkPair {
   /** Ed25519: signs calls, answers and statements */
   signing: KeyObject
-  /** X25519: opens what is sealed to this cluster */
+  /** X25519: opens boxes sealed to this cluster */
   exchange: KeyObject
 }
 
-/** The public halves, raw, 32 bytes each. */
+/** The public keys of a pair, raw, 32 bytes each. */
 export interface LinkKeys {
   signing: Buffer
   exchange: Buffer
@@ -18,11 +18,14 @@ export interface LinkKeys {
 
 const VERSION = 1
 
-/** A new pair as text: base64 of the seeds, signing before exchange. It is a secret. */
+/** Creates a pair as text: base64 of the seeds, signing before exchange. It is a secret. */
 export const newLinkPair = (random: (length: number) => Buffer): string =>
   random(2 * RAW_KEY).toString('base64')
 
-/** @throws Error for a text that `newLinkPair` did not make */
+/**
+ * Parses the text of a pair.
+ * @throws Error for a text that `newLinkPair` did not make
+ */
 export function parseLinkPair(text: string): LinkPair {
   const seeds = Buffer.from(text, 'base64')
   if (seeds.length !== 2 * RAW_KEY) throw new Error('a link key has 64 bytes')
@@ -37,11 +40,11 @@ export const publicKeysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
   exchange: rawPublicKey(exchange),
 })
 
-/** Public halves as a secondary hands them out: base64 of version, X25519 key, Ed25519 key. */
+/** Returns public keys as a secondary shows them: base64 of version, X25519 key, Ed25519 key. */
 export const formatPublicKey = ({ signing, exchange }: LinkKeys): string =>
   Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
 
-/** Whether a key can be used for sealing. Some keys, such as one of zeros, would keep nothing secret. */
+/** Reports whether a box may be sealed to this key. Some keys, such as one of zeros, would keep nothing secret. */
 export function isExchangeKey(raw: Uint8Array): boolean {
   try {
     diffieHellman({ privateKey: ANY, publicKey: publicKey('X25519', raw) })
@@ -53,7 +56,7 @@ export function isExchangeKey(raw: Uint8Array): boolean {
 
 const ANY = privateKey('X25519', Buffer.alloc(RAW_KEY, 1))
 
-/** Reads a text of `publicKeyText`; undefined for any other. */
+/** Parses a text of `formatPublicKey`; undefined for any other text. */
 export function readPublicKey(text: string): LinkKeys | undefined {
   const bytes = decodeBase64(text)
   if (bytes?.length !== 1 + 2 * RAW_KEY || bytes[0] !== VERSION) return undefined

@@ -4,8 +4,9 @@ import type { Method } from '../wire/carry.ts'
 import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
 
 /*
- * What clusters of a set refuse each other, one row for each: what is wrong, and what to do next. The other cluster's
- * operator reads it, in an answer, a status or a log. `unavailable` alone may pass by itself.
+ * Refusals that clusters of a set send each other, one row for each. Each text says what is wrong and what to do
+ * next. The operator of the calling cluster reads it in an answer, a status or a log. Only `unavailable` may pass by
+ * itself.
  * @see docs/spec/replication.md#refusals
  */
 
@@ -66,7 +67,7 @@ export const clocksApart = (skew: number, most: number, now: number) => {
   )
 }
 
-/** Two processes of a cluster may overtake each other: the later one has only to ask again. */
+/** Two processes of one cluster may overtake each other. The refused one only has to call again. */
 export const replayedCall = () =>
   refused(
     'unavailable',
@@ -80,7 +81,7 @@ export const concurrentCalls = () =>
 export const internalError = () =>
   refused('unavailable', 'internal error', 'see the logs of the cluster that was asked')
 
-/** What refused says what to do next. */
+/** Wraps a `busy` error, whose text already says what to do next. */
 export const busyError = (cause: Error) => new LinkRefused('unavailable', cause.message)
 
 // of a call by a secondary
@@ -135,7 +136,7 @@ export const noSuchPage = () =>
 export const termNotYetAdded = (term: number) =>
   refused('unavailable', `the keyring has no term ${term} yet`, 'repeat it in a moment')
 
-/** @param format of the secondary */
+/** @param format that the secondary supports */
 export const formatTooOld = (format: number) =>
   refused(
     'failed_precondition',
@@ -143,7 +144,10 @@ export const formatTooOld = (format: number) =>
     'upgrade the secondary first; it keeps its data',
   )
 
-/** What a secondary says itself of a primary that it does not follow. @param format of the primary */
+/**
+ * The refusal by a secondary of a primary that it cannot follow.
+ * @param format that the primary uses
+ */
 export const formatTooNew = (format: number) =>
   refused(
     'failed_precondition',
@@ -170,7 +174,7 @@ export const notAnAddress = () =>
     'give that cluster an https address of scheme, host and port, and none of its own machine or network',
   )
 
-/** Whatever carried the request may have read the token. */
+/** Whoever carried the request may have read the token. */
 export const notSealed = () =>
   refused('invalid_argument', 'the token is handed in unsealed: others may have read it', MAKE_ANOTHER)
 
@@ -199,7 +203,7 @@ export const clusterAdmitted = (cluster: string, name: string) =>
 export const selfSecondary = () =>
   refused('failed_precondition', 'a cluster cannot be its own secondary', 'give the token to another cluster')
 
-/** The successor admits the caller once it is a primary. */
+/** The successor admits the caller once it is the primary. */
 export const handoverInProgress = () =>
   refused('unavailable', 'this cluster is handing over to another one', FIND_PRIMARY)
 
@@ -259,7 +263,7 @@ export const handedOver = (successor: string) =>
     'another cluster can be promoted by force only',
   )
 
-// of a fence: `END_THIS_ONE` is said by the cluster that is not fenced
+// Texts with `END_THIS_ONE` come from a cluster that refuses to be fenced.
 
 /** @param own that this cluster writes */
 export const fencedLater = (own: string, claimed: string) =>
@@ -287,7 +291,10 @@ export const epochTooHigh = (epoch: string, own: string) =>
 export const claimantRevoked = (cluster: string) =>
   refused('permission_denied', `${cluster} was revoked here`, END_THIS_ONE)
 
-/** A replayed call, or one that was long on its way. @param cluster UUID of the claimant */
+/**
+ * The call was replayed, or was delayed for long.
+ * @param cluster UUID of the claimant
+ */
 export const takeOverGivenUp = (epoch: string, cluster: string) =>
   refused(
     'failed_precondition',

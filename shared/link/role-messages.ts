@@ -35,13 +35,13 @@ function readStatement(message: StatementMessage | undefined): Statement {
 
 const chainOf = (messages: readonly StatementMessage[]): Statement[] => messages.map(readStatement)
 
-/** The question that hands in an activation token: either `sealed` and the format, or everything else. */
+/** The question that hands in an activation token. It has either `sealed` and the format, or everything else. */
 export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
   /** raw keys of the caller */
   signingKey: Buffer
   exchangeKey: Buffer
   format: number
-  /** contains such a question, from `sealedActivation`; empty: this question is unsealed */
+  /** contains such a question, from `sealActivation`; empty: this question is unsealed */
   sealed: string
   /** proofs that the cluster has these keys; empty: none */
   proof: Buffer
@@ -119,7 +119,7 @@ export const handoverForms = {
   ),
 }
 
-/** The question by which a primary fences another cluster. */
+/** The question with which a primary fences another cluster. */
 export interface FenceQuestion {
   /** UUID of the claimant's cluster */
   cluster: string
@@ -130,15 +130,18 @@ export interface FenceQuestion {
   /** statements that lead to that key */
   chain: readonly Statement[]
   addresses: readonly string[]
-  /** by which it signs batch tokens */
+  /** the keys with which the claimant signs batch tokens */
   signers: readonly TermSigner[]
 }
 
 /** The answer of a cluster that has ended its epoch because of a fence. */
 export interface FenceReply extends Position {
-  /** about the claimant */
+  /** the fenced cluster's statement about the claimant */
   voucher: Statement
-  /** UUID of the fenced cluster; raw Ed25519 key that signs the answer, base64, and what leads to it */
+  /**
+   * UUID of the fenced cluster, the raw Ed25519 key that signs the answer (base64), and the statements that lead to
+   * it
+   */
   cluster: string
   key: string
   chain: readonly Statement[]

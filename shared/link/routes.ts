@@ -11,13 +11,18 @@ import type { Method } from '../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from '../wire/gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
 
-/** What the Lambda of the link reaches: it reads what replicates, writes what it knows of others, and hands over. */
+/**
+ * The uses of the link's function: it reads replicated items, writes what it knows of other members, and hands over.
+ */
 export const linkUses: readonly Use[] = ['read', 'scan', 'journal', 'pull', 'link', 'role']
 
-/** The beginning of the link's paths: they are no part of the API, and stand outside `/v1`. */
+/** The prefix of the link's paths. They are not part of the API and are outside `/v1`. */
 export const linkPath = `/${LinkService.typeName}/`
 
-/** Answers a call. @param reachedAt address at which it arrived */
+/**
+ * Answers a call.
+ * @param reachedAt address at which the call arrived
+ */
 export type AnswerCall = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
 
 const codes: Readonly<Record<RefusalCode, Code>> = {
@@ -28,7 +33,10 @@ const codes: Readonly<Record<RefusalCode, Code>> = {
   invalid_argument: Code.InvalidArgument,
 }
 
-/** The link's service on a router. A refusal travels as an error with its code; the signed answer is its detail. */
+/**
+ * Adds the link's service to a router. A refusal is sent as an error with its code, and the signed answer is the
+ * error's detail.
+ */
 export const createLinkRoutes =
   (answering: AnswerCall) =>
   (router: ConnectRouter): ConnectRouter => {
@@ -46,7 +54,7 @@ function throwRefusal(answer: Answer): Answer {
   ])
 }
 
-/** Whether bytes are a `Call`, whatever it contains. */
+/** Reports whether bytes are a `Call`, whatever it contains. */
 export function isCall(bytes: Uint8Array): boolean {
   try {
     return fromBinary(CallSchema, bytes) !== undefined

@@ -20,9 +20,9 @@ import {
 type AnsweredBySource = MethodBy<'secondary'>
 
 /**
- * The primary as a secondary sees it: the methods of the link that it answers, by the names of their rows. All but
- * `activate`, `heartbeat` and `handover` may be sent twice.
- * @throws LinkRefused when the primary says no, which is an answer; LinkSilent when none came
+ * The methods that a primary answers, by the names of their rows. All but `activate`, `heartbeat` and `handover` may
+ * be sent twice.
+ * @throws LinkRefused when the primary refuses, in a signed answer; LinkSilent when there is no acceptable answer
  */
 export type SourceLink = {
   [M in Exclude<AnsweredBySource, 'Heartbeat'> as CodeName<M>]: (request: Question<M>) => Promise<Reply<M>>
@@ -35,10 +35,13 @@ const answeredBySource = methodNames.filter(
   (method): method is AnsweredBySource => rowOf(method).by === 'secondary',
 )
 
-/** A primary, by way of the link. @param keys of this cluster */
+/**
+ * Creates the link to a primary.
+ * @param keys of this cluster
+ */
 export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: CallContext): SourceLink {
   const ask = createSendCall(end, around)
-  /** the source's lineage by its last heartbeat: the source refuses calls by another one */
+  /** the source's lineage as of its last heartbeat; the source refuses calls with another one */
   let lineage: Lineage = []
   let took = 0
   const asking = answeredBySource.map(method => [
@@ -83,7 +86,10 @@ export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: Call
   }
 }
 
-/** Refuses a source of a higher format, because this version could misread its messages, and one that names none. */
+/**
+ * Rejects a source with a higher format, because this version could misread its messages, and a source that names no
+ * format.
+ */
 function checkFormat(format: number): void {
   if (format < 1) throw new LinkSilent('the primary names no format of the link')
   if (format > FORMAT) throw formatTooNew(format)

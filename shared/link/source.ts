@@ -6,19 +6,21 @@ import type { Cursor } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 
-/** The format of journal and link that this version speaks. A cluster of a higher one is not followed. */
+/**
+ * The format of journal and link that this version speaks. A secondary does not follow a cluster with a higher one.
+ */
 export const FORMAT = 1
 
-/** Keys that one message asks for. */
+/** The maximum number of keys that one message asks for. */
 export const MOST_KEYS = 100
 
-/** The exact end of a primary's epoch: no commit of it ever stands behind that. */
+/** The exact end of a primary's epoch. No commit of that epoch has a higher position. */
 export interface HandedOver {
   epoch: Epoch
   seq: number
-  /** of all clusters of the set that the primary knows */
+  /** addresses of all clusters of the set that the primary knows */
   addresses: readonly string[]
-  /** for import: sealed to this cluster's exchange key; empty: the primary does not send it */
+  /** a keyring to import, sealed to this cluster's exchange key; empty: the primary does not send it */
   keyring: string
 }
 
@@ -27,32 +29,32 @@ export interface ActivateRequest {
   token: string
   /** UUID of the secondary's cluster */
   cluster: string
-  /** where the secondary is reached */
+  /** address of the secondary */
   address: string
-  /** of the product */
+  /** version of the product */
   version: string
   /** earlier signing key of this cluster, which the primary may know */
   earlier?: KeyObject | undefined
 }
 
-/** What a primary sends to a cluster that it admits. */
+/** The answer of a primary to a cluster that it admits. */
 export interface Activated {
   /** UUIDs of the set and of the primary's cluster */
   set: string
   primary: string
   epoch: Epoch
   lineage: Lineage
-  /** a keyring for import: sealed to this cluster's exchange key */
+  /** a keyring to import, sealed to this cluster's exchange key */
   keyring: string
   recovery: { shares: number; threshold: number }
   /** raw Ed25519 key of the primary, base64 */
   primaryKey: string
-  /** of the primary, and of other clusters of the set */
+  /** addresses of the primary, and of other clusters of the set */
   addresses: string[]
   memberAddresses: string[]
-  /** says that this cluster's key is a member of the set */
+  /** the primary's statement that this cluster's key is a member of the set */
   statement: Statement
-  /** what leads from others to the primary's own key */
+  /** statements that lead from other clusters to the primary's own key */
   chain: readonly Statement[]
 }
 
@@ -60,19 +62,22 @@ export interface HeartbeatRequest {
   position: Position
   /** as status shows it */
   state: string
-  /** where this secondary is reached by the link, and by clients; empty: unknown */
+  /** addresses of this secondary for the link and for clients; empty: unknown */
   address: string
   apiAddress: string
-  /** identity of the term by which this secondary has encrypted its own keys; absent or empty: it has not */
+  /** identity of the term with which this secondary has encrypted its own keys; absent or empty: it has not */
   ownTerm?: string
-  /** highest epoch number that this secondary has heard of; absent or 0: it writes a journal itself */
+  /** highest epoch number that this secondary has seen; absent or 0: it writes a journal itself */
   maxEpoch?: number
 }
 
 export interface HeartbeatAnswer {
   /** epoch milliseconds by the primary's clock */
   time: number
-  /** milliseconds from question to answer; and milliseconds by which the primary's clock is ahead, give or take `took` */
+  /**
+   * milliseconds from question to answer, and milliseconds by which the primary's clock is ahead (uncertain by the
+   * round trip)
+   */
   roundTripMs: number
   skewMs: number
   seq: number
@@ -80,32 +85,32 @@ export interface HeartbeatAnswer {
   frontier: number
   epoch: Epoch
   lineage: Lineage
-  /** of the primary, and of other clusters of the set */
+  /** addresses of the primary, and of other clusters of the set */
   addresses: string[]
   memberAddresses: string[]
   /** epoch milliseconds of the newest journal entry at the frontier; 0: there is none */
   canaryAt: number
   format: number
-  /** where clients reach the primary; empty: unknown */
+  /** address of the primary for clients; empty: unknown */
   apiAddress: string
-  /** identity of the term by which the primary encrypts; empty: unknown */
+  /** identity of the term with which the primary encrypts; empty: unknown */
   term: string
 }
 
 export interface EntriesRequest {
   lineage: Lineage
-  /** the position already held: the answer begins with the next one */
+  /** the last position that the caller has; the answer begins with the next one */
   after: number
-  /** bytes of all bodies together; one journal entry comes in any case */
+  /** bytes of all bodies together; at least one journal entry is returned */
   maxBytes: number
 }
 
 export type EntriesAnswer =
   /** `frontier`: the position up to which no journal entry is missing */
   | { kind: 'entries'; entries: JournalEntry[]; lineage: Lineage; frontier: number }
-  /** the caller's journal goes on behind the fork point */
+  /** the caller's journal continues after the fork point */
   | { kind: 'diverged'; forkPoint: number }
-  /** only journal entries behind `retainedFrom` are kept */
+  /** only journal entries after `retainedFrom` are kept */
   | { kind: 'trimmed'; retainedFrom: number }
 
 export interface ItemsRequest {
@@ -114,7 +119,7 @@ export interface ItemsRequest {
 
 export interface ItemsAnswer {
   items: (StoredItem | undefined)[]
-  /** of the head, read afterwards */
+  /** `last` of the head, which is read after the items */
   seq: number
   lineage: Lineage
   epoch: Epoch
@@ -143,12 +148,12 @@ export interface TreeAnswer {
 }
 
 export interface KeyringAnswer {
-  /** for import: sealed to this cluster's exchange key */
+  /** a keyring to import, sealed to this cluster's exchange key */
   keyring: string
   term: number
 }
 
-/** The other cluster refused, in a signed answer. */
+/** A refusal by the other cluster, in a signed answer. */
 export class LinkRefused extends Error {
   readonly code: RefusalCode
   /** addresses of the set that the refusing cluster knows */
@@ -161,17 +166,20 @@ export class LinkRefused extends Error {
   }
 }
 
-/** Whether a refusal is lasting: the caller is not admitted, and needs a new token. */
+/** Reports whether a refusal is permanent: the caller is not admitted and needs a new token. */
 export const isPermanentRefusal = (error: unknown): error is LinkRefused =>
   error instanceof LinkRefused && (error.code === 'permission_denied' || error.code === 'unauthenticated')
 
-/** Reports whether the same call may succeed later: nobody answered, or the other cluster was busy. */
+/** Reports whether the same call may succeed later: there was no answer, or the other cluster was busy. */
 export const isTransient = (error: Error): boolean =>
   error instanceof LinkRefused
     ? error.code === 'unavailable'
     : error instanceof LinkSilent && !(error instanceof LinkUnbelieved)
 
-/** No acceptable answer: nothing was reached, it took too long, or the signature is missing or by another key. */
+/**
+ * There is no acceptable answer: the address was not reached, the call took too long, or the signature is missing or
+ * by another key.
+ */
 export class LinkSilent extends Error {
   constructor(text: string, options?: ErrorOptions) {
     super(text, options)
@@ -180,8 +188,8 @@ export class LinkSilent extends Error {
 }
 
 /**
- * An unsigned answer: from the gateway of a cluster whose storage is gone, from one that throttles, or from anything else.
- * The cluster behind it may or may not serve.
+ * An unsigned answer. It may come from the gateway of a cluster whose storage is gone, from a gateway that throttles,
+ * or from any other server. The cluster may or may not work.
  */
 export class LinkUnsigned extends LinkSilent {
   constructor(text: string, options?: ErrorOptions) {
@@ -190,7 +198,7 @@ export class LinkUnsigned extends LinkSilent {
   }
 }
 
-/** An answer signed by another key: the asked cluster has new keys, or another cluster has its address. */
+/** An answer signed by another key: the called cluster has new keys, or another cluster has its address. */
 export class LinkUnbelieved extends LinkSilent {
   constructor(text: string) {
     super(text)
@@ -199,8 +207,8 @@ export class LinkUnbelieved extends LinkSilent {
 }
 
 /**
- * `unauthenticated`: not signed by an admitted key. `permission_denied`: revoked. `failed_precondition`: another set, not a
- * primary, another format, a clock too far off. `unavailable`: may pass. `invalid_argument`: not a call.
+ * `unauthenticated`: not signed by an admitted key. `permission_denied`: revoked. `failed_precondition`: another set,
+ * not a primary, another format, or clocks too far apart. `unavailable`: may pass. `invalid_argument`: not a call.
  */
 export type RefusalCode =
   | 'unauthenticated'

@@ -3,7 +3,7 @@ import type { Statement } from '../model/link.ts'
 import { decodeBase64 } from '../values/base64.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
 
-/** The most statements of a chain. */
+/** The maximum number of statements in a chain. */
 export const LONGEST_CHAIN = 256
 
 type Membership = Omit<Statement, 'signature'>
@@ -11,13 +11,16 @@ type Membership = Omit<Statement, 'signature'>
 const textOf = ({ set, issuer, subject, key, epoch }: Membership): Buffer =>
   Buffer.from(JSON.stringify(['cloud-auth membership', set, issuer, subject, key, epoch]))
 
-/** Makes a statement that a key belongs to a cluster of the set. */
+/** Signs a statement that a key belongs to a cluster of the set. */
 export const signStatement = (signing: KeyObject, membership: Membership): Statement => ({
   ...membership,
   signature: sign(null, textOf(membership), signing).toString('base64'),
 })
 
-/** Whether a statement was signed by a key. @param issuer raw Ed25519 key, 32 bytes */
+/**
+ * Reports whether a key signed a statement.
+ * @param issuer raw Ed25519 key, 32 bytes
+ */
 export function isStatementSignedBy(issuer: Uint8Array, { signature, ...membership }: Statement): boolean {
   const bytes = decodeBase64(signature)
   return (

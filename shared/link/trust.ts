@@ -12,26 +12,27 @@ export interface MemberKey {
   key: string
 }
 
-/** What a cluster that may be fenced knows. */
+/** The facts by which a cluster decides whether a fence counts. */
 export interface FenceFacts {
   set: string
   /** epoch that this cluster writes, or wrote last, and its lineage */
   ownEpoch: Epoch
   lineage: Lineage
-  /** keys that this cluster has admitted since it last joined another one, and not revoked */
+  /** keys that this cluster has admitted since it last joined a primary, and has not revoked */
   registered: readonly MemberKey[]
-  /** the key that admitted this cluster */
+  /** the key of the primary that admitted this cluster */
   issuer?: MemberKey | undefined
   /**
-   * The highest epoch number that the claimant had heard of when it followed this cluster last. By following it has given
-   * up every epoch that it had claimed, and claims only higher ones later. Absent or 0: it has not followed this cluster.
+   * The highest epoch number that the claimant had seen when it last followed this cluster. By following, the
+   * claimant gave up every epoch up to this number. It can claim only higher ones later. Absent or 0: it has not
+   * followed this cluster.
    */
   abandonedUpTo?: number
   /** UUIDs of clusters that were revoked in this set, as far as this cluster knows */
   revoked: readonly string[]
 }
 
-/** A cluster that says it is primary, in a call signed by its key. */
+/** A cluster that claims to be primary, in a call signed by its key. */
 export interface Claimant extends MemberKey {
   epoch: Epoch
   lineage: Lineage
@@ -42,7 +43,7 @@ export interface Claimant extends MemberKey {
 const nameOf = ({ id, key }: MemberKey): string => `${id} ${key}`
 
 /**
- * The keys to which statements lead from some known ones.
+ * Returns the keys to which statements lead from known keys, the known ones included.
  * @param usable which statements may be used; default: all
  */
 export function collectTrustedKeys(
@@ -62,13 +63,14 @@ export function collectTrustedKeys(
   return [...found.values()]
 }
 
-/** Whether a key is among others. */
+/** Reports whether a key is among others. */
 export const includesKey = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
   keys.some(one => nameOf(one) === nameOf(wanted))
 
 /**
- * Why a claimant may not fence this cluster; undefined: the fence counts. A revoked cluster never fences a cluster that has
- * revoked it, neither by its own take-over nor through others. A cluster that became primary after several switches may.
+ * Returns why a claimant may not fence this cluster; undefined: the fence counts. A revoked cluster never fences the
+ * cluster that has revoked it, neither by its own take-over nor through others. A cluster that became primary after
+ * several switches may fence.
  */
 export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
@@ -83,7 +85,8 @@ export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefus
     facts.set,
     roots,
     claimant.chain,
-    // a statement of an epoch before this cluster's own may have been revoked since, except about the issuer's own next key
+    // A statement of an epoch before this cluster's own may have been revoked since. A statement about the issuer's
+    // own next key still counts.
     ({ issuer, subject, epoch }) =>
       !isRevoked(issuer) && !isRevoked(subject) && (issuer === subject || epoch > facts.ownEpoch),
   )

@@ -1,17 +1,20 @@
 import type { Encrypted } from '../values/secret.ts'
 
-/** An instance that has logged in. @see docs/spec/login-ec2.md#access-list */
+/**
+ * An entry of the access list: an instance that has logged in.
+ * @see docs/spec/login-ec2.md#access-list
+ */
 export interface AccessEntry {
   /** role of the first login */
   role: string
-  /** absent when reauthentication is disallowed */
+  /** absent when the role disallows reauthentication */
   clientNonce?: Encrypted
   disallowReauthentication: boolean
-  /** text of the document, verbatim */
+  /** text from the instance identity document, unchanged */
   pendingTime: string
-  /** epoch milliseconds, as the next two */
+  /** epoch milliseconds; also of the next two */
   createdAt: number
   updatedAt: number
-  /** concerns only tidy: an expired entry that is still there is enforced in full */
+  /** only tidy uses it: an expired entry that still exists is enforced in full */
   expiresAt: number
 }

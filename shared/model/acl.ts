@@ -1,8 +1,8 @@
 import type { Rule } from './policy.ts'
 
-/** What a caller may do, compiled from all of its policies. */
+/** The rights of a caller, compiled from all of its policies. */
 export interface Acl {
-  /** the `root` policy: everything */
+  /** the `root` policy, which allows everything */
   root: boolean
   /** one rule per path text */
   rules: readonly Rule[]

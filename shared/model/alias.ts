@@ -1,15 +1,18 @@
-/** An entity with its one alias: a workload as a mount knows it. @see docs/spec/tokens.md#entities */
+/**
+ * An entity with its only alias: a workload as a mount knows it.
+ * @see docs/spec/tokens.md#entities
+ */
 export interface Alias {
   entityId: string
   aliasId: string
   /** accessor of the mount */
   mount: string
   name: string
-  /** selected metadata of the last login that changed it */
+  /** the selected metadata of the last login that changed it */
   metadata: Readonly<Record<string, string>>
   /** a disabled entity cannot log in, and its tokens do not work */
   disabled: boolean
-  /** policies that every token of the entity has in addition */
+  /** policies that every token of the entity has in addition to its own */
   policies: readonly string[]
   entityName: string
   entityMetadata: Readonly<Record<string, string>>
@@ -18,7 +21,7 @@ export interface Alias {
   updatedAt: number
 }
 
-/** Leads from an id to the alias item. */
+/** Points from an id to the alias item. */
 export interface Pointer {
   mount: string
   name: string

@@ -2,52 +2,56 @@ import type { Encrypted } from '../values/secret.ts'
 import type { RecoveryKey } from './cluster.ts'
 
 /**
- * What an attempt is for; a share counts for the one that was started. Tokens have one slot together. Rekeying has one
- * of its own, which goes from `rekey` (shares of the present recovery key) to `verification` (shares of the new one).
+ * The purpose of an attempt. A share counts only for the purpose of the running attempt. `root` and `operation` share
+ * one slot. A rekeying has its own slot: it collects shares of the present recovery key (`rekey`), then shares of the
+ * new one (`verification`).
  */
 export type Purpose = 'root' | 'operation' | 'rekey' | 'verification'
 
-/** What as many holders of recovery shares make as the threshold says. */
+/** An attempt to collect as many recovery shares as the threshold requires. */
 export interface Attempt {
   purpose: Purpose
-  /** names the attempt: every share comes with it */
+  /** identifies the attempt; every share must come with it */
   nonce: string
-  /** by whose key the token is encrypted; absent: it is masked with the one-time password */
+  /** the key to which the token is encrypted; absent: the token is masked with the one-time password */
   pgp?: PgpKey
   /** shares given so far */
   progress: number
-  /** whether somebody began it who may: then no stranger ends it */
+  /** whether an authorised caller began it; then an unauthorised caller cannot end it */
   authorised?: true
-  /** verifier of the recovery key whose shares count: another recovery key voids the attempt */
+  /** verifier of the recovery key whose shares count; if the recovery key changes, the attempt is void */
   recoveryKey: string
   /** `Secrets` as JSON */
   secrets: Encrypted
-  /** of a rekeying alone */
+  /** of a rekeying only */
   rekey?: Rekey
 }
 
-/** What a rekeying is to make, and what it has made. */
+/** The parameters of a rekeying, and the key that it has made. */
 export interface Rekey {
-  /** how the new key is divided */
+  /** the number of shares of the new key */
   shares: number
   threshold: number
-  /** by which the new shares are encrypted, one each; empty: they are answered as they are */
+  /** the keys to which the new shares are encrypted, one for each share; empty: the shares are returned in clear */
   pgp: readonly PgpKey[]
-  /** whether the new key counts only when its own shares were given */
+  /** whether the new key takes effect only after its own shares were submitted */
   verify: boolean
-  /** names the attempt from its start to its end, also while shares come with the nonce of the verification */
+  /** identifies the attempt from start to end, also while shares come with the nonce of the verification */
   id: string
-  /** the role of the cluster that it was begun under: under others it is void */
+  /** the role of the cluster when the attempt began; in another role the attempt is void */
   clusterRole: string
-  /** the new key's verifiers: neither the key nor a share is kept. Absent: it is not made yet */
+  /** verifiers of the new key; neither the key nor a share is stored. Absent: it is not made yet */
   newKey?: RecoveryKey
 }
 
-/** What the slot counts. Each has a limit of its own, so that strangers use up nobody else's. */
+/**
+ * The recent starts of a slot, for its rate limits. Unauthorised and authorised starts have separate limits, so that
+ * unauthorised callers cannot use up the starts of others.
+ */
 export type Tries = {
-  /** starts by strangers: epoch milliseconds of the recent ones, as of the others */
+  /** unauthorised starts, epoch milliseconds */
   strangerStarts: readonly number[]
-  /** starts by holders of a token that may, and by who invokes the function directly */
+  /** starts by holders of a sufficient token and by direct invocations of the function, epoch milliseconds */
   authorisedStarts?: readonly number[]
 }
 
@@ -58,40 +62,43 @@ export interface PgpKey {
   fingerprint: string
 }
 
-/** Secrets of an attempt: encrypted in the table, in clear only in the memory of an invocation. */
+/** The secrets of an attempt. They are encrypted in the table, and in clear only in the memory of an invocation. */
 export interface Secrets {
   nonce: string
-  /** empty where an OpenPGP key is used */
+  /** empty if an OpenPGP key is used */
   otp: string
   /** hex */
   shares: readonly string[]
 }
 
-/** The one place for an attempt. It dies after an hour in which nothing was written to it. */
+/** The only slot of an attempt. It expires an hour after the last write. */
 export interface Slot extends Tries {
   attempt?: Attempt
-  /** the attempt before, where it did not lapse */
+  /** the previous attempt, unless it lapsed */
   last?: { nonce: string; outcome: 'completed' | 'cancelled' }
 }
 
-/** What the execution of the workflow that watches an attempt is told: no secrets, since its history shows it. */
+/**
+ * An event that is sent to the workflow execution that watches an attempt. It contains no secrets, because the
+ * execution's history shows it.
+ */
 export type AttemptEvent =
   | { outcome: 'share'; progress: number; required: number }
   | { outcome: 'completed' | 'cancelled' | 'lapsed' }
 
-/** An execution of a workflow that waits. */
+/** A workflow execution that waits for an event. */
 export interface Watcher {
-  /** of the attempt about which it wants to hear; empty: it waits for one to begin */
+  /** nonce of the attempt that it watches; empty: it waits for an attempt to begin */
   nonce: string
-  /** by which it is answered */
+  /** the task token with which it is answered */
   token: Encrypted
 }
 
-/** The token that was generated for operations of this DR secondary. It lasts until it is voided. */
+/** The DR operation token of this DR secondary. It is valid until it is revoked. */
 export interface OperationToken {
   /** SHA-256 of the token's text, base64url */
   hash: string
-  /** UUID of the set that it was made in; empty: of none */
+  /** UUID of the set in which it was made; empty: none */
   set: string
   /** epoch of this cluster's own journal at that time; empty: it had none */
   epoch: string

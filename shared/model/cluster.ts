@@ -3,55 +3,61 @@ import type { Encrypted } from '../values/secret.ts'
 /** The role of a cluster in its DR set. @see docs/spec/cluster.md#modes */
 export type ClusterMode = 'disabled' | 'primary' | 'secondary' | 'bootstrapping'
 
-/** What a cluster knows of itself; written at initialisation, changed only by compare-and-set. */
+/**
+ * The cluster record: what a cluster knows of itself. It is written at initialisation and changes only by
+ * compare-and-set.
+ */
 export interface ClusterRecord {
-  /** UUID of this one cluster */
+  /** UUID of this cluster */
   id: string
   name: string
   mode: ClusterMode
-  /** the keyring whose keys encrypted this cluster's items */
+  /** id of the keyring that encrypts this cluster's items */
   keyring: string
   /** number of the term that encrypts */
   term: number
-  /** edition of the keyring: an environment that holds an earlier one reads the keyring again */
+  /** edition of the keyring; an environment with an earlier edition reads the keyring again */
   keyringEdition: number
-  /** identity of the term by which this cluster's own keys have been encrypted anew; absent: they have not been */
+  /** identity of the term with which this cluster has re-encrypted its own keys; absent: it has not */
   ownTerm?: string
   /** epoch milliseconds */
   initialisedAt: number
-  /** UUID of the DR set; absent: of none */
+  /** UUID of the DR set; absent: the cluster is in no set */
   set?: string
-  /** epoch of this cluster's own journal, the one that it writes or wrote last */
+  /** epoch that this cluster writes, or wrote last */
   epoch?: string
   /** id of the tree over all items; a wipe begins another tree */
   treeId?: string
   /** whether every item has its leaf in the tree; absent: there is no tree */
   treeComplete?: boolean
-  /** the position, as text, below which marks on items are leftovers of an earlier journal */
+  /** the position, as text, below which marks on items are left from an earlier journal */
   journalStart?: string
-  /** address that secondaries are given, as an administrator has set it; absent: the one under which the cluster is reached */
+  /** address for secondaries, set by an administrator; absent: the address at which a request reached the cluster */
   clusterAddr?: string
-  /** address under which it was reached when it was made a secondary, for workers, whom no request tells; absent: unknown */
+  /**
+   * address at which a request reached the cluster when it became a secondary, for workers, which receive no
+   * requests; absent: unknown
+   */
   observedAddr?: string
-  /** how this cluster takes part in its set; absent: it is in none */
+  /** the link of this cluster in its set; absent: it is in no set */
   link?: Link
-  /** promotions that the set had been through when this cluster was the last to be promoted; absent: none */
+  /** number of promotions in the set, up to and including this cluster's last one; absent: none */
   promotions?: number
-  /** the role change that runs; another one has to wait. Absent: none */
+  /** id of the running role change; another one must wait. Absent: none */
   operation?: string
-  /** the role change that was given up, if the last one was */
+  /** id of the last role change, if it was given up */
   failedOperation?: string
   /**
-   * name of the table in which this cluster became primary, or was admitted by one: in another one this record is a
-   * restored copy
+   * name of the table in which this cluster became primary, or was admitted. If the record is read from another
+   * table, it is a restored copy.
    */
   homeTable?: string
 }
 
 /**
- * Whether a record is one that point-in-time recovery has brought into other tables: the journal that it speaks of goes
- * on elsewhere, or has gone on, and nobody may go on with it here.
- * @param deployment names the table that it was read from
+ * Reports whether a record was restored into other tables by point-in-time recovery. Its journal continues elsewhere,
+ * so this copy must not continue it.
+ * @param deployment names the table that the record was read from
  */
 export const isRestoredCopy = (
   record: Pick<ClusterRecord, 'homeTable'> | undefined,
@@ -59,58 +65,61 @@ export const isRestoredCopy = (
 ): boolean =>
   record?.homeTable !== undefined && deployment.home !== '' && record.homeTable !== deployment.home
 
-/** Whether it is one of a primary, which serves nobody in that role. */
+/** Reports whether a record is the restored copy of a primary's. Such a copy serves no clients as a primary. */
 export const isCopyOfPrimary = (
   record: Pick<ClusterRecord, 'homeTable' | 'mode'> | undefined,
   deployment: { home: string },
 ): boolean => record?.mode === 'primary' && isRestoredCopy(record, deployment)
 
-/** A secondary's link to its primary. Without a primary it has the own key alone, and all else is empty. */
+/** A secondary's link to its primary. Without a primary only `ownKey` is set, and the rest is empty. */
 export interface Link {
-  /** id of the operation that brought it about; the head of the journal names it too, so that it counts alone. Absent: '' */
+  /**
+   * id of the operation that made the link. The head of the journal has the same name, so that only one link is
+   * valid. Absent: ''
+   */
   name?: string
   /** id of the activation token in use */
   secondaryId: string
-  /** address in that token: it stays what it was */
+  /** address in that token; it never changes */
   primaryAddr: string
-  /** addresses at which the primary may be reached, as it last told */
+  /** addresses of the primary, from its last answer */
   primaryAddrs: readonly string[]
-  /** Ed25519 public key of the primary, base64: its answers are signed by it */
+  /** Ed25519 public key of the primary, base64; it signs the primary's answers */
   primaryKey: string
   ownKey: Encrypted
-  /** certificates in PEM by which its address is trusted; absent: the usual ones */
+  /** PEM certificates that the primary's address is verified with; absent: the default ones */
   ca?: string
 }
 
-/** The keys of this cluster, in an envelope: encrypted by a data key that its own KMS key wraps. */
+/** The keys of this cluster, encrypted by a data key that this cluster's own KMS key wraps. */
 export interface Keyring {
   id: string
   /** number of the term that encrypts; all terms decrypt */
   term: number
-  /** highest number of the terms that it holds */
+  /** highest number of its terms */
   highestTerm: number
-  /** grows with every change of the keys, for the life of this cluster, whatever keyring it is */
+  /** grows with every change of the keys, for the life of this cluster, also when the keyring is replaced */
   edition: number
   /** identity of the term that encrypts */
   activeTerm: string
-  /** identities of the terms that it holds */
+  /** identities of its terms */
   termIds: readonly string[]
-  /** identities of those that were given up: nobody waits for them. Absent: none */
+  /** identities of destroyed terms; readers do not wait for them. Absent: none */
   destroyedTerms?: readonly string[]
-  /** epoch milliseconds at which that term was added */
+  /** epoch milliseconds at which the active term was added */
   since: number
-  /** the envelope's data key as KMS wrapped it, base64 */
+  /** the data key, wrapped by KMS, base64 */
   wrappedKey: string
-  /** keys of all terms, and those that never rotate, encrypted by the data key */
+  /** the keys of all terms and the keys that never rotate, encrypted by the data key */
   keys: string
 }
 
-/** A keyring as it is made; it gets its edition when it is written together with the cluster record. */
+/** A keyring before it is stored. It gets its edition when it is written together with the cluster record. */
 export type MadeKeyring = Omit<Keyring, 'edition'>
 
 /**
- * Returns record and keyring of a change of keys, which are written together: both get the next edition, so that whoever
- * holds an earlier one notices, whatever its terms are.
+ * Sets the keyring of a record. Both are written together and get the next edition, so that every holder of an
+ * earlier edition notices the change, whatever its terms are.
  */
 export const setKeyring = <R extends Partial<ClusterRecord>>(
   record: R,
@@ -123,22 +132,25 @@ export const setKeyring = <R extends Partial<ClusterRecord>>(
   }
 }
 
-/** By what recovery shares are judged. Neither a share nor the key that they make together follows from it. */
+/** The verifiers of the recovery key. Neither a share nor the key can be computed from them. */
 export interface RecoveryKey {
   shares: number
-  /** shares that are needed together */
+  /** number of shares that are needed together */
   threshold: number
-  /** hash of the key that they make, base64url */
+  /** hash of the recovery key, base64url */
   verifier: string
   /** hash of each share, base64url */
   shareHashes: readonly string[]
-  /** of the OpenPGP keys by which the shares were handed out, lower-case hex; absent: in clear, or nobody knows */
+  /**
+   * fingerprints of the OpenPGP keys to which the shares were encrypted, lower-case hex; absent: the shares were
+   * returned in clear, or this is unknown
+   */
   pgpFingerprints?: readonly string[]
   /** epoch milliseconds */
   since: number
 }
 
-/** The link of a cluster that knows no primary, or is one itself. */
+/** Returns the link of a cluster without a primary. */
 export const makeEmptyLink = (ownKey: Encrypted): Link => ({
   secondaryId: '',
   primaryAddr: '',
@@ -147,34 +159,37 @@ export const makeEmptyLink = (ownKey: Encrypted): Link => ({
   ownKey,
 })
 
-/** How a secondary reaches its primary; undefined where it knows none. */
+/** Returns the link to the primary; undefined if this cluster follows no primary. */
 export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
   link?.primaryKey ? link : undefined
 
-/** What a deployment says of where its cluster is reached: by clients, and by others of its set, where that is elsewhere. */
+/**
+ * The addresses of a cluster in its deployment settings: for clients, and for other members of its set if that is
+ * another one.
+ */
 export interface Addresses {
-  /** of clients; empty: the one that each request was sent to */
+  /** address for clients; empty: the address that each request was sent to */
   apiAddress: string
-  /** of other clusters of a set; empty or absent: `apiAddress` */
+  /** address for other clusters of the set; empty or absent: `apiAddress` */
   linkAddress?: string | undefined
 }
 
-/** Where others of a set reach this cluster, as its deployment says; empty: it does not. */
+/** Returns the address for other members of the set from the deployment's settings; empty: none is set. */
 export const deployedLinkAddress = ({ apiAddress, linkAddress: own }: Addresses): string => own || apiAddress
 
-/** Where others of the set reach this cluster, as far as it is known without being asked; empty: it is not. */
+/** Returns the address for other members of the set, as far as it is known without a request; empty: unknown. */
 export const linkAddress = (
   { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Addresses,
 ): string => clusterAddr || deployedLinkAddress(deployment) || observedAddr || ''
 
-/** Where clients reach it, as far as that is known: a link may have an address of its own. */
+/** Returns the address for clients, as far as it is known. The link may have another address. */
 export const apiAddressOf = (
   { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   { apiAddress }: { apiAddress: string },
 ): string => apiAddress || observedAddr || clusterAddr || ''
 
-/** Whether what this cluster writes goes through a journal. */
+/** Reports whether this cluster's writes go through a journal. */
 export const keepsJournal = ({
   mode,
   epoch,
@@ -182,6 +197,6 @@ export const keepsJournal = ({
 }: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId'>): boolean =>
   mode === 'primary' && epoch !== undefined && treeId !== undefined
 
-/** Whether this cluster serves clients: a DR secondary does not. */
+/** Reports whether this cluster serves clients. A DR secondary does not. */
 export const isActive = (record: ClusterRecord): boolean =>
   record.mode === 'disabled' || record.mode === 'primary'

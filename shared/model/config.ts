@@ -1,18 +1,24 @@
 import type { ClientSettings } from '../auth-method/config/client-settings.ts'
 import type { Encrypted } from '../values/secret.ts'
 
-/** How a mount reaches AWS. @see docs/spec/configuration.md#client */
+/**
+ * The client configuration of a mount, with its secrets.
+ * @see docs/spec/configuration.md#client
+ */
 export interface ClientConfig extends ClientSettings {
   secretKey?: Encrypted
-  /** the key pair before the last rotation, until it is known to be gone */
+  /** the key pair before the last rotation, until its deletion is confirmed */
   previousAccessKey?: string
   previousSecretKey?: Encrypted
 }
 
-/** `default` follows later changes of the default set; a list does not. */
+/** A set of metadata fields. `default` follows later changes of the default set; a list does not. */
 export type Selection = 'default' | readonly string[]
 
-/** What aliases and metadata of logins are made of. @see docs/spec/configuration.md#identity */
+/**
+ * The settings for aliases and metadata of logins.
+ * @see docs/spec/configuration.md#identity
+ */
 export interface IdentityConfig {
   iamAlias: 'role_id' | 'unique_id' | 'canonical_arn' | 'full_arn'
   ec2Alias: 'role_id' | 'instance_id' | 'image_id'
@@ -25,9 +31,9 @@ export interface IdentityConfig {
  * @see docs/spec/configuration.md#certificates
  */
 export interface Certificate {
-  /** the text as given, one PEM block */
+  /** the text as configured, one PEM block */
   pem: string
-  /** `pkcs7` verifies the rsa2048 and pkcs7 documents, `identity` the separate signature */
+  /** `pkcs7` verifies the rsa2048 and pkcs7 documents, `identity` verifies the separate signature */
   type: 'pkcs7' | 'identity'
 }
 

@@ -1,7 +1,7 @@
-/** Requests that an environment has refused and not logged yet. */
+/** Requests that an environment has refused and has not logged yet. */
 export interface CountedRefusals {
-  /** epoch milliseconds of the last entry */
+  /** epoch milliseconds of the last log entry */
   loggedAt: number
-  /** by operation, as the endpoint table or the link names it */
+  /** counts by operation, as the endpoint table or the link names it */
   counts: Map<string, number>
 }

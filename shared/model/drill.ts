@@ -1,24 +1,24 @@
-/** What a rehearsed take-over came to. */
+/** The measurements of a rehearsed take-over. */
 export interface TakeOverMeasurement {
-  /** milliseconds in which neither cluster served, as far as looking every quarter of a second tells; null: nobody looked */
+  /** milliseconds in which neither cluster served, measured every quarter of a second; null: not measured */
   unserved: number | null
-  /** commits that the cluster which handed over had and its successor has not; null: not known yet */
+  /** commits that the old primary had and its successor lacks; null: not known yet */
   lost: number | null
 }
 
-/** The last drill that this cluster began, as its primary. Times are epoch milliseconds. */
+/** The last drill that this cluster began as primary. Times are epoch milliseconds. */
 export interface Drill {
   id: string
   status: 'running' | 'done' | 'refused' | 'stopped'
-  /** what comes next, or where it stopped */
+  /** the next step, or the step at which it stopped */
   step: string
   startedAt: number
-  /** when that step began */
+  /** when the step began */
   stepAt: number
-  /** name under which the other cluster is known here */
+  /** the other cluster's name on this cluster */
   peer: string
   there: TakeOverMeasurement
   back: TakeOverMeasurement
-  /** why it was refused or stopped */
+  /** why the drill was refused or stopped */
   text?: string
 }

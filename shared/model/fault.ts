@@ -1,14 +1,14 @@
-/** What may fail of a cluster that serves. */
+/** The parts of a serving cluster whose failures are recorded. */
 export const faultyParts = ['keyring', 'logins', 'audit', 'storage'] as const
 export type FaultyPart = (typeof faultyParts)[number]
 
-/** Recent failures of one part, as an environment of some function met them. Times are epoch milliseconds. */
+/** Recent failures of one part, as one environment has seen them. Times are epoch milliseconds. */
 export interface RecentFault {
-  /** what failed, without anything secret */
+  /** a description of the failure, without secrets */
   text: string
-  /** the first failure in a row, and the last one that was noted */
+  /** the first failure in a row, and the last recorded one */
   since: number
   at: number
-  /** the same environment has succeeded since */
+  /** when the same environment succeeded again */
   endedAt?: number
 }

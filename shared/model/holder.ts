@@ -1,16 +1,17 @@
 import type { Revoked } from './link.ts'
 
 /**
- * A cluster that may have keys of the set, or was revoked: every member has this item, so that whoever is promoted later
- * knows. A cluster that is admitted counts as given every term, whether it has fetched it or not. @see docs/spec/keys.md#who-was-given-a-term
+ * A cluster that may have keys of the set, or was revoked. The item replicates, so whichever cluster is promoted
+ * later has it. An admitted cluster counts as given every term, whether it has fetched the term or not.
+ * @see docs/spec/keys.md#who-was-given-a-term
  */
 export interface Holder {
-  /** name under which it was admitted last; empty: unknown */
+  /** name of its last admission; empty: unknown */
   name: string
-  /** when it was admitted, or became known, epoch milliseconds */
+  /** epoch milliseconds when it was admitted, or first seen */
   at: number
-  /** nothing that it signs counts, until it is admitted anew */
+  /** nothing that it signs counts until it is admitted again */
   revoked?: Revoked
-  /** identities of the terms that it was given at most; absent: all that there are */
+  /** identities of the terms that it was given at most; absent: all terms */
   terms?: readonly string[]
 }

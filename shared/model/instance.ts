@@ -1,4 +1,4 @@
-/** What DescribeInstances returns of an instance, as far as rules need it. */
+/** The attributes of an instance that rules need, from DescribeInstances. */
 export interface Instance {
   id: string
   state: string

@@ -1,29 +1,33 @@
 import type { Encrypted } from '../values/secret.ts'
 
-/** A secondary as its primary knows it: from the moment its activation token is made. Times are epoch milliseconds. */
+/**
+ * A secondary as its primary knows it, from the creation of its activation token on. Times are epoch milliseconds.
+ */
 export interface Secondary {
   /** name that the token was made for */
   id: string
   createdAt: number
-  /** until then the token may be used */
+  /** the activation token is valid until then */
   expires: number
   /** SHA-256 of the token's one-use part, base64url */
   jti: string
-  /** its public keys: of a token that was sealed to them at once, else from the activation on */
+  /** its public keys; known from the start if the token was sealed to them, otherwise since the activation */
   publicKey?: string
   /** UUID of the cluster that activated with the token */
   cluster?: string
   activatedAt?: number
   revokedAt?: number
-  /** of this cluster's own, in which the token was made: those of earlier ones are not listed, and may not call */
+  /**
+   * epoch of this cluster in which the token was made; secondaries of earlier epochs are not listed and may not call
+   */
   epoch: string
-  /** clusters that had this name before, in earlier epochs, and were not revoked */
+  /** clusters that had this name in earlier epochs and were not revoked */
   previousClusters?: readonly { cluster: string; publicKey: string }[]
-  /** greatest time of a signed call, by the caller's clock: what is not later has been seen before */
+  /** highest time of a signed call, by the caller's clock; a call that is not later is a replay */
   lastCallTime: number
-  /** where it is reached by the link; empty: nowhere yet */
+  /** its address for the link; empty: unknown yet */
   address: string
-  /** where clients reach it */
+  /** its address for clients */
   apiAddress: string
   /** version of the product */
   version: string
@@ -31,68 +35,74 @@ export interface Secondary {
   heartbeat?: Heartbeat
 }
 
-/** What a secondary told with a heartbeat. */
+/** The report of a secondary in a heartbeat. */
 export interface Heartbeat {
-  /** epoch milliseconds by the own clock */
+  /** epoch milliseconds by this cluster's clock */
   at: number
-  /** milliseconds that the heartbeat before took; 0: unknown */
+  /** duration of the previous heartbeat, milliseconds; 0: unknown */
   roundTripMs: number
-  /** milliseconds by which the other clock is ahead */
+  /** milliseconds by which the other cluster's clock is ahead */
   skewMs: number
   epoch: string
   seq: number
   state: string
-  /** of journal and link that it speaks */
+  /** the format of journal and link that it speaks */
   format: number
-  /** when the newest journal entry that it had was written, epoch milliseconds; absent: it had none of this journal */
+  /** when its newest journal entry was written, epoch milliseconds; absent: it has no entry of this journal */
   canaryAt?: number
-  /** identity of the term by which it has encrypted its own keys; absent: it has not told */
+  /** identity of the term with which it has encrypted its own keys; absent: not reported */
   ownTerm?: string
-  /** the highest epoch number that it had heard of: it has given up every epoch that it had claimed; absent: it told none */
+  /**
+   * the highest epoch number that it had seen; by following it has given up every epoch that it claimed before.
+   * Absent: not reported
+   */
   maxEpoch?: number
 }
 
-/** A cluster whose keys count nowhere any more, however it came by them, until it is admitted anew. */
+/** The revocation of a cluster. None of its keys counts until it is admitted again. */
 export interface Revoked {
   /** epoch milliseconds */
   at: number
-  /** of this cluster's own, in which it was revoked */
+  /** epoch of this cluster in which it revoked the other one */
   epoch: string
 }
 
-/** P-521, PKCS #8 as base64: signs activation tokens. */
+/** The key that signs activation tokens: P-521, PKCS #8 as base64. */
 export interface TokenKey {
   key: Encrypted
 }
 
-/** The keys that a secondary made for its next link. They become the link's when a primary has admitted them. */
+/** The keys that a secondary made for its next link. The link uses them once a primary has admitted them. */
 export interface PendingKey {
   pair: Encrypted
   /** epoch milliseconds */
   createdAt: number
 }
 
-/** What a secondary last heard of its primary. Times are epoch milliseconds by the own clock, but for `canaryAt`. */
+/**
+ * The last contact of a secondary with its primary. Times are epoch milliseconds by this cluster's clock, except
+ * `canaryAt`.
+ */
 export interface PrimaryContact {
   at: number
   /** milliseconds from question to answer */
   roundTripMs: number
-  /** milliseconds by which the primary's clock is ahead; uncertain by `took` */
+  /** milliseconds by which the primary's clock is ahead; uncertain by the round trip */
   skewMs: number
-  /** by the primary's clock, of the newest journal entry that has arrived here; 0: none yet */
+  /** when the newest journal entry that has arrived here was written, by the primary's clock; 0: none yet */
   canaryAt: number
   /** when this connection began */
   connectedSince: number
   seq: number
   frontier: number
   epoch: string
-  /** at which the primary may be reached, as it told */
+  /** addresses of the primary, as it reported them */
   addresses: readonly string[]
-  /** at which clients reach it; absent or empty: it has not told */
+  /** address of the primary for clients; absent or empty: not reported */
   apiAddress?: string
-  /** identity of the term that it encrypts by, as it told; absent or empty: it did not */
+  /** identity of the term with which the primary encrypts; absent or empty: not reported */
   term?: string
-  /** the last call, if it was not answered or was refused; absent: it was answered */
+  /** the last call, if it was unanswered or refused; absent: it was answered */
   failedCall?: UnansweredCall
 }
 
@@ -102,35 +112,35 @@ export interface UnansweredCall {
   at: number
   code: string
   text: string
-  /** milliseconds of silence that unanswered calls have shown since its last answer or refusal; absent: 0 */
+  /** milliseconds of silence during unanswered calls since its last answer or refusal; absent: 0 */
   silentMs?: number
 }
 
 /**
- * When the newest journal entry was written that a secondary has, epoch milliseconds by the primary's clock; 0: nobody
- * knows. The head is moved by each of them; a heartbeat comes every ten seconds.
+ * Returns when the newest journal entry that a secondary has was written, epoch milliseconds by the primary's clock;
+ * 0: unknown. The head changes with each entry, a heartbeat comes only every ten seconds.
  */
 export const newestEntryAt = (
   { canaryAt }: Pick<PrimaryContact, 'canaryAt'>,
   head: { mode: string; stagedAt?: number } | undefined,
 ): number => (head && ['applying', 'draining'].includes(head.mode) && head.stagedAt) || canaryAt
 
-/** What a cluster says of another one's membership, or of its own next key. It never lapses. */
+/** A signed statement of a cluster about another one's membership, or about its own next key. It never expires. */
 export interface Statement {
   /** UUID of the DR set */
   set: string
-  /** clusters by their own ids: who says it, and of whom */
+  /** UUIDs of the cluster that makes the statement, and of the cluster that it is about */
   issuer: string
   subject: string
   /** raw Ed25519 key, base64 */
   key: string
-  /** the issuer's epoch when it said so */
+  /** the issuer's epoch when it made the statement */
   epoch: string
   /** Ed25519 by the issuer's link key, base64 */
   signature: string
 }
 
-/** By which key a cluster signs batch tokens that a term of the keyring seals. */
+/** The key with which a cluster signs batch tokens of a term. */
 export interface TermSigner {
   /** identity of the term */
   term: string
@@ -138,45 +148,47 @@ export interface TermSigner {
   key: string
 }
 
-/** Which clusters have ended their epochs for this one's. */
+/** The outcomes of a primary's fences. */
 export interface Fences {
-  /** that this cluster writes; what was asked for another one is void */
+  /** epoch that this cluster writes; outcomes of another epoch are void */
   epoch: string
   /** by address */
   outcomes: Readonly<Record<string, FenceOutcome>>
 }
 
 /**
- * What came of asking. `denied`: this cluster is no member there; `refused`: it is no primary, say, and asked again;
- * `silent`: no answer that could be believed.
+ * The outcome of a fence. `denied`: this cluster is not a known member there. `refused`: for example, the called
+ * cluster is not a primary; it is called again. `silent`: there was no acceptable answer.
  */
 export interface FenceOutcome {
   result: 'acknowledged' | 'denied' | 'refused' | 'silent'
-  /** what was said, in words */
+  /** the answer's text */
   text: string
-  /** number of statements that were shown */
+  /** number of statements in the call */
   statements: number
-  /** number of signers of batch tokens that were shown */
+  /** number of batch-token signers in the call */
   signers: number
-  /** epoch milliseconds since when it has been so */
+  /** epoch milliseconds since when the outcome has been the same */
   at: number
 }
 
 /**
- * What this cluster knows of a cluster of its set, itself included; some attributes are for itself only, some for
- * others.
+ * What this cluster knows of a cluster of its set, itself included. Some attributes are set only for itself, some
+ * only for others.
  */
 export interface Member {
-  /** of this cluster: what leads from others to its key, each after those that it rests on */
+  /** this cluster only: the statements that lead from others to its key, each after those on which it depends */
   statements: readonly Statement[]
-  /** where it has been met; of this cluster: where any cluster of the set has been, as far as it was told */
+  /** addresses at which it was reached; for this cluster: all known addresses of the set */
   addresses: readonly string[]
-  /** of this cluster: who admitted it last, by which key, and in which epoch */
+  /** this cluster only: the primary that last admitted it, with its key and epoch */
   issuer?: { id: string; key: string; epoch: string }
-  /** of another one: the raw Ed25519 key by which it was known last, base64 */
+  /** others only: the last known raw Ed25519 key, base64 */
   key?: string
-  /** of another one: the latest epoch for which it has fenced this cluster; absent: none */
+  /** others only: the latest epoch for which it has fenced this cluster; absent: none */
   claimedEpoch?: string
-  /** of another one: by which it signs batch tokens since then; they count for operations of this cluster alone */
+  /**
+   * others only: the keys with which it signs batch tokens since then; they count only for operations of this cluster
+   */
   signers?: readonly TermSigner[]
 }

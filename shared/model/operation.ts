@@ -2,7 +2,7 @@ import type { Encrypted } from '../values/secret.ts'
 import type { MadeKeyring } from './cluster.ts'
 import type { Statement } from './link.ts'
 
-/** What takes several steps, each by the workflow of that name. */
+/** The operations that take several steps. Each has a workflow of the same name. */
 export type OperationName =
   | 'activation'
   | 'demotion'
@@ -12,85 +12,87 @@ export type OperationName =
   | 'merkle-check'
   | 'reindex'
 
-/** A change of the cluster's role that takes several steps: the truth of its workflow. Times are epoch milliseconds. */
+/**
+ * A role change in several steps. This item is the authoritative state of its workflow. Times are epoch milliseconds.
+ */
 export interface OperationState {
   name: OperationName
   status: 'running' | 'done' | 'failed'
-  /** the step that comes next */
+  /** the next step */
   step: string
   startedAt: number
   changedAt: number
-  /** the step that comes next begins then; absent: as soon as it can */
+  /** when the next step begins; absent: as soon as possible */
   waitsUntil?: number
-  /** of an activation, and of a secondary that takes another primary by token */
+  /** of an activation, and of a secondary that moves to another primary by token */
   activation?: ActivationInput
   reindex?: ReindexInput
   promotion?: PromotionState
-  /** where it is in the journal, for whoever waits: `<epoch>/<number>` */
+  /** its position in the journal, for callers that wait: `<epoch>/<number>` */
   position?: string
-  /** of a secondary that takes another primary, or none */
+  /** of a secondary that moves to another primary, or to none */
   primaryUpdate?: PrimaryUpdate
   fault?: OperationFault
 }
 
-/** An execution that was started by hand: it waits for the request that authorises it. */
+/** An execution that was started by hand. It waits for the request that authorises it. */
 export interface WaitingExecution {
-  /** epoch milliseconds: then it is over */
+  /** epoch milliseconds at which it stops waiting */
   until: number
-  /** by which it is answered, encrypted as the field `token` */
+  /** the task token with which it is answered, encrypted as the field `token` */
   token: Encrypted
-  /** what it was started with: the request's own parameters come first */
+  /** its input; the request's own parameters take precedence */
   options: Readonly<Record<string, unknown>>
 }
 
-/** Why an operation was given up, in the words that its caller is told. */
+/** The reason why an operation was given up, as its caller receives it. */
 export interface OperationFault {
-  /** `passed_over`: what it was begun for is not there any more, and the text says what to do instead */
+  /** `passed_over`: the situation that it was begun for no longer exists, and the text says what to do instead */
   code: 'invalid_request' | 'busy' | 'activation_failed' | 'passed_over' | 'internal'
-  /** status shows it to anyone */
+  /** status shows it to everyone */
   text: string
-  /** the text of an unexpected error, for the caller of the operation alone */
+  /** the text of an unexpected error, only for the caller of the operation */
   detail?: string | undefined
-  /** seconds after which the request may succeed when it is repeated; absent: the operation's usual ones */
+  /** seconds after which the request may succeed when it is repeated; absent: the operation's default */
   retryAfter?: number
 }
 
-/** How the tree is made anew. */
+/** The options of a reindex. */
 export interface ReindexInput {
-  /** a secondary compares what it has with its primary, too, and fetches what differs */
+  /** a secondary also compares its items with the primary's, and fetches those that differ */
   diff: boolean
-  /** hashes of all pages are made anew, not only of those that do not fit */
+  /** the hashes of all pages are computed again, not only of those that do not fit */
   force: boolean
-  /** hashes of pages are left to the worker of the journal */
+  /** the journal worker computes the hashes of pages later */
   skipFlush: boolean
 }
 
-/** What an administrator gave to make this cluster a secondary. */
+/** The parameters with which an administrator makes this cluster a secondary. */
 export interface ActivationInput {
-  /** encrypted as the field `token` of the operation; absent once it has been used */
+  /** encrypted as the field `token` of the operation; absent after it was used */
   token?: Encrypted
-  /** where the primary is reached, instead of the address in the token; empty: there */
+  /** address of the primary, instead of the address in the token; empty: the one in the token */
   primaryApiAddr: string
-  /** where this cluster is reached; absent: as the deployment says */
+  /** address of this cluster; absent: the one in the deployment's settings */
   address?: string
-  /** certificates that vouch for the primary's, PEM; absent: the usual ones */
+  /** PEM certificates that the primary's certificate is verified with; absent: the default ones */
   ca?: string
 }
 
-/** A promotion: what was asked for, and what has become of it so far. */
+/** A promotion: its parameters and its progress. */
 export interface PromotionState {
   force: boolean
-  /** address that secondaries shall be given; absent: as before */
+  /** new address for secondaries; absent: unchanged */
   address?: string
-  /** HMAC of the operation token and the flags: by it a repetition is known */
+  /** HMAC of the operation token and the flags; identifies a repeated request */
   requestHmac: string
-  /** what its caller is told, besides that it succeeded */
+  /** warnings for its caller, in addition to the success */
   warnings: readonly string[]
-  /** whether the primary is asked to hand over; absent: it has not been decided */
+  /** whether the primary is asked to hand over; absent: not decided yet */
   requestsHandover?: boolean
-  /** epoch milliseconds at which it was asked first: from then on it may have ended its epoch */
+  /** epoch milliseconds of the first request to hand over; from then on the primary may have ended its epoch */
   handoverRequestedAt?: number
-  /** position up to which the primary's journal goes, and the epoch that ended there, as it acknowledged */
+  /** the end of the primary's journal as it acknowledged it: position and closed epoch */
   end?: { epoch: string; seq: number; closedEpoch: string }
   /** the position at which this cluster took over, and its new epoch */
   takenOver?: { epoch: string; seq: number }
@@ -98,7 +100,7 @@ export interface PromotionState {
   outcome?: 'handed-over-not-claimed'
 }
 
-/** A promotion that succeeded: for a while its repetition gets the same answer. */
+/** A promotion that succeeded. For a while a repeated request gets the same answer. */
 export interface Promoted {
   operation: string
   requestHmac: string
@@ -107,21 +109,24 @@ export interface Promoted {
   at: number
 }
 
-/** For so many milliseconds behind a promotion the others of the set are told all the time. */
+/** Milliseconds after a promotion during which the other members are fenced continuously. */
 const NEW_PROMOTION_MS = 10 * 60_000
 
-/** Whether a promotion is so new. @param now epoch milliseconds */
+/**
+ * Reports whether a promotion is newer than ten minutes.
+ * @param now epoch milliseconds
+ */
 export const isNewlyPromoted = (promoted: Pick<Promoted, 'at'> | undefined, now: number): boolean =>
   promoted !== undefined && now < promoted.at + NEW_PROMOTION_MS
 
-/** A change of the cluster's role that is still to be told to the event bus. */
+/** A role change that was not sent to the event bus yet. */
 export interface RoleEvent {
   /** epoch milliseconds */
   at: number
   detail: RoleChange
 }
 
-/** What is told of a change of role; no secrets. */
+/** The content of a role event. It contains no secrets. */
 export interface RoleChange {
   /** UUIDs of the cluster and of its DR set */
   cluster: string
@@ -134,23 +139,23 @@ export interface RoleChange {
   position: string
   /** id of the role change, or of the request */
   operation: string
-  /** positions that this cluster is known not to have taken over; null: nobody knows */
+  /** number of positions that this cluster is known not to have taken over; null: unknown */
   lost: number | null
 }
 
 /**
- * How a secondary is told of another primary. `token`: it is admitted there anew; `clear`: it follows nobody;
- * `addresses`: it looks for its primary there, by the credentials that it has.
+ * The way in which a secondary gets another primary. `token`: it is admitted there again. `clear`: it follows no
+ * primary. `addresses`: it looks for its primary there, with its present keys.
  */
 export interface PrimaryUpdate {
   form: 'token' | 'clear' | 'addresses'
-  /** where the primary is looked for, in this order */
+  /** addresses at which the primary is searched, in this order */
   addresses: readonly string[]
-  /** where it was found, and where it said that it is reached */
+  /** the address at which it was found, and the addresses that it reported */
   foundAddresses?: readonly string[]
 }
 
-/** What a primary gave to this cluster, from the moment it did until the cluster record names it. */
+/** What a primary gave to this cluster, until the cluster record has it. */
 export interface PendingLink {
   /** operation that it belongs to */
   operation: string
@@ -160,15 +165,15 @@ export interface PendingLink {
   secondaryId: string
   primaryAddr: string
   primaryAddrs: readonly string[]
-  /** where other clusters of the set have been met, as the primary told */
+  /** addresses of other clusters of the set, from the primary's answer */
   memberAddresses: readonly string[]
   primaryKey: string
-  /** encrypted by the keyring below, for the cluster record */
+  /** encrypted with the keyring below, for the cluster record */
   ownKey: Encrypted
   /** the set's keyring under this cluster's own KMS key */
   keyring: MadeKeyring
-  /** what the primary says of this cluster's membership */
+  /** the primary's statement about this cluster's membership */
   statement: Statement
-  /** what leads from others to the primary's own key */
+  /** statements that lead from other clusters to the primary's own key */
   chain: readonly Statement[]
 }

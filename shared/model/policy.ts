@@ -4,7 +4,10 @@ export interface StoredPolicy {
   text: string
 }
 
-/** What a rule may allow. `deny` clears the others. @see docs/spec/policies.md#capabilities */
+/**
+ * The capabilities of a rule. `deny` clears the others.
+ * @see docs/spec/policies.md#capabilities
+ */
 export const capabilities = [
   'create',
   'read',
@@ -20,10 +23,10 @@ export const capabilities = [
 
 export type Capability = (typeof capabilities)[number]
 
-/** Values by parameter name; an empty list means every value. */
+/** Values by parameter name. An empty list allows every value. */
 export type ParameterRules = Readonly<Record<string, readonly unknown[]>>
 
-/** What one path pattern allows. */
+/** The rights for one path pattern. */
 export interface Rule {
   /** exact, with a trailing `*`, or with `+` for one segment */
   path: string

@@ -1,36 +1,36 @@
 /**
- * How far this cluster has encrypted what is stored anew, by the term that encrypts. Times are epoch milliseconds.
+ * The progress of re-encryption with the term that encrypts. Times are epoch milliseconds.
  * @see docs/spec/keys.md#re-encryption
  */
 export interface Reencryption {
   /** identity and number of the term */
   term: string
   termNumber: number
-  /** of this cluster's journal while it does; empty: it keeps none. In another one it begins anew */
+  /** epoch of this cluster's journal during the run; empty: it keeps none. In another epoch the run starts again */
   epoch: string
   since: number
-  /** until then whoever has written this goes on, and nobody else */
+  /** until then only the holder of this lease continues */
   until: number
-  /** number of the pass through the table: another one follows where something was not written */
+  /** number of the pass through the table; another pass follows if an item could not be written */
   pass: number
-  /** where the pass goes on; absent: at its beginning */
+  /** where the pass continues; absent: at its beginning */
   nextPlace?: TablePlace
-  /** items that the pass has seen, and that the last whole one had seen; 0: there was none */
+  /** items that the pass has read, and that the last complete pass had read; 0: there was none */
   seen: number
   total: number
-  /** items that were encrypted anew, in all passes */
+  /** items that were re-encrypted, in all passes */
   written: number
   /** items that this pass could not write */
   skipped: number
-  /** fields that this pass found, and that no term of this cluster opens, with the first of their names */
+  /** fields of this pass that no term of this cluster decrypts, with some of their names */
   unreadable: { count: number; names: readonly string[] }
-  /** absent: it goes on */
+  /** absent: it is running */
   doneAt?: number
-  /** of the own journal at the end; absent: none is kept */
+  /** position of this cluster's journal at the end; absent: it keeps no journal */
   position?: { epoch: string; seq: number }
 }
 
-/** A place in a table that is gone through in segments. */
+/** A place in a table that is scanned in segments. */
 interface TablePlace {
   segment: number
   from?: { pk: string; sk: string }

@@ -1,12 +1,12 @@
-/** How far the tree of all items has been built, or taken down. */
+/** The progress of building the tree of all items, or of removing it. */
 export interface Reindex {
-  /** of the tree; empty while it is taken down */
+  /** id of the tree; empty while it is removed */
   treeId: string
   stage: 'building' | 'done' | 'clearing'
-  /** items gone through */
+  /** items processed */
   done: number
-  /** items there are, as far as is known */
+  /** known number of items */
   total: number
-  /** passes made after the tree was whole, for who came late all the same */
+  /** passes after the tree was complete, for items that were written late */
   late: number
 }

@@ -1,5 +1,5 @@
-/** The unique IDs that a role write has resolved before AWS failed, for the repetition of that write. */
+/** The unique IDs that a role write had resolved before AWS failed. A repeated write uses them. */
 export interface ResolvedPrincipals {
-  /** by hash of the question: the principal's ARN, and how its account was reached */
+  /** by hash of the principal's ARN and of how its account was reached */
   ids: Readonly<Record<string, string>>
 }

@@ -1,9 +1,9 @@
-/** The guard of a rotation, and what a later one needs to clear up behind one that crashed. */
+/** The guard of a rotation, and what a later rotation needs to clean up after one that crashed. */
 export interface Rotation {
-  /** epoch milliseconds until which the runner owns it; 0: nobody does */
+  /** epoch milliseconds until which its owner holds it; 0: nobody does */
   leaseUntil: number
-  /** the request that owns it */
+  /** id of the request that holds it */
   owner: string
-  /** epoch milliseconds at which a key was about to be made; 0 unless that key is not stored yet */
+  /** epoch milliseconds at which a key was about to be created; 0 unless that key is not stored yet */
   makingSince: number
 }

@@ -1,23 +1,29 @@
-/** A sixteenth of a sync. Every write of the sync goes together with one of it, so that a late one is refused. */
+/**
+ * One of the sixteen segments of a sync. Every write of the sync is in one transaction with a write of its segment,
+ * so that late writes are refused.
+ */
 export interface SyncSegment {
-  /** of the head while the sync runs */
+  /** incarnation of the head while the sync runs */
   incarnation: number
-  /** id of the own tree */
+  /** id of this cluster's tree */
   treeId: string
   /** all items, or those that a report names */
   scope: 'all' | 'touched'
-  /** where the replay begins, and the lineage of the source at the beginning */
+  /** position at which the replay begins, and the lineage of the source at the beginning */
   start: number
   lineage: (readonly [epoch: string, start: number])[]
-  /** fetching what the source has; looking for what only this cluster has; nothing is written any more */
+  /**
+   * `source`: fetching the source's items. `own`: looking for items that only this cluster has. `closed`: no more
+   * writes.
+   */
   phase: 'source' | 'own' | 'closed'
-  /** nothing of this tree was there before the sync */
+  /** the tree was empty before the sync */
   fresh?: true
-  /** what was fetched is to be compared with the source; absent: it is not, or it has been */
+  /** the fetched items are to be compared with the source; absent: they are not, or they have been */
   compare?: true
-  /** of the page that comes next; absent: the first one */
+  /** key at which the next page begins; absent: the first page */
   cursor?: { pk: string; sk: string }
-  /** keys seen so far; of a list, where it goes on */
+  /** keys processed; for a report, the place in its list */
   seen: number
 }
 
@@ -26,76 +32,73 @@ export interface LostChange {
   kind: string
   pk: string
   sk: string
-  /** as it was stored, encrypted fields encrypted; absent: it was deleted */
+  /** the item as stored, encrypted fields encrypted; absent: it was deleted */
   item?: unknown
 }
 
-/**
- * Journal entries that stood in this cluster's journal only, and keys that a sync may have touched. `bare`: items are
- * left out.
- */
+/** Journal entries that only this cluster's journal had, and keys that a sync may have changed. */
 export interface Report {
   /** epoch milliseconds */
   at: number
-  /** the source's epoch, and the last position that both journals had in common */
+  /** the source's epoch, and the last position that both journals have in common */
   epoch: string
   forkPoint: number
   entries: { pos: string; id: string; at: number; changes: LostChange[]; withoutItems?: true }[]
-  /** keys that are fetched besides those of the journal entries */
+  /** keys to fetch in addition to those of the journal entries */
   keys: { kind: string; pk: string; sk: string }[]
 }
 
-/** Somebody wants a link that has stopped to begin anew: the next run forgets what stopped it. */
+/** A request to reset a stopped link: the next run clears what stopped it. */
 export interface Recovery {
   /** epoch milliseconds */
   at: number
 }
 
-/** There is something to fetch: the run that rests looks at once. */
+/** A notice that there are new entries: a resting run fetches at once. */
 export interface Notice {
   /** epoch milliseconds */
   at: number
 }
 
-/** Whether a promotion would have gone through, as it was tried last. */
+/** The result of the last readiness check: whether a promotion would have been accepted. */
 export interface ReadinessTried {
   /** epoch milliseconds */
   at: number
-  /** names of the rows of the table of a promotion that would have refused it; empty: none */
+  /** rows of the promotion table that would have refused it, by name; empty: none */
   refusedBy: readonly string[]
-  /** role and contact when it was tried; where these have changed it does not count */
+  /** role and contact at the time of the check; if they have changed, the result is void */
   basis: string
 }
 
-/** A key whose item is not as the journal of the primary says, again and again. */
+/** A key whose item repeatedly differs from what the primary's journal says. */
 export interface DivergingKey {
   kind: string
   pk: string
   sk: string
-  /** times that it was found, each followed by a sync until it is given up */
+  /** number of times that the difference was found; a sync follows each time until the limit is reached */
   rounds: number
   /** epoch milliseconds of the last one */
   at: number
 }
 
-/** What does not stay in line with the primary. */
+/** The keys that repeatedly differ from the primary. */
 export interface Diverging {
-  /** of the own tree, and of the link to that primary: elsewhere it says nothing */
+  /** ids of this cluster's tree and of the link to that primary; with others the list is void */
   treeId: string
   link: string
   keys: DivergingKey[]
 }
 
-/** Who is applying, and how far it is. */
+/** The lease of the follower, with its progress. */
 export interface Puller {
-  /** a run has this name of its own */
+  /** unique id of the run */
   runId: string
-  /** epoch milliseconds: then another one may take over */
+  /** epoch milliseconds until which the run holds the lease */
   until: number
   /** as status shows it */
   state: 'idle' | 'stream-wals' | 'merkle-diff' | 'merkle-sync'
   /** keys seen by the sync that runs */
   synced?: number
-  /** what is wrong, in words */
+  /** a description of the fault */
   fault?: string
 }

@@ -5,24 +5,27 @@ export interface TidySettings {
   disablePeriodicTidy: boolean
 }
 
-/** The last run over one list, and the guard against a second one. */
+/** The last tidy run over one list, and the guard against a second one. */
 export interface TidyRun {
-  /** epoch milliseconds until which the runner owns the list; 0: nobody does */
+  /** epoch milliseconds until which its owner holds the list; 0: nobody does */
   leaseUntil: number
-  /** who owns it */
+  /** id of the owner */
   runner: string
   startedAt: number
-  /** 0 while the run goes on */
+  /** 0 while the run is active */
   endedAt: number
   removed: number
   failed: number
-  /** when the schedule will look at the list again */
+  /** when the schedule checks the list again */
   nextAt: number
 }
 
-/** Which settings the entries of a list carry the times of. Versions: the settings' `rev`, `none` for the defaults. */
+/**
+ * The versions of the tidy settings that the entries of a list follow. A version is the settings' `rev`, or `none`
+ * for the defaults.
+ */
 export interface TidyStamp {
-  /** version that the last hourly round saw */
+  /** version seen by the last hourly round */
   seenVersion: string
   /** version that all entries follow */
   appliedVersion: string

@@ -1,6 +1,9 @@
 import type { TokenParameters } from '../tokens/terms.ts'
 
-/** What tokens made through `auth/token/create/:role_name` may be. @see docs/spec/tokens.md#token-roles */
+/**
+ * The parameters of tokens that are made through `auth/token/create/:role_name`.
+ * @see docs/spec/tokens.md#token-roles
+ */
 export interface TokenRole {
   allowedPolicies: readonly string[]
   disallowedPolicies: readonly string[]
@@ -9,7 +12,7 @@ export interface TokenRole {
   orphan: boolean
   renewable: boolean
   pathSuffix: string
-  /** what tokens are where neither role nor request says it; absent: service tokens */
+  /** the token type if neither role nor request sets it; absent: service tokens */
   otherwise?: 'batch'
   token: TokenParameters
 }

@@ -3,7 +3,7 @@ import { encodeBase62 } from '../values/base62.ts'
 import { Secret, sha256 } from '../values/secret.ts'
 
 /**
- * How a login identified itself: what a renewal checks again. Never shown.
+ * The identity of a login, which a renewal checks again. It is never shown.
  * @see docs/spec/login-ec2.md#token
  */
 export interface LoginRecord {
@@ -11,45 +11,48 @@ export interface LoginRecord {
   role: string
   roleId: string
   account: string
-  /** of the instance, or of the inferred one */
+  /** region of the instance, or of the inferred one */
   region?: string
   instanceId?: string
-  /** epoch milliseconds of the creation of the instance's access-list entry; absent on tokens that pre-date it */
+  /**
+   * epoch milliseconds of the creation of the instance's access-list entry; absent on tokens that are older than the
+   * field
+   */
   entryCreatedAt?: number
-  /** seconds that the role tag allowed; 0 when it said nothing */
+  /** seconds that the role tag allowed; 0: the tag set no limit */
   tagMaxTtl?: number
   canonicalArn?: string
-  /** absent on tokens that pre-date unique IDs */
+  /** absent on tokens that are older than unique IDs */
   clientUserId?: string
 }
 
-/** A service token as stored, or a batch token as encrypted; of limited uses, those that remain. */
+/** A service token as stored, or a batch token as encrypted. `numUses` is the number of remaining uses. */
 export interface Token extends TokenTerms {
   type: 'service' | 'batch'
   /** SHA-256 of the token's text, base64url; empty for a batch token */
   hash: string
-  /** where it was made: `auth/cloud/login`, `auth/token/create` … */
+  /** path of the request that made it: `auth/cloud/login`, `auth/token/create` … */
   path: string
   displayName: string
   policies: readonly string[]
   meta: Readonly<Record<string, string>> | null
-  /** accessor of the mount whose login made it: the token dies with it */
+  /** accessor of the mount whose login made it; the token is revoked with the mount */
   mount?: string
-  /** whose token it is; found by the alias's mount and name */
+  /** the token's entity; it is found by the alias's mount and name */
   entity?: { id: string; mount: string; alias: string }
   login?: LoginRecord
-  /** token role it was made with */
+  /** name of the token role that it was made with */
   role?: string
   /** accessor of the parent; absent for an orphan */
   parent?: string
-  /** epoch milliseconds of the parent's creation: who chose the same id later is not the parent */
+  /** epoch milliseconds of the parent's creation; a later token with the same chosen id is not the parent */
   parentCreatedAt?: number
   /** number of ancestors, at most */
   depth: number
   renewable: boolean
   /** epoch milliseconds */
   createdAt: number
-  /** seconds from creation, or from the last renewal; 0 only for a root token without end */
+  /** seconds from creation, or from the last renewal; 0: a root token without end */
   ttl: number
   /** `ttl` as it was at creation */
   creationTtl: number
@@ -64,50 +67,53 @@ const ACCESSOR_LENGTH = 24
 export const SERVICE_PREFIX = 'hvs.'
 export const BATCH_PREFIX = 'hvb.'
 
-/** Characters of a service token's text. */
+/** The number of characters of a service token. */
 export const TOKEN_TEXT_LENGTH = SERVICE_PREFIX.length + TOKEN_LENGTH
 
-/** Characters of a token that a request may carry. @see docs/spec/transport.md#token */
+/**
+ * The maximum number of characters of a token in a request.
+ * @see docs/spec/transport.md#token
+ */
 export const LONGEST_TOKEN = 8192
 
-/** A new token's text from random bytes: 168 bits, so its plain SHA-256 is a safe key. */
+/** Creates the text of a token from 168 random bits. That is enough to use its plain SHA-256 as a key. */
 export const makeTokenText = (random: (length: number) => Buffer): Secret =>
   new Secret(SERVICE_PREFIX + encodeBase62(random(TOKEN_BYTES), TOKEN_LENGTH))
 
-/** Makes HMACs under a key that lives as long as the cluster. */
+/** Makes HMACs with a key that never changes during the life of the cluster. */
 interface Keyed {
   hmac(text: string): Promise<string>
 }
 
-/** What is stored of a random token's text. */
+/** Returns the stored hash of a random token. */
 export const hashOf = (text: string): string => sha256(text).toString('base64url')
 
 /**
- * What is stored of a token's text. A text without our prefix was chosen and may be guessed, so its hash is
- * keyed: neither the accessor nor the stored token can be compared with guesses elsewhere.
+ * Returns the stored hash of a token. A text without our prefix was chosen by a client and may be guessed, so its
+ * hash is keyed. Without the key, nobody can compare the accessor or the stored token with guesses.
  */
 export const storedHashOf = async (text: string, keyed: Keyed): Promise<string> =>
   hashOf(text.startsWith(SERVICE_PREFIX) ? text : await keyed.hmac(`chosen token id\n${text}`))
 
 /**
- * The accessor follows from the token's hash, so that one item serves both ways of looking it up; the way
- * back is closed by SHA-256. 24 characters of base 62: 142 bits.
+ * Returns the accessor of a token from its hash. So one item is found by token and by accessor, and SHA-256 hides the
+ * token from holders of the accessor. 24 characters of base 62 are 142 bits.
  */
 export const accessorOf = (hash: string): string =>
   encodeBase62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
 
-/** The accessor by which a token is known; empty for a batch token. */
+/** Returns the accessor of a token; empty for a batch token. */
 export const accessorOfToken = ({ hash }: Pick<Token, 'hash'>): string =>
   hash === '' ? '' : accessorOf(hash)
 
-/** Where a token with this text would be found. */
+/** Returns the accessor that a token with this text would have. */
 export const accessorOfText = async (text: string, keyed: Keyed): Promise<string> =>
   accessorOf(await storedHashOf(text, keyed))
 
-/** Epoch seconds of a moment in milliseconds, cut off. */
+/** Converts milliseconds to whole epoch seconds, rounded down. */
 export const toSeconds = (ms: number): number => Math.floor(ms / 1000)
 
-/** Milliseconds that it takes to store a token and to answer: its lifetime begins with the answer. */
+/** Milliseconds that storing a token and answering take. The lifetime begins with the answer. */
 const TOKEN_ANSWER_MS = 100
 
 type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
@@ -125,12 +131,15 @@ export function expirySecondOf(token: Lasting): number | undefined {
   return end === undefined ? undefined : Math.ceil(end / 1000)
 }
 
-/** Whole seconds that a token has left, never more than it was given; 0 for one without end. @param now epoch milliseconds */
+/**
+ * Returns the whole seconds that a token has left, at most its full lifetime; 0 for a token without end.
+ * @param now epoch milliseconds
+ */
 export const secondsLeftOf = (token: Lasting, now: number): number =>
   Math.min(token.ttl, Math.max(0, Math.floor(((endOf(token) ?? 0) - now) / 1000)))
 
-/** What lookups and answers show of a token's entity. */
+/** Returns the entity id that lookups and answers show. */
 export const entityIdOf = ({ entity }: Pick<Token, 'entity'>): string => entity?.id ?? ''
 
-/** Whether a token has all rights of the root policy. */
+/** Reports whether a token has the root policy. */
 export const isRoot = (token: Pick<Token, 'policies'>): boolean => token.policies.includes('root')

@@ -1,12 +1,12 @@
 import type { Encrypted } from '../values/secret.ts'
 
-/** An answer that waits for the one holder of its wrapping token. */
+/** A response that waits for the holder of its wrapping token. */
 export interface Wrapped {
   /** SHA-256 of the wrapping token */
   hash: string
   response: Encrypted
   creationPath: string
-  /** accessor of the mount that answered, if one did */
+  /** accessor of the mount that answered, if any */
   mount?: string
   /** epoch milliseconds */
   createdAt: number
@@ -15,7 +15,10 @@ export interface Wrapped {
   wrappedAccessor: string
 }
 
-/** What the holder of a wrapping token is told. @see docs/spec/tokens.md#wrapping */
+/**
+ * The wrapping information in an answer.
+ * @see docs/spec/tokens.md#wrapping
+ */
 export interface WrapInfo {
   token: string
   accessor: string

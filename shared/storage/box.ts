@@ -3,17 +3,17 @@ import { decodeBase64Url } from '../values/base64.ts'
 import { privateKey, publicKey, RAW_KEY, rawPublicKey } from '../values/raw-keys.ts'
 import { decrypt, encrypt, NONCE_LENGTH } from './encryption.ts'
 
-/** What a box is for: it opens for nothing else. */
+/** The purpose of a box. A box opens only for the purpose and the set that it was sealed for. */
 export interface BoxPlace {
   purpose: 'activation token' | 'activation' | 'keyring'
-  /** UUID of the DR set; empty where it is not known before opening */
+  /** UUID of the DR set; empty if it is unknown before the box is opened */
   set: string
 }
 
 /**
- * Seals a text to an X25519 key: base64url of a one-time public key, nonce, ciphertext and tag. Anybody can make a
- * box; who made it is told by what it holds, or by the signature around it.
- * @throws Error when nothing could be secret between this key and any other
+ * Seals a text to an X25519 key: base64url of a one-time public key, nonce, ciphertext and tag. Anybody can seal a
+ * box, so its content, or a signature around it, must show who made it.
+ * @throws Error for a recipient key with which nothing could be kept secret
  */
 export function sealBox(
   recipient: Uint8Array,
@@ -28,7 +28,10 @@ export function sealBox(
   return Buffer.concat([raw, Buffer.from(body, 'base64url')]).toString('base64url')
 }
 
-/** Undefined for everything that was not sealed to this key for this place. @param own X25519 */
+/**
+ * Opens a box. Returns undefined for anything that was not sealed to this key for this place.
+ * @param own X25519
+ */
 export function openBox(own: KeyObject, place: BoxPlace, box: string): string | undefined {
   const bytes = decodeBase64Url(box)
   if (!bytes || bytes.length < RAW_KEY || box.includes('=')) return undefined
@@ -43,7 +46,9 @@ export function openBox(own: KeyObject, place: BoxPlace, box: string): string | 
 
 const placeOf = ({ purpose, set }: BoxPlace): string => JSON.stringify(['box', purpose, set])
 
-/** Both public keys are part of what the key follows from, so that a box belongs to exactly these two. */
+/**
+ * Derives the key of a box. Both public keys go into the derivation, so that a box belongs to exactly these two keys.
+ */
 const deriveBoxKey = (own: KeyObject, other: Uint8Array, both: readonly Uint8Array[]): KeyObject => {
   const shared = diffieHellman({ privateKey: own, publicKey: publicKey('X25519', other) })
   const key = hkdfSync('sha256', shared, Buffer.concat(both), 'cloud-auth box', RAW_KEY)

@@ -1,18 +1,20 @@
 import type { InTree, Item, Key, Kind } from './kinds.ts'
 import type { Stored } from './stored.ts'
 
-/** What a write expects to find: nothing, whatever is there, or the revision that was read; `orAbsent`: or nothing. */
+/**
+ * The state that a write expects: no item, any, or the revision that was read. `orAbsent`: that revision or no item.
+ */
 export type Expected = 'absent' | 'any' | { rev: string; inTree?: InTree; orAbsent?: true }
 
-/** What was read, as a write expects to find it again. */
+/** Returns the expectation that an item is as it was read. */
 const asRead = ({ rev, inTree }: Pick<Item, 'rev' | 'inTree'>): Exclude<Expected, string> => ({
   rev,
   ...(inTree ? { inTree } : {}),
 })
 
 /**
- * One element of a commit. All elements of a commit take effect together or not at all. There is none that only
- * checks: transactions that overlap on one item cancel each other, and what is checked is what many share.
+ * One element of a commit. All elements of a commit take effect together or not at all. There is no element that only
+ * checks an item: overlapping transactions cancel each other, and most commits would check the same few items.
  */
 export type Change =
   | PutChange
@@ -27,13 +29,13 @@ export interface PutChange {
   readonly times: Times
 }
 
-/** Epoch seconds, all optional. */
+/** Times of an item in epoch seconds, all optional. */
 export interface Times {
-  /** when an item that dies counts as absent */
+  /** an item of a kind with `expiry: 'dies'` counts as absent from then on */
   expires?: number
-  /** when an item that is swept may be considered by tidy */
+  /** tidy may consider an item of a kind with `expiry: 'swept'` from then on */
   due?: number
-  /** when the engine itself may delete it, long after it stopped mattering */
+  /** DynamoDB may delete the item from then on, long after it has stopped to count */
   ttl?: number
 }
 
@@ -46,7 +48,7 @@ export const create = <K extends Kind>(key: Key<K>, data: Stored[K], times: Time
   times,
 })
 
-/** Stores an item, whether one is there or not. */
+/** Stores an item unconditionally. */
 export const put = <K extends Kind>(key: Key<K>, data: Stored[K]): Change => ({
   kind: 'put',
   key,
@@ -55,7 +57,10 @@ export const put = <K extends Kind>(key: Key<K>, data: Stored[K]): Change => ({
   times: {},
 })
 
-/** Replaces an item that must still be as it was read; an item never read must not exist. */
+/**
+ * Replaces an item that is unchanged since it was read. If it was not found when it was read, it must still be
+ * absent.
+ */
 export const replace = <K extends Kind>(
   key: Key<K>,
   read: Item<K> | undefined,
@@ -63,7 +68,7 @@ export const replace = <K extends Kind>(
   times: Times = {},
 ): Change => ({ kind: 'put', key, data, expected: read ? asRead(read) : 'absent', times })
 
-/** Sets the counter of an item that must still be as it was read; everything else stays what it is. */
+/** Sets the counter of an item that is unchanged since it was read. Nothing else in the item changes. */
 export const countDown = (item: Item, left: number): Change => ({
   kind: 'count',
   key: item,
@@ -71,17 +76,17 @@ export const countDown = (item: Item, left: number): Change => ({
   expected: asRead(item),
 })
 
-/** Deletes an item, whether it exists or not. */
+/** Deletes an item unconditionally. */
 export const remove = (key: Key): Change => ({ kind: 'delete', key, expected: 'any' })
 
-/** Deletes an item that must still be as it was read. */
+/** Deletes an item that is unchanged since it was read. */
 export const removeIfUnchanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
   kind: 'delete',
   key: item,
   expected: asRead(item),
 })
 
-/** Deletes an item unless it has changed since it was read: that it is gone by now is as good. */
+/** Deletes an item unless it has changed since it was read. An item that is gone already counts as deleted. */
 export const removeUnlessChanged = (item: Key & Pick<Item, 'rev' | 'inTree'>): Change => ({
   kind: 'delete',
   key: item,

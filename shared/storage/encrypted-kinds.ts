@@ -1,7 +1,7 @@
 import type { ReencryptionRule } from './encrypted-paths.ts'
 import { type Key, type Kind, key, kinds, specOf } from './kinds.ts'
 
-/** The kinds whose items have an encrypted place of some sort, with the paths of these places. */
+/** Returns the kinds whose items have an encrypted field with one of these rules, with the paths of the fields. */
 export const listEncryptedKinds = (sorts: readonly ReencryptionRule[]): { kind: Kind; paths: string[] }[] =>
   (Object.keys(kinds) as Kind[]).flatMap(kind => {
     const paths = Object.entries(specOf(kind).encrypted ?? {})
@@ -10,7 +10,10 @@ export const listEncryptedKinds = (sorts: readonly ReencryptionRule[]): { kind: 
     return paths.length > 0 ? [{ kind, paths }] : []
   })
 
-/** Keys of this cluster that are deleted where it takes the keyring of another set: whoever needs one makes another. */
+/**
+ * The keys of items that this cluster deletes when it takes over the keyring of another set. Each is created again
+ * when it is next needed.
+ */
 export const renewableKeys: readonly Key[] = listEncryptedKinds(['renew']).map(({ kind }) =>
   (key as unknown as (kind: Kind) => Key)(kind),
 )

@@ -1,14 +1,14 @@
 import type { Encrypted } from '../values/secret.ts'
 
 /**
- * What becomes of an encrypted place when another term encrypts.
- * `reencrypt`: it is encrypted anew, in the background. `renew`: so it is, and where the cluster takes the keyring of
- * another set it is deleted, for whoever needs it makes another. `forget`: it is short-lived, and never encrypted anew;
- * who cannot open it does as if it were not there. `own-term`: it belongs to its term, and ends with it.
+ * The rule for an encrypted field after another term has begun to encrypt. `reencrypt`: a background job re-encrypts
+ * it. `renew`: as `reencrypt`, but it is deleted when the cluster takes over the keyring of another set, because it
+ * can be created again. `forget`: it is short-lived and is never re-encrypted; a reader that cannot decrypt it treats
+ * it as absent. `own-term`: it belongs to its term and ends with it.
  */
 export type ReencryptionRule = 'reencrypt' | 'renew' | 'forget' | 'own-term'
 
-/** Paths of a type at which an `Encrypted` text stands, with dots between names. */
+/** The paths of a type at which it has an `Encrypted` text, with dots between names. */
 export type EncryptedPaths<T> = T extends readonly (infer E)[]
   ? EncryptedPaths<E> extends never
     ? never
@@ -25,22 +25,22 @@ type PathsAt<P extends string, V> = V extends Encrypted
       ? `${P}.${EncryptedPaths<V>}`
       : never
 
-/** The column of a kind: a row for each encrypted place, where it has any. */
+/** The column `encrypted` of a kind: the rule of each encrypted field. Kinds without such a field have no column. */
 export type EncryptedColumn<T> = [EncryptedPaths<T>] extends [never]
   ? { encrypted?: never }
   : { encrypted: Readonly<Record<EncryptedPaths<T>, ReencryptionRule>> }
 
-/** An encrypted text in an item. */
+/** An encrypted field of an item. */
 export interface EncryptedField {
   path: string
-  /** the name by which it was encrypted: the last one of its path */
+  /** the field name that its encryption is bound to: the last name of the path */
   field: string
   text: Encrypted
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The encrypted texts of an item that stand at some paths. */
+/** Returns the encrypted fields of an item at some paths. */
 export function findEncryptedFields(paths: readonly string[], data: unknown): EncryptedField[] {
   return paths.flatMap(path => {
     const names = path.split('.')
@@ -49,7 +49,7 @@ export function findEncryptedFields(paths: readonly string[], data: unknown): En
   })
 }
 
-/** The same data with another text at a path. */
+/** Returns the same data with another text at a path. */
 export function replaceText<T>(data: T, path: string, text: Encrypted): T {
   const [name = '', ...rest] = path.split('.')
   const inner = (data as Fields)[name]

@@ -9,13 +9,15 @@ import {
 import type { Encrypted } from '../values/secret.ts'
 import type { Key } from './kinds.ts'
 
-/** The keys of one term of the keyring; given as bytes, a key would take longer to read than to use. */
+/**
+ * The keys of one term of the keyring. They are key objects, because parsing key bytes takes longer than using them.
+ */
 export interface TermKeys {
-  /** follows from its key: two clusters that hold the same key agree on it */
+  /** derived from the key, so two clusters with the same key agree on it */
   id: string
-  /** what its texts begin with; after a forced promotion two terms may have one number */
+  /** the number that its encrypted texts begin with; after a forced promotion two terms may have the same number */
   version: number
-  /** AES-256: fields of items, and batch tokens */
+  /** AES-256: `items` encrypts fields of items, `tokens` encrypts batch tokens */
   items: KeyObject
   tokens: KeyObject
 }
@@ -29,11 +31,11 @@ const deriveKey = (dataKey: Uint8Array, purpose: string): KeyObject =>
 
 const ID = 16
 
-/** The identity of a term: a hash of its key that tells nothing of it, base64url of 16 bytes. */
+/** Returns the identity of a term: a hash that reveals nothing about its key, base64url of 16 bytes. */
 export const termIdOf = (dataKey: Uint8Array): string =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'cloud-auth identity of a term', ID)).toString('base64url')
 
-/** The working keys that follow from a data key. */
+/** Derives the working keys of a term from its data key. */
 export const deriveTermKeys = (version: number, dataKey: Uint8Array): TermKeys => ({
   id: termIdOf(dataKey),
   version,
@@ -41,14 +43,17 @@ export const deriveTermKeys = (version: number, dataKey: Uint8Array): TermKeys =
   tokens: deriveKey(dataKey, 'batch tokens'),
 })
 
-/** HMAC-SHA-256 of values in the audit log, and of what accessors follow from: it never rotates. */
+/** Derives the HMAC key for values in the audit log and for accessors. It never rotates. */
 export const deriveHmacKey = (fixedKey: Uint8Array): KeyObject => deriveKey(fixedKey, 'audit')
 
-/** Where an encrypted text belongs: it decrypts nowhere else. The table's name is not part of it. */
+/**
+ * Returns the associated data of an encrypted field, so that its text cannot be decrypted at another place. The
+ * table's name is not part of it.
+ */
 const placeOf = ({ kind, pk, sk }: Key, field: string, version: number): string =>
   JSON.stringify([kind, pk, sk, field, version])
 
-/** `<version>.<nonce, ciphertext and tag as base64url>` */
+/** Encrypts a field. The text is `<version>.<nonce, ciphertext and tag as base64url>`. */
 export const encryptField = (
   term: TermKeys,
   key: Key,
@@ -58,7 +63,10 @@ export const encryptField = (
 ): Encrypted =>
   `${term.version}.${encrypt(term.items, placeOf(key, field, term.version), text, nonce)}` as Encrypted
 
-/** @throws when the text was not encrypted for this place by this keyring */
+/**
+ * Decrypts a field.
+ * @throws Error when this keyring did not encrypt the text for this place
+ */
 export function decryptField(
   terms: readonly TermKeys[],
   key: Key,
@@ -73,7 +81,7 @@ export function decryptField(
   throw new Error(`an encrypted ${field} of a ${key.kind} cannot be decrypted${why}`)
 }
 
-/** The text, and the term that encrypted it; undefined where none of them did. */
+/** Decrypts a field, and returns the text with the term that encrypted it; undefined if no term did. */
 export const openField = (
   terms: readonly TermKeys[],
   key: Key,
@@ -90,7 +98,7 @@ const BATCH = 'batch token'
 export const encryptBatch = (term: TermKeys, content: string, nonce: Buffer): string =>
   `${term.version}.${encrypt(term.tokens, BATCH, content, nonce)}`
 
-/** The content, and the term that encrypted it. Undefined for everything that this keyring did not encrypt. */
+/** Decrypts a batch token, and returns its content with the term that encrypted it; undefined if no term did. */
 export const decryptBatch = (
   terms: readonly TermKeys[],
   encrypted: string,
@@ -100,19 +108,19 @@ export const decryptBatch = (
     return content === undefined ? undefined : { content, term }
   })
 
-/** How a secret appears in the audit log. */
+/** Returns a secret as the audit log shows it. */
 export const auditHmac = (hmacKey: KeyObject, text: string): string =>
   `hmac-sha256:${createHmac('sha256', hmacKey).update(text).digest('hex')}`
 
 const VERSION = /^[1-9]\d{0,8}(?=\.)/
 
-/** The term that an encrypted text names; undefined when it names none. */
+/** Returns the number of the term that an encrypted text names; undefined if it names none. */
 export const termNumberOf = (encrypted: string): number | undefined => {
   const named = VERSION.exec(encrypted)?.[0]
   return named === undefined ? undefined : Number(named)
 }
 
-/** What the terms of the number that a text names make of it: the one that does not fit says so, by the tag. */
+/** Tries the terms whose number the text names. Only the right one passes the check of the tag. */
 function tryTerms<T>(
   terms: readonly TermKeys[],
   encrypted: string,
@@ -127,14 +135,14 @@ function tryTerms<T>(
   return undefined
 }
 
-/** Nonce, ciphertext and tag as base64url: AES-256-GCM, bound to a place. */
+/** Encrypts with AES-256-GCM, bound to a place. Returns nonce, ciphertext and tag as base64url. */
 export function encrypt(key: KeyObject, place: string, text: string, nonce: Buffer): string {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place))
   const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
   return Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')
 }
 
-/** Undefined for everything that was not encrypted with this key for this place. */
+/** Decrypts a text. Returns undefined if it was not encrypted with this key for this place. */
 export function decrypt(key: KeyObject, place: string, body: string): string | undefined {
   const bytes = Buffer.from(body, 'base64url')
   if (bytes.length < NONCE + TAG || bytes.toString('base64url') !== body) return undefined
@@ -147,5 +155,5 @@ export function decrypt(key: KeyObject, place: string, body: string): string | u
   }
 }
 
-/** Length of the nonces that the encryption functions want: random, never used twice. */
+/** Length of the nonces that the encryption functions take, bytes. A nonce is random and never reused. */
 export const NONCE_LENGTH = NONCE

@@ -1,17 +1,17 @@
 /**
- * The format of the cluster record and of the journal's head. A version that stores what this one would misread has a
- * higher one. What clusters send each other has a format of its own, in shared/link/source.ts.
+ * The format of the cluster record and of the journal's head. A version that stores something this one would misread
+ * must use a higher format. Messages between clusters have their own format, in shared/link/source.ts.
  */
 export const STORED_FORMAT = 1
 
-/** What is stored has another form than this version's. Requests are refused with `unknown_format`, 503. */
+/** The stored format differs from this version's. Requests are refused with `unknown_format`, 503. */
 export class UnknownFormat extends Error {
   readonly code = 'unknown_format'
 }
 
 /**
- * Refuses what another version has stored, before anything of it is used.
- * @throws UnknownFormat for a missing format and for any but this version's
+ * Rejects an item that another version has stored, before any of it is used.
+ * @throws UnknownFormat if the format is missing or is not this version's
  */
 export function checkFormat(what: 'cluster record' | 'journal head', format: unknown): void {
   if (format === STORED_FORMAT) return
@@ -22,8 +22,8 @@ export function checkFormat(what: 'cluster record' | 'journal head', format: unk
 }
 
 /**
- * Refuses an item without an attribute that this version relies on.
- * @throws UnknownFormat that names the first one that is missing
+ * Rejects an item that lacks an attribute this version relies on.
+ * @throws UnknownFormat that names the first missing attribute
  */
 export function checkRequired(kind: string, names: readonly string[], data: object): void {
   const missing = names.find(name => (data as Record<string, unknown>)[name] === undefined)
@@ -33,5 +33,5 @@ export function checkRequired(kind: string, names: readonly string[], data: obje
     )
 }
 
-/** What to do about a cluster of another version; the embedded host knows that answer by it. */
+/** The advice in errors about a cluster of another version. The embedded host recognises that error by this text. */
 export const OF_ANOTHER_VERSION = 'deploy the version that stored it; nothing has been changed'

@@ -5,7 +5,7 @@ import type { Stored } from './stored.ts'
 
 export type Kind = keyof Stored
 
-/** Where an item stands. Built in this file and nowhere else. */
+/** The key of an item with its kind. Only this file builds keys. */
 export interface Key<K extends Kind = Kind> {
   readonly kind: K
   readonly pk: string
@@ -13,60 +13,68 @@ export interface Key<K extends Kind = Kind> {
 }
 
 /**
- * What a kind's items are removed with. `mount`: its items stand in a collection of the mount's own. `alias`: they lead
- * to an alias of a mount. `login`: each says which mount it came from, if any (`mount`). `token`: they stand beside a
- * token.
+ * The owner with which items of a kind are removed. `mount`: they are in a collection of the mount. `alias`: they
+ * lead to an alias of a mount. `login`: each names the mount that it came from, if any (`mount`). `token`: they are
+ * in the partition of a token.
  */
 type Taker = 'mount' | 'alias' | 'login' | 'token'
 
 interface Spec {
   /**
-   * `data` is what a DR secondary must have; `cluster` never leaves this cluster; of `ceremony` no copy is ever
-   * made, neither by a stream nor by point-in-time recovery.
+   * The table of the kind. `data` is what a DR secondary must have. `cluster` never leaves this cluster. `ceremony`
+   * is never copied, neither by a stream nor by point-in-time recovery.
    */
   table: 'data' | 'cluster' | 'ceremony'
-  /** which Merkle subtree an item belongs to; both are replicated */
+  /** the Merkle subtree of the kind; both subtrees are replicated */
   class: 'replicated' | 'local'
-  /** the collection, of everybody or of one owner (a mount's accessor, say) */
+  /** the collection: one for all, or one for each owner (for example for each mount's accessor) */
   pk: string | ((owner: string) => string)
-  /** the item, where a collection holds just one of the kind; otherwise its name */
+  /** the sort key of a collection's only item; absent: the item's name */
   sk?: string
-  /** what takes it along when it is removed; absent: nothing does */
+  /** the owner with which items are removed; absent: none */
   goesWith?: Taker
-  /** 16 partitions by hash of the name, so that no partition's write limit binds the collection */
+  /**
+   * the collection has 16 partitions by hash of the name, so that the write limit of one partition does not limit the
+   * collection
+   */
   spread?: true
   /**
-   * `dies`: after `expires` the item counts as absent, whoever reads it.
-   * `swept`: it stays in force until tidy removes it; `due` orders it in the index `expiry`.
+   * `dies`: after `expires` the item counts as absent for every reader. `swept`: it stays in force until tidy removes
+   * it; `due` orders it in the index `expiry`.
    */
   expiry?: 'dies' | 'swept'
-  /** stored with the format of this version; an item of another one is refused by name */
+  /** stored with the format of this version; an item with another format is refused by name */
   format?: true
-  /** attributes on whose presence the safety of a decision rests; an item that lacks one is refused by name */
+  /** attributes that the safety of a decision depends on; an item that lacks one is refused by name */
   required?: readonly string[]
-  /** stored as one JSON text, which is cheaper to read than a map of maps: for what every request reads */
+  /** stored as one JSON text, which is cheaper to read than nested maps; for items that every request reads */
   packed?: true
-  /** an item may well be hundreds of kilobytes: of such kinds no two are read by one call that several requests share */
+  /** an item may have hundreds of kilobytes, so a read that several requests share contains at most one such kind */
   large?: true
-  /** a number of the data that stands beside them, so that whoever may count it down may change nothing else */
+  /**
+   * a number that is stored outside `data`, so that a function may be allowed to count it down and change nothing
+   * else
+   */
   counter?: string
-  /** who may store one and who may delete one; absent: `write` */
+  /** the uses that may store and delete items; absent: `write` */
   guard?: Exclude<Guard, 'write'>
-  /** paths at which an `Encrypted` text stands, each with what becomes of it when another term encrypts */
+  /** paths of the encrypted fields, each with its rule for re-encryption */
   encrypted?: Readonly<Record<string, ReencryptionRule>>
 }
 
-/** What every cluster of a set has, in either subtree; and what never leaves this one. */
+/**
+ * `REPLICATED` and `LOCAL` are the subtrees that every cluster of a set has. Items of `OWN` never leave this cluster.
+ */
 const REPLICATED = { table: 'data', class: 'replicated' } as const
 const LOCAL = { table: 'data', class: 'local' } as const
 const OWN = { table: 'cluster', class: 'local' } as const
-/** Of these, what a cluster knows of the others of its set, and of its own part in it. */
+/** What this cluster knows of other members of its set, and of its own membership. */
 const OF_LINK = { ...OWN, guard: 'link' } as const
 
-/** One row per kind of item. Adding a kind is its line here and its type in `Stored`. */
+/** The kinds of items, one row for each. A new kind needs a row here and its type in `Stored`. */
 export const kinds = {
   mounts: { ...REPLICATED, pk: 'mounts', sk: 'auth', packed: true, large: true },
-  // written by every commit that writes the mounts, so that both have one revision
+  // Every commit that writes the mounts writes this item too, so both have one revision.
   'mounts-revision': { ...REPLICATED, pk: 'mounts-revision', sk: 'auth' },
   'client-config': {
     ...REPLICATED,
@@ -142,7 +150,7 @@ export const kinds = {
     required: ['verifier', 'shareHashes'],
     guard: 'recovery',
   },
-  // by identity; written together with the keyring that has it
+  // The name is the term's identity. It is written together with the keyring that has the term.
   term: {
     ...REPLICATED,
     pk: 'term',
@@ -150,7 +158,7 @@ export const kinds = {
     guard: 'key-factory',
     encrypted: { probe: 'own-term' },
   },
-  // by UUID of the cluster
+  // The name is the UUID of the cluster.
   holder: { ...REPLICATED, pk: 'holder', guard: 'holder' },
   cluster: {
     ...OWN,
@@ -170,7 +178,7 @@ export const kinds = {
   },
   'tidy-run': { ...OWN, pk: mount => `${mount}#tidy`, goesWith: 'mount' },
   'tidy-stamp': { ...OWN, pk: mount => `${mount}#tidy-stamp`, goesWith: 'mount' },
-  // by hash of the role's name and the body that could not be written yet
+  // The name is a hash of the role's name and of the body that could not be written yet.
   'resolved-principals': {
     ...OWN,
     pk: mount => `${mount}#resolved`,
@@ -194,7 +202,7 @@ export const kinds = {
     guard: 'ceremony',
     encrypted: { 'attempt.secrets': 'forget' },
   },
-  // its own partition and guard: who makes tokens does not reach it
+  // It has its own partition and guard, so that the function that makes tokens cannot reach it.
   rekey: {
     table: 'ceremony',
     class: 'local',
@@ -204,7 +212,7 @@ export const kinds = {
     guard: 'rekey',
     encrypted: { 'attempt.secrets': 'forget' },
   },
-  // of the newest execution that waits for an attempt (`begin`), and of the newest that watches one (`watch`)
+  // The newest execution that waits for an attempt (`begin`), and the newest that watches one (`watch`).
   watcher: {
     table: 'ceremony',
     class: 'local',
@@ -213,7 +221,7 @@ export const kinds = {
     guard: 'ceremony',
     encrypted: { token: 'forget' },
   },
-  // alone in its partition: those who check it reach it, and not the secrets of an attempt
+  // It is alone in its partition, so that functions that check it cannot reach the secrets of an attempt.
   'operation-token': {
     table: 'ceremony',
     class: 'local',
@@ -228,15 +236,16 @@ export const kinds = {
   'pending-key': { ...OF_LINK, pk: 'link', sk: 'pending-key', encrypted: { pair: 'renew' } },
   contact: { ...OF_LINK, pk: 'link', sk: 'contact' },
   operation: { ...OF_LINK, pk: 'operation', encrypted: { 'activation.token': 'forget' } },
-  // the newest execution of each workflow that waits to be adopted
+  // The newest execution of each workflow that waits for its request.
   waiting: { ...OF_LINK, pk: 'waiting', encrypted: { token: 'forget' } },
   promoted: { ...OF_LINK, pk: 'link', sk: 'promoted' },
   drill: { ...OF_LINK, pk: 'link', sk: 'drill' },
-  // written together with what it tells, and deleted once it has been told
+  // Written together with the role change, and deleted after the event was sent.
   'role-event': { ...OF_LINK, pk: 'role-event' },
-  // its own key is encrypted for the place in the cluster record where it will stand
+  // Its `ownKey` is encrypted for the cluster record, where it will be stored.
   'pending-link': { ...OF_LINK, pk: 'link', sk: 'pending-link', encrypted: { ownKey: 'forget' } },
-  // what a secondary keeps of its own following: how far a sync is, what one took away, who is at it
+  // A secondary's own state of following: the progress of a sync, what it took away, and the run that holds the
+  // lease.
   segment: { ...OWN, pk: 'sync', guard: 'apply' },
   report: { ...OWN, pk: 'report', packed: true, large: true, guard: 'apply' },
   puller: { ...OWN, pk: 'puller', sk: 'run', guard: 'apply' },
@@ -259,14 +268,14 @@ type Name<K extends Kind> = (typeof kinds)[K] extends { sk: string } ? [] : [nam
 const SHARDS = 16
 const HEX = 16
 
-/** Whether a text names a kind: what stands in a table may have been put there by hand. */
+/** Reports whether a text names a kind. Someone may have written to the table by hand. */
 export const isKind = (text: string | undefined): text is Kind =>
   text !== undefined && Object.hasOwn(kinds, text)
 
-/** The row of a kind, with its optional columns. */
+/** Returns the row of a kind, with its optional columns. */
 export const specOf = (kind: Kind): Spec => kinds[kind]
 
-/** The kinds of what goes with something. */
+/** The kinds that are removed with an owner. */
 export type KindGoingWith<T extends Taker> = {
   [K in Kind]: (typeof kinds)[K] extends { goesWith: T } ? K : never
 }[Kind]
@@ -274,7 +283,7 @@ export type KindGoingWith<T extends Taker> = {
 export const kindsGoingWith = <T extends Taker>(taker: T): KindGoingWith<T>[] =>
   (Object.keys(kinds) as KindGoingWith<T>[]).filter(kind => specOf(kind).goesWith === taker)
 
-/** The key of an item: what the collection needs (its owner, if it has owners), then the item's name. */
+/** Returns the key of an item from its owner, if the kind has owners, and its name. */
 export function key<K extends Kind>(kind: K, ...parts: [...Owner<K>, ...Name<K>]): Key<K> {
   const { pk, sk, spread } = specOf(kind)
   const names: string[] = [...parts]
@@ -283,13 +292,13 @@ export function key<K extends Kind>(kind: K, ...parts: [...Owner<K>, ...Name<K>]
   return { kind, pk: spread ? `${collection}#${shardOf(name)}` : collection, sk: name }
 }
 
-/** The partitions that hold a collection: one, or sixteen. */
+/** The partitions of a collection: one, or sixteen. */
 export interface Partitions<K extends Kind = Kind> {
   readonly kind: K
   readonly pks: readonly string[]
 }
 
-/** Where all items of a kind (of one owner) stand. */
+/** Returns the partitions of all items of a kind (and of one owner). */
 export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partitions<K> {
   const { pk, spread } = specOf(kind)
   const collection = typeof pk === 'string' ? pk : pk(owner[0] ?? '')
@@ -299,25 +308,25 @@ export function partitions<K extends Kind>(kind: K, ...owner: Owner<K>): Partiti
 const shards = Array.from({ length: SHARDS }, (_, index) => index.toString(HEX))
 const shardOf = (name: string): string => ((sha256(name)[0] ?? 0) % SHARDS).toString(HEX)
 
-/** What a journal needs to know of an item that was read; nobody else looks into it. */
+/** Attributes that the journal needs of an item that was read. No other module uses them. */
 export interface InTree {
   readonly leaf: string
   readonly bucket: string
   readonly ttl?: number
   readonly due?: number
-  /** of the commit that wrote it last: `<epoch>/<12 digits>` */
+  /** position of the commit that wrote it last: `<epoch>/<12 digits>` */
   readonly pos?: string
 }
 
-/** An item as the domain sees it. */
+/** An item as the handlers see it. */
 export type Item<K extends Kind = Kind> = {
   [P in K]: Key<P> & {
-    /** changes with every write: what an optimistic write compares */
+    /** changes with every write; optimistic writes compare it */
     readonly rev: string
     readonly data: Readonly<Stored[P]>
-    /** epoch seconds at which an item that dies counts as absent */
+    /** epoch seconds; an item that dies counts as absent from then on */
     readonly expires?: number
-    /** carried from reading to writing while a journal is kept; without it, writing costs one more read */
+    /** passed from reading to writing while a journal is kept; without it, a write costs one more read */
     readonly inTree?: InTree
   }
 }[K]

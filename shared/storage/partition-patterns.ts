@@ -1,11 +1,11 @@
 import type { Guard } from './guards.ts'
 import { type Kind, kinds, specOf } from './kinds.ts'
 
-/* Partitions of the tables as patterns, for grants. */
+/* Patterns of the tables' partitions, for grants. */
 
 type Table = ReturnType<typeof specOf>['table']
 
-/** Partitions of guarded kinds in a table, as patterns. */
+/** Returns the partitions of guarded kinds in a table, as patterns. */
 export const guardedPartitions = (table: Table, of: (guard: Guard) => boolean): string[] => [
   ...new Set(
     (Object.keys(kinds) as Kind[])
@@ -15,14 +15,14 @@ export const guardedPartitions = (table: Table, of: (guard: Guard) => boolean): 
   ),
 ]
 
-/** Partitions of the table `cluster` that hold sums and hashes of trees. */
+/** The partitions of the table `cluster` that hold sums and hashes of trees. */
 export const treePartitions = 't#*'
 
 /**
- * Partitions of the table `cluster` that hold the journal: its head, its journal entries, its tree. They contain no items of a
- * kind, and only the port `journal` touches them.
+ * The partitions of the table `cluster` that hold the journal: its head, its entries, its tree. They contain no items
+ * of a kind, and only the port `journal` uses them.
  */
 export const journalPartitions: readonly string[] = ['journal', 'j#*', treePartitions]
 
-/** Partitions of the table `cluster` that hold journal entries. */
+/** The partitions of the table `cluster` that hold journal entries. */
 export const entryPartitions: readonly string[] = ['j#*']

@@ -2,7 +2,7 @@ import { defined } from '../values/defined.ts'
 import type { Kind } from './kinds.ts'
 import { type Tables, tableOf } from './requests.ts'
 
-/** A query in the engine's terms (document form). */
+/** The input of a query (document form). */
 export interface Query {
   TableName: string
   IndexName?: string
@@ -13,7 +13,7 @@ export interface Query {
   Limit?: number
 }
 
-/** The items of one partition, by name. */
+/** Returns the query for the items of one partition, by name. */
 export const partitionQuery = (
   tables: Tables,
   kind: Kind,
@@ -28,7 +28,10 @@ export const partitionQuery = (
     Limit: limit,
   })
 
-/** What tidy may consider in one partition. The index may be seconds behind. @param before epoch seconds */
+/**
+ * Returns the query for the items of one partition that tidy may consider. The index may be seconds behind.
+ * @param before epoch seconds
+ */
 export const dueQuery = (tables: Tables, kind: Kind, pk: string, before: number): Query => ({
   TableName: tableOf(tables, { kind }),
   IndexName: 'expiry',
@@ -36,7 +39,7 @@ export const dueQuery = (tables: Tables, kind: Kind, pk: string, before: number)
   ExpressionAttributeValues: { ':pk': pk, ':before': before },
 })
 
-/** One of several segments of a table, and where an earlier scan of it stopped. */
+/** One of several segments of a table, and the key at which an earlier scan of it stopped. */
 interface Segment {
   index: number
   of: number
@@ -44,7 +47,7 @@ interface Segment {
   limit?: number
 }
 
-/** One call of a scan in the engine's terms. */
+/** The input of one call of a scan (document form). */
 export interface ScanCall {
   TableName: string
   ConsistentRead: true
@@ -57,12 +60,12 @@ export interface ScanCall {
 }
 
 /**
- * Items that one call of a scan may read. On AWS a call ends at 1 MB in any case; an embedded engine without a limit reads
- * the whole rest of the segment for each call, and serves nobody meanwhile.
+ * The maximum number of items that one call of a scan reads. On AWS a call ends at 1 MB in any case. The embedded
+ * engine without a limit would read the whole rest of the segment and block all other calls meanwhile.
  */
 const SCANNED = 500
 
-/** A scan of whatever stands in a segment. */
+/** Returns a scan of all items in a segment. */
 export const scanCall = (TableName: string, { index, of, from, limit = SCANNED }: Segment): ScanCall =>
   defined({
     TableName,
@@ -73,7 +76,7 @@ export const scanCall = (TableName: string, { index, of, from, limit = SCANNED }
     Limit: Math.min(SCANNED, limit),
   })
 
-/** Items of some kinds, all of the same table. */
+/** Returns a scan for the items of some kinds, all in the same table. */
 export function kindsScan(tables: Tables, wanted: Kind | readonly Kind[], segment: Segment): ScanCall {
   const kinds = typeof wanted === 'string' ? [wanted] : wanted
   const [first] = kinds
@@ -93,7 +96,7 @@ export interface TableKey {
   sk: string
 }
 
-/** Keys of one batch read by table; what was committed before is seen. */
+/** Groups the keys of a batch read by table. The reads are strongly consistent. */
 export function groupKeysByTable(
   keys: readonly TableKey[],
 ): Record<string, { ConsistentRead: true; Keys: { pk: string; sk: string }[] }> {

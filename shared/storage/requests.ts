@@ -3,29 +3,29 @@ import type { Change, Expected, PutChange } from './changes.ts'
 import { checkFormat, checkRequired, STORED_FORMAT } from './format.ts'
 import { type InTree, type Item, type Key, type Kind, specOf } from './kinds.ts'
 
-/** Names of the tables. */
+/** The names of the tables. */
 export interface Tables {
   data: string
   cluster: string
-  /** only where a ceremony is kept */
+  /** only in functions that run a ceremony */
   ceremony?: string
 }
 
-/** An item as it stands in a table. None of the attribute names is a reserved word of the engine. */
+/** An item as stored. None of its attribute names is a reserved word of DynamoDB. */
 export interface StoredItem {
   pk: string
   sk: string
   kind: Kind
   rev: string
   data: unknown
-  /** of kinds whose row says so */
+  /** only of kinds whose row has `format` */
   format?: number
   /** the counter of its kind; absent: 0 */
   uses?: number
   expires?: number
   due?: number
   ttl?: number
-  /** of the commit that wrote it, while this cluster keeps a journal: `<epoch>/<12 digits>` */
+  /** position of the commit that wrote it, while this cluster keeps a journal: `<epoch>/<12 digits>` */
   pos?: string
   /** its hash in the tree, base64url of 32 bytes */
   leaf?: string
@@ -33,11 +33,14 @@ export interface StoredItem {
   bucket?: string
 }
 
-/** 96 random bits, base64url: one for everything that a commit puts. */
+/** Creates the revision of everything that a commit puts: 96 random bits, base64url. */
 export const newRevision = ({ bytes }: { bytes(count: number): Buffer }): string =>
   bytes(12).toString('base64url')
 
-/** The table of an item. @throws Error for one that this function was not given */
+/**
+ * Returns the table of an item.
+ * @throws Error if this function has no access to the table
+ */
 export function tableOf(tables: Tables, { kind }: Pick<Key, 'kind'>): string {
   const { table } = specOf(kind)
   const name = tables[table]
@@ -60,18 +63,18 @@ interface Conditional {
   ExpressionAttributeValues?: Record<string, unknown>
 }
 
-/** Items that die are deleted by the engine an hour after they stopped counting. */
+/** DynamoDB may delete items that die an hour after they have stopped to count. */
 const DELETION_GRACE_SECONDS = 3600
 
-/** Bytes that a key's two parts, and an item as a whole, may have. */
+/** Limits of DynamoDB: bytes of the two parts of a key, and of a whole item. */
 const LONGEST_KEY = { pk: 2048, sk: 1024 }
 const LARGEST_ITEM = 400_000
 
-/** Whether the engine accepts a key: it refuses reads of others, too. */
+/** Reports whether DynamoDB accepts a key. It refuses even reads of other keys. */
 export const isKey = ({ pk, sk }: Pick<Key, 'pk' | 'sk'>): boolean =>
   pk !== '' && sk !== '' && Buffer.byteLength(pk) <= LONGEST_KEY.pk && Buffer.byteLength(sk) <= LONGEST_KEY.sk
 
-/** Reports whether DynamoDB accepts a write; an item's JSON is at least as long as what DynamoDB counts. */
+/** Reports whether DynamoDB accepts a write. An item's JSON is at least as long as the size that DynamoDB counts. */
 export const isStorable = ({ kind, input }: ItemWrite): boolean =>
   kind === 'Put'
     ? isKey(input.Item) && Buffer.byteLength(JSON.stringify(input.Item)) <= LARGEST_ITEM
@@ -104,11 +107,14 @@ export function toWrite(change: Change, rev: string, tables: Tables, now: number
   }
 }
 
-/** When the engine may delete an item that dies, where no journal says otherwise. */
+/** Returns when DynamoDB may delete an item that dies, while no journal is kept. */
 export const plainTtl = (expires: number | undefined): number | undefined =>
   expires === undefined ? undefined : expires + DELETION_GRACE_SECONDS
 
-/** An item as a change stores it, but for what the way of writing decides: the engine's time, the place in a tree. */
+/**
+ * Returns an item as a change stores it, without the attributes that depend on the way of writing: `ttl`, and the
+ * place in a tree.
+ */
 export function toStored(
   { key: { pk, sk, kind }, data, times: { expires, due } }: Pick<PutChange, 'key' | 'data' | 'times'>,
   rev: string,
@@ -118,8 +124,8 @@ export function toStored(
 }
 
 /**
- * An item that was read, in the form in which it would be written now. A copy of it may have another form: whoever relies
- * on the form compares the item's hash in the tree.
+ * Returns an item that was read, in the form in which it would be written now. The stored copy may have another form,
+ * so callers that rely on the form compare the item's hash in the tree.
  */
 export function asStored({
   pk,
@@ -133,13 +139,13 @@ export function asStored({
   return toStored({ key: { pk, sk, kind }, data, times: defined({ expires, due }) }, rev)
 }
 
-/** What a write carries from the item it read. */
+/** Returns the attributes that a write needs of the item it read. */
 const treeOf = ({ leaf, bucket, ttl, due, pos }: StoredItem): { inTree?: InTree } =>
   leaf === undefined || bucket === undefined ? {} : { inTree: defined({ leaf, bucket, ttl, due, pos }) }
 
 /**
  * Adds the condition that no journaled commit has written the item.
- * @param since positions from this one on; absent: all
+ * @param since only commits at this position or later count; absent: all
  */
 export function requireBelowJournal<W extends ItemWrite>({ kind, input }: W, since: string | undefined): W {
   const free = `attribute_not_exists(pos)${since === undefined ? '' : ' OR pos < :since'}`
@@ -152,7 +158,7 @@ export function requireBelowJournal<W extends ItemWrite>({ kind, input }: W, sin
   return { kind, input: { ...input, ...fence } } as W
 }
 
-/** The data of an item as they stand in the table, their counter beside them. */
+/** Returns the data of an item as stored, with its counter outside `data`. */
 function layOut(kind: Kind, data: object): Pick<StoredItem, 'data' | 'uses'> {
   const { packed, counter } = specOf(kind)
   if (packed) return { data: JSON.stringify(data) }
@@ -190,7 +196,7 @@ function makeCondition(
 }
 
 /**
- * An item as the domain sees it; undefined when it has died, or is of another kind than its key says.
+ * Returns an item as the handlers see it; undefined when it has died, or has another kind than its key.
  * @param now epoch seconds
  */
 export function fromStored<K extends Kind>(

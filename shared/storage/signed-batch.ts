@@ -1,14 +1,20 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { publicKey } from '../values/raw-keys.ts'
 
-/** What stands inside the seal of a batch token: `<signature as base64url>.<content>`. */
+/**
+ * Returns the text that a batch token's signature covers. A sealed batch token contains `<signature as
+ * base64url>.<content>`.
+ */
 const signedText = (content: string): Buffer => Buffer.from(`cloud-auth batch token\n${content}`)
 
-/** @param key Ed25519 */
+/**
+ * Signs the content of a batch token.
+ * @param key Ed25519
+ */
 export const signBatch = (key: KeyObject, content: string): string =>
   `${sign(null, signedText(content), key).toString('base64url')}.${content}`
 
-/** The two parts; undefined for what bears no signature. */
+/** Splits a signed content into its two parts; undefined for a text without a signature. */
 export function splitBatch(text: string): { signature: Buffer; content: string } | undefined {
   const end = text.indexOf('.')
   const signature = Buffer.from(text.slice(0, Math.max(0, end)), 'base64url')
@@ -17,7 +23,7 @@ export function splitBatch(text: string): { signature: Buffer; content: string }
 
 const SIGNATURE = 64
 
-/** Whether one of these keys (raw Ed25519, base64) signed a content. */
+/** Reports whether one of these keys (raw Ed25519, base64) signed a content. */
 export const isSignedByAny = (keys: readonly string[], content: string, signature: Buffer): boolean =>
   keys.some(key =>
     verify(null, signedText(content), publicKey('Ed25519', Buffer.from(key, 'base64')), signature),

@@ -38,7 +38,7 @@ import type { TokenRole } from '../model/token-role.ts'
 import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
 import type { Wrapped } from '../model/wrapped.ts'
 
-/** What each kind of item holds. */
+/** The type of each kind's data. */
 export interface Stored {
   mounts: MountTable
   'mounts-revision': Record<never, never>

@@ -12,7 +12,7 @@ import { Secret } from '../../values/secret.ts'
 import { type ClientAttempt, clientSettings, createWireHandler, limitAttempt } from './client.ts'
 import type { Provider } from './provider.ts'
 
-/** Where IAM and STS are asked about the configured user: its key does not tell its partition. */
+/** `region`: where IAM and STS are asked about the configured user, because its key does not name its partition. */
 interface Dependencies {
   provider: Provider
   region: string
@@ -21,12 +21,13 @@ interface Dependencies {
 }
 
 /**
- * The access keys of the configured user. Nothing here is repeated: a creation whose answer was lost must be looked
- * for, not made again. For that reason it goes over a connection of its own, which cannot
- * have died unnoticed. @see docs/spec/configuration.md#rotation-of-the-root-key
+ * Manages the access keys of the configured user. Nothing is retried: after a creation whose answer was lost, the
+ * caller must look for the key instead of creating another. For the same reason a creation uses its own connection,
+ * which cannot have died unnoticed.
+ * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
 export function iamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeys {
-  /** One attempt, whatever the configuration says. */
+  /** Makes one attempt, whatever the configuration allows. */
   async function attempt<T>(
     settings: ProviderSettings,
     deadline: number,
@@ -63,7 +64,7 @@ export function iamAccessKeys({ provider, region, clock, meter }: Dependencies):
         client.send(command, options)
       const { AccessKey } = await attempt(settings, deadline, send, true)
       if (!AccessKey?.AccessKeyId || !AccessKey.SecretAccessKey)
-        throw new ApiError('provider_failed', 'IAM gave no key')
+        throw new ApiError('provider_failed', 'IAM returned no access key')
       return { accessKey: AccessKey.AccessKeyId, secretKey: new Secret(AccessKey.SecretAccessKey) }
     },
     delete: async (settings, userName, accessKey, deadline) => {

@@ -2,7 +2,7 @@ import type { AccessKeys, Instances, Principals } from '../../ports.ts'
 import { ec2Instances } from './instances.ts'
 import { type ProviderDependencies, provider } from './provider.ts'
 
-/** What is asked and done in accounts, on behalf of mounts. */
+/** The calls to AWS accounts on behalf of mounts. */
 export interface Accounts {
   instances: Instances
   /** loads IAM's client */

@@ -11,14 +11,14 @@ const content = v.object({
   logEvents: v.array(v.object({ timestamp: v.number(), message: v.string() })),
 })
 
-/** Bytes of a delivery, unpacked: what a function is given packed is 6 MB at most. */
+/** Limit of an inflated delivery, bytes. Lambda delivers at most 6 MB compressed. */
 const LARGEST = 32 * 2 ** 20
 
 /**
- * Carries the audit entries that functions gave to the console to the log group of the audit log, into a stream named
- * after the one they come from.
+ * Carries the audit entries that functions have printed to the log group of the audit log, into a stream named after
+ * their own.
  * @param event as a subscription of CloudWatch Logs delivers it
- * @throws when not all could be written: the delivery is repeated, and at last goes to the queue of failed ones
+ * @throws Error when not all were written: the delivery is repeated, and finally goes to the dead-letter queue
  */
 export async function carryEntries(event: unknown, group: string): Promise<void> {
   const { awslogs } = v.parse(delivered, event)
@@ -28,9 +28,9 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
       gunzipSync(Buffer.from(awslogs.data, 'base64'), { maxOutputLength: LARGEST }).toString('utf8'),
     ),
   )
-  // CloudWatch Logs sends control messages, which check that the function can be reached
+  // Control messages only check that CloudWatch Logs can reach the function.
   if (messageType === 'CONTROL_MESSAGE') return
-  // names of streams may hold neither ":" nor "*"
+  // Stream names may contain neither ":" nor "*".
   const rejected = await putEvents(group, logStream.replace(/[:*]/g, '-'), logEvents.map(unwrapEntry))
   if (rejected > 0)
     throw new Error(
@@ -38,7 +38,7 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
     )
 }
 
-/** The entry without the runtime's frame around it; what has another shape is carried as it is. */
+/** Returns the entry without the runtime's frame around it. A message of another shape stays unchanged. */
 function unwrapEntry({ timestamp, message }: LogEvent): LogEvent {
   const entry = parseObject(message)?.['message']
   return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }

@@ -5,18 +5,19 @@ import type { Environment } from './environment.ts'
 
 const OWNER_ONLY = 0o600
 
-/** What decides where entries go. */
+/** The settings that decide where entries go. */
 type Settings = Pick<Environment, 'auditFile' | 'framedJson'>
 
 /**
- * The audit log: to the runtime's console (from where a subscription carries it to its own log group), or as lines
- * of JSON to a file. An entry counts once it was handed over.
+ * Writes the audit log: to the console, from where a subscription carries entries to their own log group, or as lines
+ * of JSON to a file. An entry counts as written once the runtime or the file has taken it.
  */
 export function auditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
   if (auditFile === '') return { write: async entry => printEntry(entry, framedJson) }
   let file: number | undefined
   return writeOncePerTurn(bytes => {
-    // opened with the first entry, and tried again where that failed: the place may be mended meanwhile
+    // The file is opened with the first entry. If that fails, the next entry tries again, because the cause may be
+    // fixed meanwhile.
     file ??= openSync(auditFile, constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY, OWNER_ONLY)
     return write(file, bytes)
   })
@@ -24,16 +25,19 @@ export function auditLog({ auditFile, framedJson }: Settings, write: Write = wri
 
 const RETRY_AFTER_S = 5
 
-/** How the text begins of a request that is refused because its entry cannot be written to the file. */
+/** The beginning of the error text if an entry cannot be written to the file. */
 const UNWRITABLE = `${AUDIT_UNWRITABLE}: free its disk, or make its file writable`
 
-/** Refuses the request whose entry could not be written. Who sent it may send it again once there is room. */
+/** Refuses the request whose entry could not be written. The client may repeat it later. */
 function unwritable(cause: unknown): ApiError {
-  const { code = 'written in part' } = cause as NodeJS.ErrnoException
+  const { code = 'written only in part' } = cause as NodeJS.ErrnoException
   return new ApiError('busy', `${UNWRITABLE} (${code})`, { retryAfter: RETRY_AFTER_S, cause })
 }
 
-/** Appends to an open file. @returns how many bytes were written */
+/**
+ * Appends to an open file.
+ * @returns how many bytes were written
+ */
 type Write = (file: number, bytes: Buffer) => number
 
 interface Handed {
@@ -42,7 +46,7 @@ interface Handed {
   reject(error: unknown): void
 }
 
-/** Entries of one turn of the event loop go in one write; each of them is waited for. */
+/** Writes the entries of one turn of the event loop together. Each caller waits for its own entry. */
 function writeOncePerTurn(write: (bytes: Buffer) => number): Audit {
   let waiting: Handed[] = []
   function flush(): void {
@@ -53,7 +57,7 @@ function writeOncePerTurn(write: (bytes: Buffer) => number): Audit {
       for (const { line, resolve, reject } of all) {
         left -= line.length
         if (left >= 0) resolve()
-        else reject(unwritable(new Error('an audit entry was written in part')))
+        else reject(unwritable(new Error('an audit entry was written only in part')))
       }
     } catch (error) {
       for (const { reject } of all) reject(unwritable(error))
@@ -69,12 +73,12 @@ function writeOncePerTurn(write: (bytes: Buffer) => number): Audit {
 }
 
 /**
- * Lambda's runtime replaces the methods of `console`: one call is one event, framed by its length, whatever it holds
- * and whoever else prints; plain output would be cut where the pipe is full. That the event is JSON is a setting of
- * the function, and without it no subscription would find the entry: then there is no log, and nothing is done.
+ * Prints an entry. Lambda's runtime replaces the methods of `console`: one call is one event, framed by its length,
+ * whatever its content and whatever else prints. Plain output would be cut when the pipe is full. The function's log
+ * format must be JSON, because otherwise no subscription would find the entry; without it every entry fails.
  */
 function printEntry(entry: Readonly<Record<string, unknown>>, framedJson: boolean): void {
   if (!framedJson) throw new Error('audit entries need the log format JSON and the level INFO')
-  // biome-ignore lint/suspicious/noConsole: the console is the runtime's way out
+  // biome-ignore lint/suspicious/noConsole: the runtime sends what the console gets
   console.info(entry)
 }

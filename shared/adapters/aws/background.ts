@@ -14,7 +14,7 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
       Payload: Buffer.from(JSON.stringify(job)),
     })
     await new LambdaClient(ownServiceSettings('lambda')).send(command).catch((cause: unknown) => {
-      throw new ApiError('busy', 'the work could not be started', { retryAfter: 1, cause })
+      throw new ApiError('busy', 'the background job could not be started', { retryAfter: 1, cause })
     })
   },
 })

@@ -10,7 +10,7 @@ import { agents, awaitResponse, limitConnectTime, readAtMost, resendOnDeadConnec
 interface Dependencies {
   clock: Clock
   meter: Meter
-  /** connect here instead, whatever the request's endpoint; empty: no */
+  /** endpoint to connect to instead of the request's; empty: none */
   redirect: string
 }
 
@@ -21,8 +21,8 @@ const STS_FIRST_PAUSE_MS = 500
 const STS_LONGEST_PAUSE_MS = 2000
 
 /**
- * Sends callers' requests to STS as they were signed: header by header, without redirects, cookies or proxies.
- * The certificate is checked for the endpoint that we chose, not for the name that the caller signed.
+ * Forwards clients' signed requests to STS, header by header, without redirects, cookies or proxies. The certificate
+ * is checked for the endpoint that we chose, not for the host that the client signed.
  * @see docs/spec/login-iam.md#call-to-sts
  */
 export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): CallerIdentity {
@@ -43,13 +43,13 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
             'Host',
             given.host,
             ...given.headers.flat(),
-            // an imitated AWS serves all endpoints at one address, and is told here which one was meant
+            // An imitated AWS serves all endpoints at one address. This header names the intended one.
             ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
           ],
           agent: secure ? agents['https:'] : agents['http:'],
         }),
       )
-      // once an answer has begun, destroying the call no longer says why
+      // After the answer has begun, destroying the call no longer reports the reason.
       const timer = setTimeout(
         () => {
           reject(new OutOfTime())
@@ -96,7 +96,10 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
 
 class OutOfTime extends Error {}
 
-/** What is wrong with an answer that may be another one next time. STS throttles by error code, with a status of its own choice. */
+/**
+ * Returns what is wrong with an answer that a retry may change. STS throttles with an error code, and with varying
+ * status codes.
+ */
 function faultOf(answer: Error | StsAnswer): 'throttled' | 'failed' | undefined {
   if (answer instanceof Error) return 'failed'
   const { status, body } = answer

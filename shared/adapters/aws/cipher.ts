@@ -25,10 +25,13 @@ interface Dependencies {
   kms: Kms
 }
 
-/** A term that a caller's text names is looked for at most this often: anybody can write any number. */
+/**
+ * Milliseconds between two reads of the keyring because of an unknown term in a client's text. Clients can send any
+ * number.
+ */
 const TERM_LOOK_PAUSE_MS = 1000
 
-/** Encryption under the keyring of this cluster, which is read again when a text names a term that is not known yet. */
+/** Encrypts with the keyring of this cluster. The keyring is read again when a text names an unknown term. */
 export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
   const { keysToRead, expectKeyring, current, refreshAfter } = createKeyringHolder({ store, clock, kms })
   const nonce = () => entropy.bytes(NONCE_LENGTH)
@@ -44,7 +47,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       try {
         return open(held)
       } catch (error) {
-        // another key may have come under this number since the keyring was read
+        // A key with the same term number may have been added since the keyring was read.
         const age = clock.now() - held.readAt
         if (age < TERM_LOOK_PAUSE_MS) throw error
         return open(await refreshAfter(held))
@@ -59,7 +62,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
     },
     encryptToken: async content => {
       const { active, signer } = await current()
-      // who has just taken over makes its signer before anything else
+      // A cluster that has just taken over first makes its signer.
       if (!signer) throw new ApiError('busy', NO_SIGNER, { retryAfter: 2 })
       return encryptBatch(active, signBatch(signer, content), nonce())
     },
@@ -72,7 +75,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       return openTokenText(await refreshAfter(held), text)
     },
     exportTo: async (recipient, set) => {
-      // read anew: what is handed over must not be behind what the cluster record says
+      // Read again, because the exported keyring must not be older than the cluster record.
       const stored = await readStoredKeyring({ store, kms })
       const { id, keys } = stored
       const given = JSON.stringify({ id, keys: removeSigner(keys) })
@@ -83,9 +86,9 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
   }
 }
 
-const NO_SIGNER = 'this cluster has just taken over, and cannot make batch tokens yet'
+const NO_SIGNER = 'this cluster was promoted a moment ago and cannot make batch tokens yet'
 
-/** What a term signs is nothing without a signature; whose it is, the term's item tells. */
+/** Opens the text of a batch token. The signature is required. The term's item shows whose it is. */
 function openTokenText({ tokenTerms }: HeldKeyring, text: string): SealedToken | undefined {
   const opened = decryptBatch(tokenTerms, text)
   if (!opened) return undefined
@@ -93,5 +96,5 @@ function openTokenText({ tokenTerms }: HeldKeyring, text: string): SealedToken |
   return parts && { ...parts, term: opened.term.id }
 }
 
-/** What a keyring that is handed over is sealed for. */
+/** Returns the place that an exported keyring is sealed for. */
 export const keyringBox = (set: string) => ({ purpose: 'keyring', set }) as const

@@ -6,7 +6,7 @@ import { wire } from './wire/post.ts'
 import { createRetry } from './wire/retry.ts'
 import type { KeySource } from './wire/signed-posts.ts'
 
-/** A request of the SDK, signed. None of ours has a query. */
+/** A signed request of the SDK. None of ours has a query. */
 interface SdkRequest {
   protocol: string
   hostname: string
@@ -17,9 +17,9 @@ interface SdkRequest {
 }
 
 /**
- * Sends the SDK's requests over the connections and within the limits of the wire. The SDK's own handler limits
- * neither the time nor the size of a body, and does not replace kept connections that died while the environment was
- * frozen.
+ * Creates a request handler that sends the SDK's requests over our connections and within our limits. The SDK's own
+ * handler limits neither the time nor the size of a body, and does not replace kept connections that died while the
+ * environment was frozen.
  * @param isOnce whether a request is sent once, over a connection of its own
  */
 export const createWireHandler = (isOnce = false) => ({
@@ -39,7 +39,7 @@ export const createWireHandler = (isOnce = false) => ({
   },
 })
 
-/** What a client of the SDK is made for. */
+/** The target of a client of the SDK. */
 interface ClientTarget {
   region: string
   credentials: KeySource
@@ -50,8 +50,8 @@ interface ClientTarget {
 const AGENT = 'cloud-auth'
 
 /**
- * Settings of a client of the SDK that leave it nothing to look up in files or variables. It makes single attempts:
- * repetitions are ours where budgets are.
+ * Returns settings of a client of the SDK with which it looks up nothing in files or variables. It makes single
+ * attempts, because our own code retries within budgets.
  * @param service as the variable `AWS_ENDPOINT_URL_<service>` names it
  */
 export function clientSettings(
@@ -63,7 +63,7 @@ export function clientSettings(
   const given = endpoint ?? endpointOf(service)
   return {
     region,
-    // a source that remembers by itself is asked for each request
+    // The source caches by itself, so it is asked for each request.
     credentials: Object.assign(async () => credentials(), { memoized: true }),
     ...(given === undefined ? {} : { endpoint: given }),
     ignoreConfiguredEndpointUrls: true,
@@ -80,25 +80,28 @@ export function clientSettings(
   }
 }
 
-/** Settings of a client of our own services, which repeats what fails. */
+/** Returns settings of a client of our own services, which retries by itself. */
 export const ownServiceSettings = (service: string) => ({
   ...clientSettings(service, { region: wireSettings().region, credentials: ownCredentials }),
   maxAttempts: MOST_ATTEMPTS,
 })
 
-/** What an attempt is sent with. */
+/** The options of an attempt. */
 type Options = { requestTimeout: number }
 
-/** Limits of one attempt in a call. @param left milliseconds that the call has left */
+/**
+ * Limits one attempt of a call.
+ * @param left milliseconds that the call has left
+ */
 export const limitAttempt = (left: number): Options => ({
   requestTimeout: Math.min(ATTEMPT_MS, Math.max(1, left)),
 })
 
-/** One attempt at a call. */
+/** One attempt of a call. */
 export type ClientAttempt<C, T> = (client: C, options: Options) => Promise<T>
 
 /**
- * Calls by a client of the SDK, repeated as its settings say.
+ * Calls by a client of the SDK, retried as its settings say.
  * @param ms that a call may take, with all its attempts
  */
 export type Calls<C> = <T>(attempt: ClientAttempt<C, T>, ms?: number) => Promise<T>
@@ -114,7 +117,10 @@ export function createCalls<C>(
   return (attempt, ms) => insist(left => resendAfterSkew(() => attempt(client, limitAttempt(left))), ms)
 }
 
-/** Sends a request again, at once, where the service's clock proved to be another: the first was refused and not done. */
+/**
+ * Sends a request again at once if the service's clock differs from ours. The first request was refused because of
+ * its time, so it had no effect.
+ */
 const resendAfterSkew = <T>(send: () => Promise<T>): Promise<T> =>
   send().catch((error: { $metadata?: { clockSkewCorrected?: boolean } }) => {
     if (error.$metadata?.clockSkewCorrected) return send()

@@ -3,20 +3,20 @@ import { Agent } from 'node:https'
 import { unreadableAnswer } from './wire/service-error.ts'
 
 /**
- * Longest time that a connection may have rested and still be used, milliseconds. Routers on the way forget
- * connections after some minutes of silence; what is sent on one of those may never be answered.
+ * Milliseconds that a kept connection may have been idle and still be used. Routers forget idle connections after
+ * some minutes, and a request on a forgotten one may never be answered.
  */
 const LONGEST_REST_MS = 60_000
 
 const restingSince = new WeakMap<object, number>()
 
-/** Errors of requests on kept connections: these may have died unnoticed while they rested. */
+/** Errors of requests on kept connections, which may have died unnoticed while they were idle. */
 const deadConnectionErrors = new WeakSet<Error>()
 
 /**
  * The connections of this environment, kept between requests and shared by all clients. An environment is frozen
- * between two invocations, sometimes for long; the other side closes its connections meanwhile, and nobody hears
- * of that before something is sent.
+ * between two invocations, sometimes for long. The other side closes its connections meanwhile, and this is noticed
+ * only when the next request is sent.
  */
 export const agents = {
   'http:': trackRest(new PlainAgent({ keepAlive: true })),
@@ -33,9 +33,9 @@ function trackRest<A extends PlainAgent>(agent: A): A {
     reuseSocket: (...[socket, request]: Parameters<A['reuseSocket']>) => {
       reuseSocket.call(agent, socket, request)
       request.once('error', (error: Error) => {
-        // what ended this one has ended the others too: the next request makes a new one
+        // What ended this connection has probably ended the others too, so the next request opens a new one.
         closeResting(agent)
-        // a request that timed out is not sent again: it has used up its time
+        // A request that timed out is not sent again, because its time is used up.
         if (error.name !== 'TimeoutError') deadConnectionErrors.add(error)
       })
     },
@@ -43,9 +43,9 @@ function trackRest<A extends PlainAgent>(agent: A): A {
 }
 
 /**
- * Sends a request; when the connection was a kept one and turns out to be dead, it is sent again at once, on a new one.
- * The repetition does not count as an attempt.
- * @param send what may take effect twice
+ * Sends a request. If it was sent on a kept connection that turns out to be dead, it is sent again at once on a new
+ * one. This does not count as an attempt.
+ * @param send may take effect twice
  */
 export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise<T> {
   for (const agent of Object.values(agents)) closeResting(agent, Date.now() - LONGEST_REST_MS)
@@ -57,7 +57,9 @@ export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise
   }
 }
 
-/** Closes connections that have rested since before a moment, epoch milliseconds; the oldest stand first. */
+/**
+ * Closes connections that have been idle since before a time, epoch milliseconds. The longest idle ones come first.
+ */
 function closeResting(agent: PlainAgent, before = Number.POSITIVE_INFINITY): void {
   for (const sockets of Object.values(agent.freeSockets)) {
     for (const socket of sockets ?? []) {
@@ -67,7 +69,7 @@ function closeResting(agent: PlainAgent, before = Number.POSITIVE_INFINITY): voi
   }
 }
 
-/** Does something about a call whose connection takes longer than so many milliseconds to come about. */
+/** Calls `late` if the connection of a call takes longer than so many milliseconds. */
 export function limitConnectTime(call: ClientRequest, ms: number, late: () => void): void {
   call.once('socket', socket => {
     if (!socket.connecting) return
@@ -81,7 +83,7 @@ export function awaitResponse(call: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     call.on('response', resolve)
     call.on('error', reject)
-    // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error
+    // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error.
     call.on('close', () => reject(unreadableAnswer('the connection ended without an answer')))
   })
 }
@@ -98,7 +100,7 @@ export function readAtMost(longest: number, response: IncomingMessage): Promise<
       resolve(undefined)
       response.destroy()
     })
-    // a response that breaks off has no end
+    // a response that breaks off has no end event
     response.on('error', reject)
     response.on('end', () => resolve(Buffer.concat(chunks)))
   })

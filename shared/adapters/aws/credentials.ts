@@ -4,7 +4,7 @@ import { defined } from '../../values/defined.ts'
 import { awaitResponse, readAtMost } from './connections.ts'
 import { type Environment, runtimeCredentials } from './environment.ts'
 
-/** Credentials in the SDK's shape. */
+/** Credentials in the SDK's form. */
 export interface Credentials {
   accessKeyId: string
   secretAccessKey: string
@@ -12,17 +12,16 @@ export interface Credentials {
   expiration?: Date
 }
 
-/** Longest that the metadata service may take for one answer, milliseconds. */
+/** Milliseconds that the metadata service may take for one answer. */
 const METADATA_TIMEOUT_MS = 1000
-/** Largest answer of the metadata service that is read, bytes: credentials take some two thousand. */
+/** Limit of an answer of the metadata service, bytes. Credentials have some two thousand. */
 const LARGEST_METADATA = 65_536
 const TOKEN_TTL = '21600'
 
 /**
- * Credentials for calls on behalf of a mount: those it is configured with, CLOUD_*, the runtime's own, and,
- * outside Lambda, those of the instance that the service runs on.
- *
- * @throws when there are none
+ * Returns credentials for calls on behalf of a mount: the mount's configured key pair, else `CLOUD_*`, else the
+ * runtime's own, else, outside Lambda, those of the instance that the service runs on.
+ * @throws Error when there are none
  * @see docs/spec/configuration.md#reaching-accounts
  */
 export async function baseCredentials(

@@ -10,8 +10,8 @@ import { unreadableAnswer } from './wire/service-error.ts'
 const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
 
 /**
- * Describes instances by their IDs: those of the target's account among these IDs, 100 at most. One ID is asked for by
- * itself; among several, those that EC2 does not know are absent. Throttling is not tried again here.
+ * Describes instances by their IDs, 100 at most, and returns those of the target's account. A single ID is asked for
+ * directly. Among several, those that EC2 does not know are absent. Throttling is not retried here.
  */
 export async function describeByIds(
   provider: Provider,
@@ -23,16 +23,19 @@ export async function describeByIds(
     const found = await describe(calls, target, ids, ms).catch(emptyIfUnknown)
     const own = found.filter(({ id }) => ids.includes(id))
     if (new Set(own.map(({ id }) => id)).size < own.length)
-      throw unreadableAnswer('an instance is there twice')
+      throw unreadableAnswer('EC2 listed an instance twice')
     return new Map(own.map(instance => [instance.id, instance]))
   })
 }
 
-/** Throttling is left to those who share a call: each of them knows how long it may wait. */
+/** The callers that share a call handle throttling, because each knows how long it may wait. */
 const clientOf = (settings: CallSettings) =>
   createCalls(EC2Client, 'ec2', { ...settings, retriesThrottled: false })
 
-/** One call. @param ids one, or several that need not all be there */
+/**
+ * Makes one call.
+ * @param ids one, or several that need not all exist
+ */
 async function describe(
   calls: Calls<EC2Client>,
   { account }: AwsTarget,

@@ -21,7 +21,7 @@ const schema = v.object({
   CLUSTER_NAME: v.optional(v.string(), 'cloud-auth'),
   API_ADDRESS: text,
   LINK_ADDRESS: text,
-  /** hashes of the proxy's secrets, with commas between them; empty: there is no proxy */
+  /** comma-separated hashes of the proxy's secrets; empty: there is no proxy */
   PROXY_SECRETS: text,
   PROXY_HOPS: v.optional(v.pipe(v.string(), v.regex(/^\d$/)), '1'),
   KEY_ARN: text,
@@ -30,7 +30,7 @@ const schema = v.object({
   WORKFLOWS: text,
   AUDIT_GROUP: text,
   AUDIT_FILE: text,
-  /** of the metrics that lines of the log make; empty: they make none */
+  /** namespace of the metrics in log lines; empty: log lines contain no metrics */
   METRIC_NAMESPACE: text,
   /** relative to the code */
   AUTHORITIES: text,
@@ -60,47 +60,53 @@ const schema = v.object({
   CLOUD_REGION: text,
 })
 
-/** Which client makes a function's calls to the tables: the wire, the SDK, or the SDK all but commits. */
+/**
+ * The client for a function's calls to the tables: our own (`wire`), the SDK, or the SDK for everything except
+ * commits.
+ */
 export type TablesClient = 'wire' | 'sdk' | 'sdk-but-commits'
 
-/** What a Lambda is told by its environment. */
+/** The settings of a Lambda, from its environment variables. */
 export interface Environment extends Deployment {
   tables: Tables
   keyArn: string
   workerFunction: string
   pullFunction: string
-  /** what the ARNs of all state machines begin with; their names follow */
+  /** prefix of the ARNs of all state machines; their names follow it */
   workflows: string
   auditGroup: string
-  /** of the metrics that lines of the log make; empty: they make none */
+  /** namespace of the metrics in log lines; empty: log lines contain no metrics */
   metricNamespace: string
-  /** rehearsals of a switch: where the other cluster is reached, and the policy that allows them; empty: there are none */
+  /** drills: address of the other cluster, and the policy that allows drills; empty: drills are off */
   drill: { peer: string; policy: string }
-  /** a file for the audit log instead of the console; empty: none */
+  /** file for the audit log instead of the console; empty: none */
   auditFile: string
-  /** a file with certificates of authorities; empty: none */
+  /** file with certificates of authorities; empty: none */
   authoritiesFile: string
-  /** whether the runtime makes JSON of what the console is given, and drops nothing of the level INFO */
+  /** whether the runtime prints console output as JSON and keeps lines of level INFO */
   framedJson: boolean
-  /** region of this process, whose own services are called */
+  /** region of this process, whose own services it calls */
   ownRegion: string
-  /** where the event bus is reached; empty: where AWS has it */
+  /** endpoint of the event bus; empty: AWS's default */
   eventsEndpoint: string
-  /** where STS is reached when the caller's request goes out; empty: where the rules say */
+  /** endpoint that clients' requests to STS are redirected to; empty: none */
   stsRedirect: string
   /** credentials for calls to AWS on behalf of mounts; empty: the runtime's own */
   cloudKeys: { accessKey: string; secretKey: string }
-  /** where instance metadata are, without trailing slash */
+  /** endpoint of the instance metadata, without trailing slash */
   metadataEndpoint: string
-  /** instance metadata is asked for credentials only outside Lambda */
+  /** credentials from instance metadata are used only outside Lambda */
   onLambda: boolean
-  /** where a Web Function listens; absent: events come instead */
+  /** address on which a Web Function listens; absent: the function receives events instead */
   webEndpoint: { host: string; port: number } | undefined
   /** the client that makes calls to the tables */
   tablesClient: TablesClient
 }
 
-/** @param text `host:port`, an IPv6 address in brackets; empty: there is none */
+/**
+ * Parses an address.
+ * @param text `host:port`, an IPv6 address in brackets; empty: there is none
+ */
 function parseEndpoint(text: string): Environment['webEndpoint'] {
   const mark = text.lastIndexOf(':')
   return mark < 0
@@ -108,12 +114,12 @@ function parseEndpoint(text: string): Environment['webEndpoint'] {
     : { host: text.slice(0, mark).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(mark + 1)) }
 }
 
-/** Reads the environment once; all faults are reported together. */
+/** Reads the environment variables. One error reports all invalid ones. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const read = v.safeParse(schema, variables)
   if (!read.success) {
     const faults = read.issues.map(issue => `${issue.path?.[0]?.key}: ${issue.message}`)
-    throw new Error(`the environment is incomplete: ${faults.join('; ')}`)
+    throw new Error(`invalid environment variables: ${faults.join('; ')}`)
   }
   const e = read.output
   const webEndpoint = parseEndpoint(e.AWS_LAMBDA_HTTP_ENDPOINT)
@@ -145,7 +151,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     drill: { peer: e.DRILL_PEER, policy: e.DRILL_POLICY },
     auditFile: e.AUDIT_FILE,
     authoritiesFile: e.AUTHORITIES && resolve(e.LAMBDA_TASK_ROOT, e.AUTHORITIES),
-    // of a Web Function there is no other format
+    // A Web Function has no other log format.
     framedJson:
       (webEndpoint !== undefined || e.AWS_LAMBDA_LOG_FORMAT.toUpperCase() === 'JSON') &&
       !['WARN', 'ERROR', 'FATAL'].includes(e.AWS_LAMBDA_LOG_LEVEL.toUpperCase()),
@@ -154,14 +160,14 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     stsRedirect: e.AWS_ENDPOINT_URL_STS,
     cloudKeys: { accessKey: e.CLOUD_ACCESS_KEY, secretKey: e.CLOUD_SECRET_KEY },
     metadataEndpoint: e.AWS_EC2_METADATA_SERVICE_ENDPOINT.replace(/\/$/, ''),
-    // a Web Function has no variable with its name
+    // A Web Function has no variable with its name.
     onLambda: e.AWS_LAMBDA_FUNCTION_NAME !== '' || webEndpoint !== undefined,
     webEndpoint,
     tablesClient: e.TABLES_CLIENT,
   }
 }
 
-/** The credentials that the runtime gives this process; it may exchange them at any time. */
+/** Returns the credentials that the runtime gives this process. The runtime may replace them at any time. */
 export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,
@@ -172,19 +178,25 @@ export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
   return defined({ accessKeyId, secretAccessKey, sessionToken: sessionToken || undefined })
 }
 
-/** The same. @throws Error when there are none */
+/**
+ * Returns the credentials of this process.
+ * @throws Error when there are none
+ */
 export function ownCredentials() {
   const credentials = runtimeCredentials()
   if (!credentials) throw new Error('this process has no credentials')
   return credentials
 }
 
-/** The console page: whether it is served, the origin of the other cluster that it asks, and whose page may read this one. */
+/**
+ * The settings of the console page: whether it is served, the origin of the other cluster that it calls, and the
+ * origin whose page may call this cluster.
+ */
 export interface ConsoleSettings {
   isServed: boolean
   /** empty: none */
   peer: string
-  /** empty: nobody's */
+  /** empty: none */
   origin: string
 }
 
@@ -194,16 +206,16 @@ export const consoleSettings = (variables: NodeJS.ProcessEnv = process.env): Con
   origin: variables['CONSOLE_ORIGIN'] ?? '',
 })
 
-/** What says where AWS is reached, by variables that the SDK knows, too. */
+/** The settings for the endpoints of AWS services, from variables that the SDK uses too. */
 export interface WireSettings {
   region: string
   fips: boolean
   dualStack: boolean
-  /** of the credentials; empty: not known */
+  /** account of the credentials; empty: unknown */
   accountId: string
-  /** whether DynamoDB is asked at the endpoint of the account */
+  /** whether DynamoDB is called at the endpoint of the account */
   accountMode: 'preferred' | 'disabled' | 'required'
-  /** the endpoint that is given for a service */
+  /** returns the configured endpoint of a service */
   endpointOf(service: string): string | undefined
 }
 
@@ -216,7 +228,10 @@ const wireSchema = v.object({
   AWS_ACCOUNT_ID_ENDPOINT_MODE: v.optional(v.picklist(['preferred', 'disabled', 'required']), 'preferred'),
 })
 
-/** Reads where AWS is reached. @throws when a variable has a value that means nothing */
+/**
+ * Reads the endpoint settings.
+ * @throws Error when a variable has an invalid value
+ */
 export function wireSettings(variables: NodeJS.ProcessEnv = process.env): WireSettings {
   const e = v.parse(wireSchema, variables)
   return {

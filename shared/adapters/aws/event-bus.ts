@@ -9,11 +9,11 @@ import { ATTEMPT_MS } from './wire/limits.ts'
 import { wire, wireAddress } from './wire/post.ts'
 import { createSigner } from './wire/sign.ts'
 
-/** Entries that one request takes. */
+/** The maximum number of entries in one request. */
 const MOST_ENTRIES = 10
 const PUT_EVENTS_TRIES = 3
 
-/** Where all events of this product come from. */
+/** The source of all events of this product. */
 const SOURCE = 'cloud-auth'
 
 interface Dependencies {
@@ -23,7 +23,8 @@ interface Dependencies {
 }
 
 /**
- * The default event bus, by the one action of EventBridge that is needed: its client would be larger than all of this.
+ * Sends events to the default event bus by the only action of EventBridge that is needed. The SDK's client would be
+ * larger than this code.
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
 export function eventBridge({ environment, clock, meter }: Dependencies): EventBus {

@@ -12,38 +12,47 @@ const UNKNOWN_KEY = [
   'SignatureDoesNotMatch',
 ]
 const TIMEOUTS = ['AbortError', 'TimeoutError']
-/** The SDK, by which keys are managed, calls a connection that broke a timeout, too. */
+/** The SDK, which manages the access keys, reports a broken connection as a timeout, too. */
 const BROKEN = ['ECONNRESET', 'EPIPE']
 
 const SESSION_GONE = [...UNKNOWN_KEY, 'ExpiredToken', 'RequestExpired']
 
-/** AWS's name of an error, also of one that was judged already. */
+/** Returns AWS's name of an error, also of an error that was already converted. */
 const nameOf = (error: unknown): string =>
   error instanceof ApiError ? nameOf(error.cause) : error instanceof Error ? error.name : ''
 
-/** Whether AWS does not know the key that signed: one that was made a moment ago is not known everywhere yet. */
+/**
+ * Reports whether AWS does not know the key that signed. A key that was created a moment ago is not known everywhere
+ * yet.
+ */
 export const isUnknownKey = (error: unknown): boolean => UNKNOWN_KEY.includes(nameOf(error))
 
 /**
- * Whether a service refused the temporary credentials that signed. A refusal by STS itself does not count: it issues
- * them.
+ * Reports whether a service refused the temporary credentials that signed. A refusal by STS does not count, because
+ * STS issues them.
  */
 export const isLostSession = (error: unknown): boolean =>
   !(error instanceof ApiError) && SESSION_GONE.includes(nameOf(error))
 
-/** A call to another service may fail in STS, on the way to its credentials: the verdict has to name STS. */
+/**
+ * Throws the fault of a call to STS. A call to another service may fail in STS while it fetches credentials, and the
+ * error must then name STS.
+ */
 export function throwStsFault(error: unknown): never {
   throw providerFault('sts', error)
 }
 
-/** Counts a call that went wrong for the work that needed it. @param error as `providerFault` judges it */
+/**
+ * Counts a failed call for the request that needed it.
+ * @param error from `providerFault`
+ */
 export function countFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
   const { service, why } = reason
   if (typeof service === 'string')
     meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
 }
 
-/** What a failed call means for the request that needed it: `busy` or `provider_failed`. */
+/** Converts the error of a failed call to the error of the request that needed it: `busy` or `provider_failed`. */
 export function providerFault(service: Service, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
@@ -62,7 +71,7 @@ export function providerFault(service: Service, error: unknown): ApiError {
       reason: { why: 'timeout', service },
     })
   const status = $metadata?.httpStatusCode ?? 0
-  // only a code of AWS's own grammar may travel: messages could hold names of the server's own resources
+  // Only AWS's error code is shown to clients, because messages may contain names of the server's own resources.
   const refused = status >= 400 && status < 500 && /^[A-Za-z0-9.]{1,64}$/.test(name)
   return new ApiError(
     'provider_failed',

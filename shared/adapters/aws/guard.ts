@@ -4,7 +4,7 @@ import type { Change } from '../../storage/changes.ts'
 import { guards } from '../../storage/guards.ts'
 import { specOf } from '../../storage/kinds.ts'
 
-/** Which port belongs to which declared use; the others are there for everybody. */
+/** The use that each guarded port requires. The other ports are open to every function. */
 const gates: Partial<Record<keyof Ports, Use>> = {
   instances: 'instances',
   principals: 'principals',
@@ -21,10 +21,10 @@ const gates: Partial<Record<keyof Ports, Use>> = {
 }
 
 /**
- * Ports as a function has them that declares these uses. A port whose use was not declared throws when it is touched:
- * without the grant that follows from the declaration it would fail on AWS only. Reading all ports at once throws too, by a
- * rest pattern, a spread, `Object.assign` or `Object.entries`: it would touch the undeclared ones.
- * @param ports looked at when one of them is asked for
+ * Returns the ports of a function with these uses. A port whose use was not declared throws when it is read, because
+ * without the grant from the declaration it would fail only on AWS. Copying all ports throws too (by a rest pattern,
+ * a spread, `Object.assign` or `Object.entries`), because that would read undeclared ones.
+ * @param ports read only when one of them is needed
  */
 export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
   const store = guardedStore(ports.store, uses)
@@ -36,7 +36,7 @@ export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
   }
   const names = Object.keys(ports) as (keyof Ports)[]
   return Object.defineProperties({} as Ports, {
-    // the first member that a copy reads, so that every copy of any ports fails alike
+    // The first member that a copy reads, so that every copy fails in the same way.
     [ALL_PORTS]: { enumerable: true, get: refuseCopy },
     ...Object.fromEntries(names.map(name => [name, behind(name)])),
   })
@@ -52,14 +52,14 @@ const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
   ...(uses.includes('sweep') ? {} : { due: () => undeclared('store.due', 'sweep') }),
 })
 
-/** The uses of which a change needs one, as the grants have it. */
+/** Returns the uses of which a change needs one, as in the grants. */
 export function usesFor(change: Change): readonly Use[] {
   const { stores, deletes } = guards[specOf(change.key.kind).guard ?? 'write']
   if (change.kind === 'count') return ['spend']
   return change.kind === 'put' ? stores : deletes
 }
 
-/** The member that nothing but a copy of all ports reads. */
+/** The member that only a copy of all ports reads. */
 const ALL_PORTS = 'all ports at once'
 
 function refuseCopy(): never {

@@ -9,28 +9,29 @@ import { defined } from '../../values/defined.ts'
 import { privateKey } from '../../values/raw-keys.ts'
 import type { Kms } from './kms.ts'
 
-/** A keyring at work. */
+/** A keyring, decrypted and ready for use. */
 export interface HeldKeyring {
   id: string
   active: TermKeys
   terms: readonly TermKeys[]
-  /** those whose batch tokens may count: all but what is for reading only */
+  /** terms whose batch tokens may count: all except read-only ones */
   tokenTerms: readonly TermKeys[]
   hmacKey: KeyObject
-  /** Ed25519: signs batch tokens of the active term; absent: this cluster has none for it */
+  /** Ed25519: signs batch tokens of the active term; absent: this cluster has no signer for it */
   signer?: KeyObject
   edition: number
   /** epoch milliseconds */
   readAt: number
 }
 
-/** A keyring as it is stored, unwrapped. */
+/** A keyring as stored, decrypted. */
 export interface StoredKeyring {
   id: string
   keys: Keys
   edition: number
 }
 
+/** Prepares a decrypted keyring for use. @throws Error when the active term is missing */
 export function prepareKeyring({ id, keys, edition }: StoredKeyring, readAt: number): HeldKeyring {
   const terms = keys.terms.map(one => deriveTermKeys(one.number, Buffer.from(one.key, 'base64')))
   const tokenTerms = terms.filter((_, index) => !keys.terms[index]?.readOnly)
@@ -42,7 +43,7 @@ export function prepareKeyring({ id, keys, edition }: StoredKeyring, readAt: num
   return defined({ id, active, terms, tokenTerms, hmacKey, signer, edition, readAt })
 }
 
-/** Whether a keyring has a term. */
+/** Reports whether a keyring has a term with this number. */
 export const hasTerm = ({ terms }: HeldKeyring, version: number | undefined): boolean =>
   terms.some(one => one.version === version)
 
@@ -53,8 +54,8 @@ interface Sources {
 }
 
 /**
- * The keyring of this cluster as it is stored, unwrapped.
- * @param read the item, where it has been read already
+ * Reads and decrypts the stored keyring of this cluster.
+ * @param read the item, if it has been read already
  * @throws ApiError `not_initialised`, `busy`
  */
 export async function readStoredKeyring(
@@ -69,29 +70,30 @@ export async function readStoredKeyring(
 
 /** The keyring that an environment works with. */
 export interface KeyringHolder {
-  /** what to read along with the cluster record, as nobody has asked for the keyring yet */
+  /** returns the key to read together with the cluster record, if the keyring was never needed before */
   keysToRead(): Key<'keyring'>[]
   /**
-   * Tells what the cluster record says: a keyring of another name, or of an earlier edition, is forgotten.
-   * @param read the keyring, where it was read along with the record
+   * Discards the remembered keyring if the cluster record names another one or a later edition.
+   * @param read the keyring, if it was read together with the record
    */
   expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, read?: Item<'keyring'>): void
   current(): Promise<HeldKeyring>
-  /** the keyring as it is now, unless somebody has read it since `old` was */
+  /** returns the present keyring; reads it again unless that has happened since `old` was read */
   refreshAfter(old: HeldKeyring): Promise<HeldKeyring>
 }
 
 /**
- * The keyring, unwrapped by KMS when an environment first needs it, and kept. It is read again when the cluster record
- * names another keyring or a later edition. A number of a term tells nothing: another key may have come under it.
+ * Keeps the keyring, which KMS decrypts when an environment first needs it. It is read again when the cluster record
+ * names another keyring or a later edition. The number of a term is not enough to compare, because another key may
+ * have got the same number.
  */
 export function createKeyringHolder(sources: Sources): KeyringHolder {
   let reading: Promise<HeldKeyring> | undefined
   let known: HeldKeyring | undefined
   let isFirst = true
-  /** as it was read along with a record, until somebody needs it; epoch milliseconds */
+  /** the item that was read together with a record, until it is needed; epoch milliseconds */
   let along: { item: Item<'keyring'>; readAt: number } | undefined
-  /** what the cluster record said last, and when (epoch milliseconds) */
+  /** keyring and edition in the last cluster record, and when it was read (epoch milliseconds) */
   let told: { keyring: string; edition: number; at: number } | undefined
 
   const isBehind = ({ id, edition }: HeldKeyring): boolean =>
@@ -109,7 +111,7 @@ export function createKeyringHolder(sources: Sources): KeyringHolder {
     try {
       const held = await wanted
       if (reading === wanted) known = held
-      // it was being read already when the record told of a later one
+      // The keyring was already being read when the record named a later one.
       return told && held.readAt < told.at && isBehind(held) ? refreshAfter(held) : held
     } catch (error) {
       if (reading === wanted) forget()
@@ -136,7 +138,7 @@ export function createKeyringHolder(sources: Sources): KeyringHolder {
     expectKeyring: ({ keyring, keyringEdition: edition }, read) => {
       const at = sources.clock.now()
       told = { keyring, edition, at }
-      // one read gives no two items of one moment: this may be the keyring of just before
+      // The batch read is not a snapshot: the keyring may be slightly older than the record.
       if (read && !reading) along = { item: read, readAt: at - 1 }
       if (known && isBehind(known)) forget()
     },

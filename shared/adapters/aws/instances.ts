@@ -10,12 +10,10 @@ interface Dependencies {
   meter: Meter
 }
 
-/** Accesses and regions for which it is remembered how much EC2 takes. */
+/** The number of targets (access and region) whose pace is remembered. */
 const MOST_TARGETS = 500
 
-/**
- * EC2, as far as logins look at it. Logins that wait at the same time share calls.
- */
+/** Describes instances for logins. Logins that wait at the same time share calls. */
 export function ec2Instances(provider: Provider, dependencies: Dependencies): Instances {
   const targets = new Map<string, SharedLookUps<Instance>>()
   function lookUpsOf(target: AwsTarget): SharedLookUps<Instance> {
@@ -30,7 +28,7 @@ export function ec2Instances(provider: Provider, dependencies: Dependencies): In
   return {
     describe: (target, instanceId, deadline) => lookUpsOf(target).find(instanceId, deadline),
     load: async () => {
-      // with STS's client, which tells whose account the server has
+      // with STS's client, which reads the server's own account
       await Promise.all([ec2(), import('./sessions.ts')])
     },
   }
@@ -46,7 +44,7 @@ const together = (provider: Provider, target: AwsTarget, { clock, meter }: Depen
     leftMs: deadline => deadline - clock.now(),
   })
 
-/** EC2's client, which is loaded when it is first needed. */
+/** EC2's client, loaded when it is first needed. */
 const ec2 = () => import('./describe-instances.ts')
 
 const isThrottledBy = (service: string, { reason }: ApiError): boolean =>

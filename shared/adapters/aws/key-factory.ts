@@ -24,7 +24,7 @@ import { keyringBox } from './cipher.ts'
 import { prepareKeyring } from './held-keyring.ts'
 import type { Kms } from './kms.ts'
 
-/** Makes keyrings of this cluster and their terms, wrapped by its own KMS key. */
+/** Creates and changes keyrings of this cluster, wrapped by its own KMS key. */
 export function kmsKeyFactory({
   keyArn,
   entropy,
@@ -77,7 +77,7 @@ export function kmsKeyFactory({
     newKeyring: now => atWork(entropy.uuid(), createKeys(entropy.bytes), now),
     importFrom: async (exported: string, own: KeyObject, set, now) => {
       const text = openBox(own, keyringBox(set), exported)
-      if (text === undefined) throw new Error('the keyring was not sealed to this key, for this set')
+      if (text === undefined) throw new Error('the keyring was not sealed to this cluster’s key and set')
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
       return atWork(id, checkKeys(keys), now)
     },

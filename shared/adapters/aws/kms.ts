@@ -8,25 +8,28 @@ import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
 import { createRetry } from './wire/retry.ts'
 import { createSignedPost, type SignedPost } from './wire/signed-posts.ts'
 
-/** What a wrapped data key is bound to. */
+/** Returns the encryption context that a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })
 
 const WHY =
   'KMS does not decrypt with the key of its data stack; check that the key is enabled and that its policy allows kms:Decrypt'
 
-/** Whatever KMS says, it is no fault of the caller's, and may pass. */
+/** Throws `busy`. A KMS error is never the client's fault, and may pass. */
 function throwKmsBusy(cause: unknown): never {
   throw new ApiError('busy', `${alarming.keyring}: ${WHY}`, { retryAfter: 5, cause })
 }
 
-/** The two calls that a keyring's envelope needs. @throws ApiError `busy` */
+/**
+ * The two KMS calls that a keyring needs.
+ * @throws ApiError `busy`
+ */
 export interface Kms {
   unwrap(keyring: Pick<Keyring, 'id' | 'wrappedKey'>): Promise<Uint8Array>
-  /** a new data key for a keyring, in clear and wrapped */
+  /** creates a data key for a keyring; returns it in clear and wrapped */
   newDataKey(keyring: string, keyArn: string): Promise<{ wrapped: string; dataKey: Uint8Array }>
 }
 
-/** KMS; where it is, is looked for when it is first asked. */
+/** Calls KMS. The endpoint is determined at the first call. */
 export function lazyKms(meter: Meter): Kms {
   let posts: SignedPost | undefined
   const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: PAUSE_MS })
@@ -51,7 +54,7 @@ export function lazyKms(meter: Meter): Kms {
         CiphertextBlob: wrappedKey,
         EncryptionContext: contextOf(id),
       }).catch(throwKmsBusy)
-      return parseBytes(Plaintext) ?? throwKmsBusy(new Error('KMS gave no key'))
+      return parseBytes(Plaintext) ?? throwKmsBusy(new Error('KMS returned no key'))
     },
     newDataKey: async (id, KeyId) => {
       const { CiphertextBlob, Plaintext } = await call('GenerateDataKey', {
@@ -60,7 +63,7 @@ export function lazyKms(meter: Meter): Kms {
         EncryptionContext: contextOf(id),
       }).catch(throwKmsBusy)
       const [wrapped, dataKey] = [parseBytes(CiphertextBlob), parseBytes(Plaintext)]
-      if (!wrapped || !dataKey) return throwKmsBusy(new Error('KMS gave no key'))
+      if (!wrapped || !dataKey) return throwKmsBusy(new Error('KMS returned no key'))
       return { wrapped: wrapped.toString('base64'), dataKey }
     },
   }
@@ -71,6 +74,6 @@ const postsTo = (settings: WireSettings): SignedPost =>
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Bytes of an answer; undefined where there are none. */
+/** Parses base64 in an answer; undefined for anything else. */
 const parseBytes = (text: unknown): Buffer | undefined =>
   typeof text === 'string' && text !== '' && BASE64.test(text) ? Buffer.from(text, 'base64') : undefined

@@ -1,4 +1,7 @@
-/** Does something after some milliseconds. @returns gives it up */
+/**
+ * Calls `work` after some milliseconds.
+ * @returns cancels it
+ */
 export function callLater(ms: number, work: () => void): () => void {
   const timer = setTimeout(work, ms)
   return () => clearTimeout(timer)

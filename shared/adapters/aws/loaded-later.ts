@@ -1,4 +1,4 @@
-/** Work that is done once, when it is first asked for. */
+/** Returns a function that runs some work once, when it is first called. */
 export function once<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined
   return () => {
@@ -7,7 +7,10 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** An object that has only asynchronous methods, before it is there: it is made when one of them is first called. */
+/**
+ * Returns a stand-in for an object that has only asynchronous methods. The object is loaded when one of them is first
+ * called.
+ */
 export function createLazy<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
   const loaded = once(load)
   return Object.fromEntries(

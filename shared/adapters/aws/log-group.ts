@@ -13,15 +13,15 @@ export interface LogEvent {
   message: string
 }
 
-/** The provider's limits of one call. */
+/** The limits of one `PutLogEvents` call. */
 const MOST_EVENTS = 10_000
 const MOST_BYTES = 1_000_000
 const BATCH_SPAN_MS = 24 * 3_600_000
 const OVERHEAD = 26
 
 /**
- * Writes events to a stream of a log group, making the stream when it is not there.
- * @returns how many of them the provider did not take, because they are too old or too new; the others are written
+ * Writes events to a stream of a log group, and creates the stream if it does not exist.
+ * @returns how many events CloudWatch Logs rejected because they are too old or too new; the others are written
  */
 export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<number> {
   const client = new CloudWatchLogsClient(ownServiceSettings('cloudwatch_logs'))

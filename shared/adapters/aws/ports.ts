@@ -14,8 +14,8 @@ import { createSends, dynamoTables } from './table.ts'
 import type { Send } from './wire/tables.ts'
 
 /**
- * The ports of a Lambda, behind the guard.
- * @param tables sends calls to the tables, unless they go the usual way
+ * Creates the ports of a Lambda, behind the guard.
+ * @param tables sends calls to the tables; absent: the client that the environment names
  */
 export function awsPorts(
   service: string,
@@ -96,7 +96,7 @@ const keyFactoryMethods: Record<keyof KeyFactory, true> = {
   addNextTerm: true,
 }
 
-/** Most functions ask no other cluster, and load nothing for it. */
+/** Most functions call no other cluster, so they do not load a carrier. */
 const refuseToCarry: CarryTo = () => {
-  throw new Error('this function was given nothing that carries calls to other clusters')
+  throw new Error('this function has no carrier for calls to other clusters')
 }

@@ -11,13 +11,16 @@ function undefinedIfUnknown(error: unknown): undefined {
   throw error
 }
 
-/** @throws Error when the answer holds no entity: for one that does not exist, IAM answers with an error */
+/**
+ * Reads an entity.
+ * @throws Error when the answer contains none; for an unknown entity IAM returns an error
+ */
 function readPrincipal(arn: string | undefined, uniqueId: string | undefined): Principal {
   if (!arn || !uniqueId) throw new Error('IAM answered without an entity')
   return { arn, uniqueId }
 }
 
-/** One attempt to look an entity up. */
+/** One attempt to look up an entity. */
 type Look<T> = ClientAttempt<IAMClient, T>
 
 const lookUpProfile =
@@ -29,7 +32,7 @@ const lookUpProfile =
     return { ...readPrincipal(found?.Arn, found?.InstanceProfileId), roleArns }
   }
 
-/** How each type of entity is looked up. */
+/** The look-up of each type of entity. */
 const lookUps = {
   user:
     (name: string): Look<Principal> =>
@@ -48,9 +51,9 @@ const lookUps = {
 
 const clientOf = (settings: CallSettings) => createCalls(IAMClient, 'iam', settings)
 
-/** IAM, as far as principals are looked up there. */
+/** Looks up principals in IAM. */
 export function iamPrincipals(provider: Provider): Principals {
-  /** Looks an entity up; undefined when there is none of that name. */
+  /** Looks up an entity; undefined when there is none of that name. */
   const ask = <T>(target: AwsTarget, deadline: number, look: Look<T>): Promise<T | undefined> =>
     provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(undefinedIfUnknown))
   return {

@@ -1,6 +1,6 @@
-/** Results of asynchronous work by name; failures are not kept. When it is full, it starts anew. */
+/** A cache of asynchronous results by name. Failures are not kept. A full cache is emptied. */
 export interface PromiseCache<T> {
-  /** the result kept under this name, or that of the work, which runs once for all who wait for it */
+  /** returns the cached result, or that of the work, which runs once for all callers that wait for it */
   get(name: string, work: () => Promise<T>): Promise<T>
   delete(name: string): void
 }

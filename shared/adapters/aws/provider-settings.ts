@@ -5,7 +5,7 @@ import type { OnRetry } from './wire/retry.ts'
 
 export type Service = 'ec2' | 'iam' | 'sts'
 
-/** Which of a configuration's key pairs: the current one, or the one before the last rotation. */
+/** One of a configuration's key pairs: the current one, or the one before the last rotation. */
 export type KeyPair = 'credentials' | 'previous'
 
 export type CredentialSource = () => Promise<Credentials>
@@ -16,17 +16,17 @@ export interface CallSettings {
   endpoint?: string
   maxAttempts: number
   credentials: CredentialSource
-  /** told of each attempt that failed and is followed by another one */
+  /** called after each failed attempt that is retried */
   onRetry?: OnRetry
 }
 
 const DEFAULT_ATTEMPTS = 3
 
-/** How often a call is made at most. */
+/** Returns the maximum number of attempts of a call. */
 export const attemptsOf = ({ maxRetries }: ProviderSettings): number =>
   maxRetries < 0 ? DEFAULT_ATTEMPTS : maxRetries + 1
 
-/** What a mount's configuration says of a client. */
+/** Returns the settings of a client from a mount's configuration. */
 export const settingsOf = (
   service: Service,
   settings: ProviderSettings,
@@ -39,10 +39,13 @@ export const settingsOf = (
   credentials: cacheCredentials(credentials),
 })
 
-/** Credentials that end are asked for again this long before, milliseconds. */
+/** Milliseconds before their expiration at which credentials are fetched again. */
 const REFRESH_MS = 300_000
 
-/** Credentials that end are remembered until shortly before; others are asked for each time, which costs nothing. */
+/**
+ * Caches credentials until shortly before they expire. Credentials without expiration are fetched each time, because
+ * that costs nothing.
+ */
 function cacheCredentials(source: CredentialSource): CredentialSource {
   let held: Promise<Credentials> | undefined
   let until = 0
@@ -67,11 +70,11 @@ function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: 
   return endpoint === '' ? {} : { endpoint }
 }
 
-/** STS is asked in the configured region, otherwise in the one that is looked at. */
+/** Returns the settings of an STS client: in the configured region, otherwise in the region of the target. */
 export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): CallSettings =>
   settingsOf('sts', client, client.stsRegion || region, credentials)
 
-/** The credentials of a configuration, before any role is assumed. */
+/** Returns the source of a configuration's credentials, before any role is assumed. */
 export const credentialsOf =
   (settings: ProviderSettings, pair: KeyPair, environment: Environment): CredentialSource =>
   () => {

@@ -22,11 +22,10 @@ export interface ProviderDependencies {
   meter: Meter
 }
 
-/** Calls to AWS on behalf of mounts. */
+/** Calls AWS on behalf of mounts. */
 export interface Provider {
   /**
-   * Sends something with the client for this target, within so many milliseconds; clients are made once per
-   * configuration and account.
+   * Sends a call with the client for this target, with a deadline. One client is made per configuration and account.
    * @throws ApiError: `busy` when throttled or out of time, `provider_failed` otherwise
    */
   call<C, T>(
@@ -36,15 +35,18 @@ export interface Provider {
     make: (settings: CallSettings) => C | Promise<C>,
     send: (client: C, ms: number) => Promise<T>,
   ): Promise<T>
-  /** Settings of a client that works with one static key pair, for managing target keys. */
+  /** returns settings of a client with one static key pair, for the rotation of that key */
   staticSettings(settings: ProviderSettings, pair: KeyPair, region: string): CallSettings
-  /** The verdict on a failed call. */
+  /** converts the error of a failed call */
   fault: typeof providerFault
 }
 
 const MOST_CLIENTS = 500
 
-/** @see docs/spec/configuration.md#reaching-accounts */
+/**
+ * Creates the provider.
+ * @see docs/spec/configuration.md#reaching-accounts
+ */
 export function provider(dependencies: ProviderDependencies): Provider {
   const { environment, clock, meter } = dependencies
   const clients = promiseCache<unknown>(MOST_CLIENTS)
@@ -62,7 +64,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
     const insisted = () =>
       attempt('credentials').catch((error: unknown) => {
         if (target.client.previous && isUnknownKey(error)) return attempt('previous')
-        // a role that was made again no longer knows the sessions of the one before
+        // A role that was deleted and created again does not know the sessions of the old one.
         if (!target.assume || !isLostSession(error)) throw error
         clients.delete(nameOfClient(service, target, 'credentials'))
         return attempt('credentials')
@@ -82,17 +84,17 @@ export function provider(dependencies: ProviderDependencies): Provider {
   }
 }
 
-/** Targets of the same name are reached in the same way: region, account, and the access to it. */
+/** Returns a name by which targets are compared: region, account, and the access to it. */
 export const nameOfTarget = ({ account, region, assume, client }: AwsTarget): string =>
   JSON.stringify([region, account, assume ?? null, client.version])
 
 const nameOfClient = (service: Service, target: AwsTarget, pair: KeyPair): string =>
   `${service} ${pair} ${nameOfTarget(target)}`
 
-/** STS's client, which is loaded when it is first needed. */
+/** STS's client, loaded when it is first needed. */
 const sts = (): Promise<typeof Sessions> => import('./sessions.ts')
 
-/** Settings of the client that looks at an account. */
+/** Returns the settings of the client for a target. */
 function targetSettings(
   service: Service,
   target: AwsTarget,
@@ -113,8 +115,8 @@ function sessionIn(...session: Parameters<typeof Sessions.sessionOf>): Credentia
 }
 
 /**
- * Without a role to assume, only the server's own account may be looked at. The question is asked on every use,
- * before any client is taken from the cache. (CVE-2025-11621)
+ * Checks that only the server's own account is called without a role to assume. The check runs on every use, before
+ * any client is taken from the cache. (CVE-2025-11621)
  */
 function createAccountCheck({
   environment,
@@ -132,7 +134,7 @@ function createAccountCheck({
   }
 }
 
-/** Work that must be done in time, the fetching of credentials too. */
+/** Rejects with `TimeoutError` if work takes too long, including the fetching of credentials. */
 function limitTime<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -18,7 +18,7 @@ import { ServiceError, unreadableAnswer } from './wire/service-error.ts'
 import { mapTables, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
 import type { PlainItem } from './wire/values.ts'
 
-/** The SDK's commands for the calls that the storage makes. */
+/** The SDK's commands for the calls to the tables. */
 export const tableCommands = {
   BatchGetItem: BatchGetCommand,
   BatchWriteItem: BatchWriteCommand,
@@ -48,11 +48,11 @@ const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>
 
 const nothing = () => ({})
 
-/** How the storage sees the SDK's answers. */
+/** Converts the SDK's answers to those that the storage expects. */
 const outputs: { readonly [O in TableOperation]: (answer: Answer) => Outputs[O] } = {
   BatchGetItem: ({ Responses = {}, UnprocessedKeys }) => ({
     Responses,
-    // keys that nobody names would count as absent
+    // keys without a name would count as absent items
     UnprocessedKeys: mapTables(UnprocessedKeys, ({ Keys }) => Keys ?? missing('keys')),
   }),
   BatchWriteItem: ({ UnprocessedItems }) => ({
@@ -68,7 +68,7 @@ const outputs: { readonly [O in TableOperation]: (answer: Answer) => Outputs[O] 
   UpdateItem: ({ Attributes }) => (Attributes ? { Attributes } : {}),
 }
 
-/** A member of this name is lost in `lib-dynamodb`, which assigns it: it becomes the object's prototype. */
+/** `lib-dynamodb` loses a member of this name, because it assigns members: this one sets the object's prototype. */
 const LOST = '__proto__'
 
 const holdsLost = (value: unknown): boolean =>
@@ -77,12 +77,12 @@ const holdsLost = (value: unknown): boolean =>
   !ArrayBuffer.isView(value) &&
   (Object.hasOwn(value, LOST) || Object.values(value).some(holdsLost))
 
-/** An answer with such a member. */
+/** An answer contains a member of that name. */
 class LostMember extends Error {}
 
 type Handler = ReturnType<typeof createWireHandler>
 
-/** Refuses answers that `lib-dynamodb` would not keep as they are. */
+/** Rejects answers that `lib-dynamodb` would change. */
 const refuseLostMembers = ({ handle }: Handler): Handler => ({
   handle: async (...request) => {
     const answer = await handle(...request)
@@ -91,7 +91,7 @@ const refuseLostMembers = ({ handle }: Handler): Handler => ({
   },
 })
 
-/** Attributes as JSON has them, in an error of the engine. */
+/** Converts the attributes in an error of DynamoDB to JSON values. */
 function inJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
   if (Array.isArray(value)) return value.map(inJson)
@@ -100,7 +100,7 @@ function inJson(value: unknown): unknown {
     : value
 }
 
-/** What the engine says of a call that it did not do. Other errors stay what they are. */
+/** Converts DynamoDB's refusal of a call. Other errors stay unchanged. */
 function toServiceError(error: unknown): unknown {
   if (!(error instanceof DynamoDBServiceException)) return error
   const { name, message, $metadata, CancellationReasons, Item } = error as DynamoDBServiceException & {
@@ -114,8 +114,8 @@ function toServiceError(error: unknown): unknown {
 const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
 
 /**
- * Returns a client for each way of reading numbers, by the name that the wire has for it.
- * @param make makes a client for each, because a client keeps how it reads numbers
+ * Returns a client for each way of reading numbers.
+ * @param make makes a client; it is called for each way, because a client reads all numbers in one way
  */
 export const documentClients = (make: () => DynamoDBClient) => ({
   rounded: DynamoDBDocumentClient.from(make(), { marshallOptions }),
@@ -126,7 +126,7 @@ export const documentClients = (make: () => DynamoDBClient) => ({
 })
 
 /**
- * Calls to tables by the SDK, as often and within the same limits as over the wire.
+ * Calls the tables with the SDK, with the same retries and limits as our own client.
  * @param make makes a client, which attempts each call once
  */
 export function documentSend(make: () => DynamoDBClient): Send {
@@ -146,8 +146,8 @@ export function documentSend(make: () => DynamoDBClient): Send {
 }
 
 /**
- * Calls of a function to its tables by the SDK.
- * @param wire for what `lib-dynamodb` does not keep: items with a member of the name `__proto__`
+ * Calls a function's tables with the SDK.
+ * @param wire our own client, for items with a member of the name `__proto__`
  * @param handler sends the SDK's requests
  */
 export function sdkSend(wire: Send, handler = createWireHandler()): Send {
@@ -156,7 +156,7 @@ export function sdkSend(wire: Send, handler = createWireHandler()): Send {
   const settings = {
     ...clientSettings('dynamodb', { region, credentials }, refuseLostMembers(handler)),
     accountIdEndpointMode: accountMode,
-    // commands of `lib-dynamodb` would be sent with the input of the first of their kind
+    // with a cache, commands of `lib-dynamodb` would be sent with the input of the first of their kind
     cacheMiddleware: false,
     endpointDiscoveryEnabled: false,
   }

@@ -9,7 +9,10 @@ const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 
 type Role = NonNullable<AwsTarget['assume']>
 
-/** Temporary credentials of a satellite account's role, renewed a minute before they end. */
+/**
+ * Returns a source of temporary credentials of a satellite account's role. They are renewed a minute before they
+ * expire.
+ */
 export function sessionOf(
   target: AwsTarget,
   role: Role,
@@ -48,7 +51,7 @@ async function assume(
     client.send(command, options),
   )
   if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken || !made.Expiration)
-    return throwStsFault(new Error('STS gave no credentials'))
+    return throwStsFault(new Error('STS returned no credentials'))
   return {
     accessKeyId: made.AccessKeyId,
     secretAccessKey: made.SecretAccessKey,

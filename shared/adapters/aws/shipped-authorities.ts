@@ -3,7 +3,7 @@ import type { Authorities } from '../../ports.ts'
 import { promiseCache } from './promise-cache.ts'
 
 /**
- * Certificates of authorities that the deployment has put beside the code, read once in the life of an environment.
+ * Reads the certificates of authorities that the deployment ships with the code, once per environment.
  * @param file JSON, PEM by name; empty: none
  */
 export function shippedAuthorities(file: string): Authorities {

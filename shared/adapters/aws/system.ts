@@ -13,11 +13,12 @@ export const systemClock: Clock = {
 }
 
 /**
- * Random bytes are drawn at request time, never at start: copies of one snapshot of an environment would share them.
+ * Random bytes are drawn at request time and never at start, because copies of one snapshot of an environment would
+ * share them.
  */
 export const systemEntropy: Entropy = { bytes: randomBytes, uuid: randomUUID }
 
-/** Counts calls by the work in whose course they are made; other calls are not counted. */
+/** Counts calls for the work that makes them. Other calls are not counted. */
 export function callMeter(): Meter {
   const current = new AsyncLocalStorage<Record<string, number>>()
   return {
@@ -33,8 +34,8 @@ export function callMeter(): Meter {
 }
 
 /**
- * Structured log lines, each of one event.
- * @param metrics namespace of what lines measure; empty: they measure nothing
+ * Writes structured log lines.
+ * @param metrics namespace of the metrics in the lines; empty: they contain none
  */
 export function structuredLog(service: string, metrics: string, clock: Pick<Clock, 'now'>): Log {
   const logger = new Logger({ serviceName: service })

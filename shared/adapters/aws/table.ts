@@ -11,13 +11,13 @@ import { createPlainWriter } from './storage/plain-commit.ts'
 import { createReads } from './storage/reads.ts'
 import { type Send, tableSend, tablesOverHttp } from './wire/tables.ts'
 
-/** What sends calls to the tables' engine. */
+/** The functions that send calls to the tables. */
 interface Sends {
   all: Send
   commits: Send
 }
 
-/** Returns what sends calls by a client; the SDK is loaded with the first call. */
+/** Returns the functions that send calls with a client. The SDK is loaded with the first call. */
 export function createSends(client: TablesClient): Sends {
   const wire = tableSend(tablesOverHttp())
   if (client === 'wire') return { all: wire, commits: wire }
@@ -27,10 +27,9 @@ export function createSends(client: TablesClient): Sends {
 }
 
 /**
- * The tables. Most clusters keep no journal: the code for it is loaded when it is first needed.
- * @param send sends calls to the engine
- * @param shares whether reads that wait at the same time go out together, and positions are taken together: for all that one
- * environment does
+ * Opens the tables. Most clusters keep no journal, so its code is loaded when it is first needed.
+ * @param send sends calls to DynamoDB
+ * @param shares whether reads that wait at the same time are sent together, and positions are allocated together
  * @param commitBy sends the calls of commits
  */
 export function dynamoTables(

@@ -4,13 +4,13 @@ import type { Meter } from '../../ports.ts'
 import type { Workflows } from '../../work-ports.ts'
 import { ownServiceSettings } from './client.ts'
 
-/** Errors by which Step Functions says that nobody waits with a task token any more. */
+/** The errors of Step Functions for a task token with which no execution waits any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
 
 /**
- * State machines of AWS Step Functions. An execution is named after its operation, a later one with its number behind. Its
- * only input is the operation's name.
- * @param arns what the ARNs of all state machines begin with
+ * Starts and signals state machines of AWS Step Functions. An execution is named after its operation; a later one
+ * gets its number as suffix. Its only input is the operation's name.
+ * @param arns prefix of the ARNs of all state machines
  */
 export function stepFunctions(arns: string, meter: Meter): Workflows {
   const client = new SFNClient(ownServiceSettings('sfn'))
@@ -25,7 +25,7 @@ export function stepFunctions(arns: string, meter: Meter): Workflows {
       return client.send(command).then(
         () => 'runs',
         (cause: Error) => {
-          // while it runs, starting it again is no error
+          // starting an execution that is running is not an error
           if (cause.name === 'ExecutionAlreadyExists') return 'ended'
           throw new ApiError('busy', 'the workflow could not be started', { retryAfter: 1, cause })
         },

@@ -7,39 +7,40 @@ import { type CarryTo, FrontAnswered, type Method } from '../../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/gen/link_pb.ts'
 import { agents, resendOnDeadConnection } from '../aws/connections.ts'
 
-/** What a carrier needs of an environment. */
+/** The ports that a carrier uses. */
 export interface CarrierPorts {
   authorities?: Authorities
   deployment: AddressRules
 }
 
-/** Bytes of an answer. */
+/** The maximum size of an answer, bytes. */
 const LARGEST_ANSWER = 8 * 2 ** 20
 
-/** A connection over HTTP/2 that has rested is asked whether it lives, before it is used. */
+/** An idle HTTP/2 connection is checked with a ping before it is used. */
 const HTTP2 = { pingIntervalMs: 5000, pingTimeoutMs: 2000, idleConnectionTimeoutMs: 60_000 }
 
-/** Names of the client's functions, by method. */
+/** The client's function names, by method. */
 const names = Object.fromEntries(LinkService.methods.map(({ name, localName }) => [name, localName])) as {
   [M in Method]: keyof Client<typeof LinkService>
 }
 
-/** gRPC over HTTP/2 where it is spoken; gRPC-Web behind a gateway, which carries no trailers. */
+/** gRPC over HTTP/2 if the other side supports it; gRPC-Web through a gateway, which does not forward trailers. */
 type Protocol = 'grpc' | 'web'
 
-/** One address, by one set of trusted certificates. */
+/** One address, with one set of trusted certificates. */
 interface Peer {
   send(by: Protocol, method: Method, call: Call, timeoutMs: number): Promise<Answer>
-  /** gives up a connection that has not come about: the next call makes another one */
+  /** aborts a connection attempt, so that the next call starts a new one */
   stopConnecting(): void
-  /** what it has answered by */
+  /** the protocol of its last answer */
   speaks?: Protocol
 }
 
 /**
- * Carries calls to other clusters, for one environment: connections and what is spoken at which address are kept.
- * Addresses are tried in their order, from then on beginning with the one that answered last. No redirect is followed.
- * @param ports `authorities`: what a deployment ships vouches besides the usual ones, where no others are given
+ * Carries calls to other clusters, for one environment. Connections, and the protocol of each address, are kept.
+ * Addresses are tried in order, starting with the one that answered last. Redirects are not followed.
+ * @param ports `authorities`: certificates that the deployment ships are trusted in addition to the default ones,
+ * unless a call brings its own
  */
 export function createLinkCarrier({ authorities, deployment }: CarrierPorts): CarryTo {
   const peers = new Map<string, Peer>()
@@ -75,8 +76,9 @@ export function createLinkCarrier({ authorities, deployment }: CarrierPorts): Ca
 }
 
 /**
- * By what the peer speaks; as long as that is not known, by gRPC and then by gRPC-Web. What fails at once is sent a
- * second time: a kept connection may have died unnoticed. A call that must not be repeated is known by its time.
+ * Sends a call with the peer's protocol; if that is unknown, with gRPC and then with gRPC-Web. A call that fails at
+ * once is sent a second time, because a kept connection may have died unnoticed. The receiver recognises a repeated
+ * call by its time.
  */
 async function sendWithFallback(peer: Peer, method: Method, call: Call, timeoutMs: number): Promise<Answer> {
   const end = Date.now() + timeoutMs
@@ -96,16 +98,22 @@ async function sendWithFallback(peer: Peer, method: Method, call: Call, timeoutM
   }
 }
 
-/** @returns undefined for the usual ones alone */
+/**
+ * Reads the trusted certificates.
+ * @returns undefined for the default ones only
+ */
 async function readTrustedCertificates(authorities: Authorities | undefined): Promise<string | undefined> {
   const shipped = await authorities?.shipped()
   return shipped?.size ? [...rootCertificates, ...shipped.values()].join('\n') : undefined
 }
 
-/** @throws Error for an address that must not be called */
+/**
+ * Checks an address.
+ * @throws Error for an address that must not be called
+ */
 function checkBaseUrl(address: string, rules: AddressRules): string {
   const usable = memberAddress(address, rules)
-  if (usable === undefined) throw new Error('this is no address of another cluster: it is not called')
+  if (usable === undefined) throw new Error('this address is not called, because the address rules forbid it')
   return usable
 }
 
@@ -123,15 +131,15 @@ function createPeer(baseUrl: string, ca: string | undefined): Peer {
         clients[by][names[method]](call, { timeoutMs: Math.ceil(timeoutMs) }).catch(readSignedRefusal)
       return by === 'grpc' ? send() : resendOnDeadConnection(send)
     },
-    // whoever is not answered asks again ever more rarely: a network that is back, or an environment that was frozen, would
-    // wait for that for up to a minute
+    // HTTP/2 connection attempts back off. Without an abort, a call after a network failure or a freeze of the
+    // environment would wait up to a minute for the next attempt.
     stopConnecting: () => {
       if (session.state() === 'connecting') session.abort()
     },
   }
 }
 
-/** What connections fail with. */
+/** The codes of failed connections. */
 const CONNECTION_FAULTS: readonly Code[] = [
   Code.DeadlineExceeded,
   Code.Canceled,
@@ -139,12 +147,18 @@ const CONNECTION_FAULTS: readonly Code[] = [
   Code.Unavailable,
 ]
 
-/** Whether somebody has answered, with a status or with what cannot be read, and not only a connection has failed. */
+/**
+ * Reports whether something answered, with a status or with unreadable content, so that not only the connection
+ * failed.
+ */
 const isAnswered = (error: unknown): boolean =>
   error instanceof ConnectError &&
   ([...error.metadata].length > 0 || (error.cause === undefined && !CONNECTION_FAULTS.includes(error.code)))
 
-/** A refusal comes as an error that carries the signed answer. @throws what carries none */
+/**
+ * Returns the signed answer that a refusal carries.
+ * @throws the error if it carries none
+ */
 function readSignedRefusal(error: unknown): Answer {
   const [answer] = error instanceof ConnectError ? error.findDetails(AnswerSchema) : []
   if (!answer) throw error

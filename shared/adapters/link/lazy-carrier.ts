@@ -1,7 +1,7 @@
 import type { Carry, CarryTo } from '../../wire/carry.ts'
 import type { CarrierPorts } from './carrier.ts'
 
-/** Carries calls to other clusters for functions that hardly ever make one: what does it is loaded with the first. */
+/** Carries calls to other clusters for functions that rarely make one. The carrier is loaded with the first call. */
 export function createLazyCarrier(portsOf: () => CarrierPorts): CarryTo {
   let loaded: Promise<CarryTo> | undefined
   return to => {

@@ -10,44 +10,47 @@ import { makeActivationJwt, newSignerKey, parseSignerKey, sealToken } from '../a
 import { formatPublicKey, type LinkPair, publicKeysOf, readPublicKey } from '../pair.ts'
 import { isOfCurrentEpoch } from './secondaries.ts'
 
-/** 168 random bits, so that a plain SHA-256 keeps them. */
+/** Random bytes of a token's one-use part. 168 bits are enough to store it as a plain SHA-256. */
 const JTI_BYTES = 21
 const JTI_LENGTH = 29
 
-/** What a new activation token is made for. */
+/** The parameters of a new activation token. */
 export interface TokenRequest {
   /** name of the secondary */
   id: string
   /** UUID of the DR set */
   set: string
-  /** where the secondary will reach this cluster */
+  /** address at which the secondary will reach this cluster */
   address: string
-  /** milliseconds that it may be used */
+  /** milliseconds for which the token may be used */
   ttl: number
-  /** as the secondary handed it out; absent: any cluster may read the token and use it */
+  /** the public key that the secondary has shown; absent: any cluster may read the token and use it */
   publicKey?: string
-  /** of this cluster's own */
+  /** epoch of this cluster's own journal */
   epoch: string
   /** epoch milliseconds */
   now: number
 }
 
-/** What stands in the tables of it: read with `tokenKeys`. */
+/** The items that a new token depends on. Their keys: `tokenItemKeys`. */
 export interface TokenItems {
   secondary: Item<'secondary'> | undefined
   tokenKey: Item<'token-key'> | undefined
 }
 
-/** What has to be read before a token is made. */
+/** Returns the keys of the items to read before a token is made. */
 export const tokenItemKeys = (id: string) => [key('secondary', id), key('token-key')] as const
 
-/** Whether a name is taken: a token was made for it in this epoch, used or not, and not revoked. */
+/** Reports whether a name is taken: a token was made for it in this epoch, used or not, and was not revoked. */
 export const isNameTaken = ({ secondary }: TokenItems, record: Pick<ClusterRecord, 'epoch'>): boolean =>
   secondary !== undefined &&
   secondary.data.revokedAt === undefined &&
   isOfCurrentEpoch(secondary.data, record)
 
-/** An activation token, and the changes that make it one. It exists only in the answer. */
+/**
+ * Makes an activation token, and the changes that must be committed before it is valid. The token is not stored: it
+ * is only in the answer.
+ */
 export async function makeActivationToken(
   { id, set, address, ttl, publicKey, epoch, now }: TokenRequest,
   items: TokenItems,
@@ -92,7 +95,7 @@ export async function makeActivationToken(
 
 const MOST_PREVIOUS = 8
 
-/** Clusters that had the name in an earlier epoch. */
+/** Returns the clusters that had the name in an earlier epoch, at most eight. */
 function previousClusters(before: Secondary | undefined): Secondary['previousClusters'] {
   const { cluster, publicKey, revokedAt, previousClusters: previous = [] } = before ?? {}
   const last = cluster && publicKey && revokedAt === undefined ? [{ cluster, publicKey }] : []
@@ -100,10 +103,10 @@ function previousClusters(before: Secondary | undefined): Secondary['previousClu
   return all.length > 0 ? all : undefined
 }
 
-/** The hash that is stored of a token's one-use part. */
+/** Returns the hash of a token's one-use part, as it is stored. */
 export const hashJti = (jti: string): string => sha256(jti).toString('base64url')
 
-/** The key that signs tokens; the first token makes it. */
+/** Returns the key that signs tokens. The first token creates it. */
 async function readOrMakeSigner(
   item: Item<'token-key'> | undefined,
   cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>,

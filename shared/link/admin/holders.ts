@@ -7,8 +7,8 @@ import { defined } from '../../values/defined.ts'
 import { listSecondaries } from './secondaries.ts'
 
 /**
- * Notes that an admitted cluster may fetch every term from now on. It is written whatever the item was, so that a
- * concurrent rotation conflicts with it.
+ * Returns a change that allows an admitted cluster to fetch every term. The holder item is always written, so that a
+ * concurrent rotation conflicts with the admission.
  */
 export const admitHolder = (
   cluster: string,
@@ -16,14 +16,17 @@ export const admitHolder = (
   { name, at }: { name: string; at: number },
 ): Change => replace(key('holder', cluster), before, { name, at })
 
-/** How many such changes one commit takes. The other clusters count as given one term more until the next rotation. */
+/**
+ * The maximum number of such changes in one commit. Until the next rotation, the remaining clusters count as if they
+ * had been given one term more.
+ */
 const MOST = 40
 
 /**
- * Changes that go with a new term: they note that revoked clusters have the earlier terms only. An admission at the same
- * moment conflicts with them.
- * @param terms identities of those that there were before
- * @param secondaries as they stand
+ * Returns the changes of a rotation that record which terms each revoked cluster has. A concurrent admission
+ * conflicts with them.
+ * @param terms identities of the terms before the rotation
+ * @param secondaries the stored secondaries
  */
 export function recordHeldTerms(
   holders: readonly Item<'holder'>[],
@@ -39,7 +42,10 @@ export function recordHeldTerms(
     .slice(0, MOST)
 }
 
-/** When a cluster was revoked, by this cluster or by an earlier primary; undefined: it was not, or was admitted since. */
+/**
+ * Returns the revocation of a cluster by this cluster or by an earlier primary; undefined: it was not revoked, or was
+ * admitted again since.
+ */
 export async function readRevocation(
   cluster: string,
   { store }: { store: Pick<Store, 'read'> },
@@ -53,24 +59,25 @@ export interface TermRecipient {
   cluster: string
   name?: string
   revoked?: true
-  /** when it was revoked, or else admitted last, epoch milliseconds; absent: not known */
+  /** epoch milliseconds when it was revoked, or else last admitted; absent: unknown */
   at?: number
 }
 
-/** @returns name and id, for operators */
+/** Returns a cluster's name and id, for operators. */
 export const formatCluster = ({ cluster, name }: TermRecipient): string =>
   name ? `${name} (${cluster})` : cluster
 
-/** What is known of clusters that were given terms. */
+/** The items that show which clusters were given terms. */
 export interface KnownHolders {
-  /** UUID of this cluster, which is not named */
+  /** UUID of this cluster, which is left out */
   self: string
   terms: readonly Item<'term'>[]
   holders: readonly Item<'holder'>[]
 }
 
 /**
- * Returns the clusters that were given one of these terms: its holders, and those that signed its batch tokens as primaries.
+ * Returns the clusters that were given one of these terms: its holders, and the primaries that signed its batch
+ * tokens.
  * @param ids identities
  */
 export function listTermRecipients(
@@ -78,7 +85,7 @@ export function listTermRecipients(
   { self, terms, holders }: KnownHolders,
 ): TermRecipient[] {
   const noted = new Map(holders.map(one => [one.sk, one.data]))
-  // a former primary that no token admitted is known by its own name
+  // A former primary that no token admitted is listed under its own name.
   const own = new Map(
     terms.flatMap(({ data }) => data.signers.map(({ cluster, name = '' }) => [cluster, name])),
   )

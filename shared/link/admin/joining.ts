@@ -4,10 +4,13 @@ import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { type Admission, addAdmission, mergeAddresses } from '../membership.ts'
 
-/** What one commit may take besides. */
+/** The maximum number of secondaries that one commit removes beside its other changes. */
 const MOST = 60
 
-/** Removes the clusters that this one has admitted and met: its set ends, or it leaves the set. */
+/**
+ * Returns the changes that remove all clusters that this one has admitted and met. Used when its set ends, or when it
+ * leaves the set.
+ */
 export async function removeOtherMembers(store: Pick<Store, 'list'>): Promise<Change[]> {
   const [secondaries, members] = await Promise.all([
     store.list(partitions('secondary')),
@@ -17,8 +20,9 @@ export async function removeOtherMembers(store: Pick<Store, 'list'>): Promise<Ch
 }
 
 /**
- * What a cluster knows of its set once a primary has admitted it, to be committed together with the link. Its own earlier
- * admissions no longer count, whether or not their items are removed: their epochs are before that of the admission.
+ * Returns the changes that store what a cluster knows of its set after a primary has admitted it, to be committed
+ * together with the link. Its own earlier admissions no longer count, even if their items remain, because their
+ * epochs are before that of the admission.
  * @param self UUID of this cluster
  * @param before of this cluster; absent: it comes from another set, or from none
  */

@@ -13,21 +13,30 @@ interface Dependencies {
   entropy: Pick<Entropy, 'bytes'>
 }
 
-/** The link key of a cluster that becomes a primary, sealed for the cluster record. */
+/** Makes the link key of a cluster that becomes a primary, encrypted for the cluster record. */
 export const makeOwnKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
   encryptOwnKey(newLinkPair(entropy.bytes), cipher)
 
-/** Seals a pair for the cluster record. @param text from `newLinkPair` */
+/**
+ * Encrypts a link key for the cluster record.
+ * @param text from `newLinkPair`
+ */
 export const encryptOwnKey = (text: string, cipher: Pick<FieldCipher, 'encrypt'>): Promise<Encrypted> =>
   cipher.encrypt(key('cluster'), 'ownKey', text)
 
-/** @param sealed `link.ownKey` of the cluster record */
+/**
+ * Decrypts the link key.
+ * @param sealed `link.ownKey` of the cluster record
+ */
 export const decryptOwnKey = async (
   sealed: Encrypted,
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<LinkPair> => parseLinkPair((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
 
-/** New keys for a secondary's next link, which replace those made before. The present link keeps its own keys. */
+/**
+ * Makes new keys for a secondary's next link. They replace pending keys that were made before. The present link keeps
+ * its own keys.
+ */
 export async function makePendingKey(
   now: number,
   { cipher, entropy }: Dependencies,
@@ -38,19 +47,19 @@ export async function makePendingKey(
   return { publicKey: formatPublicKey(publicKeysOf(parseLinkPair(text))), changes: [put(place, pending)] }
 }
 
-/** The text of a pair that `newPublicKey` made. */
+/** Decrypts pending keys. */
 export const decryptPendingKey = async (
   pair: Encrypted,
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<string> => (await cipher.decrypt(key('pending-key'), 'pair', pair)).reveal()
 
 /**
- * What a take-over does to a cluster's membership: it gets a new link key, and the old key signs a statement about it.
- * Clusters that it admitted in earlier epochs are no longer listed and may not call, because the record names a later epoch.
- * Their keys and its revocations still count when another cluster fences it, until it joins another primary.
- * @param record as it stands, of the cluster that takes over
+ * Makes the membership changes of a take-over: the cluster gets a new link key, and the old key signs a statement
+ * about it. Clusters that it admitted in earlier epochs are no longer listed and may not call, because the record
+ * names a later epoch. Until it joins another primary, their keys and its revocations still count for fences.
+ * @param record of the cluster that takes over
  * @param epoch that begins
- * @returns `link` for the record, and what has to be written in one transaction with record and head
+ * @returns `link` for the record, and `member` to be written in one transaction with record and head
  */
 export async function renewMembership(
   { store, cipher, entropy }: Pick<Ports, 'store' | 'cipher' | 'entropy'>,
@@ -58,7 +67,7 @@ export async function renewMembership(
   epoch: string,
 ): Promise<{ link: Link; member: Element }> {
   const { link, set, id } = record
-  if (!link || set === undefined) throw new Error('a cluster of no set takes nothing over')
+  if (!link || set === undefined) throw new Error('only a member of a DR set can take over')
   const place = key('member', id)
   const [before] = await store.read([place])
   const text = newLinkPair(entropy.bytes)

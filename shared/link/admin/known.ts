@@ -17,7 +17,10 @@ export interface KnownMembers {
   keys: MemberKey[]
 }
 
-/** @param whom `due`: without followers that have sent a heartbeat of late */
+/**
+ * Reads the clusters of the set that this cluster knows.
+ * @param whom `due`: without followers that have sent a recent heartbeat
+ */
 export async function readKnownMembers(
   record: ClusterRecord,
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,

@@ -7,14 +7,18 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 
 /**
- * Whether a secondary was admitted in the present epoch of this cluster. When a cluster becomes primary again, earlier
- * secondaries need another token; until it joins another primary, statements by their keys still count for fences.
+ * Reports whether a secondary was admitted in the present epoch of this cluster. When a cluster becomes primary
+ * again, earlier secondaries need a new token. Until it joins another primary, statements by their keys still count
+ * for fences.
  * @param record of this cluster; its epoch is the one that it writes, or wrote last
  */
 export const isOfCurrentEpoch = ({ epoch }: Pick<Secondary, 'epoch'>, record: Pick<ClusterRecord, 'epoch'>) =>
   epoch === record.epoch
 
-/** Secondaries whose tokens are not revoked, used or not, expired or not, in the order in which they were made. */
+/**
+ * Returns the secondaries whose tokens are not revoked (used or not, expired or not), in the order in which they were
+ * made.
+ */
 export const listSecondaries = (
   items: readonly Item<'secondary'>[],
   record: Pick<ClusterRecord, 'epoch'>,
@@ -24,27 +28,27 @@ export const listSecondaries = (
     .filter(one => one.revokedAt === undefined && isOfCurrentEpoch(one, record))
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
 
-/** What a revocation ends: an admission, a cluster with every key that it has here, or both. */
+/** The target of a revocation: an admission, a cluster with every key that it has here, or both. */
 export interface Revocation {
-  /** the item of an admission, as it stands */
+  /** the stored item of an admission */
   admission?: Item<'secondary'> | undefined
   /** UUID */
   cluster?: string | undefined
-  /** of the cluster; empty: unknown */
+  /** name of the cluster; empty: unknown */
   name: string
 }
 
-/** What stands in the tables that a revocation changes. */
+/** The items that a revocation changes. */
 export interface RevocationItems {
   secondaries: readonly Item<'secondary'>[]
   holders: readonly Item<'holder'>[]
 }
 
 /**
- * Returns the changes that revoke an admission, and the cluster with every key that it has here under any name. The set
- * learns of it, because the item of the holder replicates.
+ * Returns the changes that revoke an admission, and the cluster with every key that it has here under any name. The
+ * holder item replicates, so the whole set learns of the revocation.
  * @param at epoch milliseconds
- * @param as this cluster, whose epoch is noted
+ * @param as this cluster; its epoch is stored
  */
 export function makeRevocationChanges(
   { admission, cluster, name }: Revocation,
@@ -65,7 +69,10 @@ export function makeRevocationChanges(
   ]
 }
 
-/** The next rotation notes which terms it has; until that has begun, it may have been given any. */
+/**
+ * The terms that a revoked cluster has are unknown until the next rotation records them. Until then it may have been
+ * given any term.
+ */
 const revokedHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,
@@ -73,7 +80,10 @@ const revokedHolder = (
   revoked: Revoked,
 ): Change => replace(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
 
-/** Notes a revocation in the audit log. @param request id of the request that revokes */
+/**
+ * Writes a revocation to the audit log.
+ * @param request id of the request that revokes
+ */
 export const auditRevocation = (
   { cluster, name }: Revocation,
   request: string,
@@ -83,7 +93,8 @@ export const auditRevocation = (
   writeAuditEvent('revocation', request, record, defined({ id: name || cluster, secondary: cluster }), ports)
 
 /**
- * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was revoked.
+ * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was
+ * revoked.
  */
 export function findReplacedAdmission(admission: Item<'secondary'> | undefined): Revocation | undefined {
   if (!admission || admission.data.revokedAt !== undefined) return undefined

@@ -8,13 +8,13 @@ import { collectTrustedKeys, includesKey, type MemberKey } from '../trust.ts'
 
 /** The result of a fence at one address. */
 export interface FenceAnswer extends Pick<FenceOutcome, 'result' | 'text'> {
-  /** the statement of that cluster about this one's key */
+  /** the fenced cluster's statement about this cluster's key */
   voucher?: Statement
-  /** addresses of the set that it answered with */
+  /** addresses of the set from the answer */
   addresses: readonly string[]
 }
 
-/** The cluster that has asked. */
+/** The cluster that sent the fence. */
 interface FenceCaller extends MemberKey {
   set: string
   /** keys of clusters that it has met */
@@ -23,8 +23,8 @@ interface FenceCaller extends MemberKey {
 }
 
 /**
- * Judges an answer to a fence. An acknowledgement counts if statements lead from a key that is known here to the one that
- * has signed it. A refusal brings no statements, and counts only if its key is known.
+ * Evaluates an answer to a fence. An acknowledgement counts if statements lead from a key that is known here to the
+ * key that has signed it. A refusal brings no statements, so it counts only if its key is known.
  */
 export function evaluateFenceAnswer(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
   const outcome = readUnverifiedOutcome(answer)

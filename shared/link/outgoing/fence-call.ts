@@ -25,11 +25,14 @@ export interface FenceClaimant extends KnownMembers {
   id: string
   head: Head
   pair: LinkPair
-  /** by which this cluster signs batch tokens: other clusters learn them by the journal otherwise */
+  /** the key with which this cluster signs batch tokens; other clusters would learn it only from journal entries */
   signers: readonly TermSigner[]
 }
 
-/** @returns undefined if this cluster does not write its own journal */
+/**
+ * Reads this cluster as claimant.
+ * @returns undefined if this cluster does not write its own journal
+ */
 export async function readClaimant(
   { id, set, link, epoch }: ClusterRecord,
   known: KnownMembers,
@@ -44,7 +47,10 @@ export async function readClaimant(
   return { ...known, set, id, head, pair, signers }
 }
 
-/** The signer of a cluster for the term that encrypts; empty for a cluster that has just taken over, and has none yet. */
+/**
+ * Returns a cluster's signer for the term that encrypts; empty for a cluster that has just taken over and has no
+ * signer yet.
+ */
 export async function readOwnSigners(
   id: string,
   { store }: Pick<FencingPorts, 'store'>,
@@ -60,15 +66,15 @@ export async function readOwnSigners(
 /** The result of one call. */
 export interface FenceCall extends FenceAnswer {
   address: string
-  /** numbers of statements and of signers that were shown */
+  /** numbers of statements and of signers in the call */
   chain: number
   signers: number
-  /** some cluster answered, by whatever key: one that was promoted since has a new key */
+  /** a cluster answered, signed by any key; after a promotion a cluster has a new key */
   isAnswered: boolean
 }
 
 /**
- * Calls `Fence` at an address. Does not throw: an error is an answer too.
+ * Calls `Fence` at an address. It does not throw: an error becomes the result `silent`.
  * @param patience milliseconds that the call may take
  */
 export async function callFence(

@@ -10,38 +10,41 @@ import {
   storeFenceOutcomes,
 } from './fence-outcomes.ts'
 
-/** Milliseconds between the beginnings of two calls at an address after a promotion; and that a call before serving may take. */
+/**
+ * Milliseconds between the starts of two calls to an address after a promotion. Also the timeout of calls before
+ * serving.
+ */
 const FENCE_QUICK_MS = 2000
-/** Milliseconds that the first calls at an address may take: each call without an answer gives the next one more. */
+/** Timeouts of the first calls to an address, milliseconds. Each unanswered call gives the next one more time. */
 const FENCE_TIMEOUTS_MS: readonly number[] = [FENCE_QUICK_MS, 4000, 8000]
 /**
- * Milliseconds for which an address is not called after the end of a call. Where all answers are late, those of other
- * clusters come in that time, and the next call shows the statements in them.
+ * Milliseconds for which an address is not called after the end of a call. If all answers are slow, answers of other
+ * clusters arrive in this time, and the next call carries their statements.
  */
 const FENCE_PAUSE_MS = 1000
-/** How often a cluster that has asked checks whether it was fenced. */
+/** Milliseconds between two checks whether this cluster was fenced. */
 const FENCED_LOOK_MS = 50
 
 /** One run of the worker. */
 interface Run {
   ports: FencingPorts
   to: CarryTo
-  /** epoch milliseconds: no call begins after that */
+  /** epoch milliseconds: no call begins after it */
   deadline: number
-  /** by address: so there is one call at a time at each */
+  /** one loop per address, so that each address gets one call at a time */
   loops: Map<string, Promise<void>>
-  /** ends the pauses of all loops, because there is more to show */
+  /** ends the pauses of all loops when there are new statements or addresses */
   news: News
-  /** the last outcome to be stored: loops store theirs one after the other, because all write the same item */
+  /** the last outcome to be stored; loops store theirs one after the other, because all write the same item */
   noting: Promise<unknown>
 }
 
 /**
- * Makes every other primary of the set end its epoch: calls `Fence` at each known address of the set until the cluster there
- * acknowledges. Each address has a loop of its own, so that a slow cluster delays no other one. A cluster that denies is
- * called again as soon as there are more statements. Calls follow every two seconds for ten minutes after a promotion;
- * otherwise there is one. Does nothing if this cluster is not a primary.
- * @param deadline epoch milliseconds: no call begins after that; the last one may take ten seconds
+ * Makes every other primary of the set end its epoch: calls `Fence` at each known address of the set until the
+ * cluster there acknowledges. Each address has its own loop, so that a slow cluster delays no other one. A cluster
+ * that denies is called again as soon as there are more statements. Calls are repeated every two seconds for ten
+ * minutes after a promotion; otherwise there is one call per run. Does nothing if this cluster is not a primary.
+ * @param deadline epoch milliseconds: no call begins after it; the last one may take ten seconds
  */
 export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
   const run: Run = { ports, to, deadline, loops: new Map(), news: createNews(), noting: Promise.resolve() }
@@ -49,7 +52,7 @@ export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: nu
   while (run.loops.size > 0) await Promise.race(run.loops.values())
 }
 
-/** Begins a loop for each address that has to be called and has none. */
+/** Begins a loop for each address that is due and has no loop yet. */
 async function beginLoops(run: Run): Promise<void> {
   const { ports, loops } = run
   const stand = await readFenceState(ports, 'due')
@@ -77,7 +80,7 @@ async function fenceAt(address: string, run: Run): Promise<void> {
     if (!stand || !listDueAddresses(stand).includes(address)) return
     const claimant = await readClaimant(stand.record, stand.known, ports)
     if (!claimant) return
-    // earlier runs have called there already
+    // earlier runs have called this address, so the timeout starts at its maximum
     unanswered ??= stand.outcomes[address] ? FENCE_TIMEOUTS_MS.length : 0
     const patience = (stand.isQuick ? FENCE_TIMEOUTS_MS[unanswered] : undefined) ?? bounds.FENCE_CALL_MS
     const call = await callFence(claimant, address, { to, patience }, ports)
@@ -89,7 +92,7 @@ async function fenceAt(address: string, run: Run): Promise<void> {
       run.news.announce()
     }
     if (!isFenceDue(noted.outcomes[address], noted.shown)) return
-    // what it did not accept may count with the statements that have come meanwhile
+    // New statements may convince a cluster that refused the old ones, so it is called without a pause.
     if (noted.shown.chain <= call.chain) {
       if (!noted.isQuick) return
       const next = Math.min(Math.max(began + FENCE_QUICK_MS, clock.now() + FENCE_PAUSE_MS), deadline)
@@ -100,7 +103,7 @@ async function fenceAt(address: string, run: Run): Promise<void> {
 }
 
 interface News {
-  /** resolves with the next news */
+  /** resolves with the next announcement */
   next(): Promise<void>
   announce(): void
 }
@@ -123,8 +126,8 @@ function storeInTurn(call: FenceCall, epoch: string, run: Run): Promise<StoredCa
 }
 
 /**
- * What a primary does before it serves, after it was stopped or asleep: it calls all known addresses at once, and waits up to
- * two seconds to be fenced by a later primary. Then it serves, because the others may be gone for good.
+ * Fences before this cluster serves, after it was stopped or asleep. Calls all known addresses at once, and waits up
+ * to two seconds to be fenced by a later primary. Then it serves, because the other clusters may be lost permanently.
  */
 export async function fenceBeforeServing(ports: FencingPorts, to: CarryTo): Promise<void> {
   const { clock, journal } = ports
@@ -137,6 +140,6 @@ export async function fenceBeforeServing(ports: FencingPorts, to: CarryTo): Prom
   )
   await storeFenceOutcomes(calls, claimant.head.epoch, ports)
   if (!calls.some(({ isAnswered }) => isAnswered)) return
-  // a cluster with a later epoch now knows the address of this one
+  // A cluster with a later epoch has learnt this cluster's address from the call, and may fence it now.
   while (clock.now() < until && (await journal.head())?.mode === 'writing') await clock.sleep(FENCED_LOOK_MS)
 }

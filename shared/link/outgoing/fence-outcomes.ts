@@ -9,18 +9,18 @@ import { type KnownMembers, readKnownMembers } from '../admin/known.ts'
 import { addVouchers } from '../membership.ts'
 import { type FenceCall, type FencingPorts, readOwnSigners } from './fence-call.ts'
 
-/** Characters of an answer that are kept. */
+/** Characters of an answer's text that are kept. */
 const LONGEST_TEXT = 300
 
-/** How many proofs a cluster can show. */
+/** The proofs that a cluster can send. */
 export interface ShownProofs {
   /** number of statements */
   chain: number
-  /** number of signers of batch tokens; 0 where no cluster waits for one */
+  /** number of batch-token signers; 0 if no cluster waits for one */
   signers: number
 }
 
-/** What a primary knows of the clusters that it has to fence. */
+/** The knowledge of a primary about the clusters that it has to fence. */
 export interface FenceState {
   /** epoch milliseconds when it was read */
   readAt: number
@@ -36,7 +36,11 @@ export interface FenceState {
 
 type StorePorts = Pick<FencingPorts, 'store' | 'clock' | 'log' | 'deployment'>
 
-/** Reads what there is to fence. @param whom `all`: followers included. @returns undefined if this cluster is not a primary */
+/**
+ * Reads the state of this primary's fences.
+ * @param whom `all`: followers included
+ * @returns undefined if this cluster is not a primary
+ */
 export async function readFenceState(
   ports: StorePorts,
   whom: 'due' | 'all',
@@ -55,11 +59,14 @@ export async function readFenceState(
   return { readAt, record: record.data, fences, outcomes, known, shown, isQuick }
 }
 
-/** Reports whether a cluster acknowledged before this one had a signer of batch tokens. */
+/** Reports whether a cluster acknowledged before this one had a batch-token signer. */
 const waitsForSigner = ({ result, signers }: FenceOutcome): boolean =>
   result === 'acknowledged' && !(signers > 0)
 
-/** Whether an address has to be called again. @param shown what this cluster can show now */
+/**
+ * Reports whether an address has to be called again.
+ * @param shown the proofs that this cluster can send now
+ */
 export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }: ShownProofs): boolean =>
   before === undefined ||
   before.result === 'silent' ||
@@ -67,34 +74,37 @@ export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }:
   (before.result === 'denied' && chain > before.statements) ||
   (waitsForSigner(before) && signers > 0)
 
-/** The addresses to call. */
+/** Returns the addresses to call. */
 export const listDueAddresses = ({ known, outcomes, shown }: FenceState): string[] =>
   known.addresses.filter(one => isFenceDue(outcomes[one], shown))
 
-/** Acknowledged ends are kept; other outcomes of clusters that follow this one now are old news. */
+/**
+ * Reports whether an outcome is still current. Acknowledged ends always are. Other outcomes are stale once that
+ * cluster follows this one.
+ */
 const isCurrentOutcome = (address: string, { result }: FenceOutcome, { addresses }: KnownMembers): boolean =>
   result === 'acknowledged' || addresses.includes(address)
 
-/** Reports whether outcomes are stored that have to be dropped. */
+/** Reports whether stale outcomes are stored, which have to be dropped. */
 export const hasStaleOutcomes = ({ outcomes, known }: FenceState): boolean =>
   !Object.entries(outcomes).every(([address, one]) => isCurrentOutcome(address, one, known))
 
-/** What was stored of some calls. */
+/** The stored results of some calls. */
 export interface StoredCalls {
   outcomes: Fences['outcomes']
-  /** what this cluster can show now */
+  /** the proofs that this cluster can send now */
   shown: ShownProofs
   /** there are more statements or addresses than before */
   hasNewProofs: boolean
   isQuick: boolean
 }
 
-/** How often it tries to store outcomes while other runs do the same. */
+/** The number of tries to store outcomes while other runs do the same. */
 const NOTES = 10
 
 /**
- * Stores the outcomes of calls, and the statements and addresses that came with the answers. Drops outcomes of clusters
- * that follow this one now.
+ * Stores the outcomes of calls, and the statements and addresses from the answers. Drops outcomes of clusters that
+ * follow this one now.
  * @param epoch for which the calls were made
  * @returns undefined if the epoch has ended
  */
@@ -108,7 +118,10 @@ export async function storeFenceOutcomes(
     if (!stand || stand.record.epoch !== epoch) return ok()
     return storeOnce(calls, epoch, stand, ports)
   })
-  if (!noted.ok) throw new Error('other runs store outcomes of fences at the same time')
+  if (!noted.ok)
+    throw new Error(
+      'the outcomes of fences could not be stored, because other runs store theirs at the same time',
+    )
   return noted.value
 }
 
@@ -138,7 +151,10 @@ async function storeOnce(
   return ok({ outcomes, shown: { ...shown, chain: self.statements.length }, hasNewProofs, isQuick })
 }
 
-/** The outcomes to store; one that equals the stored one leaves it unchanged. @param at epoch milliseconds */
+/**
+ * Returns the outcomes to store. An outcome that equals the stored one keeps the stored time.
+ * @param at epoch milliseconds
+ */
 const outcomesOf = (
   calls: readonly FenceCall[],
   before: Fences['outcomes'],

@@ -11,13 +11,13 @@ import { readPublicKey } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
 
-/** The least milliseconds between two rounds of notices. */
+/** The minimum milliseconds between two rounds of notices. */
 const NOTICE_SPACING_MS = 200
 
 /**
- * Tells secondaries that there is something to fetch, and nothing else. A lost notice does not matter: secondaries look by
- * themselves every ten seconds.
- * @returns a function that does it, for one environment
+ * Creates the function that notifies secondaries of new entries, for one environment. A notice says nothing else. A
+ * lost notice does no harm, because secondaries look for entries every ten seconds anyway.
+ * @returns the function; calls within 200 ms share a round
  */
 export function createNotifier(ports: Dependencies, to: CarryTo): () => Promise<void> {
   let last = 0
@@ -27,7 +27,7 @@ export function createNotifier(ports: Dependencies, to: CarryTo): () => Promise<
     const { clock } = ports
     await clock.sleep(Math.max(0, last + NOTICE_SPACING_MS - clock.now()))
     last = clock.now()
-    // commits from now on need another notice
+    // Commits from now on need another notice.
     next = undefined
     await notifyAll(ports, to, awake)
   }
@@ -37,7 +37,7 @@ export function createNotifier(ports: Dependencies, to: CarryTo): () => Promise<
   }
 }
 
-/** When those notices were sent that secondaries have answered, epoch milliseconds, by the keys that they answer with. */
+/** When the last answered notice was sent, epoch milliseconds, by the secondary's public key. */
 type LastAnswered = Map<string, number>
 
 async function notifyAll(ports: Dependencies, to: CarryTo, awake: LastAnswered): Promise<void> {

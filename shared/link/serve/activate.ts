@@ -47,9 +47,9 @@ type Newcomer = Question<'Activate'>
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * Admits the cluster that hands in an activation token, and sends what it needs to follow this one. A refusal changes
- * nothing. A repetition by the same cluster with the same keys gets the same answer until that cluster's first heartbeat,
- * because the answer may have been lost.
+ * Admits the cluster that hands in an activation token, and returns what it needs to follow this one. A refusal
+ * changes nothing. If the same cluster repeats the call with the same keys before its first heartbeat, it gets the
+ * same answer, because the first answer may have been lost.
  * @throws LinkRefused
  */
 export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): Promise<Reply<'Activate'>> {
@@ -74,7 +74,7 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
   return makeAnswer(asked, call, head, ports)
 }
 
-/** Opens the sealed question. An unsealed token is refused, because whatever carried it may have read it. */
+/** Opens the sealed question. An unsealed token is refused, because whoever carried it may have read it. */
 function openQuestion({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
   if (outer.format < FORMAT) throw formatTooOld(outer.format)
   if (outer.sealed === '') throw notSealed()
@@ -83,14 +83,14 @@ function openQuestion({ question: outer, pair, set }: AskedCall<'Activate'>): Ne
   return asked
 }
 
-/** The address that the newcomer gives; it may give none. */
+/** Checks the address that the newcomer gives. It may give none. */
 function checkAddress({ address }: Newcomer, { deployment }: LinkPorts): string {
   const checkToken = address === '' ? '' : memberAddress(address, deployment)
   if (checkToken === undefined) throw notAnAddress()
   return checkToken
 }
 
-/** Refuses while the journal is being built; status shows the same progress. */
+/** Makes the refusal while the journal is being built. Status shows the same progress. */
 async function makeIncompleteRefusal({ store }: LinkPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
@@ -107,7 +107,10 @@ function checkCaller(asked: Newcomer, call: AdmittedCall): void {
   if (cluster === record.id) throw selfSecondary()
 }
 
-/** The secondary that a token was made for, if it may be used by this caller now. */
+/**
+ * Checks the token and returns the changes that admit the caller.
+ * @throws LinkRefused if this caller may not use the token now
+ */
 async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: LinkPorts) {
   const claims = readActivation(asked.token)
   if (!claims) throw notAToken()
@@ -133,7 +136,7 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
   refuseDuplicateCluster(await store.list(partitions('secondary')), asked, call)
   const changes: Change[] = [
     replace(place, secondary, markAdmitted(secondary.data, asked, call)),
-    // its address stays known even if its name is given to another cluster
+    // the address stays known even if the secondary's name is given to another cluster
     replace(met, member, updateMember(member?.data, asked)),
     admitHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
   ]
@@ -147,13 +150,19 @@ const updateMember = (before: Member | undefined, { address, signingKey }: Newco
   key: signingKey.toString('base64'),
 })
 
-/** A revocation by another primary came before every token of this one, whatever that primary's clock said. */
+/**
+ * Returns when a cluster was revoked in this epoch. A revocation by another primary is earlier than every token of
+ * this one, whatever that primary's clock showed.
+ */
 const revocationTimeInEpoch = (
   { epoch }: AdmittedCall['record'],
   revoked: Revoked | undefined,
 ): number | undefined => (revoked?.epoch === epoch ? revoked?.at : undefined)
 
-/** @param jti hash of the token's one-use part */
+/**
+ * Checks that a token exists and is not revoked.
+ * @param jti hash of the token's one-use part
+ */
 function usable(
   item: Item<'secondary'> | undefined,
   jti: string,
@@ -175,8 +184,8 @@ function checkTokenUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary
 }
 
 /**
- * Refuses a cluster that names the id of an admitted one. Another token counts only with the same keys, or with a proof by
- * the key that is known here.
+ * Refuses a second cluster that uses the id of an admitted one. The cluster itself may use another token with the
+ * same keys, or with a proof by the key that is known here.
  */
 function refuseDuplicateCluster(
   all: readonly Item<'secondary'>[],

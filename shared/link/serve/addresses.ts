@@ -3,9 +3,9 @@ import { memberAddresses } from '../../values/member-address.ts'
 import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
- * Addresses of other clusters of the set: of those that follow or followed this one, and of those that were met or
- * heard of.
- * @param except UUID of a cluster whose own addresses are left out; absent: of none
+ * Returns the addresses of other clusters of the set: of those that follow or followed this one, and of those that it
+ * has met or learnt from other clusters.
+ * @param except UUID of a cluster whose own addresses are left out; absent: none are left out
  */
 export async function readOtherAddresses(
   { store, deployment }: Pick<LinkPorts, 'store' | 'deployment'>,
@@ -26,7 +26,7 @@ export async function readOtherAddresses(
   return [...new Set(usable)].filter(one => !(except !== undefined && own.has(one)))
 }
 
-/** Where clusters of the set are reached, this one first, as far as it knows. */
+/** Returns the known addresses of the clusters of the set, this cluster's own address first. */
 export const readAddresses = async (
   call: Pick<AdmittedCall, 'record' | 'reachedAt'>,
   ports: Pick<LinkPorts, 'store' | 'deployment'>,

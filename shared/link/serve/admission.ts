@@ -25,12 +25,12 @@ import {
 } from '../refusals.ts'
 import type { LinkRefused } from '../source.ts'
 
-/** What a call is judged by. */
+/** The facts by which a call is checked. */
 export interface CallFacts {
   record: ClusterRecord
-  /** whom the envelope names */
+  /** the secondary that the envelope names */
   secondary: Secondary | undefined
-  /** of the cluster that the secondary is */
+  /** when the secondary's cluster was revoked, epoch milliseconds */
   revokedAt: number | undefined
   /** epoch milliseconds */
   now: number
@@ -51,7 +51,7 @@ const ofThisSet: Check = ({ envelope }, { record }) =>
       ? undefined
       : otherSet()
 
-/** A caller without an admitted key does not learn whether a name is known here, or was revoked. */
+/** A caller without an admitted key gets the same refusal for unknown, known and revoked names. */
 const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
   const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
   return keys && isCallSignedBy(keys.signing, method, envelope, body) ? undefined : callerUnknown()
@@ -88,7 +88,10 @@ const ofSecondary: readonly Check[] = [
   notSeenBefore,
 ]
 
-/** The checks of a newcomer's call. Its signature by the key that it names is checked before its token or its chain. */
+/**
+ * The checks of a newcomer's call. Its handler then verifies the signature, before it looks at the token or the
+ * chain.
+ */
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
 
 const followsAnother: Check = (_, { record }) =>
@@ -108,7 +111,7 @@ const checks: Readonly<Record<MethodRow['by'], readonly Check[]>> = {
   primary: [followsAnother, ofThisSet, signedByPrimary, nearInTime],
 }
 
-/** The refusal of a call; undefined: it is admitted. */
+/** Returns the refusal of a call; undefined: the call is admitted. */
 export function findCallFault(asked: Asked, facts: CallFacts): LinkRefused | undefined {
   for (const check of checks[rowOf(asked.method).by]) {
     const found = check(asked, facts)
@@ -117,7 +120,7 @@ export function findCallFault(asked: Asked, facts: CallFacts): LinkRefused | und
   return undefined
 }
 
-/** The refusal by the state of the journal; undefined: the journal serves the call. */
+/** Returns the refusal because of the journal's state; undefined: the journal serves the call. */
 export function findHeadFault(
   method: Method,
   envelope: Envelope,
@@ -125,7 +128,7 @@ export function findHeadFault(
   head: Head | undefined,
 ): LinkRefused | undefined {
   const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch
-  // a cluster that was closed, by a handover or otherwise, sends the rest of its journal to its followers
+  // A cluster that has stepped down still serves the rest of its journal to its followers.
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
   if (!isSource || !serves) return notThePrimary(record.mode)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)

@@ -36,8 +36,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 type TakeOver = Question<'Fence'>
 
 /**
- * Ends this cluster's epoch because another member of the set writes a later one. May be repeated, with the same answer. A
- * caller that is no member, by what this cluster itself knows, changes nothing.
+ * Ends this cluster's epoch because another member of the set writes a later one. A repeated call gets the same
+ * answer. A caller that is not a member, by this cluster's own knowledge, changes nothing.
  * @throws LinkRefused
  */
 export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise<Reply<'Fence'>> {
@@ -60,8 +60,9 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
 }
 
 /**
- * A primary with an earlier epoch is back: it is fenced now, not with the next round. A stranger starts nothing. Neither does
- * a caller that a newly promoted cluster has reached already, since its rounds go on anyway.
+ * A primary with an earlier epoch has come back: wakes the worker, which fences it now instead of in its next round.
+ * An unknown caller wakes nothing. Neither does a caller that a newly promoted cluster has reached already, because
+ * that cluster's rounds continue anyway.
  */
 async function wakeWorkerToFence(
   asked: TakeOver,
@@ -76,7 +77,7 @@ async function wakeWorkerToFence(
   if (includesKey(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
-/** A claimant signs by the key that it names, and claims an epoch of its own. */
+/** Checks that a claimant signs with the key that it names, and claims an epoch of its own. */
 function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
@@ -86,7 +87,10 @@ function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: A
   if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfOtherCluster(epoch, cluster)
 }
 
-/** What this cluster itself has admitted since it last joined another one, and whom anybody of the set has revoked. */
+/**
+ * Reads the keys that this cluster has admitted since it last joined a primary, and the clusters that any member of
+ * the set has revoked.
+ */
 async function readFenceFacts(
   { record, set, question: { cluster } }: Pick<AskedCall<'Fence'>, 'record' | 'set' | 'question'>,
   { ownEpoch, lineage }: Pick<FenceFacts, 'ownEpoch' | 'lineage'>,
@@ -106,12 +110,15 @@ async function readFenceFacts(
     issuer,
     abandonedUpTo: readAbandonedUpTo(cluster, secondaries),
     registered: secondaries.filter(({ data }) => counts(data)).flatMap(registeredKeys),
-    // revoked by any cluster of the set: an admission since would have removed that
+    // Revocations by any cluster of the set. A later admission would have removed them.
     revoked: holders.filter(({ data }) => data.revoked).map(({ sk }) => sk),
   }
 }
 
-/** What a cluster told with its last heartbeat, by its newest admission: a cluster that was emptied since has told less. */
+/**
+ * Returns the highest epoch number that a cluster had seen at its last heartbeat, according to its newest admission.
+ * A cluster that was wiped since has reported a lower number.
+ */
 function readAbandonedUpTo(cluster: string, secondaries: readonly Item<'secondary'>[]): number {
   const [newest] = secondaries
     .filter(({ data }) => data.cluster === cluster && data.activatedAt !== undefined)
@@ -128,12 +135,12 @@ function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
   })
 }
 
-/** How often it tries to note the claimant while other calls of that cluster do the same. */
+/** The number of tries to store the claimant while other calls of that cluster do the same. */
 const STORE_TRIES = 5
 
 /**
- * Notes the key of the claimant, its epoch, its signers of batch tokens and its address. A repeated call finds them noted, and writes nothing. Neither
- * does a replayed call of an earlier epoch of the claimant.
+ * Stores the claimant's key, epoch, batch-token signers and address. A repeated call finds them stored and writes
+ * nothing. A replayed call of an earlier epoch writes nothing either.
  */
 async function storeClaimant(
   { cluster, key: signing, epoch: claimed, addresses, signers }: TakeOver,
@@ -152,12 +159,12 @@ async function storeClaimant(
   if (!noted.ok) throw concurrentCalls()
 }
 
-/** How often it tries that while others fence this cluster too. */
+/** The number of tries to raise the number while other claimants fence this cluster too. */
 const RAISE_TRIES = 10
 
 /**
- * Notes the claimant's epoch number, even if this cluster was closed before, so that its own next epoch gets a higher one;
- * and names the claimant as the only successor of the closed epoch.
+ * Stores the claimant's epoch number, so that this cluster's next epoch gets a higher one, even if it was closed
+ * before. Stores the claimant as the only successor of the closed epoch.
  */
 async function raiseMaxEpoch(
   { cluster: successor, epoch: later }: TakeOver,
@@ -177,7 +184,10 @@ async function raiseMaxEpoch(
   throw concurrentCalls()
 }
 
-/** Only a primary revokes, so a caller that was a member before the end of the epoch still is one. */
+/**
+ * Makes the answer. The caller is still a member here, because only a primary revokes, and this cluster has stepped
+ * down.
+ */
 async function makeAnswer(
   { cluster: id, key: itsKey, epoch }: TakeOver,
   call: AdmittedCall,

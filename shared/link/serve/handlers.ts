@@ -12,7 +12,10 @@ import { sealKeyring } from './keyring.ts'
 import type { AskedCall, LinkPorts } from './ports.ts'
 import { serveEntries, serveItems, serveScan, serveTree } from './reading.ts'
 
-/** How each method is answered. @throws LinkRefused */
+/**
+ * The handler of each method.
+ * @throws LinkRefused
+ */
 export const handlers: {
   readonly [M in Method]: (ports: LinkPorts, call: AskedCall<M>) => Promise<Reply<M>>
 } = {
@@ -24,7 +27,7 @@ export const handlers: {
     serveScan(journal, question, await findFrontier(journal, head)),
   Tree: async ({ journal }, { question, record, set, head, now }) => {
     const treeId = record.treeId ?? set
-    // whoever compares needs the hashes of now
+    // The caller compares with its own tree, so it needs current hashes.
     if (question.level === 'root') await refreshTree({ journal, treeId, head, now: Math.floor(now / 1000) })
     return serveTree(journal, question, treeId, now)
   },

@@ -10,8 +10,8 @@ import { sealKeyring } from './keyring.ts'
 import type { AskedCall, LinkPorts } from './ports.ts'
 
 /**
- * Ends this cluster's epoch for the secondary that asks, and makes this cluster a secondary. A cluster that was closed
- * without a successor hands over as well. One that has a successor answers only that one.
+ * Ends this cluster's epoch for the secondary that asks, and makes this cluster a secondary. A cluster that was
+ * closed without a successor hands over as well. A cluster with a successor refuses all others.
  * @throws LinkRefused
  */
 export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): Promise<Reply<'Handover'>> {
@@ -26,14 +26,17 @@ export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): P
   const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)
   const now = await ports.journal.head()
   if (!end || !now) throw noLongerPrimary()
-  // another call may have closed the journal meanwhile
+  // Another call may have closed the journal meanwhile.
   await nameSuccessor(ports.journal, now, successor)
-  // read after the end: no term is added after that
+  // The keyring is read after the end, because no term is added after that.
   const keyring = await sealKeyring(call, ports)
   return { ...end, keyring: keyring.keyring, addresses: await readAddresses(call, ports) }
 }
 
-/** Names the successor of an epoch that was closed without one. @throws LinkRefused if it has another one */
+/**
+ * Stores the successor of an epoch that was closed without one.
+ * @throws LinkRefused if another successor is stored
+ */
 async function nameSuccessor(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   head: Head,

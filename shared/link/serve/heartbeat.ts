@@ -17,7 +17,7 @@ import { readOtherAddresses } from './addresses.ts'
 import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
 
 /**
- * The heartbeat of a secondary: stores what it tells, for status, and answers how far this journal is.
+ * Handles a secondary's heartbeat: stores what it reports, for status, and answers with this journal's position.
  * @throws LinkRefused
  */
 export async function serveHeartbeat(
@@ -25,7 +25,7 @@ export async function serveHeartbeat(
   call: AskedCall<'Heartbeat'>,
 ): Promise<Reply<'Heartbeat'>> {
   const { question: asked, head } = call
-  // the primary's format must not be higher than the secondary's, which could misread its entries
+  // The primary's format must not be higher than the secondary's, because the secondary could misread its entries.
   if (asked.format < FORMAT) throw formatTooOld(asked.format)
   const [dense, [keyring]] = await Promise.all([
     findFrontier(ports.journal, head),
@@ -60,7 +60,7 @@ export async function serveHeartbeat(
   }
 }
 
-/** An unusable address is not stored; the heartbeat counts nevertheless. */
+/** Drops unusable addresses. The rest of the heartbeat still counts. */
 const dropBadAddresses = (asked: Question<'Heartbeat'>, rules: AddressRules): Question<'Heartbeat'> => ({
   ...asked,
   address: memberAddress(asked.address, rules) ?? '',
@@ -92,12 +92,13 @@ const withHeartbeat = (
 })
 
 /**
- * Whether a position is in this journal. Positions of a diverged journal say nothing about the entries of this one.
+ * Reports whether a position is in this journal. A position of a diverged journal says nothing about this journal's
+ * entries.
  */
 const isInJournal = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 
-/** When the journal entry of a position was written, epoch milliseconds; undefined if it is not kept. */
+/** Returns when the entry of a position was written, epoch milliseconds; undefined if it is not kept. */
 async function readEntryTime(
   journal: Pick<Journal, 'entries'>,
   { lineage }: Head,
@@ -108,8 +109,8 @@ async function readEntryTime(
 }
 
 /**
- * Writes an empty journal entry with the time, so that secondaries of a quiet journal can tell rest from standstill. The next
- * heartbeat shows whether it succeeded.
+ * Writes an empty journal entry with the present time. By it, secondaries of a quiet journal can tell that
+ * replication works. The next heartbeat shows whether the write succeeded.
  */
 async function writeCanary(
   journal: Pick<Journal, 'allocate' | 'putEntry'>,

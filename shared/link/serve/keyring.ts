@@ -3,12 +3,12 @@ import type { Reply } from '../methods.ts'
 import { readPublicKey } from '../pair.ts'
 import type { AdmittedCall, LinkPorts } from './ports.ts'
 
-/** The present keyring, sealed to the secondary that asks. */
+/** Exports the present keyring, sealed to the secondary that asks. */
 export async function sealKeyring(
   { set, secondary }: AdmittedCall & { secondary: Item<'secondary'> },
   { cipher }: Pick<LinkPorts, 'cipher'>,
 ): Promise<Reply<'Keyring'>> {
   const keys = readPublicKey(secondary.data.publicKey ?? '')
-  if (!keys) throw new Error('a secondary that passed the checks has keys')
+  if (!keys) throw new Error('an admitted secondary has no public keys')
   return cipher.exportTo(keys.exchange, set)
 }

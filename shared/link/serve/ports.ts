@@ -7,7 +7,7 @@ import type { Envelope } from '../../wire/gen/link_pb.ts'
 import type { MethodBy, Question } from '../methods.ts'
 import type { LinkPair } from '../pair.ts'
 
-/** What the link reaches. */
+/** The ports of the link. */
 export type LinkPorts = Pick<
   Ports,
   'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'puller' | 'audit' | 'memory' | 'log'
@@ -31,12 +31,15 @@ export interface AdmittedCall {
   reachedAt: string
 }
 
-/** An admitted call with its question; for a secondary also its item, and the head of the journal that answers. */
+/**
+ * An admitted call with its question. For a method of secondaries, also with the secondary's item and the head of the
+ * journal that answers.
+ */
 export type AskedCall<M extends Method> = AdmittedCall & {
   question: Question<M>
 } & (M extends MethodBy<'secondary'> ? { secondary: Item<'secondary'>; head: Head } : unknown)
 
-/** Where this cluster is reached by the others of its set. */
+/** Returns the address at which other members of the set reach this cluster, or an empty list. */
 export const addressesOf = (
   { record, reachedAt }: Pick<AdmittedCall, 'record' | 'reachedAt'>,
   { deployment }: Pick<LinkPorts, 'deployment'>,

@@ -20,12 +20,15 @@ import type {
   TreeRequest,
 } from '../source.ts'
 
-/** Bytes of one message, in clear: what an HTTP API can carry, encoded, with room to spare. */
+/** Bytes of one message before it is encoded. An encoded message of this size fits into an answer of an HTTP API. */
 const LARGEST = 3 * 2 ** 20
-/** Journal entries that are read at once. */
+/** Journal entries read at once. */
 const RUN = 100
 
-/** The head of a journal that others may read. @throws LinkRefused */
+/**
+ * Returns the head of a journal that other clusters may read.
+ * @throws LinkRefused
+ */
 export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
   const head = await journal.head()
   if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch) return head
@@ -33,8 +36,9 @@ export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<H
 }
 
 /**
- * Journal entries behind a position, without gaps; the lineage is the same before and after they were read. Their end is
- * noted in the head first, so that the frontier in status is never below what a secondary has received.
+ * Returns journal entries after a position, without gaps. The lineage must be the same before and after they were
+ * read. The end of the entries is stored in the head first, so that the frontier in status is never below what a
+ * secondary has received.
  */
 export async function serveEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
@@ -54,7 +58,7 @@ export async function serveEntries(
 
 const NOTINGS = 3
 
-/** Notes that no journal entry is missing up to a position, unless that is noted already. */
+/** Stores that no journal entry is missing up to a position, unless the head already says so. */
 async function noteDense(
   journal: Pick<Journal, 'head' | 'moveHead'>,
   seen: Head,
@@ -90,7 +94,10 @@ async function readDenseEntries(
 
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** As many of the items as one message can contain; the head is read after them, so it holds for all of them. */
+/**
+ * Returns as many of the items as one message can contain. The head is read after the items, so it is valid for all
+ * of them.
+ */
 export async function serveItems(
   journal: Pick<Journal, 'head' | 'readRaw'>,
   { keys }: ItemsRequest,
@@ -100,7 +107,7 @@ export async function serveItems(
   return { items: takeWithinBytes(all, LARGEST), seq: last, lineage, epoch }
 }
 
-/** The first ones that together have at most so many bytes; one in any case. */
+/** Returns the first elements that together have at most so many bytes, but at least one. */
 function takeWithinBytes(
   all: readonly (StoredItem | undefined)[],
   bytes: number,
@@ -113,7 +120,7 @@ function takeWithinBytes(
   return end < 0 ? [...all] : all.slice(0, end)
 }
 
-/** A page of a segment. */
+/** Returns a page of a segment. */
 export async function serveScan(
   journal: Pick<Journal, 'scan'>,
   { segment, segments, cursor }: ScanRequest,
@@ -126,8 +133,9 @@ export async function serveScan(
 const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
 
 /**
- * `root`: the stored hashes of all pages of both subtrees, in order. `page`: the totals of its buckets, in order; empty for
- * a bucket without items. `bucket`: its items, each as a `BucketLine`, as far as the index of this cluster knows them.
+ * Returns hashes of the tree. `root`: the stored hashes of all pages of both subtrees, in order. `page`: the totals
+ * of the page's buckets, in order; empty for a bucket without items. `bucket`: its items, each as a `BucketLine`; the
+ * index that lists them may be seconds behind.
  * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */

@@ -22,8 +22,8 @@ import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
 const LONGEST_NAME = 128
 
 /**
- * The service of the link. Every answer is signed by this cluster's key, refusals included. It never throws: an error is an
- * answer too.
+ * Creates the service of the link. It signs every answer with this cluster's key, refusals included. It never throws:
+ * errors become signed refusals.
  */
 export function createLinkService(ports: LinkPorts): AnswerCall {
   const keys = cacheOwnKeys(ports)
@@ -64,7 +64,10 @@ export function createLinkService(ports: LinkPorts): AnswerCall {
   }
 }
 
-/** Every caller of this set gets the addresses of the others, whatever it asked: it may be looking for them. */
+/**
+ * Returns the addresses that go with a refusal. Every caller of this set gets the addresses of all members, because
+ * it may be looking for the primary.
+ */
 const readAddressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]> =>
   asked.envelope.set === asked.record.set
     ? readAddresses(asked, ports).catch(() => addressesOf(asked, ports))
@@ -92,12 +95,12 @@ async function answer(received: Received, ports: LinkPorts): Promise<Uint8Array>
   const admitted = admittedFrom(received)
   const head = rowOf(method).by === 'secondary' ? await readCheckedHead(received, ports) : undefined
   const asked = { ...admitted, head, question: readQuestion(method, body) }
-  // a handler fits the question and the answer of its method: TypeScript cannot follow that through the table
+  // The handler fits the question and the answer of its method. TypeScript cannot see that through the table.
   const handle = handlers[method] as (ports: LinkPorts, call: unknown) => Promise<unknown>
   return rowOf(method).forms.answer.write(await handle(ports, asked))
 }
 
-/** A revocation applies to a cluster by its UUID, whatever its name. */
+/** Returns when a cluster was revoked. The revocation is stored by UUID, so it counts under every name. */
 async function revokedAt(
   secondary: Item<'secondary'> | undefined,
   { store }: LinkPorts,
@@ -112,14 +115,17 @@ function admittedFrom({ pair, ...received }: Received): AdmittedCall {
   return { ...received, pair, set }
 }
 
-/** The head of the journal. @throws LinkRefused if it does not serve the call */
+/**
+ * Returns the head of the journal.
+ * @throws LinkRefused if the journal does not serve the call
+ */
 async function readCheckedHead(
   { method, envelope, record }: Received,
   { journal }: LinkPorts,
 ): Promise<Head> {
   const head = await journal.head()
   throwIfRefused(findHeadFault(method, envelope, record, head))
-  if (!head) throw new Error('a journal that serves has a head')
+  if (!head) throw new Error('the journal has no head')
   return head
 }
 
@@ -127,7 +133,10 @@ function throwIfRefused(fault: LinkRefused | undefined): void {
   if (fault) throw fault
 }
 
-/** The refusal for an error inside: it may pass, and only texts of our own errors leave the cluster. */
+/**
+ * Converts an error to a refusal. An unexpected error becomes `unavailable`, and only texts of our own errors leave
+ * the cluster.
+ */
 function toRefusal(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
   if (error instanceof LinkRefused) {
     log.info('link', { method, code: error.code, refused: error.message }, { LinkRefusals: 1 })
@@ -137,7 +146,7 @@ function toRefusal(error: unknown, method: Method, { log }: LinkPorts): LinkRefu
   return error instanceof ApiError && error.code === 'busy' ? busyError(error) : internalError()
 }
 
-/** This cluster's keys, decrypted once for each stored text. */
+/** Decrypts this cluster's keys once for each stored text. */
 function cacheOwnKeys({ cipher }: Pick<LinkPorts, 'cipher'>) {
   let kept: { text: string; pair: Promise<LinkPair> } | undefined
   return async (record: ClusterRecord): Promise<LinkPair | undefined> => {

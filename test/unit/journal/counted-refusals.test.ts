@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BY_LINK, BY_ROLE, countRefusal, logRefusalCounts } from '../../../shared/journal/counted-refusals.ts'
 import type { Memory } from '../../../shared/ports.ts'
 
-/** An environment whose clock the test turns. */
+/** An environment whose clock the test sets. */
 function environment() {
   const entries: unknown[] = []
   const memory: Memory = {}
@@ -15,7 +15,7 @@ function environment() {
   return { ports, entries, clock }
 }
 
-test('the first refusal gets an entry at once, those of the next ten seconds one together', async () => {
+test('the first refusal is logged at once, and those of the next ten seconds in one entry', async () => {
   const { ports, entries, clock } = environment()
   await countRefusal(BY_ROLE, 'GET /a', ports)
   expect(entries).toEqual([
@@ -42,7 +42,7 @@ test('the first refusal gets an entry at once, those of the next ten seconds one
   })
 })
 
-test('without refusals there is no entry', async () => {
+test('no entry is written without refusals', async () => {
   const { ports, entries, clock } = environment()
   await logRefusalCounts(ports)
   await countRefusal(BY_ROLE, 'GET /a', ports)
@@ -51,7 +51,7 @@ test('without refusals there is no entry', async () => {
   expect(entries).toHaveLength(1)
 })
 
-test('refusals that come while an entry is written wait for the next one', async () => {
+test('refusals during the write of an entry are counted in the next entry', async () => {
   const { ports, entries, clock } = environment()
   let late: Promise<void> | undefined
   const write = ports.audit.write
@@ -69,7 +69,7 @@ test('refusals that come while an entry is written wait for the next one', async
   ])
 })
 
-test('refusals of several kinds have entries of their own', async () => {
+test('refusals of different reasons have separate entries', async () => {
   const { ports, entries } = environment()
   await countRefusal(BY_ROLE, 'GET /a', ports)
   await countRefusal(BY_LINK, 'Fence permission_denied', ports)

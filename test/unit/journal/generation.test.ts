@@ -13,8 +13,8 @@ const DAY = 86_400
 const now = 1_800_000_000
 const times = fc.integer({ min: 1_700_000_000, max: 2_000_000_000 })
 
-describe('generations of what expires', () => {
-  test('last four days each; what never expires, or in more than 36 days, has none', () => {
+describe('generations of expiring items', () => {
+  test('a generation lasts four days; an item that never expires, or only in more than 36 days, has none', () => {
     expect(generationOf(undefined, now)).toBeNull()
     expect(generationOf(now + 36 * DAY + 1, now)).toBeNull()
     expect(generationOf(now + 10 * 365 * DAY, now)).toBeNull()
@@ -22,7 +22,7 @@ describe('generations of what expires', () => {
     expect(generationOf(4 * DAY * 5000 + 1, 4 * DAY * 5000 - 1)).toBe(5001)
   })
 
-  test('an item has expired when its generation ends, and is kept for an hour beyond that', () => {
+  test('an item has expired when its generation ends, and is deleted at least an hour later', () => {
     fc.assert(
       fc.property(times, fc.integer({ min: 1, max: 36 * DAY }), (at, lifetime) => {
         const generation = generationOf(at + lifetime, at)
@@ -36,7 +36,7 @@ describe('generations of what expires', () => {
     )
   })
 
-  test('nine generations at most are to come', () => {
+  test('items that expire within 36 days are in at most ten generations', () => {
     fc.assert(
       fc.property(times, at => {
         const last = generationOf(at + 36 * DAY, at) ?? 0
@@ -46,7 +46,7 @@ describe('generations of what expires', () => {
     )
   })
 
-  test('sums are removed when their generation ended four days ago: nothing is added to them any more', () => {
+  test('the nine newest generations that ended over four days ago are dropped, in three turns', () => {
     fc.assert(
       fc.property(times, at => {
         const turns = [0, 1, 2].map(turn => listGenerationsToDrop(at, turn))

@@ -10,11 +10,11 @@ import { FIRST, headIn, SECOND, THIRD } from '../../builders/head-moves.ts'
 
 const { writing, closed, applying, draining, syncing } = headIn
 
-test.each(Object.entries(headIn))('a head that is %s keeps all rules', (_, head) =>
+test.each(Object.entries(headIn))('a head in mode %s breaks no rule', (_, head) =>
   expect(brokenRules(head)).toEqual([]),
 )
 
-test('a new head and an empty one keep all rules', () => {
+test('a new head and an empty head break no rule', () => {
   expect(brokenRules(firstHead(FIRST, 1))).toEqual([])
   const empty = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' } as const
   expect(brokenRules(empty)).toEqual([])
@@ -25,33 +25,38 @@ const twice: Head['lineage'] = [
   [SECOND, 5],
 ]
 
-/** A replay after a sync, from 7 on to 12. */
+/** A replay after a sync, up to position 12. */
 const replay = { replayUntil: 12, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND } as const
 
-describe('a rule is broken by', () => {
+describe('a head breaks the rule', () => {
   test.each<[HeadRuleName, string, Head, Partial<Head>]>([
-    ['applied', 'what is applied before it is staged', applying, { applied: 10 }],
-    ['kept', 'what is not kept before it is applied', applying, { retainedFrom: 8 }],
-    ['writer', 'who writes in an epoch that is not its own', writing, { ownEpoch: '' }],
-    ['follower', 'who applies in an epoch of its own', applying, { ownEpoch: SECOND }],
-    ['follower', 'who drains in an epoch of its own', draining, { ownEpoch: SECOND }],
-    ['owner', 'an own epoch that is not the last one', closed, { ownEpoch: FIRST }],
-    ['owner', 'the same amid a sync', syncing, { ownEpoch: THIRD }],
-    ['numbered', 'an epoch above all that were seen', writing, { maxEpoch: 1 }],
-    ['touching', 'a sync that has noted nothing', syncing, { unfinishedSync: null }],
-    ['replaying', 'a replay of nothing', applying, { replayUntil: 12 }],
-    ['replayed', 'a replay that goes on behind its end', applying, { ...replay, replayUntil: 7 }],
+    ['applied', 'applied above last', applying, { applied: 10 }],
+    ['kept', 'retainedFrom above applied', applying, { retainedFrom: 8 }],
+    ['writer', 'writing without an own epoch', writing, { ownEpoch: '' }],
+    ['follower', 'applying with an own epoch', applying, { ownEpoch: SECOND }],
+    ['follower', 'draining with an own epoch', draining, { ownEpoch: SECOND }],
+    ['owner', 'an own epoch that differs from the epoch', closed, { ownEpoch: FIRST }],
+    ['owner', 'an own epoch that differs, during a sync', syncing, { ownEpoch: THIRD }],
+    ['numbered', 'an epoch number above maxEpoch', writing, { maxEpoch: 1 }],
+    ['touching', 'a sync without unfinishedSync', syncing, { unfinishedSync: null }],
+    ['replaying', 'a replay without unfinishedSync', applying, { replayUntil: 12 }],
     [
       'replayed',
-      'a source without a replay',
+      'a replay whose end is applied, with its source’s epoch',
+      applying,
+      { ...replay, replayUntil: 7 },
+    ],
+    [
+      'replayed',
+      'a source’s epoch without a replay',
       applying,
       { unfinishedSync: 'all', unfinishedSyncEpoch: SECOND },
     ],
-    ['alone', 'who writes and replays', writing, { replayUntil: 12, unfinishedSync: 'all' }],
-    ['alone', 'who has ended and replays', closed, { replayUntil: 12, unfinishedSync: 'all' }],
+    ['alone', 'a replay while writing', writing, { replayUntil: 12, unfinishedSync: 'all' }],
+    ['alone', 'a replay after closing', closed, { replayUntil: 12, unfinishedSync: 'all' }],
     [
       'lineage',
-      'a lineage that falls',
+      'a lineage with falling epochs',
       applying,
       {
         lineage: [
@@ -62,7 +67,7 @@ describe('a rule is broken by', () => {
     ],
     [
       'lineage',
-      'two epochs that begin at one place',
+      'two epochs with the same first position',
       applying,
       {
         lineage: [
@@ -71,38 +76,38 @@ describe('a rule is broken by', () => {
         ],
       },
     ],
-    ['lineage', 'an epoch that is there twice', applying, { lineage: twice }],
-    ['lineage', 'a lineage that ends behind the last position', applying, { lineage: [[SECOND, 11]] }],
-    ['lineage', 'a lineage that ends in a later epoch', applying, { lineage: [[THIRD, 4]] }],
+    ['lineage', 'the same epoch twice', applying, { lineage: twice }],
+    ['lineage', 'a lineage that begins an epoch after last + 1', applying, { lineage: [[SECOND, 11]] }],
+    ['lineage', 'a lineage that ends with a later epoch', applying, { lineage: [[THIRD, 4]] }],
     ['lineage', 'a lineage of thirteen epochs', { ...applying, last: 20 }, { lineage: epochs(13) }],
-    ['lineage', 'a lineage that begins before the first position', applying, { lineage: [[SECOND, 0]] }],
-  ])('%s: %s', (rule, _, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([rule]))
+    ['lineage', 'a lineage that begins at position 0', applying, { lineage: [[SECOND, 0]] }],
+  ])('%s, with %s', (rule, _, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([rule]))
 
   test.each<[string, Head, Partial<Head>]>([
-    ['all is applied', applying, { applied: 9 }],
-    ['nothing is kept but what is not applied', applying, { retainedFrom: 7 }],
-    ['an epoch was seen that is higher', writing, { maxEpoch: 3 }],
+    ['everything applied', applying, { applied: 9 }],
+    ['retainedFrom equal to applied', applying, { retainedFrom: 7 }],
+    ['a maxEpoch above the epoch', writing, { maxEpoch: 3 }],
     ['a replay', applying, replay],
-    ['a replay that is drained', draining, replay],
+    ['a replay while draining', draining, replay],
     [
-      'what an ended replay has left to a sync',
+      'an unfinished sync after the end of a replay',
       applying,
       { ...replay, unfinishedSyncEpoch: '', applied: 9, replayUntil: 9 },
     ],
-    ['a sync of a former primary', syncing, { ownEpoch: SECOND }],
-    ['a sync amid a replay', syncing, { replayUntil: 12 }],
+    ['a former primary’s sync', syncing, { ownEpoch: SECOND }],
+    ['a sync during a replay', syncing, { replayUntil: 12 }],
     ['a restored copy', writing, { unfinishedSync: 'all' }],
-    ['a lineage that begins behind the last position', applying, { lineage: [[SECOND, 10]] }],
-    ['a lineage whose last epoch is not that of the position', applying, { lineage: [[FIRST, 4]] }],
+    ['a lineage that begins at last + 1', applying, { lineage: [[SECOND, 10]] }],
+    ['a lineage that ends with an earlier epoch', applying, { lineage: [[FIRST, 4]] }],
     [
       'a lineage of twelve epochs',
       { ...applying, last: 20, epoch: THIRD, maxEpoch: 3 },
       { lineage: epochs(12) },
     ],
-  ])('none, where there is %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
+  ])('no rule, with %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
 })
 
-test('incarnations and epoch numbers are the fields that never fall', () =>
+test('the fields that never decrease are incarnation and maxEpoch', () =>
   expect(growingFields).toEqual(['incarnation', 'maxEpoch']))
 
 function epochs(count: number): Head['lineage'] {
@@ -112,7 +117,7 @@ function epochs(count: number): Head['lineage'] {
   )
 }
 
-test('a partly known head breaks only rules that its known fields break', () => {
+test('a partly known head breaks only rules that its known fields decide', () => {
   expect(brokenRules({ applied: 5 })).toEqual([])
   expect(brokenRules({ applied: 5, last: 4 })).toEqual(['applied'])
   expect(brokenRules({ mode: 'writing', replayUntil: 5 })).toEqual(['alone'])

@@ -34,25 +34,25 @@ const body: EntryChange[] = [
 ]
 
 describe('the body of a journal entry', () => {
-  test('is read back as it was written, but for the bucket, which is each cluster’s own', () => {
+  test('decoding returns the encoded changes without `bucket`, which each cluster computes itself', () => {
     const [first] = body
     if (!first?.item) throw new Error('no item')
     const written = [{ ...first, item: { ...first.item, bucket: 't#abc#l#00/00' } }, ...body.slice(1)]
     expect(decodeBody(encodeBody(written), at)).toEqual(body)
   })
 
-  test('may be empty', () => expect(decodeBody(encodeBody([]), at)).toEqual([]))
+  test('an empty body is decoded as empty', () => expect(decodeBody(encodeBody([]), at)).toEqual([]))
 
   test.each([
     ['no deflated text', Buffer.from('hello')],
     ['no JSON', deflateRawSync('[')],
-    ['more than any commit holds', deflateRawSync(Buffer.alloc(20 * 2 ** 20, 32))],
-  ])('%s is refused', (_, bytes) => expect(() => decodeBody(bytes, at)).toThrow())
+    ['more bytes than a commit can have', deflateRawSync(Buffer.alloc(20 * 2 ** 20, 32))],
+  ])('decoding rejects %s', (_, bytes) => expect(() => decodeBody(bytes, at)).toThrow())
 })
 
 describe('a journal entry', () => {
   const entry: JournalEntry = { ...at, id: 'c', at: 1, body }
-  test('is told by its commit', () => {
+  test('entries are the same if position, commit id and noop are equal', () => {
     expect(isSameEntry(entry, { ...entry, at: 2 })).toBe(true)
     expect(isSameEntry(entry, { ...entry, id: 'd' })).toBe(false)
     expect(isSameEntry(entry, noopEntry(at, 1))).toBe(false)
@@ -61,7 +61,7 @@ describe('a journal entry', () => {
   })
 })
 
-test('a new journal has no position and no open one', () => {
+test('the head of a new journal is at position 0', () => {
   expect(firstHead(at.epoch, 1)).toMatchObject({
     mode: 'writing',
     epoch: at.epoch,

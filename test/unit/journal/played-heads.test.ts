@@ -10,9 +10,10 @@ import {
 } from '../../../shared/journal/transitions.ts'
 import { behind, isExpected, isGrowing, movedBy } from '../../support/tables/heads.ts'
 
-// Random plays of the rows: what a caller may ask for, by what it has read, which may be old. See docs/spec/journal-head.md.
+// Random plays of the rows of transitions: a caller moves the head according to what it has read, which may be out of
+// date. See docs/spec/journal-head.md.
 
-/** Numbers that decide what a caller asks for. */
+/** Random numbers that decide the parameters of a move. */
 interface Dice {
   readonly a: number
   readonly b: number
@@ -24,7 +25,7 @@ const names = Object.keys(transitions) as TransitionName[]
 
 const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).padStart(6, '0')}.${cluster}`
 
-/** A lineage that goes on from one, by an epoch behind its position. */
+/** Continues a lineage, sometimes with a new epoch after its last position. */
 function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage {
   const [, last] = lineage.at(-1) ?? ['', 0]
   if (b % 3 > 0) return lineage
@@ -35,7 +36,7 @@ function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage
   )
 }
 
-/** The lineage of some source: as that of a head, cut somewhere, or another one. */
+/** Returns the lineage of a source: that of a head cut at some epoch, or another one. */
 function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
   const part = lineage.slice(0, 1 + (a % 3))
   const [, last] = part.at(-1) ?? ['', 0]
@@ -43,7 +44,7 @@ function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
   return b % 2 === 0 && part.length > 0 ? part : appendEpoch(part, next, last + 1 + (b % 5))
 }
 
-/** Moves as their callers ask for them; undefined where a caller that has read this head would not. */
+/** The moves as their callers make them; undefined where the caller would not move the head that it has read. */
 const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => HeadMove | undefined } = {
   begin: head => moves.begin(head, epochOf(head.maxEpoch + 1)),
   allocate: ({ epoch }) => moves.allocate({ epoch }),
@@ -100,14 +101,14 @@ const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => Hea
 interface Step {
   readonly name: TransitionName
   readonly dice: Dice
-  /** how many moves ago the caller has read the head */
+  /** the number of moves since the caller has read the head */
   readonly age: number
 }
 
 const steps = (age: fc.Arbitrary<number>) =>
   fc.array(fc.record({ name: fc.constantFrom(...names), dice, age }), { maxLength: 400, size: 'max' })
 
-/** Heads one after the other, each by a move that somebody asked for. */
+/** Plays moves, and returns the heads in order. */
 function play(given: readonly Step[], look: (head: Head, move: HeadMove) => void): Head[] {
   const first = movedBy(undefined, moves.begin(undefined, epochOf(1)))
   if (first === 'refused') throw new Error('no journal begins')
@@ -128,7 +129,7 @@ const NOW = fc.constant(0)
 const LATE = fc.nat({ max: 5 })
 
 describe('random plays of rows', () => {
-  test('a move from the present head is never refused, and the head keeps all rules', () => {
+  test('a move from the current head is accepted, and the new head breaks no rule', () => {
     const made = new Set<TransitionName>()
     fc.assert(
       fc.property(steps(NOW), given => {
@@ -144,7 +145,7 @@ describe('random plays of rows', () => {
     expect([...made].sort(), 'every row was played').toEqual([...names].sort())
   })
 
-  test('a late move that is accepted keeps all rules too', () => {
+  test('an accepted move from an old head breaks no rule either', () => {
     fc.assert(
       fc.property(steps(LATE), given => {
         play(given, (head, move) => {
@@ -158,7 +159,7 @@ describe('random plays of rows', () => {
     )
   })
 
-  test('incarnations and epoch numbers never fall; no position is given twice; one cluster writes in an epoch', () => {
+  test('incarnation and maxEpoch never fall, no position is allocated twice, and a new epoch is above maxEpoch', () => {
     fc.assert(
       fc.property(steps(LATE), given => {
         const taken = new Set<string>()

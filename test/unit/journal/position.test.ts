@@ -27,18 +27,18 @@ const positions = fc.record({
 const sign = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 describe('positions as texts', () => {
-  test('an epoch is named after its number and the end of its cluster’s id', () => {
+  test('the name of an epoch is its number and the end of its cluster’s id', () => {
     expect(epochName(7, '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab')).toBe('000007.0123456789ab')
     expect(epochNumber('000007.0123456789ab')).toBe(7)
     expect(epochNumber('')).toBe(0)
   })
 
-  test('they are written with leading zeros, marks after their incarnation', () => {
+  test('position texts have leading zeros, and marks begin with the incarnation', () => {
     expect(posText({ epoch: a1, seq: 42 })).toBe('000001.aaaaaaaaaaaa/000000000042')
     expect(markText(3, posText({ epoch: a1, seq: 42 }))).toBe('000000003/000001.aaaaaaaaaaaa/000000000042')
   })
 
-  test('they compare as epochs and places do, and are read back', () => {
+  test('position texts sort as positions do, and are parsed back', () => {
     fc.assert(
       fc.property(positions, positions, (a, b) => {
         expect(parsePosition(posText(a))).toEqual(a)
@@ -47,7 +47,7 @@ describe('positions as texts', () => {
     )
   })
 
-  test('a number of more than six digits stands behind a letter', () => {
+  test('an epoch number of more than six digits is prefixed with a letter', () => {
     const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
     expect(epochName(999_999, cluster)).toBe('999999.0123456789ab')
     expect(epochName(1_000_000, cluster)).toBe('a1000000.0123456789ab')
@@ -55,7 +55,7 @@ describe('positions as texts', () => {
     expect(() => epochName(1_000_000_000_000_000, cluster)).toThrow('no epoch is left: make a new set')
   })
 
-  test('numbers from other clusters cannot use up the numbers', () => {
+  test('an epoch number more than 1000 above the known one is too far ahead', () => {
     const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
     expect(isTooFarAhead(epochName(1 + MAX_EPOCH_LEAD, cluster), 1)).toBe(false)
     expect(isTooFarAhead(epochName(2 + MAX_EPOCH_LEAD, cluster), 1)).toBe(true)
@@ -68,11 +68,11 @@ describe('positions as texts', () => {
     ['b1000000', 'the letter tells of another length'],
     ['j1234567890123456', 'too long'],
     ['', 'no number'],
-  ])('%j begins no epoch: %s', digits => {
-    expect(() => parsePosition(`${digits}.0123456789ab/000000000001`)).toThrow('is no position')
+  ])('%j does not begin an epoch name: %s', digits => {
+    expect(() => parsePosition(`${digits}.0123456789ab/000000000001`)).toThrow('is not a journal position')
   })
 
-  test('marks of a higher incarnation stand above all of a lower one', () => {
+  test('every mark of a higher incarnation sorts after every mark of a lower one', () => {
     fc.assert(
       fc.property(positions, positions, fc.nat(99_999), (a, b, incarnation) => {
         expect(markText(incarnation, posText(a)) < markText(incarnation + 1, posText(b))).toBe(true)
@@ -81,8 +81,8 @@ describe('positions as texts', () => {
   })
 
   test.each(['', '1/2', `${a1}/1`, `${a1}/0000000000001`, `${a1}x/000000000001`, ` ${a1}/000000000001`])(
-    '%j is no position',
-    text => expect(() => parsePosition(text)).toThrow('is no position'),
+    '%j is not parsed as a position',
+    text => expect(() => parsePosition(text)).toThrow('is not a journal position'),
   )
 })
 
@@ -100,33 +100,39 @@ describe('lineage', () => {
     [11, b2],
     [21, a3],
     [99, a3],
-  ])('the epoch at %i is "%s"', (seq, epoch) => expect(epochAt(lineage, seq)).toBe(epoch))
+  ])('epochAt(%i) is "%s"', (seq, epoch) => expect(epochAt(lineage, seq)).toBe(epoch))
 
   test.each<[string, Lineage, Lineage, number, { forkPoint: number; diverged: boolean }]>([
-    ['one behind the other', lineage, lineage.slice(0, 1), 5, { forkPoint: 5, diverged: false }],
     [
-      'one behind the other by an epoch',
+      'the own journal is behind in the same epoch',
+      lineage,
+      lineage.slice(0, 1),
+      5,
+      { forkPoint: 5, diverged: false },
+    ],
+    [
+      'the own journal is behind by an epoch',
       lineage,
       lineage.slice(0, 2),
       15,
       { forkPoint: 15, diverged: false },
     ],
     [
-      'at the end of an epoch that the source left',
+      'the own journal ends where the source began its next epoch',
       lineage,
       lineage.slice(0, 1),
       10,
       { forkPoint: 10, diverged: false },
     ],
     [
-      'beyond the end of an epoch that the source left',
+      'the own journal continued an epoch that the source has ended',
       lineage,
       lineage.slice(0, 1),
       12,
       { forkPoint: 10, diverged: true },
     ],
     [
-      'both went on from one epoch',
+      'both continued the same epoch differently',
       lineage,
       [
         [a1, 1],
@@ -135,20 +141,20 @@ describe('lineage', () => {
       30,
       { forkPoint: 7, diverged: true },
     ],
-    ['nothing in common', [[b2, 1]], [[a1, 1]], 3, { forkPoint: -1, diverged: true }],
+    ['no epoch in common', [[b2, 1]], [[a1, 1]], 3, { forkPoint: -1, diverged: true }],
     [
-      'the source has forgotten its first epochs',
+      'the source has dropped its first epochs',
       lineage.slice(1),
       lineage.slice(0, 2),
       15,
       { forkPoint: 15, diverged: false },
     ],
-    ['nothing at all', lineage, [], 0, { forkPoint: -1, diverged: true }],
+    ['the own journal has no epochs', lineage, [], 0, { forkPoint: -1, diverged: true }],
   ])('%s', (_, source, own, seq, expected) => {
     expect(compareLineages({ lineage: source }, { lineage: own, last: seq })).toEqual(expected)
   })
 
-  test('the fork point is the last position that both have, whatever the two did', () => {
+  test('compareLineages finds the last common position of any two journals', () => {
     const starts = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 4 })
     const grown = (from: Lineage, at: number, steps: readonly number[], cluster: string): Lineage => {
       let start = at
@@ -174,7 +180,7 @@ describe('lineage', () => {
     )
   })
 
-  test('twelve epochs are remembered', () => {
+  test('a lineage keeps the last twelve epochs', () => {
     let long: Lineage = []
     for (let number = 1; number <= 20; number++)
       long = appendEpoch(long, epochName(number, 'aaaaaaaaaaaa'), number)

@@ -6,7 +6,7 @@ import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal
 import { serveTree } from '../../../shared/link/serve/reading.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-// Hashes in memory: when they are made anew, and when they are left.
+// Refreshes with hashes in memory: when hashes are computed again, and when they are kept.
 
 const GENERATION = 345_600
 const now = 5000 * GENERATION + 100
@@ -43,8 +43,8 @@ beforeEach(() => {
   stored = new Map()
 })
 
-describe('hashes of a tree', () => {
-  test('are made once, with that of both roots together', async () => {
+describe('refreshTree', () => {
+  test('computes all hashes once, and the root of the whole tree from both roots', async () => {
     expect(await refresh()).toBe(ALL)
     expect(await refresh()).toBe(0)
     const roots = stored.get(rootsPk('life'))
@@ -53,7 +53,7 @@ describe('hashes of a tree', () => {
     )
   })
 
-  test('are computed again when a generation ends, which then no longer counts', async () => {
+  test('computes all hashes again when a generation ends, without that generation', async () => {
     await refresh()
     expect(hashOf()).toBe(pageHash(new Map([['0a', [3n, 0n, 0n]]])))
     expect(await refresh(now + GENERATION)).toBe(ALL)
@@ -61,7 +61,7 @@ describe('hashes of a tree', () => {
     expect(await refresh(now + GENERATION)).toBe(0)
   })
 
-  test('are computed again on request, and all of them once they were deleted', async () => {
+  test('computes requested pages again, and all pages after invalidateHashes', async () => {
     await refresh()
     expect(await refresh(now, new Set([filled]))).toBe(1)
     expect(await refresh(now, new Set())).toBe(0)
@@ -69,7 +69,7 @@ describe('hashes of a tree', () => {
     expect(await refresh()).toBe(ALL)
   })
 
-  test('are not stored as roots if a sync has begun meanwhile', async () => {
+  test('stores no roots if a sync begins meanwhile', async () => {
     const before = head
     const hashes = refresh()
     head = { ...head, incarnation: head.incarnation + 1 }
@@ -80,11 +80,11 @@ describe('hashes of a tree', () => {
   })
 })
 
-describe('what a primary tells of its tree', () => {
+describe('serveTree', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
     serveTree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 
-  test('totals of the buckets of a page, and the items of one', async () => {
+  test("returns the totals of a page's buckets, and the items of a bucket", async () => {
     expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')
     const { hashes } = await told('bucket', 'l#07/0a')
     expect(hashes.map(line => JSON.parse(line).slice(0, 3))).toEqual([['policy', 'policy', 'a']])
@@ -97,7 +97,7 @@ describe('what a primary tells of its tree', () => {
     ['bucket', 'l#07'],
     ['bucket', 'l#07/0a/0b'],
     ['page', 'x#07'],
-  ] as const)('nothing of what is none: %s %s', async (level, page) => {
+  ] as const)('rejects an invalid place: %s %s', async (level, page) => {
     await expect(told(level, page)).rejects.toThrow(/no such page/)
   })
 })

@@ -20,7 +20,7 @@ function portsWith(put: (events: readonly BusEvent[]) => Promise<void>) {
   return { commits, warned, ports: { store: as('on-journal'), events: { put }, clock, log } }
 }
 
-test('a role change is sent with names and positions, and then deleted', async () => {
+test('a role change is sent with names and positions, and its item is then deleted', async () => {
   const told: BusEvent[] = []
   const { commits, warned, ports } = portsWith(async events => void told.push(...events))
   await sendRoleEvents(ports)
@@ -46,7 +46,7 @@ test('a role change is sent with names and positions, and then deleted', async (
   ])
 })
 
-test('an event that the bus does not take is kept and sent again', async () => {
+test('a role change that the event bus rejects keeps its item', async () => {
   const { commits, ports } = portsWith(() => Promise.reject(new Error('not now')))
   await expect(sendRoleEvents(ports)).rejects.toThrow('not now')
   expect(commits).toEqual([])

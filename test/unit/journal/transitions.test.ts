@@ -12,7 +12,7 @@ import { behind, isExpected, movedBy } from '../../support/tables/heads.ts'
 const MODES = Object.keys(headIn) as HeadMode[]
 const rows = Object.entries(moveCases) as [TransitionName, (typeof moveCases)[TransitionName]][]
 
-/** What each field may be instead. */
+/** A different value for each field. */
 const other: { readonly [K in keyof Head]-?: Head[K] } = {
   mode: 'writing',
   epoch: THIRD,
@@ -31,16 +31,17 @@ const other: { readonly [K in keyof Head]-?: Head[K] } = {
   link: 'another link',
 }
 
-test('every row is tried', () => expect(Object.keys(moveCases)).toEqual(Object.keys(transitions)))
+test('every row of transitions has a case', () =>
+  expect(Object.keys(moveCases)).toEqual(Object.keys(transitions)))
 
 describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   const from = MODES.filter(mode => modes[mode] !== undefined)
   const [first = 'writing'] = from
   const seen: Head = name === 'takeOver' ? { ...headIn[first], unfinishedSync: null } : headIn[first]
 
-  test('leads from the modes that it names to others, and changes what it says and nothing else', () => {
+  test('leads from its modes to the expected mode, and changes only the expected fields', () => {
     for (const mode of from) {
-      // it may take over amid a sync: see below
+      // takeOver during a sync has a test of its own below
       const head = headIn[mode]
       const to = { mode: modes[mode] }
       expect(behind(head, make(head)), mode).toEqual({ ...head, ...becomes, ...to })
@@ -48,7 +49,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     }
   })
 
-  test('is refused in every other mode, whatever the caller has seen', () => {
+  test('is refused in every other mode, whatever the caller has read', () => {
     for (const mode of MODES.filter(one => !from.includes(one))) {
       expect(movedBy(headIn[mode], make(headIn[mode])), mode).toBe('refused')
       const { from: none, expect: asked } = make(headIn[mode])
@@ -58,7 +59,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     }
   })
 
-  test('has the modes of the picture, and says what it is and what it leads to', () => {
+  test('has the expected modes, and `after` is the head that the move makes', () => {
     expect(transitions[name].modes).toEqual(modes)
     const move = make(seen)
     expect(move.name).toBe(name)
@@ -66,34 +67,34 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
     if (move.expect.mode && !('last' in adds)) expect(move.after).toEqual(behind(seen, move))
   })
 
-  test('begins a journal only where that is its purpose', () => {
+  test('begins a journal only if the row allows `none`', () => {
     expect(isExpected(undefined, make(seen))).toBe(false)
     if (!modes.none) return
     expect(movedBy(undefined, make(undefined))).toMatchObject({ mode: modes.none, incarnation: 1 })
     expect(isExpected(seen, make(undefined))).toBe(false)
   })
 
-  test('is refused if another caller was faster, and only then', () => {
+  test('is refused exactly if a field that it expects has changed', () => {
     const fields = (Object.keys(other) as (keyof Head)[]).filter(field => field !== 'mode')
     const asks = fields.filter(field => !isExpected({ ...seen, [field]: other[field] }, make(seen)))
     expect(asks.sort()).toEqual(fencedBy.filter(field => field !== 'mode').sort())
   })
 
-  test('is refused in another of its modes if its caller has read the mode, and only then', () => {
+  test('is refused in another mode exactly if its caller has read the mode', () => {
     for (const mode of from.filter(one => one !== first))
       expect(isExpected({ ...seen, mode }, make(seen)), mode).toBe(!fencedBy.includes('mode'))
   })
 })
 
-/** What a move makes of a head that it fits. */
+/** Applies a move that must be accepted. */
 function played(head: Head, make: (head: Head) => HeadMove): Head {
   const moved = movedBy(head, make(head))
   if (moved === 'refused') throw new Error(`refused: ${brokenRules(behind(head, make(head)))}`)
   return moved
 }
 
-describe('a journal whose old entries may have been deleted', () => {
-  test('is kept from where it is dense', () => {
+describe('moves with isOld', () => {
+  test('retain entries only from the dense position on', () => {
     expect(played(headIn.writing, head => moves.noteDense(head, 8, { isOld: true }))).toMatchObject({
       applied: 8,
       retainedFrom: 8,
@@ -104,21 +105,21 @@ describe('a journal whose old entries may have been deleted', () => {
     })
   })
 
-  test('is not kept behind what is applied', () => {
+  test('trim above applied is refused', () => {
     expect(movedBy(headIn.writing, moves.trim(headIn.writing, 8))).toBe('refused')
   })
 })
 
-test('no position is dense before it is given to a commit', () =>
+test('noteDense above last is refused', () =>
   expect(movedBy(headIn.writing, moves.noteDense(headIn.writing, 10))).toBe('refused'))
 
-describe('the highest number that was seen', () => {
-  test('stays where an epoch is ended by nobody, or by a lower one', () => {
+describe('maxEpoch', () => {
+  test('stays when an epoch is closed for a lower number', () => {
     const head = { ...headIn.writing, maxEpoch: 20 }
     expect(played(head, one => moves.close(one, '', 7)).maxEpoch).toBe(20)
   })
 
-  test('stays where the source stages or ends a lower epoch', () => {
+  test('stays when a lower epoch is staged, or ends a sync', () => {
     const lineage = [...headIn.applying.lineage]
     const last = { epoch: SECOND, seq: 10, at: 1 }
     expect(
@@ -127,18 +128,18 @@ describe('the highest number that was seen', () => {
     expect(played({ ...headIn.syncing, maxEpoch: 20 }, head => moves.endSync(head, sync())).maxEpoch).toBe(20)
   })
 
-  test('never falls', () => {
+  test('does not fall: moves with a lower number are refused', () => {
     const head = { ...headIn.closed, maxEpoch: 20 }
     expect(movedBy(head, moves.noteFence(head, 'successor', 19))).toBe('refused')
     expect(movedBy(head, moves.leaveSet(head, 19))).toBe('refused')
   })
 
-  test('is that of the epoch that begins', () => {
+  test('is the number of the epoch that begins', () => {
     expect(movedBy(undefined, moves.begin(undefined, THIRD))).toEqual(firstHead(THIRD, 3))
   })
 })
 
-test('staging takes over the lineage up to the staged position', () => {
+test('stage takes over the source’s lineage only up to the staged position', () => {
   const lineage = [...headIn.applying.lineage, [THIRD, 12]] as const
   const staged = played(headIn.applying, head =>
     moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage),
@@ -154,7 +155,7 @@ describe('a replay', () => {
     unfinishedSyncEpoch: SECOND,
   }
 
-  test('ends where all of it is applied, and its sync is whole', () => {
+  test('ends when everything up to its end is applied', () => {
     for (const seq of [9, 10])
       expect(played({ ...replaying, last: seq }, moves.noteApplied)).toMatchObject({
         applied: seq,
@@ -164,7 +165,7 @@ describe('a replay', () => {
       })
   })
 
-  test('goes on before', () => {
+  test('continues while its end is not applied', () => {
     const { unfinishedSync, unfinishedSyncEpoch } = replaying
     expect(played({ ...replaying, replayUntil: 10 }, moves.noteApplied)).toMatchObject({
       applied: 9,
@@ -183,7 +184,7 @@ describe('a replay', () => {
     })
   })
 
-  test('ends with a new sync, with skipStaged, leaveSet and the moves that distrust it', () => {
+  test('is dropped by beginSync, refetchAll, skipStaged, distrustCopy, leaveSet and requestSync', () => {
     const begins: ((head: Head) => HeadMove)[] = [
       head => moves.beginSync(head, 'all'),
       moves.refetchAll,
@@ -198,13 +199,13 @@ describe('a replay', () => {
     })
   })
 
-  test('leaves what a report names where there is none', () => {
+  test('noteApplied keeps a requested sync if no replay runs', () => {
     const asked: Head = { ...headIn.applying, unfinishedSync: 'a report' }
     expect(played(asked, moves.noteApplied)).toMatchObject({ applied: 9, unfinishedSync: 'a report' })
   })
 })
 
-/** A sync of what was touched, to be replayed from 8 to 30. */
+/** A sync of touched items, with a replay from 8 to 30. */
 const sync = (change: object = {}) =>
   Object.assign(
     {
@@ -217,10 +218,10 @@ const sync = (change: object = {}) =>
     change,
   )
 
-describe('a sync that ends', () => {
+describe('endSync', () => {
   const ended = (change: object) => played(headIn.syncing, head => moves.endSync(head, sync(change)))
 
-  test('of everything keeps journal entries from its start on', () => {
+  test('of everything retains entries only from its start on', () => {
     expect(ended({})).toMatchObject({ retainedFrom: 2, last: 8, applied: 8, replayUntil: 30 })
     expect(ended({ what: 'all', hasFetched: false })).toMatchObject({
       retainedFrom: 8,
@@ -229,13 +230,13 @@ describe('a sync that ends', () => {
     })
   })
 
-  test('needs no replay where nothing was fetched, or nothing was written since', () => {
+  test('starts no replay if nothing was fetched, or if the source wrote nothing since', () => {
     const whole = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' }
     expect(ended({ hasFetched: false })).toMatchObject(whole)
     expect(ended({ end: { epoch: SECOND, seq: 8 } })).toMatchObject(whole)
   })
 
-  test('notes what it may have touched, and of which source, until its replay ends', () => {
+  test('keeps unfinishedSync and the source’s epoch until the replay ends', () => {
     expect(ended({})).toMatchObject({
       replayUntil: 30,
       unfinishedSync: 'a report',
@@ -243,7 +244,7 @@ describe('a sync that ends', () => {
     })
   })
 
-  test('is in the epoch of its start, and knows the lineage up to there', () => {
+  test('takes the epoch of its start, and the lineage up to there', () => {
     const lineage = [...headIn.syncing.lineage, [THIRD, 9]]
     expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({
       epoch: SECOND,
@@ -253,12 +254,12 @@ describe('a sync that ends', () => {
     })
   })
 
-  test('of a former primary leaves it without an epoch of its own', () => {
+  test('clears the own epoch of a former primary', () => {
     const head: Head = { ...headIn.syncing, ownEpoch: SECOND }
     expect(played(head, one => moves.endSync(one, sync()))).toMatchObject({ ownEpoch: '' })
   })
 
-  test('at the very beginning is replayed from there, in the first epoch that it knows', () => {
+  test('that starts at 0 replays from there, in the first epoch of the source', () => {
     const lineage = [
       [SECOND, 1],
       [THIRD, 2],
@@ -272,14 +273,14 @@ describe('a sync that ends', () => {
     })
   })
 
-  test('before the first position of its source is in the epoch that begins there', () => {
+  test('before the first position of the source takes the source’s first epoch', () => {
     const lineage = [[THIRD, 9]]
     expect(ended({ lineage, end: { epoch: THIRD, seq: 30 } })).toMatchObject({ epoch: THIRD, lineage })
   })
 })
 
-describe('who takes over', () => {
-  test('writes behind what it has, and knows no epoch of which nothing came', () => {
+describe('takeOver', () => {
+  test('begins after the last position, and drops an epoch without positions from the lineage', () => {
     const head: Head = {
       ...headIn.draining,
       epoch: THIRD,
@@ -294,26 +295,29 @@ describe('who takes over', () => {
     })
   })
 
-  test('knows the epoch in which it has one position', () => {
+  test('keeps an epoch with one position in the lineage', () => {
     const lineage = [...headIn.draining.lineage.slice(0, 1), [SECOND, 9]] as const
     const head: Head = { ...headIn.draining, lineage }
     expect(played(head, one => moves.takeOver(one, THIRD)).lineage).toEqual([...lineage, [THIRD, 10]])
   })
 
-  test.each(['all', 'a report'])('amid a sync of %s begins a lineage and a journal', unfinishedSync => {
-    const head: Head = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
-    expect(played(head, one => moves.takeOver(one, THIRD))).toMatchObject({
-      lineage: [[THIRD, 10]],
-      retainedFrom: 9,
-      applied: 9,
-      replayUntil: 0,
-      unfinishedSync: null,
-      unfinishedSyncEpoch: '',
-    })
-  })
+  test.each(['during a sync of %s begins a new lineage', 'a report'])(
+    'amid a sync of %s begins a lineage and a journal',
+    unfinishedSync => {
+      const head: Head = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
+      expect(played(head, one => moves.takeOver(one, THIRD))).toMatchObject({
+        lineage: [[THIRD, 10]],
+        retainedFrom: 9,
+        applied: 9,
+        replayUntil: 0,
+        unfinishedSync: null,
+        unfinishedSyncEpoch: '',
+      })
+    },
+  )
 })
 
-test('a cluster that is emptied goes on with its incarnation and the highest number that it has seen', () => {
+test('startEmpty keeps incarnation and maxEpoch growing', () => {
   const head: Head = { ...headIn.closed, maxEpoch: 20 }
   expect(played(head, one => moves.startEmpty(one, 'link'))).toMatchObject({ maxEpoch: 20, incarnation: 6 })
   expect(movedBy(undefined, moves.startEmpty(undefined, 'link'))).toMatchObject({

@@ -32,7 +32,7 @@ const alive = 5300
 const limb = (leaf: string) => limbsOf(leaf)
 
 describe('the bucket of a key', () => {
-  test('has a page of its subtree by one byte, its place in it by the next; other tree ids give other trees', () => {
+  test("is chosen by the first two bytes of the key's hash, in the tree with the given id", () => {
     const bucket = bucketOf('abc', 'policy', 'policy', 'p1')
     expect(bucket).toEqual({
       pk: expect.stringMatching(/^t#abc#r#[0-9a-f]{2}$/),
@@ -46,7 +46,7 @@ describe('the bucket of a key', () => {
     expect(parseBucketText(bucketText(bucket))).toEqual(bucket)
   })
 
-  test('depends on the key alone: a generation does not change it', () => {
+  test('depends only on the key, not on the generation', () => {
     const change = (gen: number | null): LeafChange => ({
       kind: 'token',
       pk: 'token#x',
@@ -69,7 +69,7 @@ describe('the bucket of a key', () => {
 })
 
 describe('the leaf of an item', () => {
-  test('is the same however its members are ordered', () => {
+  test('does not depend on the order of members', () => {
     const turned = { ...item, data: { a: [1, { c: 3, d: 2 }], b: 1 } }
     expect(leafOf(turned)).toBe(leafOf(item))
     expect(Buffer.from(leafOf(item), 'base64url')).toHaveLength(32)
@@ -80,7 +80,7 @@ describe('the leaf of an item', () => {
     ['content', { data: { b: 1, a: [1, { d: 2, c: 4 }] } }],
     ['counter', { uses: 3 }],
     ['end', { expires: now }],
-    ['time for tidy', { due: now }],
+    ['tidy time', { due: now }],
     ['name', { sk: 'p2' }],
     ['kind', { kind: 'role' }],
   ])('changes with its %s', (_, change) => expect(leafOf({ ...item, ...change })).not.toBe(leafOf(item)))
@@ -89,10 +89,10 @@ describe('the leaf of an item', () => {
     ['position', { pos: '000001.aaaaaaaaaaaa/000000000001' }],
     ['bucket', { bucket: 't#abc#r#00/00' }],
     ['own leaf', { leaf: 'x' }],
-    ['time for the engine', { ttl: now }],
+    ['time to live', { ttl: now }],
   ])('does not change with its %s', (_, change) => expect(leafOf({ ...item, ...change })).toBe(leafOf(item)))
 
-  test('stands in three parts of 86 bits', () => {
+  test('is split into three limbs of 86 bits', () => {
     const leaf = leafOf(item)
     const [a, b, c] = limbsOf(leaf)
     const whole = BigInt(`0x${Buffer.from(leaf, 'base64url').toString('hex')}`)
@@ -100,7 +100,7 @@ describe('the leaf of an item', () => {
     for (const part of [a, b, c]) expect(part < 1n << 86n).toBe(true)
   })
 
-  test('its generation is told by the time for the engine’s deletion', () => {
+  test('a stored leaf has the generation of its time to live', () => {
     expect(storedLeaf({})).toBeNull()
     expect(storedLeaf({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
     expect(storedLeaf({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
@@ -110,7 +110,7 @@ describe('the leaf of an item', () => {
 describe('an item in a tree', () => {
   const stored = placeInTree({ ...item, leaf: 'x' }, 'abc')
 
-  test('names its bucket there', () => {
+  test('names its bucket in that tree', () => {
     expect(stored).toEqual({
       ...item,
       leaf: 'x',
@@ -118,7 +118,7 @@ describe('an item in a tree', () => {
     })
   })
 
-  test('has a leaf in that one only: what an earlier tree left counts as not in any', () => {
+  test('has a leaf only in that tree', () => {
     expect(storedLeafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
     expect(storedLeafInTree(stored, 'ab')).toBeNull()
     expect(storedLeafInTree(item, 'abc')).toBeNull()
@@ -135,7 +135,7 @@ const leaves = fc.option(
 )
 
 describe('sums of buckets', () => {
-  test('a commit has each bucket once, whatever it does to it', () => {
+  test('a commit has one delta for each bucket', () => {
     const change = (sk: string): LeafChange => ({
       kind: 'policy',
       pk: 'policy',
@@ -157,7 +157,7 @@ describe('sums of buckets', () => {
     expect(deltas[0]?.sums.get('p')).toEqual(sum)
   })
 
-  test('a bucket is there although its sums stay as they are: it carries the order', () => {
+  test('a bucket whose sums do not change has a delta, because its mark carries the order', () => {
     const same = { leaf: leafOf(item), gen: null }
     const [delta] = computeDeltas(
       'abc',
@@ -177,7 +177,7 @@ describe('sums of buckets', () => {
     expect([...(delta?.sums ?? [])]).toEqual([])
   })
 
-  test('after any changes the sums are those of what is there', () => {
+  test('after any changes the sums are those of the existing items', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(keys, leaves), { maxLength: 30 }), steps => {
         const there = new Map<string, LeafChange['next']>()
@@ -202,7 +202,7 @@ describe('sums of buckets', () => {
     )
   })
 
-  test('a generation that has ended counts nowhere', () => {
+  test('sumLive leaves out ended generations', () => {
     const sums = new Map<string, Limbs>([
       ['p', [1n, 2n, 3n]],
       ['g10', [10n, 10n, 10n]],
@@ -215,7 +215,7 @@ describe('sums of buckets', () => {
 })
 
 describe('hashes of pages and roots', () => {
-  test('an empty bucket counts as none, and the order does not matter', () => {
+  test('an empty bucket counts as absent, and the order of buckets does not matter', () => {
     const one = new Map<string, Limbs>([
       ['00', [1n, 2n, 3n]],
       ['ff', [4n, 5n, 6n]],
@@ -236,7 +236,7 @@ describe('hashes of pages and roots', () => {
     ).not.toBe(pageHash(one))
   })
 
-  test('a root changes with every page and with their order', () => {
+  test('a root depends on every page and on their order', () => {
     expect(
       new Set(
         [

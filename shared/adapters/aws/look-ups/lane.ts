@@ -1,19 +1,19 @@
 import { afterSending, currentPace, type Pace, unlimited } from './pace.ts'
 
-/** What waits for one access in one region, in the order in which it came, and what is under way for it. */
+/** The look-ups of one target that wait, in the order of arrival, and the number of running calls. */
 export interface Lane<Q> {
-  /** what goes in one call with others */
+  /** questions that share calls */
   together: readonly Q[]
-  /** what goes in a call of its own */
+  /** questions that get a call of their own */
   alone: readonly Q[]
-  /** calls for what goes together, without those that take long */
+  /** running shared calls, without slow ones */
   underWay: number
-  /** whether the next call, where there may be only one, is one for what goes alone */
+  /** whether the next single call serves `alone`, when only one call may be sent */
   aloneNext: boolean
   pace: Pace
 }
 
-/** Most questions of one call: half of what EC2 takes as values of a filter. */
+/** The maximum number of questions in one call: half of the values that EC2 allows in a filter. */
 export const MOST_TOGETHER = 100
 
 export const emptyLane: Lane<never> = {
@@ -30,18 +30,19 @@ export interface LookUpCall<Q> {
 }
 
 interface Due<Q> {
-  /** to be sent now */
+  /** calls to send now */
   calls: readonly LookUpCall<Q>[]
-  /** what is left */
+  /** the remaining lane */
   lane: Lane<Q>
-  /** when to look again, where nothing may be sent before */
+  /** when to check again, if nothing may be sent before */
   again?: number
 }
 
 /**
- * What is to be sent now. The first question goes at once; those that come while its call is under way go together in
- * the next one. A call that is sent takes all that wait, so whatever it answers was asked before it was sent.
- * @param chance from 0 to 1, for the gap behind a call
+ * Returns the calls to send now. The first question is sent at once. Questions that arrive while its call runs share
+ * the next call. A shared call takes all that wait, so every answer is for a question that was asked before the call
+ * was sent.
+ * @param chance from 0 to 1, for the gap after a call
  */
 export function takeDueCalls<Q>(lane: Lane<Q>, now: number, chance: number): Due<Q> {
   const pace = currentPace(lane.pace, now)

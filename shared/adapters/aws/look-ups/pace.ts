@@ -1,33 +1,39 @@
 /**
- * How fast one environment asks an API that limits calls for all who ask it: freely until it is refused, then with
- * gaps that double at each refusal and shrink with each answer. Environments find their shares of the limit so, and
- * tell each other nothing. Moments are milliseconds of a clock that never goes back.
+ * The pace at which one environment calls an API whose limit all callers share. It calls without gaps until it is
+ * throttled. Then the gap doubles with each throttled call and shrinks with each answer. So environments find their
+ * shares of the limit without communicating. Times are milliseconds of a clock that never goes back.
  */
 export interface Pace {
-  /** between two calls; 0: no limit is known of */
+  /** milliseconds between two calls; 0: no limit is known */
   gapMs: number
   notBefore: number
 }
 
-/** EC2 takes about 20 describe calls a second: what is refused first leaves half of that. */
+/** EC2 allows about 20 describe calls a second. The first throttling leads to half of that. */
 const FIRST_GAP_MS = 100
 const LONGEST_GAP_MS = 2000
-/** Who asks as often as this without being refused is alone with the limit, or beside none. */
+/** An environment that calls this often without being throttled has the limit to itself, or there is none. */
 const SHORTEST_GAP_MS = 25
 const SHRINKS = 0.9
-/** What was found out this long ago says nothing any more. */
+/** Milliseconds after which a pace is forgotten. */
 const OUTDATED_MS = 10_000
 
 export const unlimited: Pace = { gapMs: 0, notBefore: 0 }
 
-/** Half of the gap to one and a half of it: those who were refused together do not come again together. */
+/**
+ * Returns between half of the gap and one and a half of it, so that callers that were throttled together do not come
+ * back together.
+ */
 const jittered = (gapMs: number, chance: number): number => gapMs * (0.5 + chance)
 
-/** The pace as it is now. */
+/** Returns the pace as of now. */
 export const currentPace = (pace: Pace, now: number): Pace =>
   now > pace.notBefore + OUTDATED_MS ? unlimited : pace
 
-/** After a call was sent. @param chance from 0 to 1 */
+/**
+ * Returns the pace after a call was sent.
+ * @param chance from 0 to 1
+ */
 export const afterSending = ({ gapMs }: Pace, now: number, chance: number): Pace => ({
   gapMs,
   notBefore: now + jittered(gapMs, chance),

@@ -3,17 +3,17 @@ import { callLater } from '../later.ts'
 import { emptyLane, type Lane, type LookUpCall, takeDueCalls } from './lane.ts'
 import { afterAnswer, afterRefusal } from './pace.ts'
 
-/** How look-ups with one access in one region are made. */
+/** How look-ups for one target are made. */
 export interface LookUps<Found> {
-  /** looks up all of these names, which are different, and leaves out what is not there; counts for one who asked */
+  /** looks up these different names, and leaves out unknown ones; counts as one call for its caller */
   send(names: readonly string[], deadline: number): Promise<ReadonlyMap<string, Found>>
-  /** counts a call for one more who asked */
+  /** counts a call for one more caller that shares it */
   count(): void
-  /** how often the question of one who asks for himself may be refused */
+  /** how often a question with a call of its own may be throttled */
   attempts: number
-  /** whether a call failed because there are too many of them */
+  /** whether a call failed because of throttling */
   isRefusal(error: unknown): boolean
-  /** what is told to who is out of time */
+  /** the error for a caller whose deadline has passed */
   late(): Error
   /** milliseconds until a deadline */
   leftMs(deadline: number): number
@@ -21,18 +21,21 @@ export interface LookUps<Found> {
 
 /** Look-ups that share calls. */
 export interface SharedLookUps<Found> {
-  /** undefined when there is none of this name */
+  /** returns undefined when there is none of this name */
   find(name: string, deadline: number): Promise<Found | undefined>
-  /** nobody waits, and nothing is remembered */
+  /** no question waits, and no pace is remembered */
   isIdle(): boolean
 }
 
-/** Time as it passes here: milliseconds of a clock that never goes back. */
+/** The time source of shared look-ups: milliseconds of a clock that never goes back. */
 export interface TimeSource {
   now(): number
   /** from 0 to 1 */
   chance(): number
-  /** @returns ends the waiting */
+  /**
+   * calls `work` after some milliseconds.
+   * @returns cancels it
+   */
   after(ms: number, work: () => void): () => void
 }
 
@@ -42,20 +45,20 @@ const realTime: TimeSource = {
   after: callLater,
 }
 
-/** A call that takes as long as this keeps nobody waiting any more. */
+/** Milliseconds after which a call no longer delays the next one. */
 const SLOW_LOOK_UP_MS = 500
 
-/** Somebody who waits. */
+/** A caller's question that waits. */
 interface Question<Found> {
   name: string
   deadline: number
-  /** runs something in the name of who asks */
+  /** runs something in the async context of the caller */
   within: <R>(work: () => R) => R
-  /** how often it was refused when it was sent by itself */
+  /** how often it was throttled in a call of its own */
   refusals: number
   refusal?: unknown
   waits: boolean
-  /** ends the waiting for its deadline */
+  /** cancels the timer of its deadline */
   end(): void
   answer(found: Found | undefined): void
   fail(error: unknown): void
@@ -93,7 +96,7 @@ function dropServed<Found>(lane: LaneOf<Found>): LaneOf<Found> {
   return { ...lane, together: lane.together.filter(waits), alone: lane.alone.filter(waits) }
 }
 
-/** Sends a call in the name of the first who asked, for all the time that any of them has. */
+/** Sends a call in the context of its first caller, with the latest deadline of all its callers. */
 async function sendCall<Found>(
   how: LookUps<Found>,
   { questions }: CallOf<Found>,
@@ -106,7 +109,10 @@ async function sendCall<Found>(
   return first ? first.within(send) : send()
 }
 
-/** Answers all that were found, or asked for themselves; the others are asked for alone. */
+/**
+ * Answers the questions that were found, and those that had the call to themselves. The others get calls of their
+ * own.
+ */
 function answerFound<Found>(
   lane: LaneOf<Found>,
   { questions }: CallOf<Found>,
@@ -119,8 +125,8 @@ function answerFound<Found>(
 }
 
 /**
- * What is to be asked again after a call that failed.
- * @param attempts how often one may be refused that asks for itself; 0: it was no refusal
+ * Queues the questions of a failed call again.
+ * @param attempts how often a question with a call of its own may be throttled; 0: the call was not throttled
  */
 function requeueFailed<Found>(
   lane: LaneOf<Found>,
@@ -139,9 +145,10 @@ function requeueFailed<Found>(
 }
 
 /**
- * Look-ups that wait at the same time share a call. All is asked before its call is sent, and nothing that was found
- * is kept. Nobody fails for a stranger: who is missing in a shared answer is asked for alone, and so are all of a
- * shared call that failed; one that was refused is sent again for those who still have time.
+ * Shares calls between look-ups that wait at the same time. Every question is asked before its call is sent, and
+ * nothing is cached. No caller fails because of another: a name that is missing in a shared answer, and every name of
+ * a shared call that failed, gets a call of its own. Questions of a throttled call are sent again while their callers
+ * have time.
  */
 export function createSharedLookUps<Found>(
   how: LookUps<Found>,

@@ -8,25 +8,32 @@ import { bounds } from '../../../values/bounds.ts'
 import type { Engine } from './engine.ts'
 import { busy } from './faults.ts'
 
-/** A way of writing changes that can be stored. */
+/** Writes changes that were checked. */
 export type Commit = (
   changes: readonly Change[],
   cluster: ClusterRead,
   options: CommitOptions,
 ) => Promise<'done' | 'conflict'>
 
-/** @returns milliseconds for which a write may still be begun. @throws ApiError `busy` when the record is too old */
+/**
+ * Checks that the cluster record is recent enough.
+ * @returns milliseconds for which a write may still be started
+ * @throws ApiError `busy` when the record is too old
+ */
 export function checkTimeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
   const left = readAt + bounds.RECORD_AGE_MS - clock.now()
   if (left < 0) throw busy()
   return left
 }
 
-/** Milliseconds after which a write by a cluster record has ended, before anybody relies on that. */
+/**
+ * Returns the timeout of a write, milliseconds. Other clusters rely on it: later, no write by this cluster record has
+ * an effect.
+ */
 export const writeTimeout = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): number =>
   checkTimeLeft(engine, cluster) + bounds.LAST_WRITE_MS
 
-/** How a cluster writes, by what its record says. */
+/** How a cluster writes, according to its record. */
 type Strategy = 'plain' | 'journaled' | 'refusing'
 
 function chooseStrategy({ record }: Pick<ClusterRead, 'record'>): Strategy {
@@ -40,8 +47,8 @@ const refused = ({ record: { mode } }: ClusterRead): ApiError =>
     : new ApiError('busy', 'this cluster is changing its role', { retryAfter: 5 })
 
 /**
- * The only writer: checks what can be stored, then writes it as the cluster record says. What concerns this cluster
- * alone is never journaled, and may be written in every role.
+ * The only writer. It checks that the changes can be stored, then writes them as the cluster record says. Changes of
+ * the cluster's own tables are never journaled, and are allowed in every role.
  */
 export function createCommit(
   engine: Engine,
@@ -50,7 +57,7 @@ export function createCommit(
   const { tables, seconds } = engine
   return async (changes, cluster, options = {}) => {
     checkTimeLeft(engine, cluster)
-    // where nothing can stand, there is nothing to delete
+    // an item with an invalid key cannot exist, so there is nothing to delete
     const wanted = changes.filter(change => change.kind !== 'delete' || isKey(change.key))
     if (wanted.length === 0) return 'done'
     for (const change of wanted) {

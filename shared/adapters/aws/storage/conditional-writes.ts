@@ -4,14 +4,14 @@ import { retry } from '../../../values/retrying.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, toWriteFault, type WriteFault } from './faults.ts'
 
-/** An expression of the engine, with the names and values in it. */
+/** A condition expression, with its names and values. */
 export interface ExpressionParts {
   ConditionExpression?: string
   ExpressionAttributeNames?: Record<string, string>
   ExpressionAttributeValues?: Record<string, unknown>
 }
 
-/** Collects names and values of an expression. */
+/** Collects the names and values of an expression. */
 export function createTerms() {
   const names: Record<string, string> = {}
   const values: Record<string, unknown> = {}

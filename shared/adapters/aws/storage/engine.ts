@@ -8,7 +8,7 @@ import type { Send } from '../wire/tables.ts'
 import type { Numbers, PlainItem } from '../wire/values.ts'
 import { busy, translateFaults } from './faults.ts'
 
-/** What the adapter of the tables works with. */
+/** The dependencies of the table adapter. */
 export interface Dependencies {
   tables: Tables
   clock: Clock
@@ -17,15 +17,17 @@ export interface Dependencies {
   log: Pick<Log, 'error'>
 }
 
-/** Attempts of ours while the engine cannot take something; each is several of the wire's. */
+/** Our own attempts while DynamoDB cannot take a request. Each is several attempts of the client. */
 export const STORAGE_TRIES = 5
 const LARGEST_BATCH = 100
-/** Batches of one read that are asked for at once: each may be megabytes, and has to come within an attempt's time. */
+/**
+ * Batches of one read that run in parallel. Each may have megabytes, and must arrive within the time of an attempt.
+ */
 const BATCHES_AT_ONCE = 10
 
 export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
 
-/** Items or keys by table, each with its place. */
+/** Returns items or keys by table, each with its place. */
 const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] =>
   Object.entries(tables).flatMap(([table, items]) =>
     items.map(item => [{ table, ...(item as { pk: string; sk: string }) }, item] as [TableKey, PlainItem]),
@@ -33,13 +35,16 @@ const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] 
 
 export type Engine = ReturnType<typeof storageEngine>
 
-/** The tables' engine, with what reading and writing have in common. */
+/** Creates what reading and writing have in common. */
 export function storageEngine(send: Send, dependencies: Dependencies) {
   const { tables, clock, entropy, meter, log } = dependencies
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
 
-  /** One call, for at most a hundred keys. @returns `left`: those that were not processed */
+  /**
+   * Makes one call, for at most a hundred keys.
+   * @returns `left`: the keys that were not processed
+   */
   async function getOnce(
     keys: readonly TableKey[],
     numbers: Numbers = 'rounded',
@@ -68,7 +73,7 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     return all
   }
 
-  /** Items of any keys by `nameOf`, read consistently, a hundred at a time. */
+  /** Returns items of any keys by `nameOf`, read consistently, a hundred at a time. */
   async function get(
     keys: readonly TableKey[],
     numbers: Numbers = 'rounded',
@@ -88,7 +93,7 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
   return { tables, clock, entropy, meter, log, send, pause, seconds, get, getOnce }
 }
 
-/** What a query finds, call by call. */
+/** Runs a query and yields one page for each call. */
 export async function* queryPages(
   { meter, send }: Pick<Engine, 'meter' | 'send'>,
   query: Query,
@@ -105,7 +110,10 @@ export async function* queryPages(
   } while (start)
 }
 
-/** What one call of a scan finds. @returns `next`: where the segment goes on; absent at its end */
+/**
+ * Runs one call of a scan.
+ * @returns `next`: where the segment continues; absent at its end
+ */
 export async function scanPage(
   { meter, send }: Pick<Engine, 'meter' | 'send'>,
   call: ScanCall,

@@ -11,10 +11,10 @@ import { attemptWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
 import { busy, translateFaults, type WriteFault } from './faults.ts'
 
-/** Partitions over which the journal entries of an epoch are spread. */
+/** The number of partitions for the journal entries of an epoch. */
 const SPREAD = 32
 const DAY_SECONDS = 86_400
-/** Bytes of a body that stand in one item. */
+/** Bytes of a body in one item. */
 const LARGEST_PART = 300_000
 
 const entryKey = ({ epoch, seq }: Position) => ({
@@ -117,7 +117,10 @@ async function readParts(
   })
 }
 
-/** Stores a journal entry if the position has none, or returns the one that is there; the same one counts as stored. */
+/**
+ * Stores a journal entry if the position has none; otherwise returns the stored entry. If that is the same entry,
+ * this counts as stored.
+ */
 export async function writeEntry(
   engine: Engine,
   entry: JournalEntry,
@@ -146,14 +149,14 @@ function attemptEntry(engine: Engine, entry: JournalEntry): Promise<Result<unkno
   )
 }
 
-/** Items that one call may store, and concurrent calls. */
+/** Items in one call, and concurrent calls. */
 const LARGEST_BATCH = 25
 const AT_ONCE = 8
 
 /**
- * Stores journal entries that another cluster has written, where there are none. `BatchWriteItem` takes many with one call but
- * no conditions, therefore the entries that are already stored are read first.
- * @returns the first position's entry that is a different one
+ * Stores journal entries that another cluster wrote, if their positions have none. `BatchWriteItem` stores many items
+ * with one call but takes no conditions, so the stored entries are read first.
+ * @returns the stored entry of the first position that has a different one
  */
 export async function writeEntries(
   engine: Engine,

@@ -4,7 +4,10 @@ import { retryReason } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
 import type { PlainItem } from '../wire/values.ts'
 
-/** Codes of elements of a transaction, and of whole requests, besides those that the wire takes for throttling. */
+/**
+ * Error codes of transaction elements and of whole requests that may pass, in addition to those that the client
+ * treats as throttling.
+ */
 const TRANSIENT = [
   'ProvisionedThroughputExceeded',
   'ThrottlingError',
@@ -16,14 +19,14 @@ const TRANSIENT = [
 const isTransient = (error: unknown): boolean =>
   TRANSIENT.includes((error as Partial<Error>).name ?? '') || retryReason(error) === 'throttled'
 
-/** Why a write failed. `busy`: it may be sent again. `condition`: conditions did not hold. */
+/** The reason why a write failed. `busy`: it may be sent again. `condition`: conditions did not hold. */
 export type WriteFault =
   | { readonly kind: 'busy' }
   | {
       readonly kind: 'condition'
-      /** the elements whose conditions did not hold */
+      /** the indexes of the elements whose conditions did not hold */
       readonly places: readonly number[]
-      /** in the engine's terms: the stored items of the writes that ask for them */
+      /** the stored items, for the writes that ask for them (in DynamoDB's form) */
       readonly items: readonly PlainItem[]
     }
 
@@ -36,7 +39,7 @@ interface Reason {
   Item?: PlainItem
 }
 
-/** Why each element of a transaction was refused. */
+/** Returns why each element of a transaction was refused. */
 const reasonsIn = ({ CancellationReasons: reasons }: PlainItem): Reason[] =>
   Array.isArray(reasons) ? reasons.map((reason: Reason | null) => reason ?? {}) : []
 
@@ -66,11 +69,14 @@ export function toWriteFault(error: unknown): WriteFault {
   throw unavailable(error)
 }
 
-/** The engine cannot take it now: try again. */
+/** Returns the error for a request that DynamoDB cannot take now. */
 export const busy = (cause?: unknown): ApiError =>
   new ApiError('busy', STORAGE_BUSY, defined({ retryAfter: 1, cause }))
 
-/** The journal has its exact end, and the record does not say so yet: it will in a moment, unless a process has died. */
+/**
+ * Returns the error for a write after the journal has ended and before the cluster record says so. The record follows
+ * in a moment, unless the process has died.
+ */
 export const journalEnded = (): ApiError =>
   refused(
     'busy',
@@ -79,13 +85,16 @@ export const journalEnded = (): ApiError =>
     { retryAfter: 2, reason: { why: 'handing-over' } },
   )
 
-/** What the wire would repeat may pass by itself, however often it was repeated. */
+/** An error that the client would retry may pass later, however often it was retried. */
 const unavailable = (error: unknown): unknown =>
   isTransient(error) || retryReason(error) || statusOf(error) >= 500 ? busy(error) : error
 
 const statusOf = (error: unknown): number => (error as Partial<ServiceError>).$metadata?.httpStatusCode ?? 0
 
-/** The answer to a request. @throws ApiError `busy` when the engine cannot take it now */
+/**
+ * Returns the answer to a request.
+ * @throws ApiError `busy` when DynamoDB cannot take the request now
+ */
 export const translateFaults = <T>(request: Promise<T>): Promise<T> =>
   request.catch(error => {
     throw unavailable(error)

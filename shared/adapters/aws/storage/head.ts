@@ -52,7 +52,7 @@ function conditionOf(
   const { name, value } = terms
   const equal = Object.entries(expect).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
   const [only, ...others] = from
-  // what the head is behind the move, as far as the rest of the condition decides it
+  // the fields of the head after the move, as far as the condition fixes them
   const settled = { ...(others.length === 0 ? { mode: only } : {}), ...expect, ...next }
   const known = Object.fromEntries(Object.entries(settled).filter(([field]) => !(field in add)))
   const rules = headRuleList.flatMap(([, rule]) => (rule.holds ? [] : ruleText(rule.oneOf, known, terms)))
@@ -65,7 +65,7 @@ function conditionOf(
   )
 }
 
-/** A rule of which something is not known; nothing where the engine cannot judge it. */
+/** Returns the text of a rule that is not decided by known fields; empty if DynamoDB cannot check it. */
 function ruleText(facts: readonly Fact[], known: Partial<Head>, terms: Terms): string[] {
   const verdicts = facts.map(fact => evaluateFact(fact, known))
   if (verdicts.includes(true)) return []
@@ -138,7 +138,10 @@ export async function allocatePosition(engine: Engine, epoch: Epoch): Promise<Al
 /** The part of the engine that moves the head. */
 export type PositionEngine = Pick<Engine, 'tables' | 'log' | 'meter' | 'pause' | 'send'>
 
-/** Allocates the next `count` positions by one update. @returns one answer for each */
+/**
+ * Allocates the next `count` positions with one update.
+ * @returns one answer for each
+ */
 export async function allocatePositions(
   engine: PositionEngine,
   epoch: Epoch,

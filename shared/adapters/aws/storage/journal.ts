@@ -15,7 +15,7 @@ import { pickItems, tableKeysOf } from './reads.ts'
 import { conditionExpression, transactParts } from './transaction.ts'
 import { dynamoTree, parsePage } from './tree.ts'
 
-/** What only a cluster with a journal needs. */
+/** The code that only a cluster with a journal needs. */
 export interface OpenJournal {
   journal: Journal
   view: JournalView
@@ -23,8 +23,9 @@ export interface OpenJournal {
 }
 
 /**
+ * Opens the journal.
  * @param writing makes the calls of commits
- * @param batchCalls where given, commits that wait at the same time get their positions by one call
+ * @param batchCalls if given, commits that wait at the same time get their positions by one call
  */
 export function openJournal(
   engine: Engine,
@@ -63,8 +64,8 @@ const dynamoItems = (engine: Engine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' 
 })
 
 /**
- * Deletes an item that a scan has found, also one of an unknown kind.
- * @returns false when it is an item of this tree, and stays
+ * Deletes an item from a scan, also one of an unknown kind.
+ * @returns false when the item belongs to this tree, and stays
  */
 async function wipeOne(
   engine: Engine,
@@ -79,7 +80,10 @@ async function wipeOne(
   return (await retryWrite(engine, () => engine.send('DeleteItem', deletion))).ok
 }
 
-/** Removes the journal's attributes from an item. @returns false when it has changed since */
+/**
+ * Removes the journal's attributes from an item.
+ * @returns false when the item has changed since it was read
+ */
 async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
   const { rev, pos } = item
   const put = {
@@ -90,7 +94,10 @@ async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
   return (await retryWrite(engine, () => engine.send('PutItem', put))).ok
 }
 
-/** Does some work for each element, sixteen at a time. @returns how many returned true */
+/**
+ * Runs some work for each element, sixteen at a time.
+ * @returns how many returned true
+ */
 async function countSuccesses<T>(
   elements: readonly T[],
   work: (element: T) => Promise<boolean>,

@@ -29,39 +29,40 @@ import { type Engine, STORAGE_TRIES } from './engine.ts'
 import { busy, journalEnded } from './faults.ts'
 import { type Part, transactParts } from './transaction.ts'
 
-/** Positions that a commit may use up while buckets are taken or the engine is busy. */
+/** The number of positions that a commit may use while buckets are contended or DynamoDB is busy. */
 const POSITIONS = 5
-/** How often a position of ours is settled while other writes to it are under way. */
+/** The number of tries to settle a position while other writes to it are in progress. */
 const SETTLINGS = 6
 
 /**
- * The outcome of an attempt. Its faults are repeated: `assumption` after the items that were assumed are read again, because
- * one of them has changed; `pending` as it is. `conflict` is no fault: an item that the caller read has changed.
+ * The outcome of an attempt. Its faults lead to another attempt: after `assumption`, the assumed items are read
+ * again, because one of them has changed; after `pending`, nothing is read. `conflict` is not a fault: an item that
+ * the caller read has changed.
  */
 type Outcome = Result<'done' | 'conflict', 'assumption' | 'pending'>
 
 interface Attempt {
   planned: readonly Planned[]
-  /** of this cluster alone: in the same transaction, in no journal entry */
+  /** changes of this cluster's own tables: in the same transaction, but not in the journal entry */
   own: readonly Change[]
   rev: string
   epoch: string
   treeId: string
 }
 
-/** What the writer works with. */
+/** The dependencies of the writer. */
 interface Writing {
   readonly engine: Engine
   readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'readRaw'>
 }
 
-/** What was looked up in a commit, by `nameOf`. */
+/** The items that a commit has read itself, by `placeText`. */
 type Seen = Map<string, ItemSeen>
 
 /**
- * Writing while a journal is kept: a position by a plain update, then one transaction of the items, the journal entry that
- * names all their changes, and the sums of their buckets. A position is never left open: what did not come about is
- * closed by an empty journal entry before anything else is tried.
+ * Writes while a journal is kept: allocates a position by an update of the head, then runs one transaction with the
+ * items, the journal entry with all their changes, and the sums of their buckets. A position is never left open: if
+ * the transaction fails, its position is closed with an empty entry before anything else is tried.
  * @see docs/spec/journal.md#a-journaled-commit
  */
 export const createJournaledWriter = (
@@ -102,7 +103,7 @@ async function commitJournaled(
   throw busy()
 }
 
-/** Gives items that were written while no journal was kept their place in it. */
+/** Adds items that were written without a journal to journal and tree. */
 async function backfillItems(
   writing: Writing,
   items: readonly StoredItem[],
@@ -126,7 +127,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const given = await journal.allocate(epoch)
   if (given === 'refused') {
     const head = await journal.head()
-    // what was read has not changed, and to read it again would not help: the record says so only a moment later
+    // The items may be unchanged, so reading them again would not help. The record changes only a moment later.
     if (head?.mode === 'closed' && head.epoch === epoch) throw journalEnded()
     return ok('conflict')
   }
@@ -148,7 +149,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   return refused.every(index => planned[index]?.assumed) ? failed('assumption') : ok('conflict')
 }
 
-/** Closes a position whose commit did not come about, or finds that it did. */
+/** Closes the position of a failed commit, or finds that the commit took effect. */
 async function settlePosition(
   { engine, journal }: Writing,
   position: Position,
@@ -163,7 +164,7 @@ async function settlePosition(
   return became.value
 }
 
-/** What the changes come to; what has to be known for it is read once, all of it together. */
+/** Plans all changes. Items that the plans depend on are read once, together. */
 async function planChanges(writing: Writing, changes: readonly Change[], era: CommitContext, seen: Seen) {
   const judge = () => changes.map(change => planChange(change, era, seen.get(placeText(change.key))))
   const first = judge()
@@ -182,7 +183,9 @@ async function readItems({ journal }: Writing, changes: readonly Change[], seen:
 const assumes = (plan: ReturnType<typeof planChange> | undefined): boolean =>
   plan === 'nothing' || (typeof plan === 'object' && plan.assumed)
 
-/** No answer came: what was asked may have been done, or may be yet. */
+/**
+ * Converts `busy` to a conflict, because without an answer the transaction may have taken effect, or may still do so.
+ */
 function conflictIfBusy(error: unknown): TransactionOutcome {
   if (error instanceof ApiError && error.code === 'busy') return 'conflict'
   throw error
@@ -193,7 +196,7 @@ function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): En
   return { kind, pk, sk, prev, next: item && storedLeaf(item), item }
 }
 
-/** An item as one part of the transaction. */
+/** Returns an item as one part of the transaction. */
 function partOf(
   { kind, pk, sk, if: condition, counts }: Planned,
   item: StoredItem | null,
@@ -205,29 +208,29 @@ function partOf(
     : { kind: 'item', item: { kind, pk, sk }, put, if: condition }
 }
 
-/** A change of one item, with all that the journal says of it. */
+/** The planned change of one item, with all that the journal records of it. */
 export interface Planned {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
-  /** what the tree holds of the item that is there */
+  /** the leaf of the stored item in the tree */
   readonly prev: Leaf | null
-  /** what will stand there, but for position, leaf and bucket; null: nothing */
+  /** the item after the change, without position, leaf and bucket; null: it is deleted */
   readonly next: StoredItem | null
   readonly if: Test
   /**
-   * what is there was looked up here, or is assumed: if it proves different it is looked up again, and the caller sees
-   * no conflict
+   * The stored item was read here, or is assumed. If it is different, it is read again, and the caller sees no
+   * conflict.
    */
   readonly assumed: boolean
-  /** only the counter changes, by an update of that attribute: some functions are granted no more */
+  /** only the counter changes, by an update of that attribute, because some functions are granted no more */
   readonly counts: boolean
 }
 
-/** `look`: what is there has to be read first. `nothing`: there is nothing to be done. */
+/** `look`: the stored item must be read first. `nothing`: there is nothing to do. */
 type Plan = Planned | 'look' | 'nothing' | 'conflict'
 
-/** What was looked up; absent: nobody has looked yet. */
+/** A stored item that was read; absent: it was not read yet. */
 export type ItemSeen = { readonly item: StoredItem | undefined }
 
 /** The tree and the commit that a change is planned for. */
@@ -240,8 +243,8 @@ interface CommitContext {
 }
 
 /**
- * An item as it stands while a journal is kept: what dies is deleted by the engine when its generation has ended,
- * everything else never.
+ * Returns an item as stored while a journal is kept: DynamoDB deletes an item that dies after its generation has
+ * ended, and no other item.
  */
 function stampGeneration(item: StoredItem, now: number): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
@@ -249,7 +252,7 @@ function stampGeneration(item: StoredItem, now: number): StoredItem {
   return generation === null ? content : { ...content, ttl: ttlOf(generation) }
 }
 
-/** The same where none is kept. */
+/** Returns an item as stored while no journal is kept. */
 export function stripJournal(item: StoredItem): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
   const ttl = specOf(item.kind).expiry === 'dies' ? plainTtl(item.expires) : undefined
@@ -259,7 +262,7 @@ export function stripJournal(item: StoredItem): StoredItem {
 const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
   specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
-/** What a change comes to, given what was read before, or has been looked up since. */
+/** Plans a change from what the caller has read, or from what was read here since. */
 function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefined): Plan {
   const { kind, pk, sk } = change.key
   const { expected } = change
@@ -296,7 +299,7 @@ function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefin
   if (!inTree || !prev) return 'look'
   if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
   const old = asStored(change.key as Item)
-  // what was read may have been stored otherwise than it would be now
+  // The stored copy may have another form than it would be written in now.
   return leafOf(old) === prev.leaf ? plan(old, prev, false) : 'look'
 }
 
@@ -306,7 +309,10 @@ function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: Commi
   return null
 }
 
-/** The plan of an item that was written while no journal was kept: it stays as it is, and gets a place in the tree. */
+/**
+ * Plans the backfill of an item that was written without a journal: its content stays, and it gets a place in the
+ * tree.
+ */
 const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): Planned => ({
   kind: item.kind,
   pk: item.pk,

@@ -22,13 +22,13 @@ export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems'
 /** Returns the write as an item of `TransactWriteItems`. */
 export const transactItem = ({ kind, input }: ItemWrite): TransactItem => ({ [kind]: input })
 
-/** Asks for the item in the way of a put, for `write` to recognise a put of its own. */
+/** Makes a put return the item that refused it, so that `write` can recognise a put of its own. */
 const askForItem = (write: ItemWrite): ItemWrite =>
   write.kind === 'Put' ? { ...write, input: { ...write.input, ...ASKING } } : write
 
 /**
- * Reports whether a repeated change is recognised without a token: a put finds its own revision in the way, and for
- * `removeUnlessChanged` there is nothing more to delete.
+ * Reports whether a repeated change is recognised without a token: a put is refused by an item with its own revision,
+ * and after `removeUnlessChanged` there is nothing more to delete.
  */
 const isEvident = ({ kind, expected }: Change): boolean =>
   kind === 'put'
@@ -36,8 +36,8 @@ const isEvident = ({ kind, expected }: Change): boolean =>
     : kind === 'delete' && typeof expected === 'object' && !!expected.orAbsent
 
 /**
- * Writing while no journal is kept. No element touches what a journaled commit has written: somebody may have read
- * the record before a journal was begun.
+ * Writes while no journal is kept. No element changes an item that a journaled commit has written, because the caller
+ * may have read the record before the journal began.
  */
 export function createPlainWriter(engine: Engine): Commit {
   const { tables, entropy, meter, send, pause, seconds, get } = engine
@@ -48,10 +48,11 @@ export function createPlainWriter(engine: Engine): Commit {
   }
 
   /**
-   * A single change is one conditional write, and all that are evident are a transaction without a token. Others are
-   * one with a token, a single deletion of an item as it was read among them: the wire may repeat a request whose
-   * answer was lost, and only the token tells such a repetition from a conflict.
-   * @param token absent: all are evident
+   * Sends the writes. A single change is one conditional write. Several changes are one transaction, without a token
+   * if all of them are evident. A transaction with a token is also used to delete a single item that must be as it
+   * was read: the client may repeat a request whose answer was lost, and only the token tells such a repetition from
+   * a conflict.
+   * @param token absent: all changes are evident
    */
   async function write(
     changes: readonly Change[],
@@ -72,15 +73,15 @@ export function createPlainWriter(engine: Engine): Commit {
     } catch (error) {
       const failure = toWriteFault(error)
       if (failure.kind === 'busy') return CONFLICT
-      // the wire repeats a request whose answer was lost: then the item in the way is the one it wrote
+      // The client repeats a request whose answer was lost. Then the item that refused it is the one that it wrote.
       if (failure.items.some(item => (item['rev'] as { S?: string } | undefined)?.S === rev))
         return ok('done')
       return ok(only?.kind === 'Update' ? await readCountOutcome(changes, rev) : 'conflict')
     }
   }
 
-  // The IAM grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
-  // that was in its way.
+  // The grant for counting lists the attributes that a request may name, so an update cannot ask for the whole item
+  // that refused it.
   async function readCountOutcome(changes: readonly Change[], rev: string): Promise<'done' | 'conflict'> {
     const keys = changes.map(({ key }) => ({ table: tableOf(tables, key), pk: key.pk, sk: key.sk }))
     const [item] = (await get(keys)).values()

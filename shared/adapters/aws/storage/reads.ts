@@ -6,7 +6,10 @@ import { defined } from '../../../values/defined.ts'
 import type { ReadItems } from './batching/reads.ts'
 import { type Engine, nameOf, queryPages, scanPage } from './engine.ts'
 
-/** Reading the tables. @param find several at a time, maybe together with what others want */
+/**
+ * Reads the tables.
+ * @param find reads several items at a time, possibly together with those of other callers
+ */
 export const createReads = (
   engine: Engine,
   find: ReadItems = keys => engine.get(keys),
@@ -36,11 +39,14 @@ const placeOf = (tables: Tables, key: Key): TableKey => ({
   sk: key.sk,
 })
 
-/** Where items of some keys stand; those that no item can have are left out. */
+/** Returns the table keys of items. Keys that no item can have are left out. */
 export const tableKeysOf = (tables: Tables, keys: readonly Key[]): TableKey[] =>
   keys.map(key => placeOf(tables, key)).filter(isKey)
 
-/** The items of some keys, in their order, among what a batch read has found. @param now epoch seconds */
+/**
+ * Returns the items of some keys, in their order, from the result of a batch read.
+ * @param now epoch seconds
+ */
 export const pickItems = (
   found: ReadonlyMap<string, Record<string, unknown>>,
   tables: Tables,
@@ -66,8 +72,8 @@ async function listItems<K extends Kind>(
 const byName = (a: Pick<Item, 'sk'>, b: Pick<Item, 'sk'>): number => (a.sk < b.sk ? -1 : 1)
 
 /**
- * Reads a page of a collection that stands in several partitions. Each is asked for its share of the page, and for as
- * much again where the others have later names: a page costs little more than its items.
+ * Reads a page of a collection with several partitions. Each partition is asked for its share of the page, and for
+ * another share while it may have earlier names than the page's last. So a page costs little more than its items.
  */
 async function mergePage<K extends Kind>(
   engine: Engine,
@@ -98,7 +104,10 @@ async function mergePage<K extends Kind>(
   return items.slice(0, limit)
 }
 
-/** Items to ask one of several partitions for: names are spread by their hash, so few have twice the deviation more. */
+/**
+ * Returns how many items to request from one of several partitions. Names are spread by hash, so few partitions have
+ * more than the mean plus twice the deviation.
+ */
 function shareOf(limit: number, partitions: number): number {
   const mean = limit / partitions
   return Math.ceil(mean + 2 * Math.sqrt(mean))
@@ -141,6 +150,9 @@ async function* scanItems<K extends Kind>(
   } while (from)
 }
 
-/** What counts as being there. @param now epoch seconds */
+/**
+ * Returns the items that have not expired.
+ * @param now epoch seconds
+ */
 const parseLiving = <K extends Kind>(kind: K, stored: readonly StoredItem[], now: number): Item<K>[] =>
   stored.map(item => fromStored(kind, item, now)).filter(item => item !== undefined)

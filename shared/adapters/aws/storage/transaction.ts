@@ -37,13 +37,16 @@ function conditionText(condition: Condition, all: Terms): string {
 
 const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
 
-/** A part of a transaction: an element, a new count of an item with its place in the journal, or a write of the own cluster. */
+/**
+ * A part of a transaction: an element, a new count of an item with its place in the journal, or a write to the own
+ * tables.
+ */
 export type Part =
   | Element
   | { readonly kind: 'count'; readonly count: StoredItem; readonly if: Condition }
   | { readonly kind: 'write'; readonly write: ItemWrite }
 
-/** Sets only the counter of an item, and its place in the journal. */
+/** Sets only the counter of an item and its place in the journal. */
 function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: Condition) {
   const all = createTerms()
   const sets = Object.entries({ uses, rev, pos, leaf, bucket, ttl }).filter(
@@ -60,7 +63,7 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
   }
 }
 
-/** Returns the writes of a part: one, or several for a journal entry of several items. */
+/** Returns the writes of a part: one, or several for a large journal entry. */
 function writesOf(part: Part, tables: Tables, now: number): TransactItem[] {
   const update = (
     input: Pick<NonNullable<TransactItem['Update']>, 'Key' | 'UpdateExpression'>,
@@ -96,14 +99,14 @@ function writesOf(part: Part, tables: Tables, now: number): TransactItem[] {
 }
 
 /**
- * Reports whether a repeated transaction with this part is refused, and its writer then finds out that its first attempt was
- * done. Such a transaction needs no token. An engine may remember tokens for ten minutes and search all of them at each
- * transaction, as the embedded engine does (some 40 ns per token).
+ * Reports whether a repetition of a transaction with this part is refused, so that its writer finds that the first
+ * attempt took effect. Such a transaction needs no token. DynamoDB remembers tokens for ten minutes. The embedded
+ * engine searches all of them at each transaction (some 40 ns per token).
  */
 const isEvident = (part: Part): boolean =>
   part.kind === 'entry' || (part.kind === 'bucket' && part.mark !== undefined)
 
-/** Writes all parts, or none. */
+/** Writes all parts or none. */
 export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<TransactionOutcome> {
   const refused = parts.flatMap((part, index) =>
     part.kind === 'head' && !isAllowed(engine, part.head) ? [index] : [],

@@ -9,7 +9,10 @@ import { createTerms } from './conditional-writes.ts'
 import { type Engine, nameOf, queryPages } from './engine.ts'
 import { toWriteFault, translateFaults } from './faults.ts'
 
-/** @param now epoch seconds: where sums of a generation are added, sums long forgotten are dropped */
+/**
+ * Returns the update that adds to the sums of a bucket.
+ * @param now epoch seconds: an update that adds to a generation also drops sums of forgotten generations
+ */
 export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'bucket' }>, now: number) {
   const all = createTerms()
   const { name, value } = all
@@ -17,7 +20,7 @@ export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'b
   const grows = [...sums.keys()].some(slot => slot !== 'p')
   const drops = (grows ? listGenerationsToDrop(now, turnOf(mark)) : [])
     .map(generation => `g${generation}`)
-    // a generation may have been forgotten since the sums were made
+    // a generation may have been forgotten since the sums were computed
     .filter(slot => !sums.has(slot))
     .flatMap(slot => sumAttributes(new Map([[slot, [0n, 0n, 0n]]])).map(([attribute]) => attribute))
   const set = mark === undefined ? '' : `SET ${name('mark')} = ${value(mark)} `
@@ -30,10 +33,13 @@ export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'b
   return { Key: bucket, UpdateExpression: `${set}${add}${remove}`.trim(), ...below, ...all.parts() }
 }
 
-/** Marks end in the number of their position. */
+/** Returns a number that differs from update to update: marks end in the number of their position. */
 const turnOf = (mark = '0'): number => Number(mark.slice(-3))
 
-/** Sets the sums of a bucket, but for those of ended generations, if they still are as they were read. */
+/**
+ * Returns the update that replaces the sums of a bucket, except those of ended generations, if they are unchanged
+ * since they were read.
+ */
 export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 'renewal' }>, now: number) {
   const all = createTerms()
   const { name, value } = all
@@ -60,7 +66,7 @@ export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 're
   return { Key: renew, ConditionExpression: tests.join(' AND '), UpdateExpression, ...all.parts() }
 }
 
-/** The hash of a page as it stands in the table. */
+/** Parses the stored hash of a page. */
 export const parsePage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPage =>
   defined({
     hash: String(hash),
@@ -70,7 +76,7 @@ export const parsePage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPage
     pages: pages as number | undefined,
   })
 
-/** The sums of a bucket as they stand in the table; numbers are given as `bigint`. */
+/** Parses the stored sums of a bucket. Numbers are `bigint`. */
 function parseBucket(item: PlainItem): StoredBucket {
   const mark = item['mark'] as string | undefined
   return defined({ mark, sums: parseSums(item as Record<string, bigint>) })
@@ -81,7 +87,7 @@ type Tree = Pick<
   'buckets' | 'readBucketItems' | 'page' | 'pageHashes' | 'putPageHash' | 'dropPartition'
 >
 
-/** The sums and hashes of the tree in their table. */
+/** Reads and writes the sums and hashes of the tree. */
 export function dynamoTree(engine: Engine): Tree {
   const { tables, meter, send, get } = engine
 
@@ -149,7 +155,7 @@ export function dynamoTree(engine: Engine): Tree {
       try {
         await send('PutItem', input)
       } catch (error) {
-        // a later one stands there, or the engine is busy: the page is refreshed again with its next change
+        // A later hash is stored, or DynamoDB is busy. The page is refreshed again with its next change.
         toWriteFault(error)
       }
     },

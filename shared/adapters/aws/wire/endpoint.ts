@@ -1,7 +1,7 @@
 import type { WireSettings } from '../environment.ts'
 import { type WireAddress, wireAddress } from './post.ts'
 
-/** Services that are called over the wire. */
+/** The services that our own client calls. */
 export type WireService = 'dynamodb' | 'kms'
 
 interface Partition {
@@ -10,7 +10,10 @@ interface Partition {
   dualStack: string
 }
 
-/** Where services are in each partition. The first takes whatever no other has. @see docs/spec/configuration.md */
+/**
+ * The endpoints of each partition. The first partition takes every region that no other has.
+ * @see docs/spec/configuration.md
+ */
 const partitions: Readonly<Record<string, Partition>> = {
   aws: {
     regions: /^(us|eu|ap|sa|ca|me|af|il|mx)-\w+-\d+$/,
@@ -54,22 +57,24 @@ const partitions: Readonly<Record<string, Partition>> = {
   },
 }
 
-/** In this partition DynamoDB's plain endpoints are those that FIPS 140 asks for. */
+/** In this partition DynamoDB's plain endpoints already comply with FIPS 140. */
 const ALL_FIPS = 'aws-us-gov'
 
 /**
- * Returns where a service is, by the settings that the SDK knows: endpoints that are given, FIPS, both IP versions, and
+ * Returns the address of a service, by the settings that the SDK uses: configured endpoints, FIPS, dual stack, and
  * DynamoDB's endpoints by account.
  * @throws Error for settings that exclude each other, as the SDK does
  */
 export function endpointOf(service: WireService, settings: WireSettings): WireAddress {
   const { region, fips, dualStack } = settings
   const given = settings.endpointOf(service)
-  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(region)) throw new Error('there is no such region')
+  if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(region))
+    throw new Error('`AWS_REGION` is not a region name')
   const found = Object.entries(partitions).find(([, { regions }]) => regions.test(region))
   const [name, partition] = found ?? ['aws', partitions['aws'] as Partition]
   if (given !== undefined) {
-    if (fips || dualStack) throw new Error('a given endpoint excludes FIPS and dual-stack endpoints')
+    if (fips || dualStack)
+      throw new Error('a configured endpoint cannot be used together with FIPS or dual-stack endpoints')
     return wireAddress(new URL(given))
   }
   const host =
@@ -89,10 +94,12 @@ function regionalHost(
   return `${service}${fips}.${settings.region}.${settings.dualStack ? dualStack : suffix}`
 }
 
-/** Regions outside the first partition where there are endpoints by account. */
+/** The regions outside the first partition that have endpoints by account. */
 const BY_ACCOUNT = ['cn-north-1', 'cn-northwest-1', 'us-gov-east-1', 'us-gov-west-1']
 
-/** DynamoDB's endpoint of an account, which needs no other account's load to be fast; undefined where there is none. */
+/**
+ * Returns DynamoDB's endpoint of an account, which isolates it from other accounts' load; undefined if there is none.
+ */
 function accountHost(
   partition: string,
   { suffix, dualStack }: Partition,

@@ -3,15 +3,18 @@ import { ServiceError, unreadableAnswer } from './service-error.ts'
 import { parseRetryAfter } from './signed-posts.ts'
 import { checkObject } from './values.ts'
 
-/** What a service answers in JSON: a result, or an error (`__type`). */
+/** A service's answer in JSON: a result, or an error (`__type`). */
 export interface JsonAnswer {
   statusCode: number
   body: object
-  /** when the service wants to be asked again */
+  /** when the service asks for a retry */
   retryAfterMs?: number
 }
 
-/** @throws ServiceError when a result is no JSON */
+/**
+ * Parses an answer.
+ * @throws ServiceError when a result is not JSON
+ */
 export function parseJsonAnswer(answer: WireAnswer): JsonAnswer {
   const { status: statusCode, body } = answer
   const retryAfterMs = parseRetryAfter(answer)
@@ -27,13 +30,16 @@ function objectOf(body: Buffer, status: number): object {
     const read: unknown = JSON.parse(body.toString('utf8'))
     if (typeof read === 'object' && read !== null) return read
   } catch {
-    // what stands between us and a service answers in its own way
+    // A proxy between us and the service may answer in its own format.
     if (status !== 200) return {}
   }
-  throw unreadableAnswer('an answer is no JSON')
+  throw unreadableAnswer('the answer is not JSON')
 }
 
-/** The result in an answer. @throws ServiceError for what the service says of a call that it did not do */
+/**
+ * Returns the result in an answer.
+ * @throws ServiceError when the service refused the call
+ */
 export function readResult({ statusCode: status, body, retryAfterMs }: JsonAnswer): Record<string, unknown> {
   const object = checkObject(body)
   if (status === 200) return object

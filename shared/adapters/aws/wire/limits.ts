@@ -1,20 +1,22 @@
-/** Longest a single attempt at our own tables and keys may take, milliseconds. */
+/** Milliseconds that a single attempt of a call to our own tables and keys may take. */
 export const ATTEMPT_MS = 3000
 
-/** Longest that a call to our own tables and keys may take with all its attempts and pauses, milliseconds. */
+/** Milliseconds that a call to our own tables and keys may take, with all its attempts and pauses. */
 export const CALL_MS = 10_000
 
-/** Largest answer of a service that is read, bytes. DynamoDB's largest is 16 MB of items, which JSON makes longer. */
+/**
+ * Maximum size of a service's answer, bytes. DynamoDB's largest answer has 16 MB of items, which are longer in JSON.
+ */
 export const LARGEST_ANSWER = 32 * 2 ** 20
 
-/** Longest that connecting may take, milliseconds. */
+/** Milliseconds that connecting may take. */
 export const CONNECT_MS = 1000
 
-/** Before the first repetition of a call to a service, at most, milliseconds. */
+/** Maximum milliseconds before the first retry of a call to a service. */
 export const PAUSE_MS = 50
 
-/** The same for a call to the tables, milliseconds. */
+/** The same for a call to the tables. */
 export const TABLES_PAUSE_MS = 25
 
-/** Attempts at a call to our own tables and keys. */
+/** Attempts of a call to our own tables and keys. */
 export const MOST_ATTEMPTS = 3

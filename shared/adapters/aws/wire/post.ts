@@ -11,13 +11,13 @@ import {
 import { CONNECT_MS, LARGEST_ANSWER } from './limits.ts'
 import { unreadableAnswer } from './service-error.ts'
 
-/** Where a service is reached. */
+/** The address of a service. */
 export interface WireAddress {
   secure: boolean
   hostname: string
-  /** empty: that of the protocol */
+  /** empty: the protocol's default */
   port: string
-  /** host as it is signed, with the port where it is not that of the protocol */
+  /** the signed host, with the port unless it is the protocol's default */
   host: string
   path: string
 }
@@ -28,7 +28,7 @@ export interface WireAnswer {
   body: Buffer
 }
 
-/** What took too long: it is not known whether it was done. */
+/** Returns the error for a timeout. It is unknown whether the request took effect. */
 const late = (what: string): Error =>
   Object.assign(new Error(what), { name: 'TimeoutError', code: 'ETIMEDOUT' })
 
@@ -40,16 +40,16 @@ export const wireAddress = (url: URL): WireAddress => ({
   path: url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`,
 })
 
-/** A body, with what is signed of its request. */
+/** The body of a request. */
 export type WireBody = string | Uint8Array
 
 /**
- * Sends a POST and reads its answer, over a connection that is kept. A kept connection that proves dead is replaced
+ * Sends a POST and reads its answer, over a kept connection. A kept connection that turns out to be dead is replaced
  * at once, so the request may take effect twice.
- * @param ms after which it is given up, answered in part or not at all, on whichever connection
- * @param isOnce whether it is sent once, over a connection of its own
+ * @param ms timeout of the whole answer, on all connections together
+ * @param isOnce whether the request is sent once, over a connection of its own
  * @throws Error: `TimeoutError` when it took too long, `UnreadableAnswer` for an answer that is too large, otherwise
- * what the connection ended with (`code`)
+ * the error of the connection (`code`)
  */
 function post(
   address: WireAddress,
@@ -64,20 +64,23 @@ function post(
   return resendOnDeadConnection(() => attempt(address, headers, body, until - performance.now(), agent))
 }
 
-/** The way out of all calls to AWS. Tests stand in it. */
+/** Sends all calls to AWS. Tests replace it. */
 export const wire = { post }
 
-/** Headers of which this module has its own. */
+/** Headers that this module sets itself. */
 const OWN_HEADERS = ['host', 'content-length']
 
-/** Headers as Node takes them without looking through them once more: names and values in turn. */
+/** Returns headers as a flat list of names and values, which Node takes without checking them again. */
 function listOf({ host }: WireAddress, headers: Record<string, string>, body: WireBody): string[] {
   const list = ['host', host, 'content-length', String(Buffer.byteLength(body))]
   for (const name in headers) if (!OWN_HEADERS.includes(name)) list.push(name, headers[name] ?? '')
   return list
 }
 
-/** @param agent false: none, for a connection of its own */
+/**
+ * Makes one attempt.
+ * @param agent false: a connection of its own
+ */
 function attempt(
   address: WireAddress,
   headers: Record<string, string>,
@@ -96,7 +99,8 @@ function attempt(
       agent,
       ...(secure ? { servername: hostname } : {}),
     })
-    // the promise ends first: once an answer has begun, destroying a call does not say why
+    // The promise is rejected first, because after the answer has begun, destroying a call no longer reports the
+    // reason.
     const giveUp = (error: Error): void => {
       reject(error)
       call.destroy(error)

@@ -2,11 +2,11 @@ import { isThrottling } from '../../../values/throttling.ts'
 import { ServiceError } from './service-error.ts'
 
 /*
- * When a call is repeated, and after how long: as the SDK does it (its standard mode of 2026), so that what a throttled
- * or broken service sees of us is what its limits are made for.
+ * When a failed call is retried, and after which pause: as the SDK does it (its standard mode of 2026), so that a
+ * throttled or broken service gets the retries that its limits are made for.
  */
 
-/** Codes that the SDK takes for throttling besides those that we tell callers of. */
+/** Error codes that the SDK treats as throttling, in addition to those that we report to clients as throttling. */
 const THROTTLED_TOO = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -19,16 +19,16 @@ const THROTTLED_TOO = new Set([
   'TransactionInProgressException',
 ])
 
-/** Codes of services, and names of our own, for what may pass by itself. */
+/** Error codes of services, and names of our own errors, for faults that may pass. */
 const PASSING = new Set([
   'RequestTimeout',
   'RequestTimeoutException',
   'TimeoutError',
   'ReplicatedWriteConflictException',
 ])
-/** What failed with 200 came in part, or was changed on its way. */
+/** An answer with status 200 that failed was incomplete, or was changed on its way. */
 const PASSING_STATUS = new Set([200, 500, 502, 503, 504])
-/** Codes of connections that broke, or did not come about. */
+/** Codes of broken or failed connections. */
 const BROKEN = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
@@ -40,7 +40,7 @@ const BROKEN = new Set([
   'EAI_AGAIN',
 ])
 
-/** Why a call that failed may succeed when it is repeated; undefined: it will not. */
+/** Returns why a failed call may succeed when it is retried; undefined: it will not. */
 export function retryReason(error: unknown): 'throttled' | 'passing' | undefined {
   const { name, code = '', $metadata } = error as Partial<ServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
@@ -50,34 +50,42 @@ export function retryReason(error: unknown): 'throttled' | 'passing' | undefined
 
 const LONGEST_PAUSE_MS = 20_000
 const THROTTLED_MS = 1000
-/** What a service asks for may make a pause longer by so much. */
+/** Milliseconds by which a pause may grow because a service asks for it. */
 const MOST_ASKED_MS = 5000
 
-/** A repetition that would have less time is not begun: timers of attempts may fire a moment early. */
+/** A retry that would have less time is not started, because timers of attempts may fire a moment early. */
 const LEAST_MS = 2
 
-/** A budget for repetitions, which they use up and successes fill again: a service that is down is left alone. */
+/**
+ * The budget for retries. Retries use it up and successes refill it, so that a service that is down gets few retries.
+ */
 const BUDGET = 500
 const COST = { throttled: 5, passing: 14 }
 
 export interface RetryOptions {
-  /** attempts in all */
+  /** maximum number of attempts */
   most: number
-  /** milliseconds: the longest pause before the first repetition */
+  /** milliseconds: the longest pause before the first retry */
   pauseMs: number
-  /** absent: true; whether work is repeated that was refused because there is too much of it */
+  /** whether throttled calls are retried; absent: true */
   retriesThrottled?: boolean
-  /** told of each attempt that failed and is followed by another one */
+  /** called after each failed attempt that is retried */
   onRetry?: OnRetry | undefined
 }
 
-/** @param why an attempt failed */
+/**
+ * Called after a failed attempt.
+ * @param why the attempt failed
+ */
 export type OnRetry = (why: 'throttled' | 'passing') => void
 
-/** Work that is repeated while it fails with what may pass. */
+/** Retries work while it fails with faults that may pass. */
 export type Retry = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
 
-/** @returns a function whose `ms` is what all attempts together may take, pauses among them */
+/**
+ * Creates a retry function.
+ * @returns a function whose `ms` limits all attempts together, with their pauses
+ */
 export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }: RetryOptions): Retry {
   let budget = BUDGET
   return async (attempt, ms = Number.POSITIVE_INFINITY) => {

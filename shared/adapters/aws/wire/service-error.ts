@@ -1,9 +1,9 @@
-/** What a service answered instead of a result. `name` is its own code, as in AWS's references. */
+/** A service's error answer. `name` is the service's own code, as in AWS's references. */
 export class ServiceError extends Error {
   readonly $metadata: { readonly httpStatusCode: number }
-  /** milliseconds after which the service wants to be asked again */
+  /** milliseconds after which the service asks for a retry */
   readonly retryAfterMs: number | undefined
-  /** members of the answer beside code and message, in the service's terms */
+  /** members of the answer other than code and message */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -19,6 +19,6 @@ export class ServiceError extends Error {
   }
 }
 
-/** An answer that is not what the service gives: what was asked may have been done. */
+/** Returns the error for an answer that the service would never give. The request may have taken effect. */
 export const unreadableAnswer = (what: string, status = 200): ServiceError =>
   new ServiceError('UnreadableAnswer', what, { status })

@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 
-/** A POST to a service of AWS, before it is signed. */
+/** An unsigned POST to an AWS service. */
 export interface UnsignedPost {
-  /** host, with the port where it is not that of the protocol */
+  /** host, with the port unless it is the protocol's default */
   host: string
   path: string
   /** by lower-case name, without `host`; all of them are signed */
@@ -10,14 +10,17 @@ export interface UnsignedPost {
   body: string
 }
 
-/** Who signs. */
+/** The credentials of a signature. */
 export interface SigningKey {
   accessKeyId: string
   secretAccessKey: string
   sessionToken?: string
 }
 
-/** The headers of a POST, its signature among them. @param now epoch milliseconds */
+/**
+ * Returns the headers of a POST with its signature.
+ * @param now epoch milliseconds
+ */
 export type Sign = (post: UnsignedPost, by: SigningKey, now: number) => Record<string, string>
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
@@ -25,19 +28,19 @@ const ALGORITHM = 'AWS4-HMAC-SHA256'
 const hmac = (key: KeyObject | Buffer | string, text: string): Buffer =>
   createHmac('sha256', key).update(text).digest()
 
-/** What `encodeURIComponent` leaves as it is, and RFC 3986 does not. */
+/** Characters that `encodeURIComponent` keeps and RFC 3986 encodes. */
 const RESERVED = /[!'()*]/g
 const hex = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** A text percent-encoded as AWS wants it in what is signed. */
+/** Percent-encodes a text as AWS signs it. */
 const percentEncoded = (text: string): string => encodeURIComponent(text).replace(RESERVED, hex)
 
-/** A path once more percent-encoded, as all services but S3 sign it. */
+/** Percent-encodes a path again, as all services but S3 sign it. */
 const canonicalPath = (path: string): string => percentEncoded(path).replaceAll('%2F', '/')
 
-/** Tells moments as signatures have them, to the second. @returns of epoch milliseconds the text */
+/** Returns a function that formats epoch milliseconds as signatures do, to the second. */
 function createTimeFormatter(): (now: number) => string {
-  // many signatures are of one second
+  // keeps the last text, because many signatures fall into the same second
   let [told, text] = [Number.NaN, '']
   return now => {
     const second = Math.floor(now / 1000)
@@ -48,8 +51,8 @@ function createTimeFormatter(): (now: number) => string {
 }
 
 /**
- * Signs POSTs to one service in one region by Signature Version 4. The key of a day takes five HMACs to make, and is
- * kept; as an object of the runtime it is not read anew for each signature.
+ * Creates a function that signs POSTs to one service in one region with Signature Version 4. The key of a day needs
+ * five HMACs, so it is kept, as a key object that need not be parsed for each signature.
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function createSigner(service: string, region: string): Sign {

@@ -3,13 +3,16 @@ import { endpointOf, type WireService } from './endpoint.ts'
 import { type WireAnswer, wire } from './post.ts'
 import { createSigner, type SigningKey } from './sign.ts'
 
-/** Credentials, as they are at the moment of signing. */
+/** Returns the credentials at the time of signing. */
 export type KeySource = () => SigningKey | Promise<SigningKey>
 
-/** Sends a body to a service with headers of its protocol. @param ms after which it is given up */
+/**
+ * Sends a body to a service with the headers of its protocol.
+ * @param ms timeout
+ */
 export type SignedPost = (headers: Record<string, string>, body: string, ms: number) => Promise<WireAnswer>
 
-/** A clock that is off by so much makes signatures that services refuse. */
+/** Milliseconds by which a clock may be off before services refuse its signatures. */
 const SKEW_MS = 240_000
 
 const AGENT = 'cloud-auth'
@@ -21,8 +24,9 @@ export interface Destination {
 }
 
 /**
- * Signed POSTs to a service. When one is refused and the service's clock proves to be another, it is signed and sent
- * once more by that clock, and so is all that follows. What is refused for its signature was not done.
+ * Creates a function that sends signed POSTs to a service. If a request is refused and the service's clock differs
+ * from ours, it is signed and sent once more with the service's time, and so are all later ones. A request that was
+ * refused for its signature has had no effect.
  */
 export function createSignedPost({ service, settings, credentials }: Destination): SignedPost {
   const address = endpointOf(service, settings)
@@ -47,14 +51,14 @@ export function createSignedPost({ service, settings, credentials }: Destination
   }
 }
 
-/** The service's clock when it refused a request, epoch milliseconds. What came from a cache says nothing. */
+/** Returns the service's time when it refused a request, epoch milliseconds; undefined for a cached answer. */
 function readServiceClock({ status, headers }: WireAnswer): number | undefined {
   if (status < 400 || status >= 500 || headers.age !== undefined) return undefined
   const at = Date.parse(headers.date ?? '')
   return Number.isNaN(at) ? undefined : at
 }
 
-/** When a service wants to be asked again, milliseconds from now. */
+/** Returns when a service asks for a retry, milliseconds from now. */
 export function parseRetryAfter({ headers }: Pick<WireAnswer, 'headers'>): number | undefined {
   const { 'retry-after': after, 'x-amz-retry-after': milliseconds } = headers
   if (milliseconds !== undefined) return positive(Number(milliseconds))

@@ -19,18 +19,22 @@ import { unreadableAnswer } from './service-error.ts'
 import { createSignedPost, type KeySource, type SignedPost } from './signed-posts.ts'
 import { checkObject, fromWire, type Numbers, type PlainItem, toWire } from './values.ts'
 
-/** A call to the tables' engine, in its terms. */
+/** A call to DynamoDB, in its terms. */
 export interface TableCall {
   operation: string
   input: Record<string, unknown>
-  /** the same for all attempts of one call */
+  /** id that all attempts of one call share */
   invocation: string
 }
 
-/** One attempt at a call. @param ms after which it is given up @throws Error when there is no answer */
+/**
+ * Makes one attempt of a call.
+ * @param ms timeout
+ * @throws Error when there is no answer
+ */
 export type TableEngine = (call: TableCall, ms: number) => Promise<JsonAnswer>
 
-/** What each operation is given, in plain values. */
+/** The inputs of each operation, in plain values. */
 interface Inputs {
   BatchGetItem: BatchGetCommandInput
   BatchWriteItem: BatchWriteCommandInput
@@ -44,14 +48,14 @@ interface Inputs {
 
 interface Page {
   Items: PlainItem[]
-  /** absent: there is no more */
+  /** absent: this is the last page */
   LastEvaluatedKey?: PlainItem
 }
 
-/** What it gives, as far as the storage looks at it. */
+/** The outputs of each operation, as far as the storage needs them. */
 export interface Outputs {
   BatchGetItem: { Responses: Record<string, PlainItem[]>; UnprocessedKeys: Record<string, PlainItem[]> }
-  /** items that were not put, by table */
+  /** items that were not stored, by table */
   BatchWriteItem: { UnprocessedItems: Record<string, PlainItem[]> }
   DeleteItem: object
   PutItem: object
@@ -70,8 +74,8 @@ export interface SendOptions {
 }
 
 /**
- * Sends a call to the tables, and again while it fails with what may pass.
- * @throws ServiceError when the engine refuses; Error when it does not answer
+ * Sends a call to the tables, and retries it while it fails with faults that may pass.
+ * @throws ServiceError when DynamoDB refuses; Error when it does not answer
  */
 export type Send = <O extends TableOperation>(
   operation: O,
@@ -79,7 +83,7 @@ export type Send = <O extends TableOperation>(
   options?: SendOptions,
 ) => Promise<Outputs[O]>
 
-/** Calls to the tables, by an engine that does single attempts. */
+/** Creates the function that calls the tables, from one that makes single attempts. */
 export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
   const insist = createRetry({ most: attempts, pauseMs: TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
@@ -93,7 +97,7 @@ export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
 
 type Params = Record<string, unknown>
 
-/** Members that hold an item. */
+/** Members that contain an item. */
 const ITEMS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey']
 
 function params(input: object): Params {
@@ -109,7 +113,7 @@ export function mapTables<T, R>(tables: Record<string, T> = {}, of: (one: T) => 
   return made
 }
 
-/** How inputs become requests. */
+/** Converts inputs to requests. */
 const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } = {
   BatchGetItem: ({ RequestItems }) => ({
     RequestItems: mapTables(RequestItems, ({ Keys = [], ...rest }) => ({ ...rest, Keys: Keys.map(toWire) })),
@@ -123,7 +127,7 @@ const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } =
   PutItem: params,
   Query: params,
   Scan: params,
-  // no token but one that is asked for: whoever asks for none tells by itself whether a transaction was done before
+  // Without a token, callers must find out by themselves whether a transaction took effect before.
   TransactWriteItems: ({ TransactItems = [], ...rest }) => ({
     TransactItems: TransactItems.map(element => mapTables(element as Params, part => params(part as object))),
     ...rest,
@@ -153,13 +157,13 @@ const readPage = ({ Items, LastEvaluatedKey }: Params, numbers: Numbers): Page =
 const readPut: Reader<PlainItem> = (value, numbers) =>
   fromWire(checkObject(checkObject(value)['PutRequest'])['Item'], numbers)
 
-// keys that nobody names would count as absent
+// keys without a name would count as absent items
 const readKeys: Reader<PlainItem[]> = (left, numbers) =>
   listOf(fromWire)(checkObject(left)['Keys'] ?? null, numbers)
 
 const nothing = () => ({})
 
-/** How answers are read: strictly, and only what is looked at. */
+/** Parses answers strictly, and only the members that are needed. */
 const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers) => Outputs[O] } = {
   BatchGetItem: ({ Responses, UnprocessedKeys }, numbers) => ({
     Responses: tablesOf(listOf(fromWire))(Responses, numbers),
@@ -177,13 +181,13 @@ const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers
     Attributes === undefined ? {} : { Attributes: fromWire(Attributes, numbers) },
 }
 
-/** Where the tables are, where they are not where the runtime's variables say. */
+/** The place of the tables, if it differs from the runtime's variables. */
 export interface TablesAt {
   settings: WireSettings
   credentials: KeySource
 }
 
-/** The tables' engine over HTTP; where it is, is looked for when it is first asked. */
+/** Calls DynamoDB over HTTP. The endpoint is determined at the first call. */
 export function tablesOverHttp(at?: TablesAt): TableEngine {
   let posts: SignedPost | undefined
   return async ({ operation, input, invocation }, ms) => {
@@ -202,9 +206,12 @@ export function tablesOverHttp(at?: TablesAt): TableEngine {
 const postsTo = ({ settings, credentials }: TablesAt): SignedPost =>
   createSignedPost({ service: 'dynamodb', settings, credentials })
 
-/** @throws ServiceError when an answer was changed on its way */
+/**
+ * Verifies the checksum of an answer.
+ * @throws ServiceError when the answer was changed on its way
+ */
 function verifyChecksum({ headers, body }: WireAnswer): void {
   const { 'x-amz-crc32': sum } = headers
   if (sum !== undefined && Number(sum) !== crc32(body))
-    throw unreadableAnswer('an answer has not its checksum')
+    throw unreadableAnswer('the answer does not match its checksum')
 }

@@ -1,21 +1,25 @@
 import { setMember } from '../../../values/defined.ts'
 import { unreadableAnswer } from './service-error.ts'
 
-/** A value as the tables' engine writes it. */
+/** A value in DynamoDB's form. */
 export type WireValue = Readonly<Record<string, unknown>>
 
-/** An item as the engine writes it. */
+/** An item in DynamoDB's form. */
 export type WireItem = Readonly<Record<string, WireValue>>
 
-/** An item as the storage works with it. */
+/** An item in plain values. */
 export type PlainItem = Record<string, unknown>
 
-/** How numbers are read: as doubles, where they are integers too long for one as `bigint`; or all as `bigint`. */
+/**
+ * How numbers are read. `rounded`: as doubles, and integers that do not fit as `bigint`. `exact`: all as `bigint`.
+ */
 export type Numbers = 'rounded' | 'exact'
 
 /**
- * An item in the engine's terms. What is undefined is left out; an instance of a class is a map of its members.
- * @throws Error for a value that cannot be stored as it is: a set, a function, a number beyond what a double keeps
+ * Converts an item to DynamoDB's form. Undefined members are left out, and an instance of a class becomes a map of
+ * its members.
+ * @throws Error for a value that cannot be stored unchanged: a set, a function, a number beyond the precision of a
+ * double
  */
 export function toWire(item: object): WireItem {
   const made: Record<string, WireValue> = {}
@@ -61,7 +65,10 @@ function numberText(value: number): string {
 const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 
-/** An item of an answer. @throws ServiceError for what is none */
+/**
+ * Converts an item of an answer.
+ * @throws ServiceError for a malformed item
+ */
 export function fromWire(item: unknown, numbers: Numbers): PlainItem {
   const plain: PlainItem = {}
   const object = checkObject(item)
@@ -69,10 +76,13 @@ export function fromWire(item: unknown, numbers: Numbers): PlainItem {
   return plain
 }
 
-/** An object of an answer. @throws ServiceError */
+/**
+ * Checks that a value of an answer is an object.
+ * @throws ServiceError
+ */
 export function checkObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw unreadableAnswer('an object is none')
+    throw unreadableAnswer('the answer lacks an object')
   return value as Record<string, unknown>
 }
 
@@ -83,7 +93,7 @@ function plainValue(wire: unknown, numbers: Numbers): unknown {
     type = name
     types += 1
   }
-  if (types !== 1) throw unreadableAnswer('a value has not one type')
+  if (types !== 1) throw unreadableAnswer('a value must have exactly one type')
   const value = object[type]
   switch (type) {
     case 'S':
@@ -116,6 +126,6 @@ const INTEGER = /^-?\d+$/
 function numberOf(text: string, numbers: Numbers): number | bigint {
   const number = Number(text)
   if (numbers === 'rounded' && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number
-  if (!INTEGER.test(text)) throw unreadableAnswer('a number is not as exact as it was asked for')
+  if (!INTEGER.test(text)) throw unreadableAnswer('a number is not an integer')
   return BigInt(text)
 }

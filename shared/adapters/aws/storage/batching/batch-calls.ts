@@ -1,49 +1,57 @@
 import { callLater as afterwards } from '../../later.ts'
 
-/** Calls under way at once. Who finds fewer waits for nobody. */
+/** Running calls. A question that finds fewer is not delayed. */
 const AT_ONCE = 2
-/** Milliseconds for which a call under way keeps others waiting; one that hangs keeps nobody longer. */
+/** Milliseconds for which a running call delays others. A call that hangs delays them no longer. */
 const PATIENCE_MS = 200
-/** Milliseconds after which a request relies on strangers no more: what one attempt of its own would take. */
+/**
+ * Milliseconds after which a caller stops to wait for a shared call: as long as one attempt of its own would take.
+ */
 const LONGEST_MS = 3000
 
-/** Time, as something other than the event loop and its timers may tell it. */
+/** The event loop and its timers; tests replace them. */
 export interface Turns {
-  /** does something when this turn of the event loop is over */
+  /** calls `work` at the end of this turn of the event loop */
   soon?: (work: () => void) => void
-  /** does something after some milliseconds. @returns gives it up */
+  /**
+   * calls `work` after some milliseconds.
+   * @returns cancels it
+   */
   later?: (ms: number, work: () => void) => () => void
 }
 
 interface BatchOptions<Q, A> extends Turns {
   /** epoch milliseconds */
   now: () => number
-  /** one call for some questions. @returns an answer for each, in their order */
+  /**
+   * makes one call for some questions.
+   * @returns an answer for each, in their order
+   */
   send: (questions: readonly Q[]) => Promise<readonly A[]>
-  /** picks those that go in one call with the first of all that wait, it among them */
+  /** picks the questions that share a call with the first one, itself included */
   pick: <W extends { ask: Q }>(waiting: readonly W[]) => readonly W[]
 }
 
 /** A question that waits. */
 interface Asked<Q, A> {
   ask: Q
-  /** frees it of its deadline: it has a call of its own, and may take its time */
+  /** cancels its timer, because it has a call of its own, which may take its time */
   free: () => void
-  /** tells what came of it */
+  /** passes on the result */
   end: (answer: A | 'alone') => void
   fail: (error: unknown) => void
 }
 
 /**
- * Asks by a call that is sent after this was asked for, never by one that is under way already.
- * @returns `alone`: the call was shared and has failed, or has not come in time: to be asked again, for oneself alone
- * @throws what a call throws that nobody shared
+ * Asks with a call that is sent after the question, never with one that is already running.
+ * @returns `alone`: the shared call failed, or took too long: the caller must make a call of its own
+ * @throws the error of a call that was not shared
  */
 type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
 
 /**
- * Questions that wait at the same time go out as one call. A turn of the event loop is gathered; while two calls are
- * under way the next ones wait.
+ * Sends questions that wait at the same time as one call. Questions of one turn of the event loop are collected.
+ * While two calls are running, the next ones wait.
  * @see docs/spec/storage.md#reads-that-wait-together
  */
 export function batchCalls<Q, A>({
@@ -67,7 +75,7 @@ export function batchCalls<Q, A>({
     })
   }
 
-  /** Whether a call keeps others waiting. An environment may have been frozen meanwhile, or its clock set back. */
+  /** Reports whether a call delays others. The environment may have been frozen meanwhile, or its clock set back. */
   const keepsWaiting = ({ at }: { at: number }): boolean => {
     const age = now() - at
     return age >= 0 && age < PATIENCE_MS
@@ -98,7 +106,7 @@ export function batchCalls<Q, A>({
       else for (const { end } of batch) end('alone')
     }
     underWay = underWay.filter(one => one !== call)
-    // what those ask next who were waited for goes with what waits already
+    // Questions that follow from these answers join those that already wait.
     if (waiting.length > 0) plan()
   }
 

@@ -5,9 +5,9 @@ import { type AllocatedPosition, allocatePosition, allocatePositions, type Posit
 import type { BatchCalls, Turns } from './batch-calls.ts'
 
 /**
- * Allocates the positions of commits that wait at the same time by one update of the head, because the head is one item and
- * DynamoDB takes about a thousand writes a second of one item. A position whose commit does not learn of it is a hole, and is
- * closed like any other hole.
+ * Allocates the positions of commits that wait at the same time with one update of the head, because the head is one
+ * item and DynamoDB takes about a thousand writes a second to one item. If a commit does not learn its position, the
+ * position is a hole, and is closed like any other hole.
  * @param batchCalls a parameter, because every function loads its code first, and this file only with the journal
  */
 export function batchPositions(
@@ -15,7 +15,7 @@ export function batchPositions(
   batchCalls: BatchCalls,
   turns: Turns = {},
 ): Journal['allocate'] {
-  // calls are counted where they were asked for, one for each that would have been made alone
+  // Calls are counted for each caller, as if each had made its own call.
   const { tables, log, pause, send, meter } = engine
   const uncounted: PositionEngine = { tables, log, pause, send, meter: { ...meter, count: () => undefined } }
   const ask = batchCalls<Epoch, AllocatedPosition>({

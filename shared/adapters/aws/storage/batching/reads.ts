@@ -4,22 +4,22 @@ import type { PlainItem } from '../../wire/values.ts'
 import { type Engine, nameOf } from '../engine.ts'
 import { batchCalls, type Turns } from './batch-calls.ts'
 
-/** Keys of one call that several share. */
+/** The maximum number of keys in one shared call. */
 const MOST_SHARED = 50
 
-/** How often a key is asked for together with others, while the engine leaves it for another call. */
+/** How often a key is requested in shared calls while DynamoDB leaves it unprocessed. */
 const SHARED_TRIES = 2
 
-/** Items by `nameOf`, of keys whose items are of some kinds. */
+/** Returns items by `nameOf`. `kinds`: the kinds of the keys' items. */
 export type ReadItems = (
   keys: readonly TableKey[],
   kinds: readonly Kind[],
 ) => Promise<ReadonlyMap<string, PlainItem>>
 
 /**
- * Reads for an environment that does several things at once: those that wait at the same time go out as one call. Calls
- * are counted where they were asked for, one for each that would have been made alone. What was read belongs to all
- * who asked, and is read-only.
+ * Creates reads for an environment that handles several requests at once: reads that wait at the same time are sent
+ * as one call. Calls are counted for each caller, as if each had made its own call. All callers get the same frozen
+ * items.
  */
 export function batchReads(
   { clock, meter, pause, get, getOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
@@ -60,19 +60,25 @@ export function batchReads(
   }
 }
 
-/** Keys by their names, at most `MOST_SHARED` of them; `large`: the one kind among theirs that may be hundreds of kilobytes. */
+/**
+ * Keys by their names, at most `MOST_SHARED`; `large`: the only kind among theirs whose items may have hundreds of
+ * kilobytes.
+ */
 interface Wanted {
   keys: ReadonlyMap<string, TableKey>
   large: string | undefined
 }
 
-/** What one call has brought; `left`: names of keys that the engine has left for another call. */
+/** The result of one call; `left`: names of keys that DynamoDB left unprocessed. */
 interface Brought {
   found: ReadonlyMap<string, PlainItem>
   left: ReadonlySet<string>
 }
 
-/** As many of those that wait as go with the first, in their order. A key that several want is read once. */
+/**
+ * Returns as many of the waiting reads as fit into one call with the first, in their order. A key that several
+ * callers want is read once.
+ */
 function pickBatch<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
   const names = new Set<string>()
   let large: string | undefined
@@ -89,7 +95,10 @@ function pickBatch<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
 const keysByName = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
   new Map(keys.map(key => [nameOf(key), key]))
 
-/** The same value, of which nothing can be changed any more. @param value what JSON can say */
+/**
+ * Freezes a value and everything in it.
+ * @param value a JSON value
+ */
 function freezeDeeply<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   for (const part of Object.values(value)) if (typeof part === 'object') freezeDeeply(part)
