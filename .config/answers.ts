@@ -6,14 +6,14 @@ interface Told {
   operations: string[]
 }
 
-/** What workers have told. @param directory of the run */
+/** Reads the workers' counts. @param directory of the run */
 const toldIn = (directory: string): Told[] =>
   readdirSync(directory)
     .filter(name => name.startsWith('answers-'))
     .flatMap(name => readFileSync(`${directory}/${name}`, 'utf8').trim().split('\n'))
     .map(line => JSON.parse(line) as Told)
 
-/** Tells after a run of integration tests how many answers were held against the document of the interface. */
+/** Prints after a run of integration tests how many answers were checked against the OpenAPI document. */
 export default class Answers implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const [first] = modules.filter(({ project }) => project.name === 'integration')
@@ -22,7 +22,7 @@ export default class Answers implements Reporter {
     const count = told.reduce((sum, { answers }) => sum + answers, 0)
     const operations = new Set(told.flatMap(one => one.operations))
     process.stdout.write(
-      `\nAnswers held against the document of the interface: ${count}, successes of ${operations.size} operations\n`,
+      `\nAnswers checked against the OpenAPI document: ${count}; successes of ${operations.size} operations\n`,
     )
   }
 }

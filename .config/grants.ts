@@ -13,7 +13,7 @@ function isWhole(modules: readonly TestModule[]): boolean {
   return files.filter(name => name.endsWith('.test.ts')).length - SAMPLED.length === modules.length
 }
 
-/** What workers have told. @param directory of the run */
+/** Reads the workers' records. @param directory of the run */
 function toldIn(directory: string): { used: Set<string>; calls: number } {
   const lines = readdirSync(directory)
     .filter(name => name.startsWith('grants-'))
@@ -30,8 +30,8 @@ const textOf = (grant: Grant): string =>
   `${grant.function}: ${grant.action} on ${grant.resource} ${grant.when}`
 
 /**
- * Tells after a run of all integration tests what functions asked AWS for, and fails it where something is granted that
- * nobody used, unless a reason is given.
+ * Prints after a run of all integration tests which permissions the functions used. Fails the run for a permission
+ * that no function used, unless a reason is given.
  */
 export default class Grants implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -45,9 +45,9 @@ export default class Grants implements Reporter {
     process.stdout.write(
       `\nPolicies of functions: ${calls} requests judged, ${used.size} of ${granted.size} grants used\n`,
     )
-    for (const grant of unused) process.stdout.write(`  granted, and never used: ${textOf(grant)}\n`)
+    for (const grant of unused) process.stdout.write(`  granted but never used: ${textOf(grant)}\n`)
     for (const { action, because } of stale)
-      process.stdout.write(`  a reason for nothing: ${action}, ${because}\n`)
+      process.stdout.write(`  reason for a grant that does not exist: ${action}, ${because}\n`)
     if (unused.length + stale.length > 0) process.exitCode = 1
   }
 }

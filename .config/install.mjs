@@ -1,5 +1,5 @@
-// Installs what a fresh clone is missing, by the lock file, before `npm start`, `npm test` and friends.
-// Runs on the system's Node (20 or later), before the Node of package.json exists.
+// Installs the dependencies of a fresh clone from the lock file, before `npm start`, `npm test` and similar commands.
+// Runs on the system's Node (20 or later), before the Node of package.json is installed.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { isAlone } from '../test/support/service/running-file.ts'
 
-/** The longest files of `npm test` and of `npm run test:e2e`, the longest first. */
+/** The longest files of `npm test` and `npm run test:e2e`, longest first. */
 const LONGEST = [
   ...['runbooks', 'pair-again', 'roles', 'pair', 'pair-join', 'kill', 'start'].map(name => `e2e/${name}`),
   ...['lives', 'games', 'rivals', 'deaths', 'enable', 'steps', 'primary', 'late'].map(
@@ -9,7 +9,7 @@ const LONGEST = [
   ),
   'alone/contract/fuzz',
   'alone/crash/points',
-  // these wait most of their time, for the imitated AWS or for times that pass
+  // these mostly wait for the imitated AWS or for time to pass
   'alone/faults/unfinished-roles',
   'alone/rotate-root/crash',
   'host/alarms',
@@ -18,8 +18,8 @@ const LONGEST = [
 ]
 
 /**
- * Begins with the longest files, so that none of them runs alone at the end. Then come files that are alone, so that each
- * worker discards the modules of tests once only.
+ * Runs the longest files first, so that none runs alone at the end. Files in `alone/` follow, so that each worker
+ * discards its modules only once.
  */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -2,7 +2,7 @@ import type { Reporter, TestModule } from 'vitest/node'
 
 const MOST = 10
 
-/** Tells after a run which files took longest. */
+/** Prints the slowest files after a run. */
 export default class Slowest implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const slowest = modules

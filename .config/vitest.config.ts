@@ -5,20 +5,20 @@ import { SAMPLED, SIZED } from './sampled.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
-// `npm test` runs Node with `--single-threaded-gc`: helper threads of V8 that collect garbage for each worker take a seventh
-// of all processor time where workers outnumber processors.
+// `npm test` runs Node with `--single-threaded-gc`, because V8's helper threads for garbage collection would take a
+// seventh of the CPU time if workers outnumber cores.
 
-// processes that tests start load what others have compiled: a command takes 0.2 s of processor time instead of 0.5 s
+// processes started by tests share a compile cache: a command takes 0.2 s of CPU time instead of 0.5 s
 process.env['NODE_COMPILE_CACHE'] ??= `${root}.build/compile-cache`
 
-/** What only computes, after all else: one worker for each of two processors, as every worker loads all of the product. */
+/** Projects that only compute run last, with two workers, because every worker loads the whole product. */
 const computing = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
 export default defineConfig({
   root,
   test: {
     pool: 'threads',
-    // most of a test of a service is waiting for its engine
+    // a service test mostly waits for its engine
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     reporters: [
@@ -27,9 +27,9 @@ export default defineConfig({
       `${root}.config/grants.ts`,
       `${root}.config/answers.ts`,
     ],
-    // a loaded machine makes a short test long; what hangs is still found
+    // generous, because a loaded machine slows short tests; hanging tests are still found
     testTimeout: 20_000,
-    // a project's own come besides, where both are lists
+    // lists of a project are added to this one
     setupFiles: ['./test/support/runner/seed.ts'],
     projects: [
       {
@@ -37,7 +37,7 @@ export default defineConfig({
         test: { name: 'unit', include: ['test/unit/**/*.test.ts'], isolate: false, ...computing },
       },
       {
-        // The whole service in the test's own process: files of a worker share one, but for those in `alone/`.
+        // The whole service in the test's process. Files of a worker share it, except those in `alone/`.
         extends: true,
         test: {
           name: 'integration',
@@ -52,7 +52,7 @@ export default defineConfig({
         },
       },
       {
-        // Storage and logins once more, where AWS's SDK makes all calls to the tables (the setting `tablesClient`).
+        // Storage and login tests again, with all table calls through AWS's SDK (the setting `tablesClient`).
         extends: true,
         test: {
           name: 'integration-sdk',
@@ -95,7 +95,7 @@ export default defineConfig({
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
           pool: 'forks',
-          // a synthesis checks templates by rules in WebAssembly: to compile all of them well takes longer than to run them
+          // lazy compilation, because compiling all WebAssembly rules of the synthesis takes longer than running them
           execArgv: ['--single-threaded-gc', '--liftoff-only', '--wasm-lazy-compilation'],
           isolate: false,
           ...computing,

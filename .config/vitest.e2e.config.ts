@@ -4,7 +4,7 @@ import LongestFirst from './order.ts'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** Tests of processes: `npm start`, foreign clients, the documents' examples, kills. Some of them take minutes. */
+/** Tests of processes: `npm start`, foreign clients, the examples of the pages, kills. Some take minutes. */
 export default defineConfig({
   root,
   test: {
@@ -13,7 +13,7 @@ export default defineConfig({
     globalSetup: './test/support/runner/bundled.ts',
     setupFiles: ['./test/support/runner/seed.ts'],
     pool: 'forks',
-    // each file waits for processes of its own most of the time
+    // each file mostly waits for its own processes
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', `${root}.config/slowest.ts`],

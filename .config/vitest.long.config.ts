@@ -2,10 +2,10 @@ import { defineConfig } from 'vitest/config'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** An hour for a test, and for a hook: they take minutes where nobody else wants the machine. */
+/** One hour per test and hook. They take minutes on an idle machine. */
 const PATIENCE = 3_600_000
 
-/** What takes minutes: tests of their own, and those of `npm test` that take larger sizes here (`sized`). */
+/** Tests that take minutes: long tests, and tests of `npm test` that use larger sizes here (`sized`). */
 export default defineConfig({
   root,
   test: {
@@ -29,7 +29,7 @@ export default defineConfig({
       'test/integration/alone/replication/rivals.test.ts',
     ],
     pool: 'threads',
-    // one after the other: each of them takes the whole machine
+    // one after the other, because each uses the whole machine
     maxWorkers: 1,
     env: { LONG: 'true' },
     globalSetup: ['./test/support/runner/running-engine.ts', './test/support/runner/bundled.ts'],

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 const root = new URL('../', import.meta.url).pathname
 
-/** The console page in a real browser, against two clusters of a set: it needs chromium, and fails without. */
+/** The console page in a real browser with two clusters of a set. It needs chromium, and fails without it. */
 export default defineConfig({
   root,
   test: {

@@ -3,8 +3,8 @@ import { serveConsole } from '../../shared/http/console.ts'
 import { groupHandler } from '../../shared/http/lambda.ts'
 
 /**
- * Everything that no route takes: the console page, where it is switched on. All else is refused with the same envelope, and
- * in the same order, as everywhere. Help with the beginnings of paths (`auth/aws?help=1`) comes here too.
+ * Handles every request without a route: the console page, if enabled, and path help (`auth/aws?help=1`). It rejects
+ * everything else with the usual error format, and with the checks in the usual order.
  */
 export const handler = serveConsole(
   { ...consoleSettings(), folder: new URL('./ui/', import.meta.url) },

@@ -5,7 +5,7 @@ import { groupHandler } from '../../shared/http/lambda.ts'
 export const handler = groupHandler(loginGroup)
 
 const { webEndpoint } = readEnvironment()
-// the same handler behind another front: as a Web Function it is an HTTP server of its own
+// a Web Function is an HTTP server itself and runs the same handler
 if (webEndpoint) {
   const { serveWebFunction } = await import('../../shared/front/web-function.ts')
   await serveWebFunction(handler, webEndpoint)

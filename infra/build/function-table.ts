@@ -14,17 +14,17 @@ interface OwnSettings {
 
 /** How a function differs from the others, apart from its uses. */
 interface FunctionRow {
-  /** settings that it reads, beyond those that every function reads */
+  /** settings that it reads in addition to the common ones */
   settings?: readonly (keyof OwnSettings)[]
-  /** the only workflow that it has to do with; absent: all workflows of operations */
+  /** the only workflow that it starts or resumes; absent: all workflows of operations */
   workflow?: string
-  /** its calls to the tables are hot, and go over the wire; absent: all but commits are the SDK's */
+  /** `wire`: its table calls are frequent and use our own client; absent: all calls except commits use the SDK */
   tables?: 'wire'
-  /** the setting that names its own domain, whose requests pass no proxy; absent: it has no domain */
+  /** setting with its own domain, whose requests pass no proxy; absent: it has no domain */
   domain?: 'linkDomain'
 }
 
-/** Functions by their folder in `functions/`. One without a row differs by its uses alone. */
+/** Functions by their folder in `functions/`. A function without a row differs by its uses only. */
 export const functionTable: Readonly<Record<string, FunctionRow>> = {
   ceremony: { settings: ['strictCeremony'], workflow: ATTEMPT_WORKFLOW },
   fallback: { settings: ['console'] },
@@ -33,7 +33,7 @@ export const functionTable: Readonly<Record<string, FunctionRow>> = {
   login: { tables: 'wire' },
   'on-attempt': { workflow: ATTEMPT_WORKFLOW },
   'on-drill': { settings: ['drill'], workflow: DRILL_WORKFLOW },
-  // applies the primary's journal while it streams, in the least memory that Lambda has
+  // applies the primary's journal continuously, in the least memory that Lambda offers
   'on-pull': { tables: 'wire' },
   rekey: { settings: ['strictCeremony'] },
   renewal: { tables: 'wire' },
@@ -42,7 +42,7 @@ export const functionTable: Readonly<Record<string, FunctionRow>> = {
   tokens: { tables: 'wire' },
 }
 
-/** The variables by which a function learns a setting. */
+/** The environment variables of each setting. */
 const variablesOf: Readonly<
   Record<keyof OwnSettings, (settings: OwnSettings) => Record<string, string | undefined>>
 > = {
@@ -54,15 +54,15 @@ const variablesOf: Readonly<
   strictCeremony: settings => ({ STRICT_CEREMONY: settings.strictCeremony?.toString() }),
 }
 
-/** Returns the variables of a function's own settings. @param folder in `functions/` */
+/** Returns the environment variables of a function's own settings. @param folder in `functions/` */
 export const ownVariables = (folder: string, settings: OwnSettings): Record<string, string> =>
   defined(
     Object.assign({}, ...(functionTable[folder]?.settings ?? []).map(one => variablesOf[one](settings))),
   )
 
 /**
- * Returns the client that makes a function's calls to the tables.
- * @param setting `sdk`: the SDK makes all of them, in every function
+ * Returns the client for a function's table calls.
+ * @param setting `sdk`: the SDK makes all calls in every function
  */
 export const tablesClientOf = (folder: string, setting: 'wire' | 'sdk') =>
   setting === 'sdk' ? 'sdk' : (functionTable[folder]?.tables ?? 'sdk-but-commits')

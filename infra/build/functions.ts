@@ -10,7 +10,7 @@ import { bundlesDir, functionNames, root } from '../checkout.ts'
 import { leanSdk } from './lean-sdk.ts'
 import { usesOfFunction } from './uses.ts'
 
-/** Clients of the SDK that are left out of a bundle unless one of the uses needs them. */
+/** SDK clients that are bundled only if one of these uses needs them. */
 const clients: Record<string, readonly Use[]> = {
   '@aws-sdk/client-ec2': ['instances'],
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
@@ -19,8 +19,8 @@ const clients: Record<string, readonly Use[]> = {
   '@aws-sdk/client-sts': ['instances', 'principals'],
 }
 
-// In ESM an import of node:http, static or not, builds a namespace of all its members, among them getters that load
-// undici: some 20 ms. The same module through process.getBuiltinModule costs nothing extra.
+// An ESM import of node:http creates a namespace of all its members, including getters that load undici, which takes
+// about 20 ms. `process.getBuiltinModule` avoids that.
 const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
   setup({ onResolve, onLoad }) {
@@ -37,7 +37,7 @@ const lazyBuiltins: Plugin = {
   },
 }
 
-// Help with the beginnings of paths names all endpoints; what they do, and the libraries for it, stay outside.
+// Path help names all endpoints. This plugin leaves out their handlers and libraries.
 const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
@@ -48,7 +48,7 @@ const tableWithoutHandlers: Plugin = {
   },
 }
 
-// The document is read from docs/, which no bundle has beside it.
+// The OpenAPI document is read from docs/, which bundles do not contain, so it is embedded.
 const documentInside: Plugin = {
   name: 'document-inside',
   setup({ onLoad }) {
@@ -65,7 +65,7 @@ const namesOf = ({ name, endpoints }: Group) => ({
   endpoints: endpoints.map(({ method, path, also, summary }) => ({ method, path, also, summary })),
 })
 
-/** What a build makes, which can be done again only as it is: the entry point and what is left out say it. */
+/** The function that is built. The bundler's plugins read it at each rebuild. */
 interface Wanted {
   name: string
   uses: readonly Use[]
@@ -76,9 +76,9 @@ const ENTRY = 'the function'
 const EAGER = 'what the function loads'
 
 /**
- * Puts everything that a function loads before its first event into one file: without this, esbuild makes a file for
- * each set of later parts that share a module, and each file costs a fraction of a millisecond to load. Every part that
- * is loaded later is made to import all of it, so that those sets are the same.
+ * Puts everything that a function loads before its first event into one file. Otherwise esbuild creates a file for
+ * each set of lazy parts that share a module, and loading each file costs a fraction of a millisecond. Every lazy
+ * part imports all of it, so that these sets are equal.
  */
 const eagerInOneFile = (wanted: Wanted): Plugin => ({
   name: 'eager-in-one-file',
@@ -104,7 +104,7 @@ const eagerInOneFile = (wanted: Wanted): Plugin => ({
   },
 })
 
-// The entry point is that of the function that is wanted, and clients stay out that it has no use for.
+// Selects the entry point of the function, and leaves out SDK clients that it does not use.
 const functionOf = (wanted: Wanted): Plugin => ({
   name: 'function-of',
   setup({ onResolve }) {
@@ -117,18 +117,18 @@ const functionOf = (wanted: Wanted): Plugin => ({
   },
 })
 
-/** Bundles functions one after the other: what several of them hold is parsed once. */
+/** Bundles functions one after the other, and parses shared modules once. */
 interface Bundler {
   bundle(name: string): Promise<Metafile>
   end(): Promise<void>
 }
 
-/** ESM, minified, the SDK inside, rarely needed parts as chunks of their own. */
+/** Creates a bundler: ESM, minified, SDK included, lazy parts as separate chunks. */
 async function newBundler(directory: string): Promise<Bundler> {
   const wanted: Wanted = { name: '', uses: [] }
   const builds = await context({
     entryPoints: { index: ENTRY },
-    // never written to; what is beside it has the same way to the sources
+    // never written to; its siblings have the same relative path to the sources
     outdir: `${directory}/function`,
     write: false,
     outExtension: { '.js': '.mjs' },
@@ -149,7 +149,7 @@ async function newBundler(directory: string): Promise<Bundler> {
       documentInside,
     ],
     legalComments: 'linked',
-    // stack traces name our files and lines; the sources themselves stay out of the package
+    // stack traces show our files and lines, but the package contains no sources
     sourcemap: 'linked',
     sourcesContent: false,
     metafile: true,
@@ -169,7 +169,7 @@ async function newBundler(directory: string): Promise<Bundler> {
   return { bundle, end: () => builds.dispose() }
 }
 
-/** Libraries whose licence asks that they stay what they are: shipped as their own files, with their licence. */
+/** Libraries that their licence requires to ship unmodified, with the licence. */
 const unchanged = ['openpgp']
 
 async function copyPackage(library: string, target: string): Promise<void> {
@@ -182,7 +182,7 @@ async function copyPackage(library: string, target: string): Promise<void> {
 
 const PAGE = `${root}shared/console/page/`
 
-/** The console page beside the function that serves it: one script, a style and the page itself. */
+/** Builds the console page next to the function that serves it: one script, a style sheet and the page. */
 async function buildPage(folder: string): Promise<void> {
   await build({
     entryPoints: { page: `${PAGE}main.ts` },
@@ -201,14 +201,14 @@ async function buildPage(folder: string): Promise<void> {
 }
 
 /**
- * What the bundler's heap may grow by before it is swept, percent: it lives for seconds, and sweeping takes a third of
- * them.
+ * Percentage by which esbuild's heap may grow before garbage collection. The process lives for seconds, and
+ * collection would take a third of its time.
  */
 const GROWTH = '400'
 
 /**
- * Bundles every function into a directory; beside them, `metafiles.json` says what went into each.
- * @throws Error when bounds contradict each other: no function starts with such bounds, and no host or synthesis either
+ * Bundles every function into a directory; `metafiles.json` lists the content of each.
+ * @throws Error if bounds contradict each other; no function, host or synthesis would start with them
  */
 export async function buildFunctions(directory = bundlesDir): Promise<void> {
   const broken = brokenRelations(bounds)

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Plugin } from 'esbuild'
 
-/** What replaces a module of the SDK in bundles. */
+/** The replacement of an SDK module in bundles. */
 interface Replaced {
-  /** by the end of its path */
+  /** matches the end of its path */
   path: RegExp
   contents: (path: string) => string
 }
@@ -12,20 +12,23 @@ interface Replaced {
 const CLIENT = `@aws-sdk/client-[^/]+/dist-es`
 
 /**
- * A client's defaults for Node.js: all that they would look up, `clientSettings` passes. Left out are the readers of
- * shared configuration files, which Lambda does not have, the SDK's own HTTP client, and the long user agent.
+ * Replaces a client's defaults for Node.js. `clientSettings` passes all values, so this leaves out the readers of
+ * shared configuration files, which Lambda does not have, the SDK's HTTP client and the long user agent.
  */
 const RUNTIME = `import { getRuntimeConfig as shared } from './runtimeConfig.shared'
   export const getRuntimeConfig = settings =>
     ({ ...shared(settings), runtime: 'node', eventStreamSerdeProvider: () => undefined, ...settings })`
 
-/** Settings from variables alone. */
+/** Reads settings from environment variables only. */
 const VARIABLES = `export const loadConfig = ({ environmentVariableSelector, default: other }) => async () =>
   environmentVariableSelector(process.env) ?? (typeof other === 'function' ? other() : other)`
 
 const CONSTANT = /^const (\w+) = ("[^"\n]*");$/gm
 
-/** The shapes of a service, whose members have names instead of computed keys: esbuild keeps every shape with such a key. */
+/**
+ * Rewrites the schemas of a service with plain names instead of computed keys, because esbuild keeps every schema
+ * with a computed key.
+ */
 function withoutComputedKeys(path: string): string {
   const text = readFileSync(path, 'utf8')
   const constants = new Map([...text.matchAll(CONSTANT)].map(([, name, value]) => [name, value]))
@@ -40,11 +43,11 @@ const replaced: readonly Replaced[] = [
   { path: /@smithy\/core\/.*\/node-config-provider\/configLoader\.js$/, contents: () => VARIABLES },
 ]
 
-/** Modules that no client of ours runs: endpoint discovery, the user agent of browsers, and, loaded later, event streams. */
+/** Modules that our clients never run: endpoint discovery, browser user agents and, loaded lazily, event streams. */
 const UNUSED = /^(@aws-sdk\/endpoint-cache|bowser)$/
 const UNUSED_LATER = /^@smithy\/core\/event-streams$/
 
-/** Leaves out of the SDK what our clients do not use: half of its size, and most of what loading it takes. */
+/** Leaves out of the SDK what our clients do not use: half of its size, and most of its load time. */
 export const leanSdk: Plugin = {
   name: 'lean-sdk',
   setup({ onResolve, onLoad }) {

@@ -6,6 +6,6 @@ await buildPrograms()
 for (const { file } of Object.values(programs)) {
   const kilobytes = Math.round(statSync(`${root}.build/${file}`).size / 1024)
   process.stdout.write(
-    `Made .build/${file} (${kilobytes} kB). It runs on Node 20 or later: .build/${file} --help\n`,
+    `Wrote .build/${file} (${kilobytes} kB). It runs on Node 20 or later: .build/${file} --help\n`,
   )
 }

@@ -3,7 +3,10 @@ import { groups } from '../../shared/endpoints/all.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 
-/** What a function reaches: a group's endpoints say it, or the table of workers; the link has no endpoints. */
+/**
+ * Returns the declared uses of a function, from its group's endpoints or the table of workers. The link has no
+ * endpoints.
+ */
 export const usesOfFunction = (name: string): readonly Use[] => {
   const worker = (workers as Record<string, Worker>)[name]
   if (name === 'link') return linkUses

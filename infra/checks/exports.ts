@@ -3,10 +3,10 @@ import { deployments } from './deployments.ts'
 /** Names of exports, by front and stack. */
 export type Exports = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
-/** The list of all exports that there have been, from the root of the checkout. */
+/** File with all exports of earlier and present versions, relative to the checkout. */
 export const exportsFile = 'infra/checks/exports.json'
 
-/** Settings by which exports are listed: all have one stage, so that names differ by front alone. */
+/** Settings for which exports are listed. All have the same stage, so that names differ by front only. */
 export const exportedDeployments: Readonly<Record<string, Record<string, unknown>>> = Object.fromEntries(
   Object.entries(deployments).map(([name, settings]) => [
     name,
@@ -18,13 +18,13 @@ interface Template {
   Outputs?: Readonly<Record<string, { Export?: { Name: string } }>>
 }
 
-/** The names under which a stack exports something. */
+/** Returns the names of a stack's exports. */
 export const exportsIn = ({ Outputs: outputs = {} }: Template): string[] =>
   Object.values(outputs)
     .flatMap(one => one.Export?.Name ?? [])
     .sort()
 
-/** The list with the exports of a stack added. */
+/** Adds the exports of a stack to the list. */
 export const withExports = (
   all: Exports,
   front: string,
@@ -38,15 +38,15 @@ export const withExports = (
   },
 })
 
-/** Listed exports that a stack lacks, and exports that the list lacks. */
+/** Returns listed exports that a stack lacks, and exports that the list lacks. */
 export function exportFaults(listed: readonly string[], exported: readonly string[]): string[] {
   const missing = listed.filter(name => !exported.includes(name))
   const unlisted = exported.filter(name => !listed.includes(name))
   return [
     ...missing.map(
       name =>
-        `${name} is no longer exported: a deployment whose stacks import it cannot be updated. Export it by hand`,
+        `${name} is no longer exported, so a deployment whose stacks import it cannot be updated. Export it explicitly`,
     ),
-    ...unlisted.map(name => `${name} is not in ${exportsFile}: run npm run exports`),
+    ...unlisted.map(name => `${name} is missing in ${exportsFile}. Run npm run exports`),
   ]
 }

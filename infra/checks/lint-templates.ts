@@ -1,5 +1,5 @@
-// Has cfn-lint look at the templates of all deployments of the table: `npm run lint:templates`. It is a program of PyPI:
-// where it is not there, and pip cannot fetch it, this says so and ends with 0.
+// Runs cfn-lint, a Python program, on the templates of all deployments: `npm run lint:templates`. If it is not
+// installed and pip cannot fetch it, this prints a note and ends with 0.
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { root } from '../checkout.ts'
@@ -11,7 +11,7 @@ const VERSION = '1.58.0'
 const home = `${root}.build/cfn-lint`
 const out = `${root}.build/linted`
 
-/** The program, fetched if it has to be; undefined: it cannot be had. */
+/** Returns the program, and installs it if needed. Undefined: it is not available. */
 function linter(): string | undefined {
   const own = `${home}/bin/cfn-lint`
   if (existsSync(own)) return own
@@ -40,7 +40,7 @@ function templates(): string[] {
   )
 }
 
-/** @throws Error when it ended otherwise than with findings */
+/** Runs the program. @throws Error if it fails other than with findings */
 function findings(program: string): Finding[] {
   const given = ['--format', 'json', '--regions', 'us-east-1', '--', ...templates()]
   const { stdout, stderr } = spawnSync(program, given, { encoding: 'utf8', maxBuffer: 2 ** 28 })
@@ -57,14 +57,14 @@ const whereOf = ({ Filename, Location }: Finding): string =>
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
 const program = linter()
-if (program === undefined) say('NOT LINTED: cfn-lint is not here, and pip cannot fetch it')
+if (program === undefined) say('NOT LINTED: cfn-lint is not installed, and pip cannot fetch it')
 else {
   const all = findings(program)
   const used = new Set(all.flatMap(one => keeping('cfn-lint', one.Rule.Id, whereOf(one))))
   const open = all.filter(one => keeping('cfn-lint', one.Rule.Id, whereOf(one)).length === 0)
   for (const one of open) say(`${one.Rule.Id} ${whereOf(one)}: ${one.Message}`)
   const idle = suppressions.filter(one => one.by === 'cfn-lint' && !used.has(one))
-  for (const { rule } of idle) say(`${rule} is kept in the table, and nothing has it any more`)
+  for (const { rule } of idle) say(`${rule} is suppressed in the table, but no finding needs it any more`)
   say(`cfn-lint: ${all.length} findings, ${open.length} of them not in the table`)
   if (open.length + idle.length > 0) process.exitCode = 1
 }

@@ -1,41 +1,43 @@
-/** A finding that is kept, and why. */
+/** A suppressed finding with its reason. */
 export interface Suppression {
   by: 'cdk-nag' | 'cfn-lint'
-  /** its name, or the name before what it has in brackets */
+  /** name of the rule, optionally with its argument in brackets */
   rule: string
-  /** what of is kept, in the path or the logical id of the resource; absent: all */
+  /** path or logical id of the resource; absent: all */
   at?: RegExp
   reason: string
 }
 
-/** Resources that the CDK makes to bring the code of a Web Function to where Lambda looks for it. */
+/** Resources that the CDK creates to copy the code of a Web Function to Lambda. */
 const OF_WEB_CODE = /^web .*(?:S3ObjectCopy|WebFunctionAssetBucket)/
-const WEB_CODE = 'The CDK makes it beside a Web Function, with nothing in it but our code'
+const WEB_CODE = 'The CDK creates it for a Web Function, and it contains only our code'
 
 export const suppressions: readonly Suppression[] = [
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-IAM5[Resource::*]',
     reason:
-      'DescribeInstances, look-ups of IAM, ListStreams, DescribeAlarms and traces know no narrower resource; docs/permissions.md lists them, and a test holds the list',
+      'DescribeInstances, look-ups of IAM, ListStreams, DescribeAlarms and traces support no narrower resource; docs/permissions.md lists them, and a test holds the list',
   },
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-IAM5[Resource::arn:*:iam::*:role/cloud-auth-*]',
     reason:
-      'Roles of satellite accounts are not known here: the setting assumableRoleArns narrows them, and their trust decides',
+      'Roles of satellite accounts are unknown at synthesis; the setting assumableRoleArns narrows them, and their trust policies decide',
   },
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-IAM5[Action::kms:GenerateDataKey*]',
     at: /^full /,
-    reason: "DynamoDB asks for it in the caller's name, through itself alone, and AWS names it so",
+    reason:
+      'DynamoDB calls it on behalf of the caller, limited by kms:ViaService, and AWS uses this action name',
   },
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-IAM5[Action::kms:ReEncrypt*]',
     at: /^full /,
-    reason: "DynamoDB asks for it in the caller's name, through itself alone, and AWS names it so",
+    reason:
+      'DynamoDB calls it on behalf of the caller, limited by kms:ViaService, and AWS uses this action name',
   },
   { by: 'cdk-nag', rule: 'AwsSolutions-IAM5', at: OF_WEB_CODE, reason: WEB_CODE },
   { by: 'cdk-nag', rule: 'AwsSolutions-IAM4', at: OF_WEB_CODE, reason: WEB_CODE },
@@ -44,13 +46,12 @@ export const suppressions: readonly Suppression[] = [
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-SQS4',
-    reason:
-      'Lambda alone sends to it, and operators read it by clients of AWS, which speak TLS; nobody else is granted anything',
+    reason: 'Only Lambda sends to it, and operators read it with AWS clients, which use TLS',
   },
   {
     by: 'cdk-nag',
     rule: 'Serverless-SQSRedrivePolicy',
-    reason: 'It is itself where goes what could not be delivered, and has an alarm',
+    reason: 'It is the dead-letter queue itself, and has an alarm',
   },
   {
     by: 'cdk-nag',
@@ -72,30 +73,30 @@ export const suppressions: readonly Suppression[] = [
     by: 'cdk-nag',
     rule: 'Serverless-LambdaDLQ',
     reason:
-      'Callers wait for the answer, and what schedules, streams and workflows tell is looked for again within a minute or an hour; the carrier of audit entries has a queue',
+      'Callers wait for the answer; functions invoked by schedules, streams and workflows scan for all their work again within a minute or an hour; the audit carrier has a queue',
   },
   {
     by: 'cdk-nag',
     rule: 'Serverless-LambdaAsyncFailureDestination',
     reason:
-      'What events of schedules and functions tell is looked for again within a minute or an hour: nobody would read a queue of them',
+      'Functions scan for all their work again within a minute or an hour, so lost events need no queue',
   },
   {
     by: 'cdk-nag',
     rule: 'Serverless-EventBusDLQ',
     reason:
-      'The next round of a schedule does what this one did not, and looks after workflows, too; alarms count what failed',
+      'The next round of a schedule makes up for a lost event, and also resumes workflows; alarms count failures',
   },
   {
     by: 'cdk-nag',
     rule: 'Serverless-LambdaEventSourceMappingDestination',
-    reason: 'The stream only wakes: once a minute its function looks for everything all the same',
+    reason: 'The stream only triggers the function early; once a minute it scans for all its work anyway',
   },
   {
     by: 'cdk-nag',
     rule: 'Serverless-LambdaTracing',
     at: /^(?!full )/,
-    reason: 'Traces are paid for one by one: the setting tracing switches them on',
+    reason: 'AWS charges per trace; the setting tracing enables tracing',
   },
   {
     by: 'cdk-nag',
@@ -105,7 +106,7 @@ export const suppressions: readonly Suppression[] = [
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-CFR2',
-    reason: 'The setting webLogins.webAclArn names a web ACL, which is made and paid for elsewhere',
+    reason: 'The setting webLogins.webAclArn names a web ACL, which is created elsewhere',
   },
   {
     by: 'cdk-nag',
@@ -115,23 +116,23 @@ export const suppressions: readonly Suppression[] = [
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-APIG2',
-    reason: 'Functions check every request by the table of endpoints, with answers that clients understand',
+    reason:
+      'Functions validate every request against the endpoint table, and clients understand their errors',
   },
   {
     by: 'cdk-nag',
     rule: 'AwsSolutions-APIG3',
-    reason: 'Interface endpoints of VPCs alone reach it; whoever wants a web ACL associates one',
+    reason: 'Only interface endpoints of VPCs reach it; operators may associate a web ACL',
   },
   ...['AwsSolutions-APIG1', 'AwsSolutions-APIG6', 'Serverless-APIGWAccessLogging'].map(rule => ({
     by: 'cdk-nag' as const,
     rule,
-    reason:
-      'Logs of a REST API need a role that an account has once for all its REST APIs; functions log every request',
+    reason: 'REST API logs need an account-wide role; functions log every request',
   })),
   {
     by: 'cdk-nag',
     rule: 'Serverless-APIGWXrayEnabled',
-    reason: 'Traces are paid for one by one: the setting tracing switches on those of functions',
+    reason: 'AWS charges per trace; the setting tracing enables those of functions',
   },
   {
     by: 'cdk-nag',
@@ -141,23 +142,23 @@ export const suppressions: readonly Suppression[] = [
   {
     by: 'cfn-lint',
     rule: 'W3005',
-    reason: 'The CDK writes the order down twice, so that a function waits for the policies of its role',
+    reason: 'The CDK adds the dependency twice, so that a function waits for the policies of its role',
   },
   {
     by: 'cfn-lint',
     rule: 'E3002',
     at: /\/Dashboard\w+\/Properties\/Tags$/,
-    reason: 'Dashboards have tags since May 2026, which this version of cfn-lint does not know',
+    reason: 'Dashboards support tags since May 2026, which this version of cfn-lint does not know',
   },
   {
     by: 'cfn-lint',
     rule: 'E3006',
     at: /\/WebLoginsFunction\w+\/Type$/,
-    reason: 'Web Functions are younger than what this version of cfn-lint knows',
+    reason: 'Web Functions are newer than this version of cfn-lint',
   },
 ]
 
-/** The rows that keep a finding. */
+/** Returns the rows that suppress a finding. */
 export const keeping = (by: Suppression['by'], rule: string, where: string): Suppression[] =>
   suppressions.filter(
     one =>

@@ -5,7 +5,7 @@ import { makeNoBundles } from '../local/template/synth.ts'
 import { readSettings } from '../settings.ts'
 import { defineStacks } from '../stacks/cluster.ts'
 
-/** An app with the stacks of one deployment, without code in its functions. @param directory where all of it goes */
+/** Creates an app with the stacks of one deployment and empty functions. @param directory output directory */
 export function appOf(settings: Record<string, unknown>, directory: string): App {
   mkdirSync(directory, { recursive: true })
   makeNoBundles(`${directory}/bundles`)

@@ -12,10 +12,10 @@ interface Template {
   Resources: Readonly<Record<string, { Type: string; Properties?: any }>>
 }
 
-/** Templates of a cluster, by name of the stack. */
+/** Templates of a cluster by stack name. */
 export type Templates = ReadonlyMap<string, Template>
 
-/** What is allowed: one action on one resource, under a condition. */
+/** A permission: one action on one resource under a condition. */
 interface Permission {
   action: string
   resource: string
@@ -29,7 +29,7 @@ interface Statement {
   Condition?: Record<string, Record<string, string | string[]>>
 }
 
-/** What the parts of an ARN in a template stand for. */
+/** Names of resources by a pattern of their ARN in a template. */
 const RESOURCES: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/ClusterStream/, 'the stream of table `cluster`'],
   [/Data[0-9A-F]{8}.*\/index\/(\w+)$/, 'index `$1` of table `data`'],
@@ -45,10 +45,10 @@ const RESOURCES: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/:stateMachine:cloud-auth-[a-z]+-(.+)$/, 'state machine `$1`'],
   [/:event-bus\/default$/, 'the default event bus'],
   [/^(arn:\*:iam::\*:role\/.+)$/, 'roles `$1`'],
-  [/^\*$/, 'everything: it knows no narrower resource'],
+  [/^\*$/, 'everything: the action supports no narrower resource'],
 ]
 
-/** A value of a template as text: of references their names. */
+/** Converts a value of a template to text; references become their names. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(textOf).join('')
@@ -60,18 +60,18 @@ function textOf(value: unknown): string {
   return textOf(inner)
 }
 
-/** @throws Error for a resource that nobody would recognise */
+/** Returns the name of a resource. @throws Error if RESOURCES has none */
 function readable(value: unknown): string {
   const text = textOf(value)
   const found = RESOURCES.map(([pattern, name]) => {
     const [whole, first = ''] = pattern.exec(text) ?? []
     return whole === undefined ? undefined : name.replace('$1', first)
   }).find(Boolean)
-  if (found === undefined) throw new Error(`what is ${text}? Give it a name in RESOURCES`)
+  if (found === undefined) throw new Error(`the resource ${text} has no name. Add it to RESOURCES`)
   return found
 }
 
-/** Members and values in one order, whoever wrote them down. */
+/** Sorts members and values, so that equal conditions have equal texts. */
 function canonical(condition: Statement['Condition']): string {
   if (!condition) return ''
   const tests = Object.entries(condition).map(([test, keys]) => [
@@ -99,7 +99,7 @@ const nameOf = ({ action, resource, condition }: Permission): string =>
 
 const machine = (name: string): string => `:stateMachine:cloud-auth-docs-${name}`
 
-/** Where grants lead, by names that `readable` knows. */
+/** ARNs for grants, in a form that `readable` recognises. */
 const scope: GrantScope = {
   store: {
     data: { tableArn: 'Data00000000', tableName: '' },
@@ -115,7 +115,7 @@ const scope: GrantScope = {
   busArn: ':event-bus/default',
 }
 
-/** What no use says, by action and, where that is not enough, resource. */
+/** Reasons of permissions that no use declares, by action and, if needed, resource. */
 const BESIDE: Readonly<Record<string, string>> = {
   'logs:CreateLogStream its log group':
     'writes its log, and the entries of the audit log that are carried from there',
@@ -129,7 +129,9 @@ const BESIDE: Readonly<Record<string, string>> = {
   'lambda:InvokeFunction': 'has the worker do its steps',
 }
 
-/** What each use is for: the comment before it in the list of uses. @throws Error where there is none */
+/**
+ * Returns a lookup of each use's purpose: the comment before it in the list of uses. @throws Error if there is none
+ */
 function explained(): (use: Use) => string {
   const text = readFileSync(`${root}shared/api/endpoint.ts`, 'utf8')
   const found = new Map(
@@ -138,11 +140,11 @@ function explained(): (use: Use) => string {
       why.replace(/: every .*$/, ''),
     ]),
   )
-  for (const use of allUses) if (!found.has(use)) throw new Error(`nothing is said of the use ${use}`)
+  for (const use of allUses) if (!found.has(use)) throw new Error(`the use ${use} has no comment`)
   return use => found.get(use) ?? ''
 }
 
-/** Why a function may do something: the uses that come to it. */
+/** Returns a lookup of a permission's reasons: the uses that need it. */
 function reasonsOf(name: string): (permission: Permission) => string {
   const why = explained()
   const uses = usesOfFunction(name).map(use => {
@@ -156,12 +158,14 @@ function reasonsOf(name: string): (permission: Permission) => string {
     const { action, resource } = permission
     const beside = BESIDE[`${action} ${resource}`] ?? BESIDE[action]
     if (own.length === 0 && beside === undefined)
-      throw new Error(`why may ${name} do ${action} on ${resource} ${permission.condition}?`)
+      throw new Error(
+        `${name} may do ${action} on ${resource} ${permission.condition}, but no use needs it. Add a reason to BESIDE`,
+      )
     return own.length > 0 ? own.join('; ') : (beside ?? '')
   }
 }
 
-/** A condition as a reader wants it: where, and what else. */
+/** Formats a condition: the partitions, and other tests. */
 function conditionText(condition: string): string {
   if (condition === '') return ''
   const { Null: _, ...tests } = JSON.parse(condition) as Record<string, Record<string, string[]>>
@@ -178,7 +182,7 @@ function conditionText(condition: string): string {
     .join('; ')
 }
 
-/** A role's rows: actions with one resource, condition and reason share a line. */
+/** Formats a role's permissions. Actions with the same resource, condition and reason share a line. */
 function tableOf(name: string, statements: readonly Statement[]): string {
   const why = reasonsOf(name)
   const rows = statements.flatMap(permissionsIn).map(one => ({ ...one, why: why(one) }))
@@ -193,7 +197,7 @@ function tableOf(name: string, statements: readonly Statement[]): string {
   return ['| may do | on | where | why |', '|---|---|---|---|', ...text].join('\n')
 }
 
-/** Who has a role, by its logical id. */
+/** Returns the owner of each role, by the role's logical id. */
 function ownersIn({ Resources }: Template): Map<string, string> {
   return new Map<string, string>(
     Object.values(Resources).flatMap(({ Type, Properties }) => {

@@ -1,5 +1,5 @@
-// Writes infra/checks/exports.json, the exports that deployed stacks may import: `npm run exports`. It adds to the list and removes
-// nothing, because a deployment that imports an export cannot be updated to a version without it.
+// Adds the exports of the present templates to infra/checks/exports.json: `npm run exports`. It removes none, because
+// a deployment that imports an export cannot be updated to a version without it.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { root } from '../checkout.ts'

@@ -6,7 +6,7 @@ import { readContext, root } from '../checkout.ts'
 import { declaration } from './declaration.ts'
 import { peers } from './parts.ts'
 
-/** Where the package goes unless told otherwise. */
+/** Default directory of the package. */
 const packageDir = `${root}.build/package`
 
 interface Manifest {
@@ -17,11 +17,11 @@ interface Manifest {
   devDependencies: Record<string, string>
 }
 
-// A template needs to know which paths lead where and what they use, and nothing of what handlers do.
+// Templates need the routes and uses of endpoints, but no handlers.
 const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
-    // functions are no JSON, and go by themselves
+    // functions are not JSON, and templates do not need them
     const rows = groups.map(({ endpoints, ...group }) => ({
       ...group,
       endpoints: endpoints.map(({ fields: _, ...row }) => row),
@@ -35,7 +35,7 @@ const tableWithoutHandlers: Plugin = {
 
 const bundled = { bundle: true, format: 'esm', platform: 'node', target: 'node22' } as const
 
-/** What makes a package of the files beside it. */
+/** Creates the package's manifest. */
 function manifestOf(own: Manifest): object {
   const { name, version, description, license, devDependencies } = own
   return {
@@ -56,8 +56,8 @@ function manifestOf(own: Manifest): object {
 }
 
 /**
- * Writes the package: the construct as JavaScript, its types, the bundles of the functions, commands, and a package.json.
- * @param bundles directory with the bundles, which are copied
+ * Writes the package: the construct as JavaScript, its types, the functions' bundles, commands, and a package.json.
+ * @param bundles directory of the bundles, which are copied
  */
 export async function buildPackage(bundles: string, directory = packageDir): Promise<void> {
   rmSync(directory, { recursive: true, force: true })

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { root } from '../checkout.ts'
 import { settingsSchema } from '../settings.ts'
 
-/** Where settings are written down, with what is said of each. */
+/** Files that declare the settings with their comments. */
 const SOURCES = ['settings', 'front-settings', 'web-settings', 'account-settings']
 
-/** What is looked at of a schema of valibot. */
+/** The parts of a valibot schema that are read here. */
 interface Schema {
   type: string
   wrapped?: Schema
@@ -18,7 +18,7 @@ interface Schema {
   literal?: unknown
 }
 
-/** What is said of a setting in the sources: the comment before its name. @throws Error where there is none */
+/** Returns a lookup of a setting's comment in the sources. @throws Error if there is none */
 function commentsOf(): (name: string) => string[] {
   const text = SOURCES.map(name => readFileSync(`${root}infra/${name}.ts`, 'utf8')).join('\n')
   const found = new Map(
@@ -28,7 +28,7 @@ function commentsOf(): (name: string) => string[] {
   )
   return name => {
     const lines = found.get(name)
-    if (!lines) throw new Error(`nothing is said of the setting ${name}`)
+    if (!lines) throw new Error(`the setting ${name} has no comment`)
     return lines
   }
 }
@@ -41,7 +41,7 @@ const linesOf = (comment: string): string[] =>
 
 const quoted = (name: string): string => (/^\w+$/.test(name) ? name : `'${name}'`)
 
-/** A schema as a type of TypeScript. @param indent of the line in which it stands */
+/** Converts a schema to a TypeScript type. @param indent of the current line */
 function typeOf(schema: Schema, indent: string): string {
   const [first] = schema.pipe ?? []
   if (first && first !== schema) return typeOf(first, indent)
@@ -85,7 +85,7 @@ function memberOf(name: string, schema: Schema, lines: readonly string[]): strin
 const entriesOf = (schema: { entries: object }) =>
   schema.entries as unknown as Readonly<Record<string, Schema>>
 
-/** The package's types: props as the schema of settings has them, documented as it is. */
+/** Returns the package's type declarations: the props follow the settings' schema, with its comments. */
 export function declaration(): string {
   const said = commentsOf()
   const members = Object.entries(entriesOf(settingsSchema)).map(([name, schema]) =>
@@ -94,18 +94,18 @@ export function declaration(): string {
   return `import type { Environment, Stack } from 'aws-cdk-lib'
 import { Construct } from 'constructs'
 
-/** The settings of a deployment, and where it goes. */
+/** The settings of a deployment, and its target account and region. */
 export interface CloudAuthProps {
-  /** account and region of the stacks; default: those of whoever deploys */
+  /** account and region of the stacks; default: those of the deploying credentials */
   readonly env?: Environment
 ${members.join('\n')}
 }
 
-/** A cluster: its three stacks, below the construct. Their templates follow from the props alone. */
+/** A cluster: its three stacks are children of this construct. The templates depend on the props only. */
 export declare class CloudAuth extends Construct {
-  /** tables and key; functions and front; what runs in the background */
+  /** tables and key; functions and front; background workers */
   readonly stacks: { readonly data: Stack; readonly api: Stack; readonly workers: Stack }
-  /** @throws Error naming every fault of the props */
+  /** @throws Error that names every fault of the props */
   constructor(scope: Construct, id: string, props: CloudAuthProps)
 }
 `

@@ -1,2 +1,2 @@
-/** What the package needs of whoever installs it, by its name here. */
+/** Peer dependencies of the package. */
 export const peers = ['aws-cdk-lib', 'constructs'] as const

@@ -5,20 +5,22 @@ import { metricNamespace } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
 import { type AlarmName, type AlarmRow, alarmNames, nameOfAlarm, pageOfAlarm, rowOfAlarm } from './alarms.ts'
 
-/** A metric of CloudWatch, as alarms name it. */
+/** A CloudWatch metric, as alarms reference it. */
 export interface Series {
   namespace: string
   metricName: string
   dimensions: { name: string; value: string }[]
 }
 
-/** Most metrics that CloudWatch takes in one alarm. */
+/** Most metrics that CloudWatch allows in one alarm. */
 const MOST_METRICS = 10
 
-/** What of AWS's an alarm counts: the value of its dimension, or a metric whole, where it is not the table's. */
+/**
+ * The AWS resource that an alarm counts: the value of its dimension, or a complete metric that replaces the table's.
+ */
 type Whose = string | Series
 
-/** The metrics that an alarm counts. @param whose one for each of AWS's own that is counted */
+/** Returns the metrics that an alarm counts. @param whose one entry for each counted AWS resource */
 function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: readonly Whose[]): Series[] {
   const own = (metricName: string) => ({ namespace: metricNamespace(stage), metricName, dimensions: [] })
   if (counts.kind === 'pattern') return [own(name)]
@@ -29,7 +31,7 @@ function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: r
   )
 }
 
-/** When it is on, and whom it tells. */
+/** Returns the condition and the actions of an alarm. */
 function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<CfnAlarmProps, 'metrics'> {
   const { says, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
   return {
@@ -45,9 +47,9 @@ function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<C
 }
 
 /**
- * An alarm of the table.
- * @param whose what AWS counts: names of functions, say; none for what lines of the log make
- * @throws Error when CloudWatch would refuse it
+ * Adds an alarm of the table.
+ * @param whose counted AWS resources, for example function names; empty for alarms on log lines
+ * @throws Error if CloudWatch would reject it
  */
 export function addAlarm(
   scope: Construct,
@@ -62,7 +64,7 @@ export function addAlarm(
   const condition = conditionOf(name, row, settings)
   const [only, ...others] = all
   if (!only || all.length > MOST_METRICS)
-    throw new Error(`an alarm takes 1 to ${MOST_METRICS} metrics, and ${name} would have ${all.length}`)
+    throw new Error(`an alarm must have 1 to ${MOST_METRICS} metrics, but ${name} has ${all.length}`)
   if (others.length === 0)
     return new CfnAlarm(scope, name, { ...condition, ...only, period, statistic: stat })
   const metrics = all.map((metric, index) => ({
@@ -79,13 +81,13 @@ export function addAlarm(
 
 interface LineAlarmsProps {
   settings: Settings
-  /** of the functions */
+  /** log group of the functions */
   logs: LogGroup
 }
 
 /**
- * Alarms for what functions write down: nobody but us makes such lines. What a filter counts is paid for in hours in which
- * there was something to count.
+ * Alarms on log lines of the functions, which strangers cannot forge. A metric filter costs money only in hours with
+ * a match.
  */
 export class LineAlarms extends Construct {
   constructor(scope: Construct, id: string, { settings, logs }: LineAlarmsProps) {

@@ -4,27 +4,30 @@ import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
 
 /** What an alarm counts. */
 export type Counted =
-  /** events of the functions' log group that fit a pattern. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html */
+  /**
+   * log events of the functions that match a pattern. @see
+   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
+   */
   | { kind: 'pattern'; pattern: string }
-  /** our own metrics, together */
+  /** the sum of our own metrics */
   | { kind: 'own'; own: readonly MetricName[] }
-  /** a metric of AWS; whose it is, stands in the stack */
+  /** a metric of AWS; the stack passes its resource */
   | { kind: 'aws'; aws: string; metric: string; dimension: string; whose: string }
 
-/** An alarm. It tells whom the setting `alarmActionArns` names, and goes off by itself. */
+/** An alarm. It notifies the targets in `alarmActionArns`, and turns off by itself. */
 export interface AlarmRow {
   counts: Counted
-  /** what it says, to whoever is woken */
+  /** its description for the person on call */
   says: string
-  /** on when more than so much is counted in a period; 0 unless told otherwise */
+  /** on if more than this is counted in a period; default 0 */
   above?: number
-  /** instead: on when the lowest value of a period is less than this */
+  /** instead: on if the lowest value in a period is below this */
   below?: number
-  /** seconds; 300 unless told otherwise */
+  /** seconds; default 300 */
   period?: number
-  /** on when so many of the last periods were: [1, 1] unless told otherwise */
+  /** on if this many of the last periods were; default [1, 1] */
   of?: readonly [count: number, periods: number]
-  /** it is there beside some fronts only, which have what it counts */
+  /** exists with some fronts only */
   ofFronts?: true
 }
 
@@ -83,7 +86,7 @@ export const alarms = {
   FunctionFailed: {
     counts: {
       kind: 'pattern',
-      // a Web Function has no report of a request: it says itself what went wrong, and Lambda only whether it has started
+      // a Web Function has no report per request: the program reports errors itself, and Lambda only a failed start
       pattern:
         '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
     },
@@ -118,14 +121,14 @@ export const alarms = {
   Peer: {
     counts: { kind: 'pattern', pattern: messages(alarming.peer) },
     says: 'Another cluster of the DR set is silent or behind: the log line names it',
-    // told once a minute: a change of role may leave one or two
+    // reported once a minute; a role change may cause one or two reports
     period: MINUTE,
     of: [3, 10],
   },
   NotReady: {
     counts: { kind: 'own', own: ['NotReady'] },
     says: 'This secondary cannot be promoted without force: readiness in its status lists the obstacles',
-    // tried every ten minutes, and after changes: a first sync, or one refusal, wakes nobody
+    // tried every ten minutes and after changes, so a first sync or a single failure raises no alarm
     period: 15 * MINUTE,
     of: [2, 3],
   },
@@ -192,25 +195,25 @@ export const alarms = {
 
 export type AlarmName = keyof typeof alarms
 
-/** The row of an alarm, with its optional columns. */
+/** Returns the row of an alarm with its optional columns. */
 export const rowOfAlarm = (name: AlarmName): AlarmRow => alarms[name]
 
 export const alarmNames = Object.keys(alarms) as AlarmName[]
 
-/** Alarms of some fronts only. */
+/** Alarms that exist with some fronts only. */
 export type FrontAlarm = {
   [Name in AlarmName]: (typeof alarms)[Name] extends { ofFronts: true } ? Name : never
 }[AlarmName]
 
-/** Alarms that every deployment has, whatever its front. */
+/** Alarms of every deployment. */
 export type CommonAlarm = Exclude<AlarmName, FrontAlarm>
 
 const isCommon = (name: AlarmName): name is CommonAlarm => !rowOfAlarm(name).ofFronts
 
 export const commonAlarms = alarmNames.filter(isCommon)
 
-/** The name of an alarm in CloudWatch. */
+/** Returns the name of an alarm in CloudWatch. */
 export const nameOfAlarm = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
 
-/** Where the page says what to do about an alarm. */
+/** Returns the link to the section on an alarm in the troubleshooting page. */
 export const pageOfAlarm = (name: AlarmName): string => `docs/do/troubleshooting.md#${name.toLowerCase()}`

@@ -6,36 +6,36 @@ import type { Settings } from '../settings.ts'
 import type { Series } from './alarm.ts'
 import { type AlarmName, alarmNames, commonAlarms, nameOfAlarm } from './alarms.ts'
 
-/** A picture of the dashboard. */
+/** A graph of the dashboard. */
 interface Picture {
   title: string
-  /** our own metrics, with the statistics that are drawn of each; Sum unless told otherwise */
+  /** our own metrics, with the statistics to draw; default: Sum */
   own?: readonly MetricName[]
   stats?: readonly string[]
-  /** what the front counts of requests */
+  /** the front's request metrics */
   requests?: true
 }
 
-/** One row for each picture. */
+/** One row per graph. */
 export const pictures: readonly Picture[] = [
   { title: 'Logins, by type, outcome and reason', own: ['Logins'] },
   { title: 'How long logins take (ms)', own: ['LoginLatency'], stats: ['p50', 'p99'] },
   {
-    title: 'Calls that AWS refused, and calls that came to nothing',
+    title: 'AWS calls that were throttled or failed',
     own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles', 'Ec2Failures', 'IamFailures', 'StsFailures'],
   },
   { title: 'Requests, and their errors', requests: true },
-  { title: 'How far replication is behind', own: ['Lag', 'HeartbeatAge'], stats: ['Maximum'] },
-  { title: 'Position up to which nothing is missing', own: ['Frontier'], stats: ['Maximum'] },
-  { title: 'Whether the secondary could not take over', own: ['NotReady'], stats: ['Maximum'] },
-  { title: 'Calls that the link refused', own: ['LinkRefusals'] },
-  { title: 'What tidy removed, and could not remove', own: ['TidyRemoved', 'TidyFailed'] },
-  { title: 'Days that are left', own: ['LicenceDays', 'CertificateDays'], stats: ['Minimum'] },
+  { title: 'Replication lag', own: ['Lag', 'HeartbeatAge'], stats: ['Maximum'] },
+  { title: 'Position up to which no entry is missing', own: ['Frontier'], stats: ['Maximum'] },
+  { title: 'Secondary cannot take over', own: ['NotReady'], stats: ['Maximum'] },
+  { title: 'Calls that the link rejected', own: ['LinkRefusals'] },
+  { title: 'Items that tidy removed or failed to remove', own: ['TidyRemoved', 'TidyFailed'] },
+  { title: 'Days until expiry', own: ['LicenceDays', 'CertificateDays'], stats: ['Minimum'] },
 ]
 
 interface DashboardProps {
   settings: Settings
-  /** metrics of requests, and the alarms of errors */
+  /** request metrics, and the alarms on errors */
   fronts: { requests: readonly Series[]; errors: readonly { alarm: AlarmName }[] }
 }
 
@@ -43,7 +43,7 @@ const WIDTH = 8
 const HEIGHT = 6
 const PER_ROW = 3
 
-/** All alarms, and the metrics of the table. */
+/** The dashboard: the states of all alarms, and the graphs. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, { settings, fronts }: DashboardProps) {
     super(scope, id)
@@ -89,7 +89,10 @@ export class Dashboard extends Construct {
   }
 }
 
-/** A metric with dimensions is searched for: its series are not known beforehand. */
+/**
+ * Returns the metrics of a graph. A metric with dimensions is a search, because its dimension values are unknown at
+ * synthesis.
+ */
 function ownOf({ own = [], stats = ['Sum'] }: Picture, namespace: string): unknown[] {
   return own.flatMap(name => {
     const { dimensions } = metricOf(name)

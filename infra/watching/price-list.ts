@@ -1,4 +1,7 @@
-/** List prices of us-east-1, USD, as AWS published them in November 2025; no free tier. Pages and benches price by these. */
+/**
+ * List prices of us-east-1 in USD, as AWS published them in November 2025, without free tier. Pages and benchmarks
+ * use these.
+ */
 export const listPrices = {
   /** a request to an HTTP API */
   gatewayRequest: 1e-6,
@@ -8,15 +11,15 @@ export const listPrices = {
   /** read and write units of DynamoDB on demand */
   readUnit: 0.125e-6,
   writeUnit: 0.625e-6,
-  /** a GB of logs that functions write */
+  /** a GB of function logs */
   logGigabyte: 0.5,
-  /** a call of KMS, and a key for a month */
+  /** a KMS call, and a key per month */
   kmsCall: 3e-6,
   kmsKey: 1,
-  /** for a month: a series of a metric of our own that has something in every hour */
+  /** per month: a custom metric's series with data in every hour */
   metricSeries: 0.3,
-  /** for a month: a metric of an alarm, at periods of a minute and more */
+  /** per month: an alarm's metric with periods of a minute or more */
   alarmMetric: 0.1,
-  /** for a month */
+  /** per month */
   dashboard: 3,
 } as const

@@ -2,27 +2,26 @@ import { type Metric, metrics } from '../../shared/watching/metrics.ts'
 import { alarmNames, rowOfAlarm } from './alarms.ts'
 import { listPrices } from './price-list.ts'
 
-/** What watching a cluster costs in a month, USD. */
+/** Monthly cost of monitoring a cluster in USD. */
 export interface WatchingCost {
   /**
-   * of a member of a pair: of a primary and of a secondary where no client calls; in a usual month; where everything that can
-   * be counted is there in every hour
+   * of a cluster of a pair: an idle primary and an idle secondary; a usual month; all metrics with data in every hour
    */
   metrics: Readonly<Record<'idlePrimary' | 'idleSecondary' | 'usual' | 'most', number>>
   alarms: number
-  /** where the setting asks for one */
+  /** if enabled */
   dashboard: number
 }
 
 const cents = (dollars: number): number => Math.round(dollars * 100) / 100
 
-/** @param alarmMetrics that all alarms of a deployment have together, as its templates say */
+/** Computes the cost. @param alarmMetrics number of metrics in all alarms of a deployment */
 export function watchingCost(alarmMetrics: number): WatchingCost {
   const { metricSeries, alarmMetric, dashboard } = listPrices
   const rows = Object.values<Metric>(metrics)
   const series = (of: readonly Metric[], at: 0 | 1) => of.reduce((sum, row) => sum + row.series[at], 0)
   const idle = rows.filter(row => row.idle !== undefined)
-  // what filters count is there while something is amiss
+  // metrics of filters have data only while something is wrong
   const filters = alarmNames.filter(name => rowOfAlarm(name).counts.kind === 'pattern').length
   return {
     metrics: {

@@ -1,19 +1,22 @@
-/** A query over a log group that an operator may want more than once. */
+/** A saved query over a log group. */
 export interface SavedQuery {
-  /** of the functions, or the audit log */
+  /** log group of the functions, or the audit log */
   group: 'functions' | 'audit'
-  /** what it answers */
+  /** the question that it answers */
   answers: string
-  /** in the language of CloudWatch Logs Insights, a command a line. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html */
+  /**
+   * CloudWatch Logs Insights query, one command per line. @see
+   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html
+   */
   query: readonly string[]
 }
 
-/** Of a login that was granted, in the audit log. */
+/** Filter for granted logins in the audit log. */
 const GRANTED = [
   'filter audit = "response" and request.path like /\\/login$/ and ispresent(response.auth.accessor)',
 ]
 
-/** One row for each query, by the name under which the console shows it. */
+/** One row per query, by its name in the AWS console. */
 export const queries = {
   'failed requests': {
     group: 'functions',

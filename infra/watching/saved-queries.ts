@@ -7,7 +7,7 @@ interface SavedQueriesProps extends Record<SavedQuery['group'], LogGroup> {
   settings: Settings
 }
 
-/** Queries that the console shows under the deployment's name. They cost what each run reads. */
+/** Saved queries of CloudWatch Logs Insights under the deployment's name. Each run costs what it reads. */
 export class SavedQueries extends Construct {
   constructor(scope: Construct, id: string, { settings, ...groups }: SavedQueriesProps) {
     super(scope, id)

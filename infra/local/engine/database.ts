@@ -1,13 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** How often a process that was killed a moment ago may be waited for, and between two tries, milliseconds. */
+/** Number of tries to open a database that a killed process may still hold, and milliseconds between them. */
 const OPEN_TRIES = 500
 const OPEN_PAUSE_MS = 10
 
-/** Opens the engine's database for some work. Nobody else uses it meanwhile. */
+/** Opens the engine's database for some work. Nothing else may use it at the same time. */
 export async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
-  // a process that was killed a moment ago may hold it for another one
+  // a process that was killed just now may still hold the file
   const database = new sqlite.DatabaseSync(file, { timeout: OPEN_TRIES * OPEN_PAUSE_MS })
   try {
     return work(database)
@@ -16,7 +16,7 @@ export async function inFile<T>(file: string, work: (database: DatabaseSync) => 
   }
 }
 
-/** Names of its tables; undefined where the engine was killed before it had made its own. */
+/** Returns the names of its tables. Undefined: the engine was killed before it had created its own. */
 export function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefined {
   const own = ['_tables', '_stream_records']
   const made = database.prepare('SELECT name FROM sqlite_master').all()
@@ -26,13 +26,13 @@ export function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefine
 }
 
 /**
- * Mends three things. Without indexes the next sequence number of a stream is found by reading the whole stream, and
- * each page of a scan by reading the whole table. And streams are never trimmed: the newest record stays, since
- * numbers go on from it.
+ * Adds indexes and trims streams. Without the indexes, the engine reads a whole stream to find its next sequence
+ * number, and a whole table for each page of a scan. The engine never trims streams. The newest record stays, because
+ * sequence numbers continue from it.
  */
 export function mendTables(database: DatabaseSync): void {
   const names = tablesIn(database)
-  if (!names) return // killed before its first start was complete
+  if (!names) return // the engine was killed during its first start
   database.exec(
     'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',
   )
@@ -43,9 +43,9 @@ export function mendTables(database: DatabaseSync): void {
 }
 
 /**
- * Keeps the names of tables secret. The engine asks for no key, and every user of the machine reaches its port; but
- * whoever does not know a table's name cannot name it. The engine lists names by reading all rows of `_tables`, and
- * fails at one that has none. Then no names are listed, and everything that names a table works as before.
+ * Keeps table names secret. Every user of the machine can reach the engine's port and it checks no key, but a caller
+ * must name a table. The engine lists names by reading all rows of `_tables` and fails on a row without a name, so
+ * this adds such a row. Calls that name a table work as before.
  */
 export function hideNames(database: DatabaseSync): void {
   database.exec(`INSERT INTO _tables
@@ -53,7 +53,7 @@ export function hideNames(database: DatabaseSync): void {
     SELECT NULL, '', '', 0, 1, '' WHERE NOT EXISTS (SELECT 1 FROM _tables WHERE table_name IS NULL)`)
 }
 
-/** Lets the engine make tables, or not. Strangers could fill the disk with theirs. */
+/** Allows or forbids new tables. Without this, other users could fill the disk with tables. */
 export function allowNewTables(database: DatabaseSync, isAllowed: boolean): void {
   database.exec('DROP TRIGGER IF EXISTS no_new_tables')
   if (isAllowed) return
@@ -62,5 +62,5 @@ export function allowNewTables(database: DatabaseSync, isAllowed: boolean): void
   )
 }
 
-/** Removes the tables that strangers made while the engine started for the first time. */
+/** Deletes tables that other users created while the engine started for the first time. */
 export const forgetTables = (database: DatabaseSync): void => database.exec('DELETE FROM _tables')

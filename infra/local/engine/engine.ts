@@ -17,14 +17,14 @@ import { allowNewTables, forgetTables, hideNames, inFile, mendTables, tablesIn }
 import { launchEngine } from './launch.ts'
 import { stopStaleEngine } from './process.ts'
 
-/** A DynamoDB-compatible engine that runs. */
+/** A running DynamoDB-compatible engine. */
 export interface LocalEngine {
   url: string
-  /** makes tables, and looks at them */
+  /** creates and describes tables */
   client: DynamoDBClient
-  /** sends the host's calls about items */
+  /** sends the host's item calls */
   send: ReturnType<typeof documentSend>
-  /** process of an engine of ours */
+  /** process id of an engine that this host started */
   pid?: number
   close(): Promise<void>
 }
@@ -33,18 +33,18 @@ export interface EngineOptions {
   /** directory of the database */
   directory: string
   tables: readonly TableModel[]
-  /** whoever does not know a table's name finds none, and makes none; absent: whoever reaches the engine's port may use it */
+  /** hides table names and forbids new tables; absent: anybody who reaches the port may use the engine */
   secretNames?: boolean
   region: string
-  /** of those who will use the tables: an engine may keep what it has by the access key that made it */
+  /** credentials of all callers, because an engine may separate data by access key */
   credentials: AccessKeyPair
-  /** keep nothing */
+  /** keeps nothing */
   memory?: boolean
-  /** what a terminal sends to its programs (Ctrl-C) does not reach the engine: whoever started it ends it */
+  /** Ctrl-C in a terminal does not reach the engine; its starter ends it */
   apart?: boolean
 }
 
-/** A client of the engine itself. */
+/** Creates a client of the engine itself. */
 export const clientOf = (url: string, region: string, credentials: AccessKeyPair) =>
   new DynamoDBClient({ endpoint: url, region, credentials, maxAttempts: 1 })
 
@@ -53,12 +53,12 @@ const reached = (...place: Parameters<typeof clientOf>) => ({
   send: documentSend(() => clientOf(...place)),
 })
 
-/** The engine that the environment names; empty: the one from npm. */
+/** Returns the engine that the environment names. Empty: the one from npm. */
 export const externalEngine = (): string => process.env['DYNAMODB_ENDPOINT'] ?? ''
 
 /**
- * Starts the engine, with the tables of the template. A compatible engine that the environment names is used as it is;
- * otherwise the one from npm, with its database in a directory.
+ * Starts the engine and creates the template's tables. Uses the engine that the environment names, else the one from
+ * npm with its database in a directory.
  */
 export async function startEngine(options: EngineOptions): Promise<LocalEngine> {
   const given = externalEngine()
@@ -78,7 +78,7 @@ async function useExternal(
   return { url, client, send, close }
 }
 
-/** Ends what a host that was killed has left behind in a directory, whose lock the caller has. */
+/** Ends an engine that a killed host left behind in a directory. The caller must hold the directory's lock. */
 export const endStaleEngine = (directory: string): Promise<void> =>
   stopStaleEngine(directory, fileIn(directory))
 
@@ -91,7 +91,7 @@ async function startOwn(options: EngineOptions): Promise<LocalEngine> {
   if (secretNames) await closeToOthers(file, launch)
   const there = existsSync(file) ? await inFile(file, tablesIn) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
-    // database and tables have to be there before they can be mended
+    // the database and its tables must exist before they can be changed
     const first = await launch()
     await createTables(clientOf(first.url, region, credentials), tables)
     await first.stop()
@@ -104,13 +104,13 @@ async function startOwn(options: EngineOptions): Promise<LocalEngine> {
   return { url: child.url, client, send, pid: child.pid, close: child.stop }
 }
 
-/** Hides the names of tables before the first of them is made. */
+/** Hides table names before the first table exists. */
 async function closeToOthers(
   file: string,
   launch: () => Promise<{ stop: () => Promise<void> }>,
 ): Promise<void> {
   const isNew = !existsSync(file) || !(await inFile(file, tablesIn))
-  // it has to make its own tables before they can be mended
+  // the engine must create its own tables before they can be changed
   if (isNew) await (await launch()).stop()
   await inFile(file, database => {
     allowNewTables(database, true)
@@ -119,7 +119,7 @@ async function closeToOthers(
   })
 }
 
-/** What the names of a cluster's tables begin with, in an engine of its own: a secret, which its directory keeps. */
+/** Returns the secret prefix of a cluster's table names in its own engine. The cluster's directory stores it. */
 export function keptPrefix(directory: string): string {
   const file = `${directory}/tables.json`
   const kept = textOf(file)
@@ -132,7 +132,7 @@ export function keptPrefix(directory: string): string {
 const ACTIVE_TRIES = 500
 const ACTIVE_PAUSE_MS = 10
 
-/** Makes the tables that are not there yet. */
+/** Creates the tables that do not exist yet. */
 export async function createTables(client: DynamoDBClient, tables: readonly TableModel[]): Promise<void> {
   for (const table of tables) {
     const found = await client

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { freePort } from '../os/loopback.ts'
 import { forgetEngine, noteEngine } from './process.ts'
 
-/** A process of the engine from npm, which listens. */
+/** A listening process of the engine from npm. */
 interface Launched {
   url: string
   pid: number
@@ -17,7 +17,7 @@ function binary(): string {
     return createRequire(import.meta.url).resolve('@dynoxide/linux-x64/dynoxide')
   } catch {
     throw new Error(
-      `there is no DynamoDB-compatible engine for ${process.platform}-${process.arch} on npm: start one (DynamoDB Local, say) and name it in DYNAMODB_ENDPOINT`,
+      `npm has no DynamoDB-compatible engine for ${process.platform}-${process.arch}. Start one, for example DynamoDB Local, and name it in DYNAMODB_ENDPOINT`,
     )
   }
 }
@@ -25,10 +25,10 @@ function binary(): string {
 const ENGINE_START_TRIES = 5
 
 /**
- * Starts the engine on a database file. It has to be told its port, and somebody else may take a free one before it
- * does: then it ends, and another port is tried.
- * @param directory where its process is noted
- * @param options `portOf` gives a port that is free; `apart`: signals of a terminal do not reach it
+ * Starts the engine on a database file. The engine needs a port number, and another program may take the free port
+ * first; then the engine ends and another port is tried.
+ * @param directory directory of the note on its process
+ * @param options `portOf` returns a free port; `apart`: Ctrl-C in a terminal does not reach it
  */
 export async function launchEngine(
   directory: string,
@@ -40,7 +40,7 @@ export async function launchEngine(
     const child = spawn(binary(), ['--host', '127.0.0.1', '--port', String(port), '--db-path', file], {
       stdio: ['ignore', 'ignore', 'pipe'],
       detached: apart,
-      // all of its threads wait for one lock, which costs more than the work: half of what transactions take
+      // with more threads, all of them contend for one lock, which takes half of a transaction's time
       env: { ...process.env, TOKIO_WORKER_THREADS: '1' },
     })
     const pid = child.pid ?? 0
@@ -57,10 +57,10 @@ export async function launchEngine(
   }
 }
 
-/** Engines of this process that have not ended. */
+/** Engines of this process that are still running. */
 const running = new Set<ChildProcess>()
 
-/** However this process exits, in the middle of something or not, its engine does: whoever is killed cannot see to it. */
+/** Kills the engine whenever this process exits. A SIGKILL cannot be handled; `stopStaleEngine` covers that. */
 function endsWithThis(child: ChildProcess): void {
   if (running.size === 0) process.once('exit', killAll)
   running.add(child)
@@ -84,14 +84,14 @@ const ended = (child: ChildProcess, end: () => void): Promise<void> =>
 const ENGINE_START_TIMEOUT_MS = 60_000
 
 /**
- * Waits until an engine says that it listens. That something answers on its port would not tell: it may be another's,
- * and two clusters would have one database.
- * @returns why it ended instead
+ * Waits until the engine prints that it listens. An answer on its port proves nothing: another engine may answer
+ * there, and two clusters would share a database.
+ * @returns the error if the engine ended instead
  */
 const faultOf = (child: ChildProcess): Promise<string | undefined> =>
   new Promise<string | undefined>(resolve => {
     let said = ''
-    // read for as long as it runs, or it would stand still one day
+    // the pipe is read until the end, because a full pipe would block the engine
     child.stderr?.on('data', chunk => {
       said = (said + chunk).slice(-500)
       if (said.includes('listening on')) resolve(undefined)

@@ -2,14 +2,17 @@ import { setTimeout } from 'node:timers/promises'
 import type { TableModel } from '../template/assembly.ts'
 import type { LocalEngine } from './engine.ts'
 
-/** Between two rounds. */
+/** Milliseconds between two rounds. */
 const SWEEP_PERIOD_MS = 60_000
-/** Items that one call reads: the engine has one lock, and serves nobody meanwhile. */
+/** Items read in one call. The engine has one lock and serves nothing else meanwhile. */
 const AT_ONCE = 100
-/** How many times as long as a call the pause behind it is: a round costs a part of the engine's time, however large tables are. */
+/**
+ * The pause after a call, as a multiple of the call's duration. It bounds the sweeper's share of the engine's time
+ * for any table size.
+ */
 const PAUSES = 30
 
-/** Deletes items whose native expiry has passed: the engine from npm accepts the setting but never does. */
+/** Deletes items whose TTL has passed. The engine from npm accepts the TTL setting but never deletes. */
 export function startSweeper(
   send: LocalEngine['send'],
   tables: readonly TableModel[],
@@ -26,7 +29,7 @@ export function startSweeper(
   const always = async (): Promise<void> => {
     while (!end.signal.aborted) {
       await pause(SWEEP_PERIOD_MS)
-      // the next round finds what this one did not
+      // a failed round is made up by the next one
       await sweep(worked => pause(PAUSES * worked)).catch(() => 0)
     }
   }
@@ -35,9 +38,9 @@ export function startSweeper(
 }
 
 interface Sweeping {
-  /** attribute of native expiry */
+  /** TTL attribute */
   ttl: string
-  /** told after each call how many milliseconds it took */
+  /** called after each call with its duration in milliseconds */
   resting: (worked: number) => Promise<void>
 }
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** A request to the engine, as the SDK made it. */
+/** A request to the engine as the SDK made it. */
 export interface EngineRequest {
   headers: Readonly<Record<string, string | string[] | undefined>>
   body: Buffer
@@ -12,25 +12,25 @@ export interface EngineResponse {
   body: Buffer
 }
 
-/** An error as the engine would answer it. */
+/** Creates an error answer of the engine. */
 export const errorAnswer = (statusCode: number, error: object): EngineResponse => ({
   statusCode,
   headers: { 'content-type': 'application/x-amz-json-1.0' },
   body: Buffer.from(JSON.stringify(error)),
 })
 
-/** Kept connections to the engine. */
+/** Kept-alive connections to the engine. */
 export interface EngineWire {
   send(request: EngineRequest): Promise<EngineResponse>
   close(): void
 }
 
-/** What the engine looks at. */
+/** Headers that the engine reads. */
 const SENT = ['authorization', 'content-type', 'x-amz-date', 'x-amz-target']
 
 /**
- * HTTP to the engine and nothing else: requests on kept connections, one after the other on each. Node's own client
- * takes several times the time of what the engine does.
+ * Sends HTTP requests to the engine on kept-alive connections, one request at a time on each. Node's HTTP client
+ * takes several times as long as the engine itself.
  */
 export function engineWire(url: string): EngineWire {
   const { hostname, port } = new URL(url)
@@ -70,7 +70,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** A connection that serves one request at a time. */
+/** Creates a connection that serves one request at a time. */
 function connectionOver(socket: Socket, told: { onFree: () => void; onClosed: () => void }): Connection {
   let waiting: Waiting | undefined
   let received: Buffer = Buffer.alloc(0)
@@ -86,7 +86,7 @@ function connectionOver(socket: Socket, told: { onFree: () => void; onClosed: ()
     told.onFree()
     resolve?.(whole)
   })
-  // what a connection ends with, its end tells
+  // the `close` handler reports the error
   socket.on('error', () => undefined)
   socket.on('close', () => {
     told.onClosed()
@@ -102,7 +102,7 @@ function connectionOver(socket: Socket, told: { onFree: () => void; onClosed: ()
   }
 }
 
-/** A response, once all of it is there. */
+/** Parses a response once it is complete. */
 function responseIn(bytes: Buffer): EngineResponse | 'unreadable' | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined

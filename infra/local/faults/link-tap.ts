@@ -6,41 +6,42 @@ import type { TlsSecrets } from '../gateway/tls.ts'
 import { endServer, listen } from '../os/loopback.ts'
 import { keepNewest } from '../provider/faults/kept.ts'
 
-/** What happens to calls of the link, as networks do it. */
+/** A network fault on calls of the link. */
 export type LinkFault = {
-  /** how many calls it meets; default 1 */
+  /** number of calls that it affects; default 1 */
   times?: number
 } & (
   | {
       /**
-       * `drop-request`: it never arrives. `drop-answer`: it arrives, and nobody hears so. `duplicate`: it arrives twice, and
-       * the second answer is lost. `reorder`: it arrives after the next one, or some seconds later where none comes.
+       * `drop-request`: the request never arrives. `drop-answer`: it arrives, and its answer is lost. `duplicate`: it
+       * arrives twice, and the second answer is lost. `reorder`: it arrives after the next request, or after some
+       * seconds if none follows.
        */
       kind: 'drop-request' | 'drop-answer' | 'duplicate' | 'reorder'
     }
   | { kind: 'delay'; ms: number }
-  /** the answer breaks off behind so many bytes */
+  /** the answer breaks off after this many bytes */
   | { kind: 'truncate'; bytes: number }
 )
 
-/** Where nothing comes through: on the way there, on the way back, or on both. */
+/** Direction in which nothing passes. */
 export type LinkCut = 'there' | 'back' | 'both'
 
-/** A call of the link, as it went by. */
+/** A call of the link that passed the tap. */
 export interface LinkCall {
   path: string
-  /** what met it; absent: nothing */
+  /** the fault that affected it, if any */
   fault?: LinkFault['kind'] | 'cut'
 }
 
-/** A place between two clusters, where their calls are lost, late, doubled, out of order and cut short. */
+/** A tap between two clusters that loses, delays, duplicates, reorders and truncates their calls. */
 export interface LinkTap {
-  /** what the one cluster knows as the other's address */
+  /** address at which one cluster reaches the other */
   url: string
   arrange(fault: LinkFault): void
-  /** lets nothing through until it is healed */
+  /** blocks everything until `heal` */
   cut(way: LinkCut): void
-  /** lets everything through again; what was held back goes on */
+  /** lets everything pass again, including calls that were held back */
   heal(): void
   calls(): readonly LinkCall[]
   close(): Promise<void>
@@ -56,8 +57,9 @@ interface LinkAnswer {
 }
 
 /**
- * @param target base URL of the cluster that is called
- * @param tls absent: it speaks plain HTTP; else it ends TLS, as balancers do
+ * Starts a tap.
+ * @param target base URL of the called cluster
+ * @param tls absent: plain HTTP; else the tap ends TLS, as load balancers do
  */
 export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<LinkTap> {
   const agent = new Agent({ keepAlive: true })
@@ -65,7 +67,7 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   let faults: (LinkFault & { left: number })[] = []
   let cut: LinkCut | undefined
   const calls: LinkCall[] = []
-  /** requests that wait for the next one to go first */
+  /** requests that wait until the next one has passed */
   const waiting: (() => void)[] = []
 
   const forward = (incoming: IncomingMessage, body: Buffer): Promise<LinkAnswer> =>
@@ -131,11 +133,11 @@ export async function startLinkTap(target: string, tls?: TlsSecrets): Promise<Li
   }
 }
 
-/** Until the next call has gone first, or none has come for some seconds. */
+/** Waits until the next call has passed, or for some seconds if none comes. */
 const outOfOrder = (waiting: (() => void)[]): Promise<void> =>
   Promise.race([new Promise<void>(resolve => waiting.push(resolve)), setTimeout(LINK_CALL_TIMEOUT_MS)])
 
-/** Sends the head and the beginning of an answer, then breaks the connection. */
+/** Sends the head and the first bytes of an answer, then breaks the connection. */
 function breakOff(response: ServerResponse, { status, headers, body }: LinkAnswer, bytes: number): void {
   response.writeHead(status, { ...headers, 'content-length': body.length })
   response.write(body.subarray(0, bytes), () => response.destroy())

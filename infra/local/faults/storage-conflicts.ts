@@ -1,12 +1,12 @@
 import { type EngineResponse, errorAnswer } from '../engine/wire.ts'
 
-/** What a call does to one item. */
+/** The write or check of one item in a call. */
 export interface ConflictingWrite {
   action: 'Put' | 'Update' | 'Delete' | 'ConditionCheck'
   table: string
   pk: string
   sk: string
-  /** the revision that it gives to the item, where it gives one */
+  /** the revision that it writes, if any */
   rev?: string
 }
 
@@ -30,7 +30,7 @@ const ALONE: Readonly<Record<string, ConflictingWrite['action']>> = {
   DeleteItem: 'Delete',
 }
 
-/** The items that a call writes or checks, in its order; none for one that reads. */
+/** Returns the items that a call writes or checks, in order. Empty for a read. */
 export function itemWritesOf(operation: string, input: object): ConflictingWrite[] {
   const write = (action: ConflictingWrite['action'], written: Written): ConflictingWrite => {
     const { pk, sk } = written.Item ?? written.Key ?? {}
@@ -50,7 +50,7 @@ export function itemWritesOf(operation: string, input: object): ConflictingWrite
   )
 }
 
-/** What a batch stores. */
+/** Returns the items that a batch stores. */
 function batchOf(input: object): Written[] {
   const { RequestItems } = input as {
     RequestItems: Record<string, { PutRequest: Pick<Written, 'Item'> }[]>
@@ -60,11 +60,11 @@ function batchOf(input: object): Written[] {
   )
 }
 
-/** Items that are taken: what comes later to one of them is refused, as DynamoDB does. */
+/** Locked items. Another write to one of them is rejected, as in DynamoDB. */
 export interface Conflicts {
-  /** Which of these items are taken, by index. */
+  /** Returns the indexes of those items that are locked. */
   among(writes: readonly ConflictingWrite[]): number[]
-  /** Takes items. @returns how they are given back */
+  /** Locks items. @returns a function that unlocks them */
   take(writes: readonly Place[]): () => void
   clear(): void
 }
@@ -92,7 +92,7 @@ export function newConflicts(): Conflicts {
 const MESSAGE = 'Transaction is ongoing for the item'
 
 /**
- * What DynamoDB says to a call that came to items that are taken.
+ * Creates DynamoDB's error for a call to locked items.
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 export function conflictError(operation: string, count: number, taken: readonly number[]): object {
@@ -109,6 +109,6 @@ export function conflictError(operation: string, count: number, taken: readonly 
   }
 }
 
-/** How a call is refused that came to items that are taken. */
+/** Creates the answer to a call to locked items. */
 export const conflictAnswer = (operation: string, count: number, taken: readonly number[]): EngineResponse =>
   errorAnswer(400, conflictError(operation, count, taken))

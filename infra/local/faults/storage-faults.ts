@@ -1,45 +1,45 @@
 import { type EngineResponse, errorAnswer } from '../engine/wire.ts'
 
-/** What to do to one of the next calls. */
+/** A fault for one of the next calls. */
 export type StorageFault = {
-  /** how many calls pass first */
+  /** number of matching calls that pass first */
   skip: number
   /** only calls of this operation count */
   operation?: string
-  /** how many calls in a row are struck; default 1 */
+  /** number of consecutive calls that fail; default 1 */
   times?: number
-  /** a call and the SDK's repetitions of it are one call: what is struck stays struck */
+  /** counts a call and the SDK's retries as one call: all its retries fail too */
   whole?: true
 } & (
   | {
-      /** before: the engine never sees the call; after: its effect takes place, the answer is lost */
+      /** before: the engine never receives the call; after: the call takes effect, but its answer is lost */
       when: 'before' | 'after'
-      /** `reset` breaks the connection; the others are errors as the engine would send them */
+      /** `reset` breaks the connection; the others are errors of the engine */
       kind: 'reset' | 'error' | 'throttle' | 'conflict'
     }
   | { kind: 'delay'; delayMs: number; when?: never }
-  /** waits until it is released, then goes on as if nothing had been */
+  /** waits until it is released, then continues normally */
   | { kind: 'hold'; when?: never }
   /**
-   * a transaction that is stuck: nobody is answered, its items are taken for so long; then it takes effect (after),
-   * or it never does (before)
+   * a stuck transaction: its caller gets no answer, and its items are locked for this time. Then it takes effect
+   * (after) or never does (before).
    */
   | { kind: 'stuck'; when: 'before' | 'after'; stuckMs: number; operation: 'TransactWriteItems' }
-  /** a batch read that leaves all keys but one of each table unread */
+  /** a batch read that returns one key of each table and leaves the others unprocessed */
   | { kind: 'unprocessed'; when?: never }
 )
 
-/** A fault, with what it has met so far. */
+/** A fault with its state. */
 export interface ArrangedFault {
   fault: StorageFault
   seen: number
-  /** by the SDK's id of a call: whether it was struck */
+  /** whether a call was struck, by the SDK's invocation id */
   known: Map<string, boolean>
 }
 
 export const arrange = (fault: StorageFault): ArrangedFault => ({ fault, seen: 0, known: new Map() })
 
-/** The fault that strikes this call, if any; each fault counts the calls that it meets. */
+/** Returns the fault for this call, if any. Each fault counts the calls that match it. */
 export function faultFor(
   faults: readonly ArrangedFault[],
   operation: string,
@@ -59,7 +59,7 @@ export function faultFor(
 
 type Keys = Record<string, { Keys: unknown[] }>
 
-/** Divides a batch read: the first key of each table is asked for, the others are left. */
+/** Splits a batch read: the first key of each table is requested, the others are left out. */
 export function withheld(body: Buffer): { asked: Buffer; left: Keys } {
   const { RequestItems, ...rest } = JSON.parse(body.toString('utf8')) as { RequestItems: Keys }
   const part = (from: number, to?: number): Keys =>
@@ -77,7 +77,7 @@ const errors = {
   conflict: { status: 400, type: 'TransactionCanceledException' },
 } as const
 
-/** What a struck call is answered. @returns undefined: its connection breaks */
+/** Creates the answer to a struck call. @returns undefined if its connection breaks */
 export function struckAnswer({ kind }: StorageFault): EngineResponse | undefined {
   if (kind !== 'error' && kind !== 'throttle' && kind !== 'conflict') return undefined
   const { status, type } = errors[kind]

@@ -8,27 +8,26 @@ import { type AccessKeyPair, refusalOfSignature } from '../provider/wire/signed-
 import type { StorageFault } from './storage-faults.ts'
 import { type StorageTap, storageTap } from './storage-tap.ts'
 
-/** A tap that functions reach as they reach the engine. */
+/** A storage tap that functions reach in place of the engine. */
 export interface StorageTapPort {
   url: string
   tap: StorageTap
-  /** connections that are open now are found dead when they are used again */
+  /** makes open connections fail when they are used again */
   drop(): void
   close(): Promise<void>
 }
 
-/** Who may use a tap: calls to the tables are signed, commands carry the control token. */
+/** Users of a tap: calls to tables are signed with one of the keys, and commands carry the control token. */
 interface TapUsers {
   keys: readonly AccessKeyPair[]
   controlToken: string
 }
 
-/** Bytes of a call. */
+/** Most bytes of a call. */
 const LARGEST_CALL = 16 * 1024 * 1024
 
 /**
- * A tap over HTTP. Its commands come over HTTP too, so that other processes can give them: `POST /_tap/fault`,
- * `/_tap/mend`, `/_tap/aws`.
+ * Starts a tap with an HTTP port. Other processes send it commands: `POST /_tap/fault`, `/_tap/mend`, `/_tap/aws`.
  */
 export async function startStorageTap(
   engineUrl: string,

@@ -18,75 +18,75 @@ import {
   withheld,
 } from './storage-faults.ts'
 
-/** A call to the tables, as it went by. */
+/** A call to the tables that passed the tap. */
 export interface StorageCall {
   seq: number
   /** `BatchGetItem`, `TransactWriteItems` … */
   operation: string
-  /** a fault met it */
+  /** a fault affected it */
   struck: boolean
-  /** items that the engine read for a query or a scan, whether or not it told of them */
+  /** items that the engine read for a query or scan, including those it filtered out */
   scanned: number
-  /** refused, because an item of it was taken */
+  /** rejected, because one of its items was locked */
   conflict: boolean
-  /** what it writes or checks */
+  /** the items that it writes or checks */
   writes: ConflictingWrite[]
 }
 
 /** A call on its way to the engine. */
 export interface PassingCall extends EngineRequest {
   operation: string
-  /** the SDK's id of a call: the same for its repetitions */
+  /** the SDK's invocation id, which its retries share */
   invocation: string
-  /** its body, as it reads */
+  /** its parsed body */
   input: object
 }
 
-/** An item that is to be taken for a while. */
+/** An item to lock for a while. */
 export type Taken = Omit<ConflictingWrite, 'action'> & { ms: number }
 
 /**
- * A place between functions and engine where calls are counted and made to fail: tests assert numbers of round
- * trips with it, and try every point at which a request may crash. Tests in other processes reach it over HTTP
+ * A tap between functions and the engine that counts calls and makes them fail. Tests assert numbers of round trips
+ * with it, and interrupt requests at every point. Tests in other processes reach it over HTTP
  * (`storage-tap-port.ts`).
  */
 export interface StorageTap {
-  /** Does a call, or what was arranged for it. @returns undefined: nobody is answered, the connection breaks */
+  /** Performs a call, or the fault arranged for it. @returns undefined if the connection breaks without an answer */
   pass(call: PassingCall): Promise<EngineResponse | undefined>
-  /** what went by since the last reset */
+  /** calls since the last reset */
   calls(): StorageCall[]
-  /** how many calls are held */
+  /** number of held calls */
   held(): number
   fault(fault: StorageFault): void
   /**
-   * The engine never sees two transactions at once, and so never refuses one for another. This makes that up: from now
-   * on a transaction takes its items for some milliseconds, and whatever else would write or check one of them
-   * meanwhile is refused as DynamoDB refuses it. A reset gives back whatever is taken.
+   * Imitates transaction conflicts, which the engine itself never has because it runs one transaction at a time. From
+   * now on a transaction locks its items for some milliseconds, and other writes or checks of these items are
+   * rejected as in DynamoDB. A reset unlocks everything.
    */
   awsLike(takesFor: number | undefined): void
-  /** takes an item for a while: whatever else would write it is refused */
+  /** locks an item for a while, so that other writes to it are rejected */
   take(taken: Taken): void
-  /** ends all faults, and lets the calls that are held go on; the count goes on too */
+  /** ends all faults and releases held calls; the call count continues */
   mend(): void
-  /** the same, and begins the count anew */
+  /** like `mend`, and also restarts the call count */
   reset(): void
   close(): void
 }
 
 const REMEMBERED = 5000
 
-/** What a tap remembers, and what it was told to do. */
+/** The state of a tap. */
 interface State {
   calls: StorageCall[]
   faults: ArrangedFault[]
-  /** lets calls go on that are held */
+  /** releases the held calls */
   held: (() => void)[]
   seq: number
   conflicts: Conflicts
-  /** milliseconds for which a transaction takes its items at least; undefined: it does not */
+  /** least milliseconds for which a transaction locks its items; undefined: it does not */
   takesFor: number | undefined
   sinceReset: AbortController
-  /** does a call on the engine */
+  /** performs a call on the engine */
   forward: (request: EngineRequest) => Promise<EngineResponse>
 }
 
@@ -128,7 +128,7 @@ export function storageTap(engineUrl: string): StorageTap {
   }
 }
 
-/** Time in which items are taken: until a reset at the latest. */
+/** Waits while items are locked, at most until a reset. */
 const passing = ({ sinceReset }: State, ms: number): Promise<void> =>
   setTimeout(ms, undefined, { signal: sinceReset.signal, ref: false }).catch(() => undefined)
 
@@ -155,7 +155,7 @@ async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | u
   return fault?.when === 'after' ? struckAnswer(fault) : answer
 }
 
-/** Does a call; a transaction takes its items for as long as one on AWS, where that is wanted. */
+/** Performs a call. A transaction locks its items as long as one on AWS does, if that is enabled. */
 async function taking<T>(
   tap: State,
   operation: string,
@@ -172,7 +172,7 @@ async function taking<T>(
   }
 }
 
-/** A transaction whose coordinator stalls: its items are taken until somebody sees to it. */
+/** Imitates a transaction whose coordinator stalls: its items stay locked until the fault ends. */
 async function stick(
   tap: State,
   { when, stuckMs }: StorageFault & { kind: 'stuck' },
@@ -188,7 +188,7 @@ async function stick(
   }
 }
 
-/** Part of a batch read, the rest named as not processed. */
+/** Answers part of a batch read, and names the rest as unprocessed. */
 async function partly(tap: State, { headers, body }: PassingCall): Promise<EngineResponse> {
   const { asked, left } = withheld(body)
   const answer = await tap.forward({ headers, body: asked })

@@ -13,15 +13,18 @@ export interface GatewayOptions {
   front: FrontModel
   port: number
   invoke: (functionName: string, event: unknown) => Promise<unknown>
-  /** what requests have to wait for, but for those of the link */
+  /** what requests wait for, except those of the link */
   hold?: () => Promise<void> | undefined
   /** paths that only this host serves, by method and path */
   extra?: Readonly<Record<string, string>>
-  /** told of what is answered with 5xx */
+  /** called for each 5xx answer */
   count?: Count
 }
 
-/** What stands before functions on AWS: it finds the function of a request, and puts request and answer into its shape. */
+/**
+ * Starts an imitation of the API in front of functions. It finds the function of a request, and converts request and
+ * answer.
+ */
 export async function startGateway({
   front,
   port,

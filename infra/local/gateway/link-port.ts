@@ -4,12 +4,12 @@ import { connectNodeAdapter, createGrpcWebTransport } from '@connectrpc/connect-
 import { LinkService } from '../../../shared/wire/gen/link_pb.ts'
 import { type Listening, listen } from '../os/loopback.ts'
 
-/** Bytes of a question, unpacked: as much as the gateway behind takes. */
+/** Most bytes of an unpacked request, as in the gateway behind. */
 const LARGEST_QUESTION = 2 ** 20
 
 /**
- * The link over HTTP/2, as only a host can offer it: gRPC ends in trailers. Every call goes on to the gateway, and to
- * the Lambda behind it, as one that came there would.
+ * Starts the link over HTTP/2. Only a host can offer it, because gRPC needs trailers. It forwards every call to the
+ * gateway, and so to the same Lambda function.
  * @param gateway URL
  * @param port 0: any free one
  */
@@ -21,7 +21,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<Listenin
   })
   const server = createServer((request, response) => {
     if (request.headers['origin'] === undefined) return answer(request, response)
-    // clusters call this port, pages in a browser do not
+    // only clusters call this port, never pages in a browser
     response.writeHead(403).end()
   })
   const sessions = new Set<ServerHttp2Session>()
@@ -39,7 +39,7 @@ export async function startLinkPort(gateway: string, port = 0): Promise<Listenin
   }
 }
 
-/** Sends every call on, so that no method is left to gRPC, which would answer UNIMPLEMENTED. */
+/** Forwards every method. gRPC would answer UNIMPLEMENTED to a method without handler. */
 function forwardTo(onward: Client<typeof LinkService>): ServiceImpl<typeof LinkService> {
   const names = Object.keys(LinkService.method) as (keyof typeof LinkService.method)[]
   const forward = (name: (typeof names)[number]) => [name, (call: never) => onward[name](call)]

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 
-/** A request line, and headers behind it, that stand for a LIST. */
+/** Builds the request line, with further headers, that replaces a LIST. */
 export type ListLine = (path: string, query: string, version: string) => string
 
-/** GET with a flag, as clients write a listing where LIST does not pass. */
+/** Builds a GET with the query flag that clients use where LIST does not pass. */
 export const flagged: ListLine = (path, query, version) =>
   `GET ${path}?list=true${query ? `&${query}` : ''} ${version}`
 
 /**
- * Node's HTTP parser does not know the verb LIST, which many clients send. From now on the request line of such
- * requests reaches the server of a connection as another, at every boundary of a kept connection.
- * Everything else passes as it came, and when it comes: the parser refuses what is no HTTP, TLS among it, at once.
- * @param socket one that an HTTP server has just taken
+ * Makes a server accept the verb LIST, which Node's HTTP parser does not know but many clients send. It rewrites the
+ * request line of each such request on a kept-alive connection. All other bytes pass unchanged and at once, so that
+ * the parser rejects non-HTTP input such as TLS immediately.
+ * @param socket a socket that an HTTP server has just accepted
  */
 export function acceptList(socket: Socket, line: ListLine): void {
   const rewrite = requestRewriter(line)
@@ -22,7 +22,7 @@ export function acceptList(socket: Socket, line: ListLine): void {
     for (const piece of rewrite(chunk)) goesOn = push(piece)
     return goesOn
   }
-  // the parser reads from the socket past its stream, until somebody listens to the stream
+  // the parser bypasses the stream and reads from the socket itself until the stream has a listener
   socket.on('data', () => undefined)
 }
 
@@ -32,15 +32,15 @@ const LIST = Buffer.from('LIST ')
 const LONGEST_HEAD = 65_536
 
 type State =
-  /** `passed`: bytes of what is held that the parser has seen */
+  /** `passed`: bytes of `held` that the parser has received */
   | { at: 'head'; held: Buffer; passed: number }
   | { at: 'body'; left: number }
   | { at: 'chunks'; held: Buffer }
   | { at: 'chunk'; left: number }
-  /** an upgrade, or something that is not HTTP: nothing more is looked at */
+  /** an upgrade or non-HTTP input, which is not inspected further */
   | { at: 'opaque' }
 
-/** Takes bytes of a connection in order, and gives the bytes that the parser may see. */
+/** Rewrites the bytes of a connection in order. @returns the bytes for the parser */
 export function requestRewriter(line: ListLine): (chunk: Buffer) => Buffer[] {
   let state: State = atHead
   return chunk => {
@@ -91,14 +91,14 @@ function readHead(held: Buffer, passed: number, line: ListLine): Step {
   }
 }
 
-/** Where the request line of a head begins: clients may send empty lines before it. */
+/** Returns the start of the request line. Clients may send empty lines before it. */
 function startOf(head: Buffer): number {
   let start = 0
   while (head.subarray(start, start + 2).equals(LINE_END)) start += 2
   return start
 }
 
-/** Whether the beginning of a head may yet become a listing. */
+/** Reports whether the beginning of a head may still become a LIST. */
 function mayBeList(held: Buffer): boolean {
   const line = held.subarray(startOf(held), startOf(held) + LIST.length)
   return line.equals(LIST.subarray(0, line.length)) || line.equals(LINE_END.subarray(0, 1))
@@ -121,8 +121,8 @@ function rewritten(head: Buffer, lineOf: ListLine): Buffer {
   return Buffer.concat([Buffer.from(lineOf(path, query, version), 'latin1'), head.subarray(lineEnd)])
 }
 
-// A chunk: its length in hexadecimal, a line's end, that many bytes, a line's end. The last one is empty and
-// followed by trailers and an empty line. What a chunk holds passes as it comes.
+// A chunk is its length in hexadecimal, a line end, that many bytes, a line end. The last chunk is empty, followed by
+// trailers and an empty line. The content of a chunk passes at once.
 function readChunks(held: Buffer): Step {
   const lineEnd = held.indexOf('\r\n')
   const size = lineEnd < 0 ? 0 : Number.parseInt(held.subarray(0, lineEnd).toString('latin1'), 16)

@@ -1,13 +1,13 @@
 import type { Route } from '../template/api-definitions.ts'
 import type { FrontModel } from '../template/fronts.ts'
 
-/** The function that a front calls for a verb and a path, as the front sees it; undefined: none. */
+/** Finds the function that a front calls for a verb and a path. Undefined: none. */
 export type Find = (method: string, path: string) => string | undefined
 
 export function finderOf(front: FrontModel): Find {
   if (front.kind !== 'alb') {
     const find = routeFinder(front.routes)
-    // a REST API does not look at a slash at the end
+    // a REST API ignores a trailing slash
     const seen = (path: string) => (front.kind === 'restApi' ? path.replace(/(?<=.)\/$/, '') : path)
     return (method, path) => find(method, seen(path))
   }
@@ -17,7 +17,7 @@ export function finderOf(front: FrontModel): Find {
 }
 
 /**
- * The route of a request: whole paths before greedy ones, fixed segments before variables, then `$default`.
+ * Finds the route of a request: exact paths before greedy ones, fixed segments before variables, then `$default`.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
 export function routeFinder(routes: readonly Route[]): Find {
@@ -39,7 +39,7 @@ export function routeFinder(routes: readonly Route[]): Find {
   }
 }
 
-/** How specific a match is, as text that sorts; undefined when the route does not match. */
+/** Returns how specific a match is, as a sortable text. Undefined: the route does not match. */
 function rankOf(parts: readonly string[], given: readonly string[]): string | undefined {
   const greedy = parts.at(-1)?.endsWith('+}') ?? false
   const fixed = greedy ? parts.slice(0, -1) : parts
@@ -47,6 +47,6 @@ function rankOf(parts: readonly string[], given: readonly string[]): string | un
   const kinds = fixed.map((part, index) =>
     part === given[index] ? 'a' : part.startsWith('{') && given[index] !== '' ? 'b' : undefined,
   )
-  // the longer one first, where one is the beginning of the other
+  // if one path is a prefix of the other, the longer one comes first
   return kinds.includes(undefined) ? undefined : `${greedy ? '2' : '1'}${kinds.join('')}c`
 }

@@ -15,7 +15,7 @@ import { HOME } from '../provider/home.ts'
 import type { FrontModel } from '../template/fronts.ts'
 import { flagged, type ListLine } from './list-verb.ts'
 
-/** What a function answers. */
+/** A function's answer. */
 export interface FunctionAnswer extends EventAnswer {
   multiValueHeaders?: Record<string, string[]>
 }
@@ -23,25 +23,25 @@ export interface FunctionAnswer extends EventAnswer {
 /** A request as a front sees it. */
 interface Read {
   method: string
-  /** what routes and rules are compared with; undefined: nothing is there */
+  /** path for routes and rules; undefined: it matches nothing */
   path: string | undefined
-  /** the path as clients know it, decoded */
+  /** decoded path as clients know it */
   whole: string
   event: unknown
 }
 
-/** How a front speaks with clients and with functions. */
+/** The protocol of a front towards clients and functions. */
 export interface FrontShape {
-  /** bytes */
+  /** limits in bytes */
   limits: { head: number; body: number }
-  /** statuses of a function that takes too long, and of one that fails */
+  /** status for a function that takes too long, and for one that fails */
   faults: { late: number; failed: number }
-  /** what becomes of the request line of LIST, which Node's parser does not know */
+  /** replacement of a LIST request line, which Node's parser does not know */
   list: ListLine
   read(request: IncomingMessage, body: Buffer): Read
-  /** @throws Error what cannot be passed on */
+  /** @throws Error if the answer cannot be forwarded */
   answered(answer: FunctionAnswer): SentAnswer
-  /** what the front itself answers */
+  /** the front's own answer */
   own(status: number): SentAnswer
 }
 
@@ -54,12 +54,12 @@ export function shapeOf(front: FrontModel): FrontShape {
 
 const saidByApi = (status: number): SentAnswer => sentOf(ownAnswer(status))
 
-/** Names in lower case, each with its values. */
+/** Returns the header names in lower case, each with its values. */
 const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]> =>
   Object.fromEntries(Object.entries(headersDistinct).map(([name, values]) => [name, values ?? []]))
 
 /**
- * Events of payload version 2.0. The verb LIST does not pass there: here it is taken, and becomes a flag.
+ * Events of payload version 2.0. API Gateway does not pass the verb LIST; here it becomes the query flag.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
  */
 const httpApi: FrontShape = {
@@ -76,8 +76,8 @@ const httpApi: FrontShape = {
 }
 
 /**
- * Events of payload version 1.0, of paths below a stage and still encoded; the query comes decoded. LIST becomes a flag as
- * above.
+ * Events of payload version 1.0. Paths are below a stage and still encoded; the query is decoded. LIST becomes the
+ * query flag.
  */
 const restApi = (stage: string): FrontShape => ({
   limits: { head: 10_240, body: 10 * MEGABYTE },
@@ -113,7 +113,7 @@ const restApi = (stage: string): FrontShape => ({
         requestId: randomUUID(),
         stage,
       },
-      // of an API that names no binary types all bodies are texts
+      // an API without binary media types passes all bodies as text
       body: body.length > 0 ? body.toString('utf8') : null,
       isBase64Encoded: false,
     }
@@ -122,7 +122,7 @@ const restApi = (stage: string): FrontShape => ({
   answered: answer => ({ ...sentOf(answer), headers: { ...answer.headers, ...answer.multiValueHeaders } }),
 })
 
-/** Names as they were sent, each with its values. */
+/** Returns the header names as they were sent, each with its values. */
 function asSent({ rawHeaders }: IncomingMessage): Record<string, string[]> {
   const lists: Record<string, string[]> = Object.create(null)
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -141,14 +141,15 @@ function listedQuery(pairs: readonly (readonly [string, string])[]): Record<stri
   return Object.fromEntries([...lists].map(([name, own]) => [name, own.map(([, value]) => value)]))
 }
 
-/** Shows that a request was a LIST: only this process knows the name. */
+/** Header that marks a former LIST. Its name is random, so that clients cannot send it. */
 const LISTED = `x-${randomUUID()}`
 
-/** Types that a load balancer passes on as texts. */
+/** Media types that a load balancer passes on as text. */
 const BALANCED_TEXT = /^(text\/|application\/(json|xml|javascript)\b)/i
 
 /**
- * Events of a load balancer that sends lists: path and query as they came, and a megabyte each way. LIST passes as it is.
+ * Events of a load balancer with multi-value headers: path and query unchanged, 1 MB in each direction. LIST passes
+ * unchanged.
  * @see https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html
  */
 const alb: FrontShape = {
@@ -164,7 +165,7 @@ const alb: FrontShape = {
     const target = sentTarget(request)
     const { [LISTED]: listed, ...all } = listsOf(request)
     const method = listed ? 'LIST' : (request.method ?? 'GET')
-    // what is no name is dropped, and who called is appended
+    // the load balancer drops headers with invalid names and appends its caller's address
     const lists = Object.fromEntries(Object.entries(all).filter(([name]) => /^[a-z0-9-]+$/.test(name)))
     lists['x-forwarded-for'] = [[...(lists['x-forwarded-for'] ?? []), peerOf(request)].join(', ')]
     lists['x-amzn-trace-id'] = [`Root=1-${Math.floor(Date.now() / 1000).toString(16)}-${randomUUID()}`]

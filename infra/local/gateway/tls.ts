@@ -2,21 +2,21 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { certificate, certificatePem, rsaSha256 } from '../provider/documents/certificate.ts'
 import { derOctets, derOid, printable, sequence, setOf } from '../provider/documents/der.ts'
 
-/** What a server needs to speak TLS, PEM. */
+/** Key and certificate of a TLS server, PEM. */
 export interface TlsSecrets {
   key: string
   cert: string
 }
 
-/** Vouches for servers, as an organisation does for its own. */
+/** A CA that signs server certificates, as an organisation's own CA does. */
 export interface LocalAuthority {
-  /** its own certificate, PEM */
+  /** the CA's own certificate, PEM */
   cert: string
-  /** @param names of hosts, instead of this machine's loopback */
+  /** @param names host names; default: this machine's loopback names */
   issue(subject: string, names?: readonly string[]): TlsSecrets
 }
 
-/** A server on this machine by TLS: its key, and a certificate that vouches for itself. */
+/** Creates a key and a self-signed certificate for a server on this machine. */
 export function tlsOf(subject: string): TlsSecrets {
   const keys = newKeys()
   return secretsOf(keys, issued(keys.publicKey, { subject, issuer: subject, names: here }, keys))
@@ -46,17 +46,17 @@ const secretsOf = ({ privateKey }: Keys, cert: Buffer): TlsSecrets => ({
 const named = (text: string): Buffer => sequence(setOf(sequence(derOid('2.5.4.3'), printable(text))))
 const dnsName = (text: string): Buffer =>
   Buffer.concat([Buffer.of(0x82, text.length), Buffer.from(text, 'ascii')])
-/** 127.0.0.1 and localhost, as names of a certificate have them. */
+/** 127.0.0.1 and localhost as subject alternative names. */
 const here = sequence(Buffer.of(0x87, 4, 127, 0, 0, 1), dnsName('localhost'))
 
 interface About {
   subject: string
   issuer: string
-  /** absent: it is no server's */
+  /** absent: not a server certificate */
   names?: Buffer
 }
 
-/** A certificate for the next decades. */
+/** Issues a certificate that is valid for decades. */
 const issued = (publicKey: KeyObject, { subject, issuer, names }: About, by: Keys): Buffer =>
   certificate(
     {

@@ -9,8 +9,8 @@ const VERBS = {
 } as const satisfies Record<Endpoint['method'], readonly string[]>
 
 /**
- * Endpoints without route, by verb and path, with the folder of their function: on AWS it is invoked directly, on
- * this host they are reachable on loopback.
+ * Endpoints without a route, by verb and path, with their function's folder. On AWS operators invoke them directly;
+ * this host serves them on loopback.
  */
 export const unrouted: Readonly<Record<string, string>> = Object.fromEntries(
   groups.flatMap(({ name, endpoints }) =>

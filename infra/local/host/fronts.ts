@@ -5,14 +5,17 @@ import { type Listening, steadyPort } from '../os/loopback.ts'
 import type { FunctionModel, Model } from '../template/assembly.ts'
 import type { Count } from '../template/counts.ts'
 
-/** Ports of the fronts: where clients come, and, if that is another one, where other clusters do. */
+/** Ports of the clients' front and, if separate, of the other clusters' front. */
 export interface FrontPorts {
   clients: number
-  /** absent: clients' front takes their calls */
+  /** absent: the clients' front takes calls of other clusters */
   link?: number
 }
 
-/** Chosen before the functions start where these have to be told them: what is behind a balancer does not see its name. */
+/**
+ * Chooses the ports before the functions start, because functions behind a load balancer need their address as a
+ * variable.
+ */
 export async function portsOf(
   { link }: Pick<Model, 'link'>,
   { port, linkPort = 0 }: { port: number; linkPort?: number },
@@ -21,13 +24,13 @@ export async function portsOf(
   return { clients: port || (await steadyPort()), link: linkPort || (await steadyPort()) }
 }
 
-/** What functions are told of the addresses of their cluster. */
+/** Returns the address variables of a cluster's functions. */
 export const addressVariables = ({ clients, link }: FrontPorts): Record<string, string> =>
   link === undefined
     ? {}
     : { API_ADDRESS: `http://127.0.0.1:${clients}`, LINK_ADDRESS: `http://127.0.0.1:${link}` }
 
-/** A function without the names of the template, which lead nowhere on this machine. */
+/** Removes the template's addresses, which do not resolve on this machine, from a function. */
 export function withoutNames(one: FunctionModel): FunctionModel {
   const { API_ADDRESS: _api, LINK_ADDRESS: _link, ...environment } = one.environment
   return { ...one, environment }
@@ -36,7 +39,7 @@ export function withoutNames(one: FunctionModel): FunctionModel {
 interface FrontsOptions {
   model: Model
   ports: FrontPorts
-  /** of the port that speaks gRPC, where clients' front takes calls of other clusters; 0: any */
+  /** port for gRPC, if the clients' front takes calls of other clusters; 0: any */
   linkPort: number | undefined
   invoke: (functionName: string, event: unknown) => Promise<unknown>
   hold: () => Promise<void> | undefined
@@ -44,7 +47,7 @@ interface FrontsOptions {
   count: Count | undefined
 }
 
-/** Starts what takes requests of clients, and what takes calls of other clusters. */
+/** Starts the fronts for clients and for other clusters. */
 export async function startFronts(options: FrontsOptions): Promise<{ gateway: Listening; link: Listening }> {
   const { model, ports, linkPort, invoke, hold, started, count } = options
   const counted = count && { count }
@@ -58,10 +61,10 @@ export async function startFronts(options: FrontsOptions): Promise<{ gateway: Li
   return { gateway, link: started(link) }
 }
 
-/** What has no route is reachable on loopback only. */
+/** Returns the endpoints without a route, which this host serves on loopback only. */
 const loopbackOnly = (model: Pick<Model, 'functions'>): Record<string, string> =>
   Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, namedOf(model, folder)]))
 
-/** The name of the function of a folder. */
+/** Returns the name of the function of a folder. */
 export const namedOf = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
   functions.find(one => one.folder === folder)?.name ?? ''

@@ -2,13 +2,13 @@ import { appendFileSync } from 'node:fs'
 import { AUDIT_UNWRITABLE } from '../../../shared/api/errors.ts'
 import { byTick } from '../os/by-tick.ts'
 
-/** Between two lines of the terminal that say the same, milliseconds. */
+/** Milliseconds before the terminal shows the same line again. */
 const SAME_LINE_PAUSE_MS = 60_000
 
 /**
- * Keeps the lines that functions print in `functions.log`, and prints what the owner of the host has to mend: a disk that is
- * full, a file that cannot be written.
- * @param print takes a line for the terminal
+ * Writes the functions' lines to `functions.log`, and prints problems that the host's user must solve: a full disk,
+ * an unwritable file.
+ * @param print writes a line to the terminal
  */
 export function functionLines(
   directory: string,
@@ -25,7 +25,7 @@ export function functionLines(
     try {
       appendFileSync(log, `${lines.join('\n')}\n`)
     } catch (error) {
-      // of a cluster that keeps nothing the directory may be gone before the last line
+      // the directory of a cluster without stored state may be gone before the last line
       const { code } = error as NodeJS.ErrnoException
       if (code !== 'ENOENT') complain(log, `${log} cannot be written (${code}): lines of functions are lost`)
     }

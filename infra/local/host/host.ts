@@ -49,52 +49,55 @@ import { startRefreshing } from './refreshing.ts'
 import { startSchedules } from './schedules.ts'
 
 export interface HostOptions {
-  /** name of the cluster, and of its folder under .local/ */
+  /** name of the cluster, and of its folder in .local/ */
   cluster: string
   /** 0: any free port */
   port: number
   /** keep nothing */
   memory: boolean
-  /** the tables outlive what a terminal sends to its programs: whoever started the host closes it */
+  /** Ctrl-C in a terminal does not reach the engine; the starter of the host closes it */
   apart?: boolean
-  /** port on which other clusters reach this one, by gRPC; 0: any */
+  /** port for calls of other clusters by gRPC; 0: any */
   linkPort?: number
   /** port of the imitated AWS; 0: any */
   providerPort?: number
   /** port of the metadata service of the instance `WORKLOAD`; 0: any */
   metadataPort?: number
   legacySignatures?: boolean
-  /** what stands before the functions, as the setting `front`; default: the HTTP API */
+  /** as the setting `front`; default: the HTTP API */
   front?: LocalFront
-  /** folder with certificates of authorities, as the setting `caBundles` */
+  /** folder with CA certificates, as the setting `caBundles` */
   caBundles?: string
-  /** id of the command that owns the pair which this cluster is of */
+  /** id of the command that runs the pair of this cluster */
   pairPid?: number
-  /** write down for nobody where it is: another cluster of its name may run beside it */
+  /** writes no `cluster.json`, so that another cluster of the same name may run */
   unlisted?: boolean
-  /** count calls to the tables, and let tests make them fail */
+  /** counts calls to the tables, and lets tests make them fail */
   tap?: boolean
-  /** environments per function, and requests that each takes at once */
+  /** environments per function, and concurrent requests in each */
   capacity?: Partial<Capacity>
-  /** seconds instead of the template's, by function */
+  /** timeouts in seconds that replace the template's, by function */
   timeouts?: Readonly<Record<string, number>>
-  /** an imitated AWS in a process of its own, or another cluster's; default: one in this process. `directory`: the cluster's */
+  /**
+   * starts an imitated AWS in another process, or uses another cluster's; default: one in this process. `directory`
+   * is the cluster's.
+   */
   provider?: (directory: string) => Promise<Aws>
-  /** addresses of this cluster and of the other one, and the policy, by which a drill switches between them */
+  /** addresses of this cluster and the other one, and the policy of the drill */
   drill?: { own: string; peer: string; policy: string }
-  /** origin of the other cluster, which the console page asks, and whose page may ask this one */
+  /** origin of the other cluster: the console page reads it, and its page may read this cluster */
   peer?: string
-  /** where the cluster pretends to be; default: `HOME` */
+  /** region that the cluster pretends to run in; default: that of `HOME` */
   region?: string
-  /** told of what AWS counts, with what it has around functions for that */
+  /** receives what AWS would count of functions */
   counting?: Counting
-  /** lines that functions print */
+  /** receives the lines that functions print */
   onLine?: (functionName: string, line: string) => void
-  /** called when the root token or the recovery shares that count are others */
+  /** called when the root token or the accepted recovery shares change */
   onKeys?: (keys: SetKeys) => void
 }
 
-/** An imitated AWS, as hosts use it; `close`: this one needs it no more. */
+/** An imitated AWS as hosts use it. `close`: this host does not need it any more. */
 export interface Aws {
   url: string
   control: Control
@@ -107,32 +110,38 @@ export interface Host extends ClusterFile {
   directory: string
   /** folder of its `cluster.json`; undefined: it has none */
   fileFolder: string | undefined
-  /** the variables that a function sees, and where its bundle is */
+  /** environment variables and bundle of a function */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
-  /** keeps the root token and shares of its set, and names those that count; what it had is put aside */
+  /**
+   * stores the root token and shares of its set, and reports the accepted ones; its earlier keys are kept in another
+   * file
+   */
   adoptKeys(keys: SetKeys): Promise<void>
   close(): Promise<void>
 }
 
-/** As functions on Lambda Managed Instances: a thread for each core, up to 64 requests in each. */
+/** Capacity of functions on Lambda Managed Instances: one thread per core, up to 64 requests in each. */
 const CAPACITY: Capacity = { environments: availableParallelism(), requests: 64 }
 
-/** What is to be started, where, and what has been started so far. */
+/** A host that is starting: its options and the parts started so far. */
 interface Site {
   options: HostOptions
   directory: string
   model: Model
   home: Home
-  /** adds how a part ends */
+  /** registers a started part for closing */
   started: <T extends { close(): Promise<void> | void }>(part: T) => T
-  /** there once the cluster is initialised */
+  /** set once the cluster is initialised */
   setKeys: { known?: KnownKeys }
 }
 
-/** Starts a whole cluster on this machine from the synthesised template. What a failed start has begun is ended. */
+/**
+ * Starts a whole cluster on this machine from the synthesised template. If the start fails, everything started so far
+ * is closed.
+ */
 export async function startHost(options: HostOptions): Promise<Host> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
-    throw new Error('the name of a cluster has letters, digits, "_", "-" and ".", 64 at most')
+    throw new Error('a cluster name has at most 64 letters, digits, "_", "-" and "."')
   const { directory, closers } = await hold(options)
   const close = () => closeAll(closers.reverse())
   try {
@@ -175,8 +184,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
 }
 
 /**
- * Takes hold of the cluster's directory and makes sure of its ports, before anything is begun.
- * @throws what is in the way, and nothing has been begun then
+ * Locks the cluster's directory and checks its ports before anything starts.
+ * @throws Error that names the obstacle; nothing has been started then
  */
 async function hold(options: HostOptions): Promise<{ directory: string; closers: Closers }> {
   const { cluster, memory, port, linkPort, provider } = options
@@ -204,10 +213,10 @@ async function hold(options: HostOptions): Promise<{ directory: string; closers:
 
 const runningAlready = (cluster: string, directory: string, holder: number): Error =>
   new Error(
-    `the cluster in ${directory} runs already, in process ${holder || 'of another start'}: stop it, or name another than ${cluster} with --cluster`,
+    `the cluster in ${directory} runs already in process ${holder || '(unknown)'}. Stop it, or choose another name than ${cluster} with --cluster`,
   )
 
-/** Starts the parts in their order: AWS, the tables, the functions, and the gateway in front of them. */
+/** Starts the parts in order: AWS, the tables, the functions, the gateway. */
 async function assemble(
   site: Site,
   onKeys: (keys: SetKeys) => void,
@@ -280,7 +289,7 @@ async function assemble(
   return { file, known, control, runtimeOf: folder => runtimeOf(site, variables, folder) }
 }
 
-/** From then on answers of rekeying are heard. */
+/** Starts following the recovery shares in rekey answers. */
 async function followKeys(
   { directory, started, setKeys }: Site,
   options: Omit<KeysOptions, 'directory'>,
@@ -290,7 +299,7 @@ async function followKeys(
   return known
 }
 
-/** The metadata service of the instance that logs in; one that is there already stays where it is. */
+/** Starts the metadata service of the workload's instance. One that runs already keeps its port. */
 async function metadataOf(control: Control, port = 0): Promise<{ url: string }> {
   try {
     return await control.metadataPort({ ...WORKLOAD, port })
@@ -314,7 +323,10 @@ async function startTables(
   return { engine, tap: tap ? started(await startStorageTap(engine.url, users)) : undefined }
 }
 
-/** What a deployment puts beside the code stands in the cluster's directory. @returns the file; empty: none */
+/**
+ * Writes the CA certificates to the cluster's directory; a deployment ships them with the code. @returns the file;
+ * empty: none
+ */
 function authoritiesFor({ options: { caBundles }, directory }: Site): string {
   if (caBundles === undefined) return ''
   const file = `${directory}/${AUTHORITIES_FILE}`
@@ -322,7 +334,10 @@ function authoritiesFor({ options: { caBundles }, directory }: Site): string {
   return file
 }
 
-/** Functions call each other, and workflows, through services that can start only once they are there. */
+/**
+ * Starts the functions, and the services through which they call each other and workflows. The services need the
+ * functions first.
+ */
 async function startFunctions(
   { options, directory, model, started, setKeys }: Site,
   variables: Record<string, string>,
@@ -357,7 +372,10 @@ async function startFunctions(
   return { lambdas, urls }
 }
 
-/** Gives a function the settings that a deployment would. A drill has no schedule, because it is started by hand. */
+/**
+ * Gives a function the variables of a deployment's settings. A drill has no schedule here, because it is started by
+ * hand.
+ */
 function withSettings(one: FunctionModel, { cluster, peer = '', drill }: HostOptions): FunctionModel {
   const own = ownVariables(one.folder, { console: { peer }, consoleOrigin: peer, drill })
   const address = drill && own['DRILL_PEER'] ? { API_ADDRESS: drill.own } : {}
@@ -370,8 +388,8 @@ function runtimeOf({ model }: Site, variables: Record<string, string>, folder: s
 }
 
 /**
- * What the names of tables begin with. In an engine of its own that is a secret. In another there may be several
- * clusters, and earlier runs of one that keeps nothing.
+ * Returns the prefix of table names. In the cluster's own engine it is secret. In another engine it separates
+ * clusters, and earlier runs of a cluster without stored state.
  */
 function prefixOf({ cluster, memory }: HostOptions, directory: string): string {
   if (externalEngine() === '') return keptPrefix(directory)
@@ -383,7 +401,7 @@ const startOwnProvider = ({ options: { memory, providerPort = 0 }, directory, ho
     defined({
       port: providerPort,
       home,
-      // a cluster that keeps nothing may be gone before its last event
+      // the directory of a cluster without stored state may be gone before its last event
       onBusEvent: (event: object) => {
         if (existsSync(directory)) appendFileSync(`${directory}/events.ndjson`, `${JSON.stringify(event)}\n`)
       },

@@ -8,13 +8,13 @@ export type SetKeys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
 
 /** The content of `keys.json`. */
 export interface KeptKeys extends SetKeys {
-  /** further sets of shares that this host has seen: of a rekeying that is not finished, or replaced since */
+  /** further sets of shares seen by this host, from an unfinished or a later replaced rekey */
   other_recovery_keys?: string[][]
 }
 
 /**
- * Initialises a new cluster; the keys of an old one have been kept, and are told whatever its role is now: those of a
- * former primary are its set's, and there may be no others.
+ * Initialises a new cluster, and returns its keys. For an initialised cluster it returns the stored keys whatever its
+ * role, because a former primary's keys are those of its set.
  * @param url of its gateway
  */
 export async function initialised(url: string, directory: string): Promise<KeptKeys> {
@@ -25,7 +25,7 @@ export async function initialised(url: string, directory: string): Promise<KeptK
     return { root_token, recovery_keys }
   }
   const text = await answer.text()
-  // whatever keys are known, no request of such a cluster is served
+  // such a cluster serves no request, so its keys do not matter
   if (text.includes(OF_ANOTHER_VERSION)) throw new Error(`the cluster cannot be started: ${text}`)
   const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
   if (known) {
@@ -35,11 +35,14 @@ export async function initialised(url: string, directory: string): Promise<KeptK
   if (await isSecondary(url)) return { root_token: "the primary's", recovery_keys: [] }
   if (!text.includes('already initialised')) throw new Error(`the cluster cannot be initialised: ${text}`)
   throw new Error(
-    `the first start of this cluster was broken off before its root token was written down, and nobody can know it any more: remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start anew`,
+    `the first start of this cluster was interrupted before its root token was stored, so the token is lost. Remove ${directory}${externalEngine() === '' ? '' : ' and the tables of this cluster'} and start again`,
   )
 }
 
-/** Writes keys to `keys.json`. A file with another root token is copied before, because nothing else may have that. */
+/**
+ * Writes keys to `keys.json`. A file with another root token is copied first, because it may be the only copy of that
+ * token.
+ */
 export function keepKeys(directory: string, keys: KeptKeys): void {
   const file = fileOf(directory)
   const [before, now] = [textOf(file), JSON.stringify(keys)]

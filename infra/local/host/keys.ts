@@ -3,15 +3,18 @@ import type { Control } from '../provider/control.ts'
 import { EXECUTION_USER } from '../provider/home.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 
-/** Keys of the imitated AWS that a cluster takes. */
+/** Access keys of the imitated AWS that a cluster uses. */
 interface Keys {
-  /** stands for the functions' own roles; kept with the state of the imitated AWS */
+  /** replace the roles of the functions; stored with the imitated AWS's state */
   credentials: AccessKeyPair
-  /** of whoever runs the hosts: the same for all clusters of an imitated AWS, so that one shell reaches all */
+  /**
+   * access key of the host's user, the same for all clusters of an imitated AWS, so that one shell reaches all of
+   * them
+   */
   operator: AccessKeyPair
 }
 
-/** Returns the keys of a cluster, and makes those that are not there yet. */
+/** Returns the access keys of a cluster, and creates missing ones. */
 export async function makeClusterKeys(
   control: Control,
   cluster: string,
@@ -34,7 +37,7 @@ async function executionKey(
   const file = `${directory}/execution-key.json`
   const kept = textOf(file)
   if (kept !== undefined) return JSON.parse(kept) as AccessKeyPair
-  // an imitated AWS that outlives its clusters may know the user of an earlier one
+  // an imitated AWS that outlives its clusters may have a user of an earlier cluster of this name
   await control.deleteUser(user).catch(() => undefined)
   await control.putUser(user)
   const made = await control.createAccessKey({ account: user.account, user: user.name })

@@ -7,13 +7,13 @@ import type { LocalEngine } from '../engine/engine.ts'
 import type { Lambdas } from '../lambda/lambdas.ts'
 import { type KeptKeys, keepKeys, type SetKeys } from './initialise.ts'
 
-/** The root token, and those recovery shares that the cluster accepts now, of all that this host has seen. */
+/** The root token, and the recovery shares that the cluster accepts now. */
 export interface KnownKeys {
-  /** what `cluster.json` names */
+  /** the keys that `cluster.json` names */
   present(): SetKeys
-  /** keeps the root token and the shares of another cluster of the set */
+  /** stores the root token and the shares of another cluster of the set */
   adopt(keys: SetKeys): Promise<void>
-  /** keeps the new shares that an answer of rekeying holds */
+  /** stores the new shares from an answer of rekey */
   hear(answer: unknown): Promise<void>
   close(): void
 }
@@ -27,14 +27,14 @@ export interface KeysOptions {
   onChange: (keys: SetKeys) => void
 }
 
-/** Between looks at the recovery key: a secondary receives another one from its primary. */
+/** Milliseconds between two reads of the recovery key. A secondary receives a new one from its primary. */
 const RECOVERY_KEY_PERIOD_MS = 5000
-/** Sets of shares that are kept, the newest ones. */
+/** Most sets of shares that are kept, the newest ones. */
 const MOST_SETS = 8
 
 /**
- * Follows which recovery shares count. A rekeying replaces them, on this cluster or on another one of the set, and only
- * its answer names the new ones.
+ * Follows which recovery shares are accepted. A rekey on this or another cluster of the set replaces them, and only
+ * its answer contains the new ones.
  */
 export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
   const { directory, kept, readStored, onChange } = options
@@ -43,7 +43,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
   let written = ''
   const keep = (keys: KeptKeys): void => {
     const text = JSON.stringify(keys)
-    // a secondary that never had keys of its own keeps none
+    // a secondary that never had its own keys stores none
     if (text === written || sets.length === 0) return
     keepKeys(directory, keys)
     written = text
@@ -53,7 +53,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
   const look = async (): Promise<void> => {
     const turn = ++looks.begun
     const stored = await readStored()
-    // a later look has read something newer
+    // a later read has already seen newer keys
     if (turn < looks.used) return
     looks.used = turn
     const next = { root_token, recovery_keys: countingShares(sets, stored) }
@@ -77,14 +77,14 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
     },
     hear: async answer => {
       learn(newSharesIn(answer))
-      // the answer goes to its caller in any case, and the next look comes by itself
+      // errors are ignored, because the caller gets its answer anyway and the next read follows
       await look().catch(() => undefined)
     },
     close: () => clearInterval(timer),
   }
 }
 
-/** Hands the answers of one function to `hear` before their callers get them. */
+/** Passes the answers of one function to `hear` before the callers get them. */
 export const hearingAnswers = (
   lambdas: Lambdas,
   functionName: string,
@@ -100,15 +100,15 @@ export const hearingAnswers = (
 
 const isSame = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join()
 
-/** Sets with shares in them, each once. */
+/** Returns the non-empty sets without duplicates. */
 const distinct = (sets: readonly string[][]): string[][] =>
   sets.filter((set, index) => set.length > 0 && sets.findIndex(one => isSame(one, set)) === index)
 
-/** Returns the set whose shares the cluster accepts; empty: this host has never seen them. */
+/** Returns the set whose shares the cluster accepts. Empty: this host has never seen them. */
 const countingShares = (sets: readonly string[][], stored: RecoveryKey | undefined): string[] =>
   sets.find(set => stored && set.some(share => isShareOf(stored, readShare(share)))) ?? []
 
-/** The new shares in an answer of rekeying; empty: there are none, or they are encrypted for their holders. */
+/** Returns the new shares in an answer of rekey. Empty: it has none, or they are encrypted for their holders. */
 function newSharesIn(answer: unknown): string[] {
   const { body } = (answer ?? {}) as { body?: unknown }
   if (typeof body !== 'string' || !body.includes('"keys"')) return []
@@ -118,7 +118,7 @@ function newSharesIn(answer: unknown): string[] {
   return data?.pgp_fingerprints ? [] : (data?.keys ?? [])
 }
 
-/** Reads the recovery key of a cluster from the table that the environment of its functions names. */
+/** Reads the recovery key from the table that the functions' environment names. */
 export async function readRecoveryKey(
   send: LocalEngine['send'],
   { environment }: { environment: Record<string, string> },

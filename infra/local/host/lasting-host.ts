@@ -5,18 +5,18 @@ import { HOME } from '../provider/home.ts'
 import { awsAt, awsProcess } from './aws-process.ts'
 import { type Host, type HostOptions, startHost } from './host.ts'
 
-/** Where a cluster is, and in which AWS. What is left out is as it was at the last start. */
+/** Ports, region and imitated AWS of a cluster. Missing values are taken from the last start. */
 export interface ClusterPlace {
-  /** 0: any, the one of the last start if it is free; so are all ports here */
+  /** 0: any port, preferably that of the last start; the same for all ports here */
   port: number
   linkPort: number
   metadataPort: number
   region: string
-  /** name of the directory that has the imitated AWS; that of the cluster, as a rule */
+  /** name of the directory with the imitated AWS; usually the cluster's own */
   aws: string
-  /** URL of an imitated AWS that somebody else has started, instead */
+  /** URL of an imitated AWS started elsewhere, used instead */
   provider?: string
-  /** base address of the other cluster of a pair, with which drills switch */
+  /** base address of the other cluster of a pair, for drills */
   peer?: string
 }
 
@@ -35,9 +35,9 @@ type Rest = Pick<
 
 export interface LastingOptions extends Rest {
   cluster: string
-  /** of the imitated AWS, where one is started; 0: any */
+  /** port of the imitated AWS if this host starts it; 0: any */
   providerPort?: number
-  /** what was asked for now */
+  /** the options of this start */
   place: Partial<ClusterPlace>
 }
 
@@ -47,8 +47,8 @@ const API_PORT = 8200
 export const CONTROL_TOKEN = 'CLOUD_AUTH_CONTROL_TOKEN'
 
 /**
- * Starts a host as operators have it, in a process that may be killed: others find it again at the addresses that they know,
- * and the imitated AWS, which others may share, lives apart from it.
+ * Starts a host for operators in a process that may be killed. It comes back at the same addresses, and the imitated
+ * AWS, which other hosts may share, runs in its own process.
  */
 export async function startLasting({ place: asked, providerPort, ...rest }: LastingOptions): Promise<Host> {
   const { cluster, memory } = rest
@@ -61,7 +61,7 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
       ? {}
       : { peer, drill: { own: `http://127.0.0.1:${ports.port}`, peer, policy: 'drill' } }),
     region,
-    // a terminal's signals are for the host alone, which ends its engine when nothing needs it any more
+    // Ctrl-C reaches only the host, which ends its engine last
     apart: true,
     provider: directory =>
       provider === undefined
@@ -78,29 +78,32 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
   if (asked.metadataPort && asked.metadataPort !== metadataPort) {
     await host.close()
     throw new Error(
-      `the metadata service is at ${host.metadata_url} already, in the imitated AWS that runs: leave out --metadata-port`,
+      `the running imitated AWS has its metadata service at ${host.metadata_url} already; leave out --metadata-port`,
     )
   }
   if (!memory) writeWhole(fileOf(cluster), JSON.stringify({ ...place, metadataPort }, null, 2))
   return host
 }
 
-/** The environment has the token of an imitated AWS that this process does not start: command lines are there for all to see. */
+/**
+ * Returns the control token of an imitated AWS that this process does not start. It comes from the environment,
+ * because all users of a machine can see command lines.
+ */
 function givenControlToken(): string {
   const token = process.env[CONTROL_TOKEN]
   if (token) return token
   throw new Error(
-    `the imitated AWS that --provider names takes commands by its control token only: put what it printed as control_token at its start into ${CONTROL_TOKEN} in the environment`,
+    `the imitated AWS named by --provider requires its control token. Set ${CONTROL_TOKEN} to the control_token that it printed at its start`,
   )
 }
 
-/** The place of a cluster at its last start; empty: there was none. */
+/** Returns the place of a cluster at its last start. Empty: there was none. */
 export const keptPlace = (cluster: string): Partial<ClusterPlace> =>
   JSON.parse(textOf(fileOf(cluster)) ?? '{}') as Partial<ClusterPlace>
 
 const fileOf = (cluster: string): string => `${keptAt(cluster)}/place.json`
 
-/** What was asked for, else what was, else what a new cluster gets. */
+/** Merges this start's options with the last start's place and the defaults of a new cluster. */
 async function placeOf(
   asked: Partial<ClusterPlace>,
   kept: Partial<ClusterPlace>,

@@ -1,12 +1,12 @@
-/** Milliseconds between two refreshes of a host that is not busy. */
+/** Milliseconds between two refreshes of an idle host. */
 const REFRESH_PAUSE_MS = 500
-/** A busy host rests so many times as long as the refresh before took: clients come first. */
+/** Pause of a busy host, as a multiple of the previous refresh's duration, so that clients come first. */
 const RESTS = 4
 
 /**
- * Brings the hashes of the tree up to date again and again. An embedded host pays nothing for reads, so its root is current
- * within a second, where AWS computes one every ten minutes at least.
- * @param refresh rejects where the function fails, which its log tells
+ * Updates the hashes of the Merkle tree continuously. Reads cost an embedded host nothing, so its root is current
+ * within a second; on AWS a root is computed at most every ten minutes.
+ * @param refresh rejects if the function fails, which its log shows
  */
 export function startRefreshing(refresh: () => Promise<unknown>): {
   close(): void

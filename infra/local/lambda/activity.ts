@@ -1,20 +1,20 @@
 import { setTimeout } from 'node:timers/promises'
 
-/** What has been going on up to a moment. */
+/** The state of activity at a moment. */
 export interface Mark {
   begun: number
   underWay: number
 }
 
-/** Tells those who look for what work leaves behind when there is nothing to look for. */
+/** Lets pollers rest while no work could have produced anything for them. */
 export interface Activity {
   mark(): Mark
-  /** Waits until something begins, where nothing was under way at the mark and nothing has begun since; not for longer than that. */
+  /** Waits until work begins, unless work was running at the mark or has begun since. Waits at most `ms`. */
   rest(since: Mark, ms: number, signal: AbortSignal): Promise<void>
 }
 
 export interface Worked extends Activity {
-  /** notes work, from now until it ends */
+  /** counts work from now until it ends */
   during<T>(work: Promise<T>): Promise<T>
 }
 

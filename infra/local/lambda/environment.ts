@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { byTick } from '../os/by-tick.ts'
 import type { FunctionModel } from '../template/assembly.ts'
 
-/** What the front end sees of a failed invocation. */
+/** A failed invocation, as the front sees it. */
 export class InvocationFault extends Error {
   readonly timedOut: boolean
   /** name of the error that the function threw */
@@ -15,11 +15,11 @@ export class InvocationFault extends Error {
   }
 }
 
-/** One environment of a function: a thread that has loaded the bundle once and may serve several requests at once. */
+/** One environment of a function: a thread that loads the bundle once and may serve several requests at once. */
 export interface HostEnvironment {
-  /** requests under way */
+  /** running requests */
   readonly busy: number
-  /** no new requests: it ends with the last one under way */
+  /** true: takes no new requests, and ends with the last running one */
   readonly retired: boolean
   /** @throws InvocationFault */
   invoke(event: unknown): Promise<unknown>
@@ -29,15 +29,18 @@ export interface HostEnvironment {
 export interface EnvironmentOptions {
   model: FunctionModel
   variables: Readonly<Record<string, string>>
-  /** seconds that a request may take */
+  /** timeout of a request in seconds */
   timeout: number
-  /** a line that the function prints */
+  /** receives the lines that the function prints */
   onLine: (line: string) => void
-  /** told whenever there is room for another request, and when the environment has ended */
+  /** called when there is room for another request, and when the environment has ended */
   onChange: () => void
 }
 
-/** What an environment is given: events of one turn together, for a message costs as much as what is done with it. */
+/**
+ * One event for an environment. Events of one turn are sent together, because a message costs as much as its
+ * processing.
+ */
 export interface Invocation {
   id: string
   event: unknown
@@ -45,11 +48,11 @@ export interface Invocation {
   deadline: number
 }
 
-/** What an environment says of an invocation that has ended; of those of one turn together. */
+/** The result of an invocation. Results of one turn are sent together. */
 export interface Settled {
   id: string
   result?: unknown
-  /** what was thrown: the name of the error, and what it says */
+  /** name and message of the thrown error */
   error?: { type: string; message: string }
 }
 
@@ -59,9 +62,9 @@ interface Pending {
 }
 
 /**
- * Most that a thread has for what is young, MB. Left to itself it takes what the machine allows, 130 MB and more, most of
- * them garbage; with less it is swept so often that what lives for one request counts as old, at the cost of time.
- * The flag of `npm start` goes further down, for the host itself as well; this holds where tests and drills start one.
+ * Most megabytes of a thread's young generation. Without a limit V8 takes 130 MB and more, mostly garbage. A much
+ * smaller limit promotes objects that live for one request, which costs time. `npm start` sets an even smaller limit
+ * for the whole process; this one applies in tests and drills.
  */
 const YOUNG_MB = 48
 
@@ -98,14 +101,14 @@ export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
     }
   })
   const post = byTick<Invocation>(all => worker.postMessage(all))
-  // anything can be thrown
+  // any value can be thrown
   worker.on('error', (error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   worker.on('exit', () => {
     fail('the environment ended')
     onChange()
   })
 
-  // a request that hangs may hang others, too: where it timed out nothing new begins
+  // a hanging request may block others too, so an environment takes no new requests after a timeout
   const expire = (id: string): void => {
     retired = true
     settled(id)?.reject(new InvocationFault(`Task timed out after ${timeout} seconds`, { timedOut: true }))

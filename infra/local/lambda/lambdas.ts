@@ -5,45 +5,51 @@ import { type Activity, activityOf } from './activity.ts'
 import { InvocationFault, startEnvironment } from './environment.ts'
 import { type Capacity, type Pool, poolOf } from './pool.ts'
 
-/** Runs the functions of the template, each environment a thread with an environment of its own. */
+/** Runs the template's functions, each environment in a thread of its own. */
 export interface Lambdas {
   /** @throws InvocationFault */
   invoke(functionName: string, event: unknown): Promise<unknown>
-  /** an invocation that nobody waits for, repeated twice when it fails, as AWS does */
+  /** invokes asynchronously, with two retries, as AWS does */
   start(functionName: string, event: unknown): void
   has(functionName: string): boolean
-  /** of its invocations */
+  /** activity of all invocations */
   activity: Activity
-  /** writes what went wrong around a function to its log */
+  /** writes an error around a function to its log */
   complain(functionName: string, text: string): void
-  /** waits a while for invocations under way, then ends all environments */
+  /** waits a while for running invocations, then ends all environments */
   close(): Promise<void>
 }
 
 export interface LambdaOptions {
   functions: readonly FunctionModel[]
-  /** variables that the host adds for every function, asked for whenever an environment starts: endpoints, credentials, region */
+  /**
+   * variables that the host adds to every function, read whenever an environment starts: endpoints, credentials,
+   * region
+   */
   environment: () => Readonly<Record<string, string>>
   capacity: Capacity
-  /** seconds instead of the template's, by folder */
+  /** timeouts in seconds that replace the template's, by folder */
   timeouts?: Readonly<Record<string, number>>
-  /** lines that a function prints */
+  /** receives the lines that a function prints */
   onLine: (folder: string, line: string) => void
   counting?: Counting
 }
 
-/** What AWS has around functions, for those who look at what it counts. */
+/** Receives what AWS would count of invocations. */
 export interface Counting {
   count: Count
-  /** requests that a function takes at once, by folder: more are refused. Absent: they wait */
+  /** reserved concurrency by folder: more requests are rejected. Absent: they wait */
   atOnce?: Readonly<Record<string, number>>
-  /** takes an event that a function could not take; @throws where the queue cannot be reached */
+  /** takes an event that a function failed to process; @throws if the queue cannot be reached */
   deadLetter?: (queue: string) => void
 }
 
 const ASYNC_TRIES = 3
 const ENVIRONMENT_IDLE_MS = 60_000
-/** Longer than requests take; a worker that outlasts it is ended like a Lambda whose time is up. */
+/**
+ * Milliseconds to wait at closing, longer than requests take. A worker that takes longer is ended as Lambda would at
+ * its timeout.
+ */
 const TIMEOUT_GRACE_MS = 3000
 
 export function startLambdas(options: LambdaOptions): Lambdas {
@@ -108,7 +114,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
   }
 }
 
-/** An invocation, for those who look at what AWS counts of it. @throws InvocationFault */
+/** Invokes a function and counts the invocation as AWS does. @throws InvocationFault */
 async function counted(
   found: Running,
   functionName: string,
@@ -131,7 +137,7 @@ async function counted(
   }
 }
 
-/** An event that a function could not take, where there is a queue for such. */
+/** Puts an event that a function failed to process into its dead-letter queue, if it has one. */
 function keepEvent(
   functionName: string,
   queue: string | undefined,
@@ -152,7 +158,7 @@ interface Running {
   folder: string
   deadLetters: string | undefined
   pool: Pool
-  /** requests under way */
+  /** running requests */
   busy: number
 }
 

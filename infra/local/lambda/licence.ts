@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { DR_REPLICATION } from '../../../shared/api/licence.ts'
 
-/** What functions are told of the licence, as the variables of a deployment's functions. */
+/** The licence as environment variables of functions. */
 export interface LicenceVariables {
   LICENSE: string
   LICENSE_PUBLIC_KEY: string
@@ -12,7 +12,7 @@ const YEARS_10 = 10 * 365 * 86_400
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A licence for a cluster on this machine, signed by a key that nobody keeps. */
+/** Creates a licence for a cluster on this machine, signed by a key that is discarded. */
 export function newLicence(cluster: string, now: number): LicenceVariables {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const iat = Math.floor(now / 1000)
@@ -24,7 +24,7 @@ export function newLicence(cluster: string, now: number): LicenceVariables {
   }
 }
 
-/** The licence in a cluster's folder, made when it is not there. */
+/** Returns the licence in a cluster's folder, and creates it if it is missing. */
 export function keptLicence(directory: string, cluster: string): LicenceVariables {
   const file = `${directory}/licence.json`
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LicenceVariables

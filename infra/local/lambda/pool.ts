@@ -1,6 +1,6 @@
 import type { HostEnvironment } from './environment.ts'
 
-/** How many environments a function may have, and how many requests each takes at once. */
+/** Most environments of a function, and concurrent requests in each. */
 export interface Capacity {
   environments: number
   requests: number
@@ -9,14 +9,14 @@ export interface Capacity {
 /** The environments of one function. */
 export interface Pool {
   invoke(event: unknown): Promise<unknown>
-  /** ends the environments that have had nothing to do since the last time */
+  /** ends the environments that were idle since the last call */
   trim(): void
   close(): Promise<void>
 }
 
 /**
- * Gives requests to environments in the order in which they came: to an idle one, else to a new one while there
- * may be more, else to the least busy one that has room. Where there is none, requests wait.
+ * Assigns requests to environments in order of arrival: to an idle one, else to a new one if the capacity allows,
+ * else to the least busy one with room. Without room, requests wait.
  */
 export function poolOf(start: (onChange: () => void) => HostEnvironment, capacity: Capacity): Pool {
   const all = new Set<HostEnvironment>()

@@ -6,12 +6,12 @@ import type { Lambdas } from './lambdas.ts'
 
 const INVOKE = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/
 
-/** Bytes of an event. @see https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+/** Most bytes of an event. @see https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 const LARGEST_EVENT = 6 * 1024 * 1024
 
 /**
- * The Invoke call of AWS Lambda: functions start background jobs with it, and tests turn schedules by it.
- * @param keys of whoever may call it
+ * Starts Lambda's Invoke API. Functions start background jobs with it, and tests trigger schedules with it.
+ * @param keys access keys of allowed callers
  */
 export const startLambdaService = (
   lambdas: Omit<Lambdas, 'complain' | 'activity'>,
@@ -47,7 +47,7 @@ function answer(status: number, body: string, more: Record<string, string> = {})
 const refusal = (status: number, code: string, Message: string): HttpAnswer =>
   answer(status, JSON.stringify({ Message }), { 'x-amzn-errortype': code })
 
-/** A function may be named by its name or its ARN; empty when it is no name at all. */
+/** Returns the function name from a name or an ARN. Empty: neither. */
 function functionName(given: string): string {
   try {
     return decodeURIComponent(given).split(':').at(-1) ?? ''

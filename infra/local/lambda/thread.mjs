@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
-// One environment of a Lambda: loads the bundle once, then serves events, several at once if they come so. JavaScript,
-// because a thread that strips types has loaded the stripper: 10 MB, in each of them.
+// One environment of a Lambda function. It loads the bundle once, then serves events, several at the same time. This
+// file is JavaScript, because stripping types would load another 10 MB in each thread.
 
 /** @type {{ code: string, handler: string, functionName: string }} */
 const { code, handler, functionName } = workerData

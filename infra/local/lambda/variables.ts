@@ -2,19 +2,19 @@ import { root } from '../../checkout.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import { keptLicence } from './licence.ts'
 
-/** Where functions find AWS, and as whom they call it. */
+/** Addresses and credentials by which functions reach AWS. */
 interface Reached {
   region: string
   credentials: AccessKeyPair
-  /** of the imitated AWS */
+  /** address of the imitated AWS */
   provider: string
-  /** of the tables */
+  /** address of the tables */
   tables: string
-  /** a file with certificates of authorities; empty: none */
+  /** a file with CA certificates; empty: none */
   authorities: string
 }
 
-/** The variables of every function, besides those of the template. */
+/** Builds the environment variables of every function, in addition to those of the template. */
 export function variablesOf(
   cluster: string,
   directory: string,
@@ -42,7 +42,7 @@ export function variablesOf(
 }
 
 /**
- * Credentials for calls on behalf of mounts that have none, where this process is given any.
+ * Returns credentials for calls of mounts without their own, if this process has any.
  * @see docs/spec/configuration.md#reaching-accounts
  */
 const providerCredentials = (): Record<string, string> =>

@@ -1,22 +1,26 @@
-/** Milliseconds between two looks at the clock, and by how many of them it may be late before this process has slept. */
+/** Milliseconds between two checks of the clock, and the lateness that means that this process was suspended. */
 const CLOCK_PERIOD_MS = 1000
 const SLEEP_LATENESS_MS = 5000
-/** Longer than whoever asks waits for answers: it may have to be loaded first. */
+/**
+ * Timeout for the check of the set. It is longer than a caller waits, because the function may have to be loaded
+ * first.
+ */
 const LAST_ANSWER_TIMEOUT_MS = 5000
 
 const patience = (): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, LAST_ANSWER_TIMEOUT_MS).unref())
 
-/** Notices that a cluster was not there for a while: others may have gone on without it. */
+/** Detects that a cluster was down or suspended, during which others may have taken over. */
 export interface Absence {
-  /** what a request has to wait for before it is served; undefined: nothing */
+  /** what a request must wait for before it is served; undefined: nothing */
   over(): Promise<void> | undefined
   close(): void
 }
 
 /**
- * @param ask has the cluster ask the others of its set; what comes of it is of no matter here
- * @param was whether it begins with an absence: there was a cluster before this process
+ * Starts the detection.
+ * @param ask makes the cluster contact the others of its set; its result is ignored
+ * @param was true: this is a restart, which begins with a check
  */
 export function startAbsence(ask: () => Promise<unknown>, was: boolean): Absence {
   let seen = Date.now()
@@ -38,7 +42,7 @@ export function startAbsence(ask: () => Promise<unknown>, was: boolean): Absence
   timer.unref()
   return {
     over: () => {
-      // a request may come before the timer
+      // a request may arrive before the timer runs
       look()
       return asking
     },

@@ -1,6 +1,6 @@
 /**
- * Collects what comes in one turn of the event loop, and hands it on together at its end.
- * @returns takes one
+ * Collects the values of one turn of the event loop, and passes them on together.
+ * @returns a function that takes one value
  */
 export function byTick<T>(take: (all: T[]) => void): (one: T) => void {
   let waiting: T[] = []

@@ -1,7 +1,7 @@
-/** How the parts of a host end, in the order in which they end. */
+/** Functions that close the parts of a host, in order. */
 export type Closers = (() => Promise<void> | void)[]
 
-/** Ends all parts, whatever becomes of one of them: an engine that is left behind would hold the data. @throws the first fault */
+/** Closes all parts, even if one fails, because a remaining engine would lock the data. @throws the first error */
 export async function closeAll(closers: Closers): Promise<void> {
   const faults: unknown[] = []
   for (const one of closers.splice(0)) {

@@ -18,39 +18,42 @@ import { temporaryDirectory } from './temporary.ts'
 /** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
 export interface ClusterFile {
   base_url: string
-  /** where other clusters reach this one */
+  /** address for other clusters */
   link_address: string
   provider_url: string
-  /** commands to the imitated AWS carry it as a bearer token */
+  /** bearer token for commands to the imitated AWS */
   control_token: string
-  /** the metadata service of an instance, as clients expect it: AWS_EC2_METADATA_SERVICE_ENDPOINT */
+  /** the metadata service of an instance, as the value of AWS_EC2_METADATA_SERVICE_ENDPOINT */
   metadata_url: string
-  /** the Invoke call of AWS Lambda */
+  /** Lambda's Invoke API */
   lambda_url: string
-  /** the API of AWS Step Functions */
+  /** the Step Functions API */
   states_url: string
-  /** the key that Lambda and Step Functions take */
+  /** access key for Lambda and Step Functions */
   access_key_id: string
   secret_access_key: string
-  /** where calls to the tables can be counted and made to fail; only when asked for */
+  /** storage tap that counts calls to the tables and makes them fail; only if requested */
   tap_url?: string
   root_token: string
   recovery_keys: string[]
-  /** the cluster's own process */
+  /** process id of the cluster */
   pid: number
-  /** the command that owns the pair, and ends both clusters when it ends; absent: this cluster is of no pair */
+  /**
+   * process id of the command that runs the pair and ends both clusters with itself; absent: the cluster is of no
+   * pair
+   */
   pair_pid?: number
   cluster: string
   functions: Record<string, string>
 }
 
-/** A cluster by its name; `memory`: it keeps nothing. */
+/** A cluster by its name; `memory`: it has no stored state. */
 interface Named {
   cluster: string
   memory: boolean
 }
 
-/** Makes the directory of a cluster, unless it is there: a temporary one where it keeps nothing. */
+/** Creates the directory of a cluster if it is missing; without stored state, a temporary one. */
 export function makeDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
   if (memory) {
     const directory = temporaryDirectory()
@@ -66,11 +69,11 @@ export function makeDirectory({ memory, cluster }: Named): { directory: string; 
 const OWNER_ONLY = 0o700
 
 /**
- * Makes a directory that only its owner reads, and closes one that is open. From then on this process, and whoever it
- * starts, makes every file so: databases, tokens, keys, logs and sockets are never open, whatever the shell's mask says.
+ * Creates a directory that only its owner can read, or restricts an existing one. It also sets the umask of this
+ * process and its children, so that databases, tokens, keys, logs and sockets are never readable by others.
  */
 export function privateDirectory(directory: string): void {
-  // threads cannot change it, and have their process's
+  // threads cannot set the umask; they have that of their process
   if (isMainThread) process.umask(0o077)
   makeFolder(directory)
   chmodSync(directory, OWNER_ONLY)
@@ -78,24 +81,24 @@ export function privateDirectory(directory: string): void {
     if (one.isFile()) chmodSync(`${directory}/${one.name}`, 0o600)
 }
 
-/** Makes a directory and those above it, one by one: below `/proc`, Node's own recursive call never returns. */
+/** Creates a directory and its parents one by one, because Node's recursive call never returns below `/proc`. */
 export function makeFolder(directory: string): void {
   if (existsSync(directory)) return
   makeFolder(dirname(directory))
   try {
     mkdirSync(directory, { mode: OWNER_ONLY })
   } catch (error) {
-    // another process may have made it at this moment
+    // another process may have created it at the same time
     if (!existsSync(directory)) throw error
   }
 }
 
-/** Where clusters keep their state: `.local`, unless the environment names another directory. */
+/** Directory of the clusters' state: `.local`, unless the environment names another one. */
 const STATE = resolve(root, process.env['CLOUD_AUTH_STATE'] ?? '.local')
 
 /**
- * Makes the directory in which clusters keep their state, and tries to write there. Commands call it before they begin anything.
- * @throws Error where it cannot be written
+ * Creates the directory of the clusters' state and checks that it is writable. Commands call it first.
+ * @throws Error if it cannot be written
  */
 export function makeState(): void {
   try {
@@ -103,26 +106,26 @@ export function makeState(): void {
     rmdirSync(mkdtempSync(`${STATE}/.try-`))
   } catch (error) {
     throw new Error(
-      `clusters keep their state in ${STATE}, which cannot be written (${(error as Error).message}): set CLOUD_AUTH_STATE to a directory that can be written`,
+      `the state directory ${STATE} cannot be written (${(error as Error).message}). Set CLOUD_AUTH_STATE to a writable directory`,
     )
   }
 }
 
-/** The directory of a cluster that keeps its state. */
+/** Returns the directory of a cluster with stored state. */
 export const keptAt = (cluster: string): string => `${STATE}/${cluster}`
 
-/** What is told of a cluster in its file. */
+/** The published file of a cluster. */
 interface Told {
-  /** tells something else from now on */
+  /** replaces the content */
   anew(told: ClusterFile): void
-  /** of a cluster that keeps nothing, nothing is told any more */
+  /** removes the file of a cluster without stored state */
   end(): void
 }
 
 /**
- * Writes `cluster.json`, which has what tools need to reach a cluster.
- * @param folder where it is written; undefined: nowhere, because the cluster is unlisted
- * @param memory the file goes when the cluster ends, and what stood there before comes back
+ * Writes `cluster.json`, from which tools learn how to reach a cluster.
+ * @param folder its folder; undefined: the cluster is unlisted and has no file
+ * @param memory removes the file when the cluster ends, and restores an earlier one
  */
 export function tell(folder: string | undefined, told: ClusterFile, memory: boolean): Told {
   if (folder === undefined) return { anew: () => undefined, end: () => undefined }
@@ -144,11 +147,11 @@ export function tell(folder: string | undefined, told: ClusterFile, memory: bool
   return { anew, end }
 }
 
-/** The content of a file; undefined when it is not there. */
+/** Returns the content of a file. Undefined: there is no file. */
 export const textOf = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined
 
-/** A file is there whole or not at all, and only its owner reads it. */
+/** Writes a file atomically, readable by its owner only. */
 export function writeWhole(file: string, content: string): void {
   writeFileSync(`${file}.new`, content, { mode: 0o600 })
   renameSync(`${file}.new`, file)

@@ -1,19 +1,19 @@
-/** What runs. `kill`: ends at once what would not end with this process */
+/** What must be closed at the end. `kill`: ends at once what would survive this process */
 interface Running {
   close(): Promise<void>
   kill?(): void
 }
 
-/** What is ended when this process is told to end. */
+/** The end of this process on a signal. */
 interface Ending {
-  /** it runs from now on */
+  /** registers what must be closed */
   runs(running: Running): void
 }
 
 /**
- * Ends what runs when a signal comes, then this process: with 1 where it could not be ended as it should. A second signal
- * ends the process at once, and so does one before anything runs; what has been started ends with it all the same.
- * @param also another way in which it is told: the end of whoever started it, say
+ * Closes what runs on a signal and then ends this process, with code 1 if closing fails. A second signal ends the
+ * process at once, and so does one before anything runs; child processes end too.
+ * @param also another trigger, for example the end of the parent process
  */
 export function endingOnSignals(also?: (end: () => void) => void): Ending {
   let running: Running | undefined

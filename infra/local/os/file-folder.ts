@@ -2,10 +2,10 @@ import { keptAt } from './cluster-file.ts'
 import { isLockHeld } from './lock.ts'
 
 /**
- * Returns the folder in which a cluster's `cluster.json` is written. Tools look in `.local/<cluster>`. A cluster in memory
- * leaves that file to a cluster of its name that runs from disk, and has one in its own directory.
+ * Returns the folder of a cluster's `cluster.json`. Tools look in `.local/<cluster>`. A cluster without stored state
+ * uses its own directory instead while a stored cluster of the same name runs.
  * @param directory of the cluster
- * @returns undefined where it is unlisted: there is no file
+ * @returns undefined if it is unlisted and has no file
  */
 export function fileFolderOf(
   { cluster, memory, unlisted = false }: { cluster: string; memory: boolean; unlisted?: boolean },

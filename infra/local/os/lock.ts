@@ -4,22 +4,25 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { textOf, writeWhole } from './cluster-file.ts'
 
-/** A directory that one process works on. */
+/** A lock on a directory. */
 export interface Lock {
-  /** lets others have it; the end of this process, however it comes, does so too */
+  /** releases the lock; the end of this process also does */
   close(): void
 }
 
-/** Some ten seconds: a busy machine may stop a process between the lock and the note of who has it. */
+/**
+ * Tries for some ten seconds, because a busy machine may suspend a process between taking the lock and writing its
+ * id.
+ */
 const LOCK_TRIES = 1000
 const LOCK_PAUSE_MS = 10
 
 /**
- * Takes a directory for this process. What is locked is a file, by the operating system: nothing of it outlives the
- * process, so there is no lock that is stale. Who has it is written down beside it, for whoever comes second.
- * @param name several things in a directory may be locked
- * @param taken the error for whoever comes second; `holder`: id of the process that has it
- * @throws what `taken` makes
+ * Locks a directory for this process. The operating system locks a file for the process, so a lock is never stale.
+ * The holder's id is written to a file next to it for error messages.
+ * @param name several locks in one directory are possible
+ * @param taken creates the error if another process has the lock; `holder` is its id
+ * @throws what `taken` creates
  */
 export async function takeLock(
   directory: string,
@@ -38,19 +41,22 @@ export async function takeLock(
   }
 }
 
-/** Locks of this process. A database that nothing refers to is closed by the garbage collector, and its lock ends with it. */
+/**
+ * Locks of this process. An unreferenced database would be closed by the garbage collector, which would release its
+ * lock.
+ */
 const held = new Set<DatabaseSync>()
 
-/** Reports whether a process that runs works on a directory, this one included. */
+/** Reports whether a running process, this one included, has a lock. */
 export function isLockHeld(directory: string, name: string): boolean {
-  // a lock is tried only where somebody may have it: a try would be in the way of a process that takes it now
+  // tries the lock only if a running process is named, because a try would disturb a process that takes it now
   if (!runs(Number(textOf(`${directory}/${name}.holder`) ?? 0))) return false
   const database = locked(`${directory}/${name}.lock`)
   database?.close()
   return database === undefined
 }
 
-/** @returns undefined where another process has it */
+/** Takes a lock. @returns undefined if another process has it */
 function locked(file: string): DatabaseSync | undefined {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
@@ -66,8 +72,8 @@ function locked(file: string): DatabaseSync | undefined {
 const BUSY = 5
 
 /**
- * Returns the id of the process that has a lock; 0: unknown. A moment after it was taken, the file may still name an earlier
- * process, which has ended, and whose id may be another's by now: only a process that has the locked file open counts.
+ * Returns the id of the process that has a lock; 0: unknown. Just after a lock was taken, the file may still name an
+ * earlier process whose id was reused, so only a process that has the lock file open counts.
  */
 async function holderOf(directory: string, name: string): Promise<number> {
   const lock = realpathSync(`${directory}/${name}.lock`)
@@ -79,14 +85,14 @@ async function holderOf(directory: string, name: string): Promise<number> {
   return 0
 }
 
-/** Reports whether a process has a file open; of other users' processes, and where there is no /proc, it is assumed. */
+/** Reports whether a process has a file open. Assumes so for other users' processes and without /proc. */
 async function hasOpen(pid: number, file: string): Promise<boolean> {
   const open = await readdir(`/proc/${pid}/fd`).catch(() => undefined)
   const targets = open?.map(fd => readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''))
   return targets === undefined || (await Promise.all(targets)).includes(file)
 }
 
-/** Whether there is a process of that id, which may be somebody else's. */
+/** Reports whether a process of that id exists, possibly of another user. */
 function runs(pid: number): boolean {
   if (!(pid > 0)) return false
   try {

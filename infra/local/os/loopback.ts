@@ -8,12 +8,12 @@ const LOOPBACK = '127.0.0.1'
  * Makes a server listen on loopback.
  * @param port 0: any free one
  * @returns `http://127.0.0.1:<port>`
- * @throws with the code `EADDRINUSE` when the port is in use
+ * @throws Error with the code `EADDRINUSE` if the port is in use
  */
 export async function listen(server: Server, port = 0): Promise<string> {
   server.listen(port, LOOPBACK)
   await once(server, 'listening')
-  // a connection that cannot be accepted, for want of descriptors, say, is lost to its client, not to all
+  // a connection that cannot be accepted, for example without free file descriptors, must not end the server
   server.on('error', () => undefined)
   return urlOf(server)
 }
@@ -24,17 +24,17 @@ export interface Listening {
   close(): Promise<void>
 }
 
-/** Starts an HTTP server on loopback. @throws as `listen` */
+/** Starts an HTTP server on loopback. @throws see `listen` */
 export const startServer = async (server: HttpServer, port = 0): Promise<Listening> => ({
   url: await listen(server, port),
   close: () => endServer(server),
 })
 
-/** The address of a server that listens. */
+/** Returns the address of a listening server. */
 export const urlOf = (server: Server): string =>
   `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
 
-/** Ends an HTTP server at once: its connections are cut. */
+/** Closes an HTTP server and its connections at once. */
 export async function endServer(server: HttpServer): Promise<void> {
   const closed = once(server, 'close')
   server.close()
@@ -42,7 +42,7 @@ export async function endServer(server: HttpServer): Promise<void> {
   await closed
 }
 
-/** A port that was free a moment ago, for processes that have to be told one. */
+/** Returns a port that is free now, for processes that need a port number. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   const { port } = new URL(await listen(server))
@@ -50,14 +50,17 @@ export async function freePort(): Promise<number> {
   return Number(port)
 }
 
-/** Out of the range from which systems give ports to connections, so that nobody else has it after a restart. */
+/** Range of ports outside the ephemeral range, so that no connection takes them between two starts. */
 const STEADY = { from: 10_000, count: 10_000 }
 
-/** Ports that one process tries first. Processes that start at the same time have other numbers, and so other ports. */
+/**
+ * Ports that one process tries first. They depend on the process id, so processes that start at the same time try
+ * different ones.
+ */
 const OF_PROCESS = 25
 let tried = 0
 
-/** A port that is free, for those who want to have it again when they start the next time. */
+/** Returns a free port outside the ephemeral range, for a process that wants the same port at its next start. */
 export async function steadyPort(): Promise<number> {
   for (let count = 0; count < 100; count++) {
     const port = STEADY.from + ((process.pid * OF_PROCESS + tried++) % STEADY.count)
@@ -66,7 +69,7 @@ export async function steadyPort(): Promise<number> {
   return freePort()
 }
 
-/** A port, if it is free; else 0: any. */
+/** Returns the port if it is free, else 0. */
 export async function firstFree(port: number): Promise<number> {
   if (port === 0) return 0
   const server = createServer()
@@ -86,9 +89,9 @@ const release = async (server: Server): Promise<void> => {
 }
 
 /**
- * Makes sure of ports before anything is begun that would need them.
- * @param wanted ports by the name of the option that asks for them; 0 and undefined: any
- * @throws the first that cannot be had, with what to do
+ * Checks ports before anything starts that needs them.
+ * @param wanted ports by the option that names them; 0 and undefined: any
+ * @throws Error for the first unusable port, with what to do
  */
 export async function checkPorts(wanted: Readonly<Record<string, number | undefined>>): Promise<void> {
   const held: Server[] = []
@@ -109,8 +112,8 @@ export async function checkPorts(wanted: Readonly<Record<string, number | undefi
 function faultOf(option: string, port: number, { code, message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_SOCKET_BAD_PORT') return `--${option} must be a number from 0 (any free port) to 65535`
   if (code === 'EADDRINUSE')
-    return `port ${port} is in use, perhaps by a cluster that still runs: stop it, or choose another port with --${option} (0: any free one)`
+    return `port ${port} is in use, perhaps by a running cluster. Stop it, or choose another port with --${option} (0: any free one)`
   if (code === 'EACCES')
-    return `port ${port} needs rights that this process does not have: choose another port with --${option} (0: any free one)`
+    return `port ${port} needs privileges that this process does not have. Choose another port with --${option} (0: any free one)`
   return `port ${port} (--${option}) cannot be used: ${message}`
 }

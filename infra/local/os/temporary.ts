@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 
 const inMemory = '/dev/shm'
 
-/** Makes a directory for what is kept for a while only: in memory, where there is such a place. Whoever asks removes it. */
+/** Creates a temporary directory, in memory where possible. The caller removes it. */
 export const temporaryDirectory = (): string =>
   mkdtempSync(`${existsSync(inMemory) ? inMemory : tmpdir()}/cloud-auth-`)
 
-/** Has a directory go with this process, however it exits. @returns removes it now */
+/** Removes a directory when this process exits. @returns a function that removes it now */
 export function goesWithProcess(directory: string): () => void {
   const remove = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)

@@ -6,27 +6,27 @@ import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
 import { clock, createSetCluster, observeNamed, PATIENCE_MS } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
-/** Asking clusters of a set, as an operator does. */
+/** Milliseconds between two checks. */
 
 const PAUSE_MS = 250
-/** A change of roles answers within half a minute, also where it takes longer. */
+/** A role change answers within half a minute, even if it continues longer. */
 export const connection = { timeoutMs: 90_000 }
 
-/** Looks again and again. @throws Error that says what did not come about */
+/** Waits until a condition holds. @throws Error with `otherwise` after the timeout */
 export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
   const when = { everyMs: PAUSE_MS, until: Date.now() + PATIENCE_MS }
   const seen = await poll(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
   if (!seen.ok) throw new Error(`${otherwise}, even after ${PATIENCE_MS / 1000} s`)
 }
 
-/** The status of a cluster. @throws Error where the answer is no status */
+/** Requests the status of a cluster. @throws Error if the answer is not a status */
 export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
   const seen = await observeNamed({ name: base_url, base: base_url }, connection)
   if (hasAnswered(seen)) return seen.answer.status
   throw new Error(`${base_url}: ${seen.silent?.why}`)
 }
 
-/** What an answer may hold of what is looked for. */
+/** The parts of an answer that are read here. */
 export interface HostAnswer {
   auth?: { client_token: string } | null
   wrap_info?: { token?: string }
@@ -38,7 +38,7 @@ type Asked = Pick<Host, 'base_url' | 'root_token' | 'cluster'>
 type Say = (text: string) => void
 const silently: Say = () => undefined
 
-/** A cluster for the runner. @param say called with what is asked again, and why */
+/** Creates a cluster for the runner. @param say receives messages on retries */
 export const setClusterOf = (
   { cluster, base_url }: Asked,
   token: string,
@@ -48,7 +48,7 @@ export const setClusterOf = (
   admittedAs: cluster,
 })
 
-/** One call below `sys/replication/dr`; see `askHost`. */
+/** Sends one request below `sys/replication/dr`; see `askHost`. */
 export const askReplication = (
   host: Asked,
   path: string,
@@ -58,10 +58,11 @@ export const askReplication = (
 ) => askHost(host, `sys/replication/dr/${path}`, body, token, say)
 
 /**
- * One call of the API: a read without a body, else a write. As in the runbooks it is asked again when the answer says so.
+ * Sends one API request: a read without a body, else a write. Repeats it when the answer has Retry-After, as the
+ * runbooks do.
  * @param token default: the root token of that cluster
- * @param say called with what is asked again, and why
- * @throws Error with the answer, where it is no success
+ * @param say receives messages on retries
+ * @throws Error with the answer if it is not successful
  */
 export async function askHost(
   { base_url, root_token, cluster }: Asked,

@@ -1,6 +1,6 @@
 import { enableCompileCache, flushCompileCache } from 'node:module'
 
-// As `../main.mjs` does, for the process of one cluster of a pair.
+// Entry of the process of one cluster of a pair; see `../main.mjs`.
 enableCompileCache(new URL('../../../.build/compile-cache', import.meta.url).pathname)
 await import('./member.ts')
 flushCompileCache()

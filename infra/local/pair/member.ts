@@ -4,10 +4,10 @@ import { type LastingOptions, startLasting } from '../host/lasting-host.ts'
 import type { ClusterFile } from '../os/cluster-file.ts'
 import { endingOnSignals } from '../os/ending.ts'
 
-// A cluster of a pair, as a process of its own: it takes its options as JSON, says where it is, and ends with whoever
-// started it.
+// The process of one cluster of a pair. It takes its options as JSON, reports its addresses, and ends with its parent
+// process.
 
-/** What is said between a pair and the processes of its clusters. */
+/** Messages between the pair and the processes of its clusters. */
 export type Started = ClusterFile & Pick<Host, 'fileFolder'>
 export type FromMember = { kind: 'started'; started: Started } | { kind: 'keys'; keys: SetKeys }
 export type ToMember = { adopt: SetKeys }
@@ -20,7 +20,7 @@ try {
   const { control: _control, runtimeOf: _runtime, adoptKeys, close, directory: _directory, ...started } = host
   ending.runs({ close })
   process.on('message', async ({ adopt }: ToMember) => {
-    // without its tables the host looks again later
+    // without its tables the host checks again later
     await adoptKeys(adopt).catch(() => undefined)
     tell({ root_token: host.root_token, recovery_keys: host.recovery_keys })
   })

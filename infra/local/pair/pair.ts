@@ -15,12 +15,12 @@ export type PairMember = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
 export interface ClusterPair<M extends PairMember = PairMember> {
   /** the primary at first */
   east: M
-  /** its secondary at first */
+  /** the secondary at first */
   west: M
   close(): Promise<void>
 }
 
-/** Where a pair has come to: undefined where nobody serves. */
+/** The roles of a pair. Undefined: no cluster serves. */
 export interface Joined {
   primary: PairMember
   secondary: PairMember
@@ -28,15 +28,15 @@ export interface Joined {
 
 export const REGIONS = { east: 'us-east-1', west: 'us-west-2' }
 
-/** Seconds for which nobody may write before the secondary's own data are deleted. */
+/** Seconds without writes before the secondary deletes its own data. */
 const WIPE_WAIT_SECONDS = 30
 
 export type PairOptions = Omit<HostOptions, 'cluster' | 'region' | 'provider'>
 
-/** Starts both clusters in this process, beside one imitated AWS: for rehearsals, which keep nothing. */
+/** Starts both clusters in this process with one imitated AWS and without stored state, for rehearsals. */
 export async function startPair(options: PairOptions): Promise<ClusterPair<Host>> {
   const { port } = options
-  // pages ask each other's cluster where it is known before it starts
+  // each console page reads the other cluster, if its address is known before it starts
   const at = (one: number) =>
     port === 0 ? {} : { port: one, peer: `http://127.0.0.1:${2 * port + 1 - one}` }
   const east = await startHost({ ...options, ...at(port), cluster: 'east', region: REGIONS.east })
@@ -63,10 +63,10 @@ export async function startPair(options: PairOptions): Promise<ClusterPair<Host>
 
 type Say = (text: string) => void
 
-/** How the first secondary reaches its primary: `address`, `ca_file`. */
+/** Address and CA file by which the first secondary reaches its primary. */
 type Reached = { address?: string; ca_file?: string }
 
-/** Both clusters run on one machine, and are waited for by somebody who looks on. */
+/** Time limits for clusters on one machine with a user who waits. */
 const localWaits: Goal['waits'] = {
   silence: 30_000,
   obstacle: 30_000,
@@ -85,10 +85,10 @@ const goal: Goal = {
 const FOLLOW_SECONDS = 20
 
 /**
- * Has one of both follow the other, whatever they were before. Roles stay as they are: nobody is promoted here. What goes on
- * by itself is waited for.
- * @param say told what takes long, why, and how long still
- * @returns undefined where it is for operators to say who serves
+ * Makes one cluster follow the other, whatever their earlier state. It promotes no cluster, and waits for operations
+ * that complete on their own.
+ * @param say receives progress messages with the remaining time
+ * @returns undefined if an operator must decide which cluster serves
  */
 export async function join(
   { east, west }: Pick<ClusterPair, 'east' | 'west'>,
@@ -121,7 +121,7 @@ export async function join(
         const { cluster: id } = secondary
         if (step.do === 'admit') {
           say(
-            `Making ${id} a secondary takes ${WIPE_WAIT_SECONDS} s: whoever still writes there by what it read before has to have ended before its data are deleted.`,
+            `Making ${id} a secondary takes ${WIPE_WAIT_SECONDS} s, because running writes must end before its data is deleted.`,
           )
           return countdown(`${id} becomes a secondary`, WIPE_WAIT_SECONDS + 15)
         }
@@ -148,8 +148,8 @@ export async function join(
 }
 
 /**
- * Has both name the keys of their set: the root token that the primary accepts, wherever it is written down, and the shares
- * that either has seen. Where the primary accepts neither token, all stay as they are.
+ * Makes both clusters report the keys of their set: the root token that the primary accepts, and the shares that
+ * either has seen. If the primary accepts neither token, nothing changes.
  */
 async function agreed(primary: PairMember, secondary: PairMember): Promise<Joined> {
   const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]
@@ -170,13 +170,13 @@ const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean
     () => false,
   )
 
-/** Waits until both stand at one position with one root. @throws Error when they do not come to that */
+/** Waits until both clusters have the same position and root. @throws Error if they do not */
 export async function settled<Of extends Readonly<Record<string, Pick<Host, 'base_url'>>>>(
   clusters: Of,
 ): Promise<{ [Name in keyof Of]: ClusterStatus }> {
   let seen: [string, ClusterStatus][] = []
   const names = Object.keys(clusters)
-  await until(`${names.join(' and ')} do not come to one position and one root`, async () => {
+  await until(`${names.join(' and ')} do not reach the same position and root`, async () => {
     seen = await Promise.all(
       Object.entries(clusters).map(
         async ([name, host]): Promise<[string, ClusterStatus]> => [name, await drStatusOf(host)],

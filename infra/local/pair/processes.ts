@@ -21,17 +21,17 @@ export type ProcessOptions = Omit<
   port?: number
 }
 
-/** A pair whose clusters may be killed one by one. */
+/** A pair whose clusters can be killed separately. */
 export interface PairProcesses extends ClusterPair {
-  /** resolves once a process has ended that was not told to, with how */
+  /** resolves when a process ends unexpectedly, with its exit code or signal */
   ended(name: Name): Promise<string>
-  /** ends both at once, without waiting for what they do */
+  /** kills both at once */
   kill(): void
 }
 
 const FIRST_PORT = 8200
 
-/** Starts both clusters, each a process of its own, beside one imitated AWS, which is one too. @throws Error */
+/** Starts both clusters and one imitated AWS, each in its own process. @throws Error */
 export async function startPairProcesses(options: ProcessOptions): Promise<PairProcesses> {
   const { port, ...rest } = options
   const { memory } = rest
@@ -72,7 +72,7 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
   }
 }
 
-/** The imitated AWS of pairs; one that began with east alone stays in that one's. */
+/** Returns the directory of the pair's imitated AWS. A pair that grew from a single east uses east's. */
 const awsName = (): string =>
   keptPlace('east').aws ?? (existsSync(`${keptAt('east')}/provider.json`) ? 'east' : 'aws')
 
@@ -85,7 +85,7 @@ async function portsOf(port: number | undefined, memory: boolean): Promise<Recor
   return { east, west: await some('west', port && port + 1, port === undefined ? east + 1 : 0) }
 }
 
-/** Starts a process that a terminal's signals do not reach: they are for the pair, which ends it. */
+/** Starts a process that Ctrl-C in a terminal does not reach; the pair ends it. */
 function launch(
   { controlToken }: Aws,
   options: LastingOptions & { place: Partial<ClusterPlace> },
@@ -94,12 +94,14 @@ function launch(
   return spawn(process.execPath, [...flags, `${root}infra/local/pair/member.mjs`, JSON.stringify(options)], {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // not among the options: every user sees command lines
+    // passed as a variable, because all users can see command lines
     env: { ...process.env, [CONTROL_TOKEN]: controlToken },
   })
 }
 
-/** The cluster of a process, once it has started. @throws Error when it ends instead: it has said why */
+/**
+ * Returns the cluster of a process once it has started. @throws Error if it ends instead; it has printed the reason
+ */
 async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMember> {
   const ended = once(child, 'exit').then(() => undefined)
   const started = new Promise<Started>(resolve =>
@@ -120,7 +122,10 @@ async function memberOf(child: ChildProcess, { control }: Aws): Promise<PairMemb
   }
 }
 
-/** Takes over the keys that a member names. New shares go to the other one too, which names them once it accepts them. */
+/**
+ * Adopts the keys that a member reports. New shares are also sent to the other member, which reports them once it
+ * accepts them.
+ */
 function followKeys(child: ChildProcess, member: PairMember, other: PairMember): void {
   child.on('message', (message: FromMember) => {
     if (message.kind !== 'keys') return
@@ -131,7 +136,7 @@ function followKeys(child: ChildProcess, member: PairMember, other: PairMember):
   })
 }
 
-/** How a process ends that is not told to. */
+/** Waits for an unexpected end of a process. @returns its signal or exit code */
 async function untold(child: ChildProcess): Promise<string> {
   const [code, signal] =
     child.exitCode === null && child.signalCode === null
@@ -140,7 +145,7 @@ async function untold(child: ChildProcess): Promise<string> {
   return String(signal ?? `code ${code}`)
 }
 
-/** Ends a process that has not ended yet: it closes its cluster when it hears no more of this one. */
+/** Ends a process. It closes its cluster when the connection to this process ends. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')

@@ -9,8 +9,8 @@ const HEARD_WITHIN_SECONDS = 15
 const PAUSE_MS = 500
 
 /**
- * Returns the status of a cluster; one that has a primary is given some seconds to hear of it.
- * @param say called with what is waited for
+ * Returns the status of a cluster. A cluster with a primary gets some seconds to reach it.
+ * @param say receives a message on the wait
  */
 export async function heardOf(
   host: Pick<Host, 'base_url'>,
@@ -21,27 +21,27 @@ export async function heardOf(
   const heard = await poll(clock, when, async () => {
     const status = await drStatusOf(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)
-    if (!isSaid) say(`Waiting for a word of its primary, ${HEARD_WITHIN_SECONDS} s at most …`)
+    if (!isSaid) say(`Waiting at most ${HEARD_WITHIN_SECONDS} s for contact to its primary …`)
     isSaid = true
     return failed(status)
   })
   return heard.ok ? heard.value : heard.fault
 }
 
-/** What a secondary says of itself instead of showing logins. */
+/** Formats the state of a secondary, which serves no logins. */
 export const shownSecondary = (cluster: string, status: ClusterStatus): string =>
   `${cluster} is a DR secondary: it serves no logins, its primary does.
-  primary   ${status.hasPrimary ? `${status.primaryAddress}, connection ${status.connection}` : 'none: it follows nobody'}
+  primary   ${status.hasPrimary ? `${status.primaryAddress}, connection ${status.connection}` : 'none'}
   state     ${status.state}
   lag       ${toldLag(status)}
 `
 
 const toldLag = ({ secondaries, primary }: ClusterStatus): string => {
   const lag = (primary ?? secondaries[0])?.canaryAge_ms
-  return lag === undefined ? 'nothing heard yet' : `newest canary ${lag} ms old`
+  return lag === undefined ? 'no heartbeat yet' : `newest canary ${lag} ms old`
 }
 
-/** Position, root and lag of clusters, by their names. */
+/** Formats position, root and lag of clusters by name. */
 export const describedStands = (stands: Readonly<Record<string, ClusterStatus>>): string =>
   Object.entries(stands)
     .map(([name, status]) => {

@@ -1,11 +1,11 @@
 import type { Joined, PairMember } from './pair.ts'
 
-/** What is printed of both clusters once one follows the other. */
+/** Formats both clusters once one follows the other. */
 export const introducedPair = ({ primary, secondary }: Joined): string =>
   [
     introduced(primary, 'the primary'),
     introduced(secondary, 'its secondary'),
-    `Root token and recovery shares of the set hold for both; each cluster.json has them.`,
+    `Root token and recovery shares are valid on both clusters; each cluster.json has them.`,
     `  root token     ${primary.root_token}\n`,
   ].join('\n')
 
@@ -22,7 +22,7 @@ const introduced = (
 
 const DR = '/sys/replication/dr'
 
-/** Commands to copy. */
+/** Formats commands to copy. */
 export function commandsToCopy({ primary, secondary }: Joined): string {
   const promote = `curl -s -X POST ${secondary.base_url}${DR}/secondary/promote -d`
   return `status of both

@@ -4,13 +4,13 @@ import { askHost, askReplication } from './dr-client.ts'
 
 const GENERATE = 'secondary/generate-operation-token'
 
-/** Makes an operation token on a secondary, by as many of the set's recovery shares as it takes. Nobody else is needed. */
+/** Generates an operation token on a secondary from the set's recovery shares. */
 export async function tokenByShares(
   secondary: Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'recovery_keys'>,
 ): Promise<string> {
   if (secondary.recovery_keys.length === 0)
     throw new Error(
-      `no recovery shares that ${secondary.cluster} accepts are known here: stop it, write the present ones to "recovery_keys" in ${keptAt(secondary.cluster)}/keys.json, and start again`,
+      `this host knows no recovery shares that ${secondary.cluster} accepts. Stop it, write the present shares to "recovery_keys" in ${keptAt(secondary.cluster)}/keys.json, and start again`,
     )
   const { nonce, otp } = await asked<{ nonce: string; otp: string }>(secondary, `${GENERATE}/attempt`, {})
   for (const key of secondary.recovery_keys) {
@@ -23,10 +23,12 @@ export async function tokenByShares(
     const { data } = await askHost(secondary, 'sys/decode-token', { encoded_token, otp }, '')
     return String(data?.['token'])
   }
-  throw new Error(`the recovery shares in the folder of ${secondary.cluster} are too few to operate it`)
+  throw new Error(
+    `the folder of ${secondary.cluster} has too few recovery shares to generate an operation token`,
+  )
 }
 
-/** Ceremonies answer without an envelope, and ask for no token. */
+/** Sends a ceremony request, which needs no token and whose answer has no envelope. */
 const asked = async <T>(
   secondary: Parameters<typeof tokenByShares>[0],
   path: string,

@@ -1,4 +1,4 @@
-/** What is waited for, and how many seconds it takes at most, as a rule. */
+/** What is waited for, and the usual longest wait in seconds. */
 interface Wait {
   what: string
   seconds: number
@@ -7,18 +7,18 @@ interface Wait {
 
 const TELL_MS = 5000
 
-/** Tells at once, and every five seconds, how many are left. @returns ends that */
+/** Prints the remaining seconds at once and every five seconds. @returns a function that stops it */
 function telling({ what, seconds, say }: Wait): () => void {
   const end = Date.now() + seconds * 1000
-  say(`Waiting: ${what}; as a rule it takes ${seconds} s at most …`)
+  say(`Waiting (usually at most ${seconds} s): ${what} …`)
   const telling = setInterval(() => {
     const left = Math.round((end - Date.now()) / 1000)
-    say(left > 0 ? `  ${left} s left` : `  longer than usual, by ${-left} s`)
+    say(left > 0 ? `  ${left} s left` : `  ${-left} s longer than usual`)
   }, TELL_MS)
   return () => clearInterval(telling)
 }
 
-/** Returns what tells of one wait at a time: another `what` ends the one before, and none ends the last. */
+/** Creates a countdown for one wait at a time. Another `what` replaces the running one; none ends it. */
 export function oneCountdown(say: Wait['say']): (what?: string, seconds?: number) => void {
   let present = ''
   let end = (): void => undefined
@@ -30,7 +30,7 @@ export function oneCountdown(say: Wait['say']): (what?: string, seconds?: number
   }
 }
 
-/** Tells how long some work takes still. */
+/** Prints the remaining time while some work runs. */
 export async function counted<T>(wait: Wait, work: () => Promise<T>): Promise<T> {
   const told = telling(wait)
   try {

@@ -15,7 +15,7 @@ import { deleteInstance, findInstance, instancesIn, putInstance, setInstance } f
 import type { AccessKey } from './state/state.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from './wire/http.ts'
 
-/** Every control command: `POST /_control/<name>` and a method of {@link Control} alike. */
+/** The control commands: each is `POST /_control/<name>` and a method of {@link Control}. */
 const commands = {
   putInstance: command(inputs.newInstance, (aws, { account, region, instanceId, ...given }) =>
     putInstance(aws, { account, region, instanceId }, given),
@@ -92,7 +92,7 @@ const commands = {
 
 type CommandName = keyof typeof commands
 
-/** The fields that each command takes, with `?` where one may be left out. @see docs/look-up/imitated-aws.md */
+/** Returns the fields of each command, with `?` for optional ones. @see docs/look-up/imitated-aws.md */
 export const commandFields = (): readonly (readonly [name: string, fields: readonly string[]])[] =>
   Object.entries(commands).map(([name, { schema }]) => [
     name,
@@ -102,12 +102,13 @@ export const commandFields = (): readonly (readonly [name: string, fields: reado
 /** The control commands as methods, the same in the provider's process and over HTTP. */
 export type Control = { [Name in CommandName]: ControlMethod<(typeof commands)[Name]> }
 
-/** Control of the imitated AWS in this process. Methods reject with what is wrong about their argument. */
+/** Creates control of the imitated AWS in this process. Methods reject with the fault of their argument. */
 export const localControl = (aws: ImitatedAws): Control =>
   bind((name, input) => runCommand(aws, commands[name], input))
 
 /**
- * Control of a provider in another process, found by its URL.
+ * Creates control of a provider in another process.
+ * @param url of the provider
  * @param token its control token
  */
 export const remoteControl = (url: string, token: string): Control =>
@@ -130,10 +131,9 @@ function bind(call: (name: CommandName, input: unknown) => Promise<unknown>): Co
 }
 
 /**
- * The HTTP side of control.
- *
+ * Answers control commands over HTTP.
  * @param isOwner reports whether a value of `Authorization` has the control token
- * @returns undefined when the path is another; else 200 with the result as JSON, or 400 with `{"error"}`
+ * @returns undefined for other paths; else 200 with the result as JSON, or 400 with `{"error"}`
  */
 export function answerControl(
   aws: ImitatedAws,
@@ -147,8 +147,7 @@ export function answerControl(
     : Promise.resolve(json(401, { error: NO_TOKEN }))
 }
 
-const NO_TOKEN =
-  'commands need the header "Authorization: Bearer <token>": cluster.json names it, control_token'
+const NO_TOKEN = 'commands need the header "Authorization: Bearer <token>" with control_token of cluster.json'
 
 async function answerCommand(aws: ImitatedAws, request: WireRequest, name: string): Promise<HttpAnswer> {
   if (request.method !== 'POST') return json(405, { error: 'commands are sent with POST' })
@@ -166,7 +165,7 @@ const isCommand = (name: string): name is CommandName => Object.hasOwn(commands,
 const json = (status: number, value: unknown): HttpAnswer =>
   textAnswer(status, 'application/json', JSON.stringify(value))
 
-/** What was found; complains when nothing was. */
+/** Returns what was found. @throws Error if nothing was */
 function existing<Found>(found: Found | undefined | false, name: string): Found {
   if (found === undefined || found === false) throw new Error(`${name} does not exist`)
   return found
@@ -174,5 +173,5 @@ function existing<Found>(found: Found | undefined | false, name: string): Found 
 
 const keyPair = ({ accessKeyId, secretAccessKey }: AccessKey) => ({ accessKeyId, secretAccessKey })
 
-/** The result of commands that have none. */
+/** Returns the result of commands without one. */
 const done = (_effect: unknown): null => null

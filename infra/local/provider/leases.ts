@@ -1,21 +1,27 @@
 import { type IncomingMessage, request, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** What a connection is turned into, by the header `Upgrade`: it says "I need you" for as long as it is open. */
+/**
+ * Protocol of the header `Upgrade`. An open connection of this protocol is a lease: its process needs the provider.
+ */
 const PROTOCOL = 'cloud-auth-lease'
-/** Whose provider it is, in the answer: a port may be somebody else's by now. */
+/** Header of the answer with the provider's directory, because another program may have the port by now. */
 const OF = 'lease-of'
 
 const FIRST_LEASE_TIMEOUT_MS = 30_000
-/** Longer than a busy machine keeps a provider from answering: taken for dead, it would end while somebody needs it. */
+/**
+ * Longer than a busy machine delays an answer. If a live provider were taken for dead, it would end while it is
+ * needed.
+ */
 const LEASE_ANSWER_TIMEOUT_MS = 30_000
 const LEASE_END_TIMEOUT_MS = 10_000
 
 /**
- * Counts who needs a provider. A process that is killed gives its lease back by that: the system closes its connections.
- * @param directory where the provider keeps its state: its name to those who look for it
+ * Counts the processes that need a provider. A killed process releases its lease, because the system closes its
+ * connections.
+ * @param directory the provider's state directory, by which callers identify it
  * @param isOwner reports whether a value of `Authorization` has the control token
- * @param onNone once nobody needs it any more, or nobody has come within half a minute
+ * @param onNone called when no lease is left, or none was taken within half a minute
  */
 export function countLeases(
   server: Server,
@@ -36,7 +42,7 @@ export function countLeases(
     held.add(socket)
     const given = () => {
       if (!held.delete(socket)) return
-      // whoever gives back the last one waits for the end of this process
+      // the holder of the last lease waits for the end of this process
       if (held.size > 0) socket.end()
       end()
     }
@@ -50,18 +56,18 @@ export function countLeases(
   setTimeout(end, FIRST_LEASE_TIMEOUT_MS).unref()
 }
 
-/** That this process needs a provider. */
+/** A lease on a provider: this process needs it. */
 export interface Lease {
-  /** it needs it no more; where nobody else does, the provider has ended by then */
+  /** releases the lease; if it was the last one, the provider has ended when this resolves */
   close(): Promise<void>
 }
 
 /**
- * Leases a provider that runs in a process of its own.
+ * Leases a provider in another process.
  * @param url of the provider
  * @param token its control token
- * @param directory absent: whichever it is
- * @returns undefined where none of that directory answers there, or one that counts no leases
+ * @param directory absent: any directory
+ * @returns undefined if no provider of that directory answers there, or it counts no leases
  */
 export const leaseOf = (url: string, token: string, directory?: string): Promise<Lease | undefined> =>
   new Promise(resolve => {

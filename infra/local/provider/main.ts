@@ -7,8 +7,8 @@ import { TAKEN } from './note.ts'
 import { type ProviderOptions, startProvider } from './provider.ts'
 
 // Usage: node infra/local/provider/main.ts [--port N] [--state FILE]
-//        node infra/local/provider/main.ts --directory DIR [--port N] [--region REGION]
-// With a directory it keeps its state there, says there where it is, and ends when nobody needs it any more.
+// node infra/local/provider/main.ts --directory DIR [--port N] [--region REGION]
+// With a directory it stores its state and its address there, and ends when no process needs it.
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ async function main(more: ProviderOptions): Promise<void> {
   process.stdout.write(`${JSON.stringify(told)}\n`)
 }
 
-/** What is kept in a directory, by the one process that has it. */
+/** Returns options for a directory, which it locks for this process. */
 async function inDirectory(directory: string): Promise<ProviderOptions> {
   await takeLock(directory, 'aws', () => new Error('another process has it')).catch(() => process.exit(TAKEN))
   return {

@@ -5,7 +5,7 @@ import type { ImitatedAws } from './state/imitated-aws.ts'
 import { textAnswer } from './wire/http.ts'
 import { serverOf } from './wire/server.ts'
 
-/** An instance, and a port for its metadata service; 0 or absent takes any free one. */
+/** An instance, and the port of its metadata service; 0 or absent: any free one. */
 export interface MetadataPort {
   account: string
   region: string
@@ -14,10 +14,9 @@ export interface MetadataPort {
 }
 
 /**
- * The metadata service of one instance, on a port of its own: many clients keep host and port of the address they are
- * given, and ask for `/latest/…` there. Asked for again, the address is the same.
- *
- * @throws when the port is taken
+ * Serves the metadata of one instance on its own port. Many clients take host and port from the address and request
+ * `/latest/…` there. A repeated call returns the same address.
+ * @throws Error if the port is taken
  */
 export async function metadataPort(
   aws: ImitatedAws,

@@ -1,20 +1,20 @@
 import { parseJson } from '../../../shared/values/json.ts'
 import { textOf } from '../os/cluster-file.ts'
 
-/** How a provider in another process is reached. */
+/** Address and control token of a provider in another process. */
 export interface ReachedProvider {
   url: string
   control_token: string
 }
 
-/** What the process of a directory's provider says of itself: `aws.json`. */
+/** The content of `aws.json`, written by the process of a directory's provider. */
 export interface ProviderNote extends ReachedProvider {
   pid: number
 }
 
-/** The code with which a provider ends whose directory another process has. */
+/** Exit code of a provider whose directory is locked by another process. */
 export const TAKEN = 75
 
-/** What the present provider of a directory has noted, or an earlier one; undefined: there was none. */
+/** Reads the note of a directory's present or an earlier provider. Undefined: there is none. */
 export const providerNote = (directory: string): ProviderNote | undefined =>
   parseJson(textOf(`${directory}/aws.json`) ?? '') as ProviderNote | undefined

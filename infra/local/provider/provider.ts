@@ -10,21 +10,24 @@ import { answerSignedCall } from './services/signed-call.ts'
 import { type Home, type ImitatedAws, openImitatedAws } from './state/imitated-aws.ts'
 import { serverOf } from './wire/server.ts'
 
-/** How a provider is started. */
+/** Options of a provider. */
 export interface ProviderOptions {
-  /** TCP port on loopback; 0 or absent takes any free one. */
+  /** TCP port on loopback; 0 or absent: any free one. */
   port?: number
-  /** Where state survives a restart; absent keeps it in memory. Replaced atomically after each change. */
+  /** File that stores the state; absent: it is kept in memory. Replaced atomically after each change. */
   stateFile?: string
-  /** Account and region that control commands fall back to; `HOME` when absent. */
+  /** Default account and region of control commands; `HOME` when absent. */
   home?: Home
-  /** Told of every event that is put on the default bus. */
+  /** Called for every event on the default bus. */
   onBusEvent?: NonNullable<ImitatedAws['onBusEvent']>
-  /** Epoch milliseconds; the system's when absent. `advance` shifts it. */
+  /** Epoch milliseconds; default: the system's clock. `advance` shifts it. */
   clock?: () => number
-  /** Signers of identity documents, where the state file has none; absent: new ones when first needed. */
+  /** Signers of identity documents if the state file has none; absent: new ones when first needed. */
   authority?: Authority
-  /** Counts who needs it, as the provider of a directory; `onNone` is told when nobody does, with what is still to be saved. */
+  /**
+   * Counts the processes that need it, as the provider of a directory. `onNone` is called when none is left, with the
+   * pending save.
+   */
   leases?: { directory: string; onNone: (saved: Promise<void>) => void }
 }
 
@@ -33,17 +36,19 @@ export interface RunningProvider {
   /** `http://127.0.0.1:<port>`: endpoint of every service. */
   url: string
   control: Control
-  /** Commands over HTTP, and leases, carry it. Another one at each start, as an earlier port may be somebody else's. */
+  /**
+   * Token for commands over HTTP and for leases. It is new at each start, because another program may have an earlier
+   * port.
+   */
   controlToken: string
-  /** Cuts open connections and resolves when the last change is in the state file. */
+  /** Closes open connections and resolves when the last change is in the state file. */
   close(): Promise<void>
 }
 
 /**
- * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in their wire
- * formats, with signatures checked. For development, tests and drills.
- *
- * @throws when the port is taken or the state file cannot be read
+ * Starts a small AWS on loopback: STS, EC2, IAM, KMS, CloudWatch Logs, EventBridge and instance metadata, in their
+ * wire formats and with signature checks. For development, tests and drills.
+ * @throws Error if the port is taken or the state file cannot be read
  */
 export async function startProvider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const { home = HOME, stateFile, onBusEvent, clock = Date.now, authority, leases } = options
@@ -65,7 +70,7 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Runn
   }
 }
 
-/** The HTTP server of all services of the imitated AWS; not listening yet. */
+/** Creates the HTTP server of all services; it does not listen yet. */
 const createProviderServer = (aws: ImitatedAws, isOwner: (authorization: string) => boolean): Server =>
   serverOf(
     (request, connection) =>

@@ -4,7 +4,7 @@ import { faultsOf } from './expressions.ts'
 const names = v.pipe(v.array(v.string()), v.minLength(1))
 const template = v.unknown()
 
-/** A retrier that never tries again, or one with full jitter. */
+/** A retrier without retries, or one with full jitter. */
 const retrier = v.pipe(
   v.strictObject({
     ErrorEquals: names,
@@ -15,7 +15,7 @@ const retrier = v.pipe(
   }),
   v.check(
     ({ MaxAttempts, JitterStrategy }) => MaxAttempts === 0 || JitterStrategy === 'FULL',
-    'JitterStrategy must be FULL where MaxAttempts is above 0',
+    'JitterStrategy must be FULL if MaxAttempts is above 0',
   ),
 )
 const catcher = v.strictObject({ ErrorEquals: names, Next: v.string(), Output: v.optional(template) })
@@ -57,8 +57,9 @@ export type Machine = v.InferOutput<typeof machine>
 export type State = Machine['States'][string]
 
 /**
- * Reads a state machine in the Amazon States Language. The interpreter supports what the definitions in `infra/constructs/` use.
- * @throws Error that names everything else, and every expression that the service would refuse
+ * Reads a state machine in the Amazon States Language. The interpreter supports what the definitions in
+ * `infra/constructs/` use.
+ * @throws Error that names everything unsupported, and every expression that the service would reject
  */
 export function readDefinition(definition: unknown): Machine {
   const read = v.safeParse(machine, definition)

@@ -1,24 +1,24 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Execution, HistoryEvent, StateStore } from './store.ts'
 
-/** Time as machines know it, epoch milliseconds. */
+/** The clock of the machines, epoch milliseconds. */
 export interface Time {
   now(): number
-  /** waits for a moment; rejects when the signal comes first */
+  /** waits for a moment; rejects if the signal aborts first */
   until(moment: number, signal: AbortSignal): Promise<void>
 }
 
-/** All that states may reach. */
+/** Everything that states may use. */
 export interface StatesDependencies {
   store: StateStore
   time: Time
-  /** @throws FunctionFault, or what else goes wrong */
+  /** @throws FunctionFault, or another error */
   invoke(functionName: string, event: unknown): Promise<unknown>
-  /** events that the history of an execution may have */
+  /** most events in the history of an execution */
   mostEvents: number
-  /** told of each execution that has ended otherwise than well */
+  /** called for each execution that did not succeed */
   onFailure(): void
-  /** those who wait for something to happen to a task token */
+  /** callbacks that wait for a task token to be answered */
   waiting: Map<string, () => void>
 }
 
@@ -28,7 +28,7 @@ export interface StateLine {
   signal: AbortSignal
 }
 
-// what timers can count to
+// longest delay of a JavaScript timer
 const LONGEST_MS = 2 ** 31 - 1
 
 export const systemTime: Time = {
@@ -43,7 +43,7 @@ export const systemTime: Time = {
   },
 }
 
-/** Writes an event into the history of an execution. @returns its number */
+/** Writes an event to the history of an execution. @returns its number */
 export const record = (
   { store, time }: Pick<StatesDependencies, 'store' | 'time'>,
   arn: string,

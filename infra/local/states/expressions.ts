@@ -1,15 +1,15 @@
 import jsonata from 'jsonata'
 import { StateFault } from './fault.ts'
 
-/** What expressions can name, without the dollar sign. */
+/** Variables of expressions, without the dollar sign. */
 export type Names = Readonly<Record<string, unknown>>
 
 const EXPRESSION = /^\{%([\s\S]*)%\}$/
 const compiled = new Map<string, jsonata.Expression>()
 
 /**
- * The value of a template: each text of the form `{% … %}` in it is replaced by the value of the expression.
- * @throws StateFault `States.QueryEvaluationError`, also where an expression has no value
+ * Evaluates a template: replaces each text of the form `{% … %}` by the value of its expression.
+ * @throws StateFault `States.QueryEvaluationError`, also for an expression without a value
  */
 export async function evaluate(template: unknown, names: Names): Promise<unknown> {
   if (Array.isArray(template)) return Promise.all(template.map(one => evaluate(one, names)))
@@ -25,23 +25,25 @@ async function resultOf(expression: string, names: Names): Promise<unknown> {
   const program = compiled.get(expression) ?? jsonata(expression)
   compiled.set(expression, program)
   const value = await program.evaluate(undefined, names).catch((error: unknown) => {
-    // the library throws objects that are no errors
+    // the library throws plain objects
     const { message = String(error) } = error as { message?: string }
     throw failed(expression, message)
   })
   const text = typeof value === 'function' ? undefined : JSON.stringify(value)
-  if (text === undefined) throw failed(expression, 'it has no value that JSON knows')
+  if (text === undefined) throw failed(expression, 'its value is not valid JSON')
   return JSON.parse(text)
 }
 
 const failed = (expression: string, why: string) =>
   new StateFault('States.QueryEvaluationError', `the expression ${expression.trim()}: ${why}`)
 
-/** Texts, quoted names, comments and regular expressions: what stands in them is no part of the program. */
+/** Strings, quoted names, comments and regular expressions, which are skipped when searching for syntax. */
 const QUOTED =
   /"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`|\/\*[\s\S]*?\*\/|(?<=[(,>]\s*)\/(?:\\.|[^/\\])+\/[im]*/g
 
-/** Language that our library accepts and the service, whose version is older, does not, and functions that only the service has. */
+/**
+ * Syntax that our library accepts and the service's older version rejects, and functions that only the service has.
+ */
 const UNSUPPORTED: readonly (readonly [pattern: RegExp, fault: string])[] = [
   [/\?\s*:/, 'the operator ?: is unknown to the service'],
   [/\?\?/, 'the operator ?? is unknown to the service'],
@@ -51,14 +53,14 @@ const UNSUPPORTED: readonly (readonly [pattern: RegExp, fault: string])[] = [
   ),
 ]
 
-/** What is wrong with the expressions of a template, each with its text; empty: nothing. */
+/** Returns the faults of a template's expressions. Empty: none. */
 export function faultsOf(template: unknown): string[] {
   if (typeof template === 'object' && template !== null) return Object.values(template).flatMap(faultsOf)
   if (typeof template !== 'string') return []
   const [, expression] = EXPRESSION.exec(template) ?? []
   if (expression === undefined) {
     return template.includes('{%') || template.includes('%}')
-      ? [`${template}: is no expression as a whole`]
+      ? [`${template}: must be an expression as a whole`]
       : []
   }
   const program = expression.replace(QUOTED, '""')

@@ -1,4 +1,4 @@
-/** How a state fails: by the error's name it may be tried again or caught. */
+/** The failure of a state. Its error name decides about retriers and catchers. */
 export class StateFault extends Error {
   readonly error: string
   readonly reason: string
@@ -9,14 +9,14 @@ export class StateFault extends Error {
   }
 }
 
-/** Faults of the machine itself and of its data: `States.ALL` does not stand for them. */
+/** Errors of the machine and its data, which `States.ALL` does not include. */
 const TERMINAL = ['States.Runtime', 'States.DataLimitExceeded']
 
-/** Which errors are no failure of a task's own: `States.TaskFailed` stands for all others. */
+/** Errors that `States.TaskFailed` does not include. */
 const NOT_OF_TASKS = [...TERMINAL, 'States.Timeout']
 
 /**
- * Whether a list of error names stands for an error.
+ * Reports whether a list of error names includes an error.
  * @see https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
  */
 export const standsFor = (names: readonly string[], error: string): boolean =>
@@ -27,12 +27,15 @@ export const standsFor = (names: readonly string[], error: string): boolean =>
       (name === 'States.TaskFailed' && !NOT_OF_TASKS.includes(error)),
   )
 
-/** Bytes that an input, an output, or what a task is given or answers may have. */
+/** Most bytes of an input, an output, or a task's argument or result. */
 const MOST_BYTES = 262_144
 
-/** @throws StateFault */
+/** Checks the size of a value. @throws StateFault */
 export function withinLimit<T>(what: string, value: T): T {
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
   if (bytes <= MOST_BYTES) return value
-  throw new StateFault('States.DataLimitExceeded', `${what} has ${bytes} bytes, and may have ${MOST_BYTES}`)
+  throw new StateFault(
+    'States.DataLimitExceeded',
+    `${what} has ${bytes} bytes, but the limit is ${MOST_BYTES}`,
+  )
 }

@@ -6,7 +6,7 @@ import type { StatePlace } from './store.ts'
 import { runTask } from './task.ts'
 
 /**
- * Runs the states of an execution from where it stands, or from the first one.
+ * Runs the states of an execution from its stored place, or from the first one.
  * @returns its output
  * @throws StateFault, or the signal's reason
  */
@@ -73,7 +73,7 @@ async function step(
   }
 }
 
-/** What expressions of a state can name. */
+/** Returns the variables for expressions of a state. */
 function namesOf({ execution }: StateLine, place: StatePlace): Names {
   const context = {
     Execution: {
@@ -105,11 +105,11 @@ interface Shaping {
 const shapingOf = (state: State): Shaping => (state.Type === 'Task' || state.Type === 'Succeed' ? state : {})
 
 interface Performed {
-  /** absent: the input goes through */
+  /** absent: the input is passed on */
   result?: unknown
-  /** where to go; undefined: the end of the line */
+  /** next state; undefined: the execution ends */
   next: string | undefined
-  /** instead of the state's own */
+  /** replaces the state's own */
   shaping?: Shaping
 }
 
@@ -120,7 +120,7 @@ async function perform(
   place: StatePlace,
   names: Names,
 ): Promise<Performed> {
-  // the pause before another try
+  // waits for the pause before a retry
   if (place.until !== undefined && state.Type !== 'Wait')
     await dependencies.time.until(place.until, line.signal)
   switch (state.Type) {
@@ -131,7 +131,7 @@ async function perform(
       return { next: Next, shaping }
     }
     case 'Wait': {
-      // the end of the wait is stored: a restarted host waits for the rest only
+      // the end of the wait is stored, so a restarted host waits only for the rest
       const until = place.until ?? place.entered + 1000 * state.Seconds
       keep(dependencies, line, { ...place, until })
       await dependencies.time.until(until, line.signal)
@@ -173,8 +173,8 @@ interface Leaving {
 }
 
 /**
- * Leaves a state: shapes its output, assigns variables, enters the next or ends the line. Whoever is killed is in one of
- * the two states, never between them: what a task was told is known until then.
+ * Leaves a state: shapes its output, assigns variables, and enters the next state or ends. A killed host resumes in
+ * one of the two states, never between them, so the task's token is kept until then.
  */
 async function leave(
   dependencies: StatesDependencies,
@@ -198,13 +198,13 @@ async function leave(
   })
 }
 
-/** Forgets the task that a state waited for. */
+/** Deletes the task that a state waited for. */
 function forget({ store }: StatesDependencies, { execution: { arn } }: StateLine): void {
   const { token } = store.place(arn) ?? {}
   if (token !== undefined) store.dropTask(token)
 }
 
-/** Tries a state again, or goes where a catcher leads. @throws StateFault when nothing stands for the fault */
+/** Retries a state, or continues where a catcher leads. @throws StateFault if neither matches the error */
 async function recover(
   dependencies: StatesDependencies,
   line: StateLine,

@@ -6,7 +6,7 @@ import { StateFault, withinLimit } from './fault.ts'
 import { runLine } from './line.ts'
 import type { Execution, StateStore, WaitingTask } from './store.ts'
 
-/** A refusal of the service. */
+/** Creates an error of the service. */
 const refusal = (code: string, message: string) => awsError(400, code, message)
 
 export interface MachinesOptions {
@@ -15,9 +15,9 @@ export interface MachinesOptions {
   /** definitions by ARN */
   definitions: ReadonlyMap<string, unknown>
   invoke: StatesDependencies['invoke']
-  /** events that the history of an execution may have; default: what AWS allows */
+  /** most events in the history of an execution; default: AWS's limit */
   mostEvents?: number
-  /** told of each execution that has ended otherwise than well */
+  /** called for each execution that did not succeed */
   onFailure?: () => void
 }
 
@@ -26,19 +26,19 @@ export interface Machines {
   store: StateStore
   /** ARNs */
   all: readonly string[]
-  /** since when they are there, epoch milliseconds */
+  /** creation time in epoch milliseconds */
   created: number
-  /** The same name with the same input again is the same execution, while it runs. @throws AwsError */
+  /** Starts an execution. The same name with the same input returns the running execution. @throws AwsError */
   start(machine: string, name: string, input: string): Execution
   /** @throws AwsError */
   stop(execution: string, error: string | null, cause: string | null): Execution
-  /** Ends a task that waits. @throws AwsError when nobody waits for that any more */
+  /** Ends a waiting task. @throws AwsError if nothing waits for that token any more */
   answer(token: string, answer: NonNullable<WaitingTask['answer']>): void
-  /** leaves all executions as they stand, for the next start */
+  /** leaves all executions as they are, for the next start */
   close(): Promise<void>
 }
 
-/** Why an execution is not run any more. */
+/** Why an execution no longer runs. */
 type Halt = 'closed' | 'stopped' | 'timed out'
 
 const executionArn = (machine: string, name: string): string =>
@@ -55,7 +55,7 @@ const begun = (given: Pick<Execution, Begun>): Execution => ({
   cause: null,
 })
 
-/** Starts with what an earlier start has left unfinished. @throws Error when a definition is none that can be run */
+/** Starts the machines and resumes unfinished executions. @throws Error if a definition is not supported */
 export function startMachines(options: MachinesOptions): Machines {
   const { store, time, definitions } = options
   for (const definition of definitions.values()) readDefinition(definition)
@@ -68,7 +68,7 @@ export function startMachines(options: MachinesOptions): Machines {
     const controller = new AbortController()
     const halt = (why: Halt) => controller.abort(new Error(why, { cause: why }))
     const ended = runToEnd(dependencies, execution, controller.signal, halt)
-      // its end could not be written down: it counts as running, and the next start goes on with it
+      // its end could not be stored, so it counts as running, and the next start resumes it
       .catch(() => undefined)
       .finally(() => running.delete(arn))
     running.set(arn, { halt, ended })
@@ -78,8 +78,8 @@ export function startMachines(options: MachinesOptions): Machines {
   function taskOf(token: string): WaitingTask {
     const task = store.task(token)
     if (task && task.answer === undefined) return task
-    if (!isToken(token)) throw refusal('InvalidToken', 'the token is none of this service')
-    throw refusal('TaskTimedOut', 'nobody waits for this task any more')
+    if (!isToken(token)) throw refusal('InvalidToken', 'the token is not from this service')
+    throw refusal('TaskTimedOut', 'this task is not waited for any more')
   }
 
   return {
@@ -126,7 +126,7 @@ export function startMachines(options: MachinesOptions): Machines {
 const isToken = (token: string): boolean =>
   Array.isArray(parseJson(Buffer.from(token, 'base64').toString('utf8')))
 
-/** Runs an execution from where it stands to its end, which is written down. */
+/** Runs an execution from its stored place to its end, and stores the end. */
 async function runToEnd(
   dependencies: StatesDependencies,
   execution: Execution,

@@ -11,7 +11,7 @@ import { type AccessKeyPair, signedServer } from '../provider/wire/signed-server
 import type { Machines } from './machines.ts'
 import type { Execution, HistoryEvent } from './store.ts'
 
-/** Bytes of an execution's input and of a task's answer. */
+/** Most bytes of an execution's input and of a task's answer. */
 const MOST_BYTES = 262_144
 
 const json = (code: string) =>
@@ -47,7 +47,7 @@ const listInput = v.object({ stateMachineArn: arn, statusFilter: v.optional(v.st
 const historyInput = v.object({ executionArn: arn, ...paged })
 
 /**
- * What the service can be asked.
+ * The actions of the service.
  * @see https://docs.aws.amazon.com/step-functions/latest/apireference/API_Operations.html
  */
 const stepFunctions = service(jsonProtocol('AWSStepFunctions'), {
@@ -107,7 +107,7 @@ function found({ store }: Machines, executionArn: string): Execution {
   return execution
 }
 
-/** A page of a list, and how the next one is asked for. */
+/** Returns a page of a list, with the token for the next page. */
 function pageOf<T>(all: readonly T[], { maxResults, nextToken }: { maxResults: number; nextToken: string }) {
   const after = Number(nextToken)
   const limit = maxResults || 100
@@ -142,8 +142,8 @@ const eventOf = ({ id, at, type, details }: HistoryEvent) => ({
 })
 
 /**
- * The API of AWS Step Functions (JSON 1.0) on loopback.
- * @param keys of whoever may call it
+ * Starts the Step Functions API (JSON 1.0) on loopback.
+ * @param keys access keys of allowed callers
  */
 export const startStatesService = (machines: Machines, keys: readonly AccessKeyPair[]): Promise<Listening> =>
   startServer(signedServer(keys, async request => serve(machines, request)))

@@ -5,7 +5,7 @@ export interface Execution {
   arn: string
   machine: string
   name: string
-  /** as it was when the execution began, JSON */
+  /** its definition at its start, JSON */
   definition: string
   /** JSON */
   input: string
@@ -18,7 +18,7 @@ export interface Execution {
   cause: string | null
 }
 
-/** How far an execution has come. It is stored whenever a state is entered, and a restarted host resumes there. */
+/** The progress of an execution. It is stored whenever a state is entered, and a restarted host resumes there. */
 export interface StatePlace {
   /** name of the state; after the end, the last one */
   state: string
@@ -27,18 +27,18 @@ export interface StatePlace {
   /** when the state was entered, and when its last try began */
   entered: number
   tried: number
-  /** tries again so far, by retrier */
+  /** number of retries so far, by retrier */
   retries: readonly number[]
-  /** when a wait, or the pause before another try, is over */
+  /** end of a wait, or of the pause before a retry */
   until?: number
-  /** what somebody else ends the task with, and whether the function has been given it */
+  /** token that ends the task, and whether the function has received it */
   token?: string
   handed?: true
   /** the output of the execution, at its end */
   result?: { value: unknown }
 }
 
-/** A task that waits for somebody else. */
+/** A task that waits for its token. */
 export interface WaitingTask {
   execution: string
   answer?: { kind: 'succeeded'; output: unknown } | { kind: 'failed'; error: string; cause: string }
@@ -48,11 +48,11 @@ export interface HistoryEvent {
   id: number
   at: number
   type: string
-  /** by the name of the member that holds them in an answer of the service */
+  /** named as the member that holds them in the service's answers */
   details: Readonly<Record<string, unknown>>
 }
 
-/** What has to outlive this process: executions, how far they have come, what they have been through. */
+/** Stores what must survive this process: executions, their progress and their history. */
 export interface StateStore {
   add(execution: Execution): void
   find(arn: string): Execution | undefined
@@ -67,7 +67,7 @@ export interface StateStore {
   dropTask(token: string): void
   record(execution: string, event: Omit<HistoryEvent, 'id'>): number
   history(execution: string): HistoryEvent[]
-  /** what is written in it is there whole or not at all, whenever this process is killed */
+  /** writes all or nothing, even if this process is killed */
   together<T>(writes: () => T): T
   close(): void
 }
@@ -81,9 +81,9 @@ const SCHEMA = `
 
 const LOCKED_FILE_TIMEOUT_MS = 5000
 
-/** Statements by their text, whose rows hold JSON in a column `data`. */
+/** Prepares statements by their text. Rows hold JSON in a column `data`. */
 function openDatabase(file: string) {
-  // whoever was killed a moment ago may hold it for another one
+  // a process that was killed just now may still hold the file
   const database = new DatabaseSync(file, { timeout: LOCKED_FILE_TIMEOUT_MS })
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${SCHEMA}`)
   const statements = new Map<string, StatementSync>()
@@ -112,7 +112,7 @@ function openDatabase(file: string) {
   return { sql, rows, run, together, close: () => database.close() }
 }
 
-/** @param file of the database; `:memory:` keeps nothing */
+/** Opens the store. @param file database file; `:memory:` stores nothing */
 export function openStateStore(file: string): StateStore {
   const { sql, rows, run, together, close } = openDatabase(file)
   const find = (arn: string) => rows<Execution>('SELECT data FROM executions WHERE arn = ?', arn)[0]

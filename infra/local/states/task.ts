@@ -5,7 +5,7 @@ import { evaluate, type Names } from './expressions.ts'
 import { StateFault, withinLimit } from './fault.ts'
 import type { StatePlace } from './store.ts'
 
-/** A function that failed: the name of its error, and what it said. */
+/** A failed function: the name and message of its error. */
 export class FunctionFault extends Error {
   readonly type: string
   constructor(type: string, message: string) {
@@ -14,10 +14,10 @@ export class FunctionFault extends Error {
   }
 }
 
-/** Times at which a task's time is up, each with the error that it then fails with. */
+/** Deadlines of a task, each with the error that it then fails with. */
 type Limits = readonly (readonly [moment: number, error: string])[]
 
-/** Invokes a function; where it says so, the result is what somebody else sends with the task's token. */
+/** Invokes a function. With a callback token, the result is what answers the token. */
 export async function runTask(
   dependencies: StatesDependencies,
   line: StateLine,
@@ -73,7 +73,7 @@ function faultOf(error: unknown): StateFault {
   return new StateFault(error.type, JSON.stringify(cause))
 }
 
-/** The result of some work, unless its time is up before. */
+/** Returns the result of some work, unless a deadline comes first. */
 async function inTime<T>(
   { time }: StatesDependencies,
   outer: AbortSignal,
@@ -84,7 +84,7 @@ async function inTime<T>(
   const signal = AbortSignal.any([outer, done.signal])
   const ends = limits.map(async ([moment, error]) => {
     await time.until(moment, signal)
-    throw new StateFault(error, 'its time is up')
+    throw new StateFault(error, 'it took too long')
   })
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -94,12 +94,12 @@ async function inTime<T>(
     return await Promise.race([work, stopped, ...ends])
   } finally {
     done.abort()
-    // what lost the race has nobody left to tell
+    // errors of the losers of the race have no receiver
     for (const one of [work, stopped, ...ends]) one.catch(() => undefined)
   }
 }
 
-/** A token says where it belongs; the rest of it nobody can guess. */
+/** Creates a token that contains its execution and cannot be guessed. */
 const newToken = ({ execution }: StateLine): string =>
   Buffer.from(JSON.stringify([execution.arn, randomUUID()])).toString('base64')
 

@@ -11,14 +11,14 @@ import { openStateStore } from './store.ts'
 import { FunctionFault } from './task.ts'
 
 interface WorkflowOptions {
-  /** of whoever may call the API */
+  /** access keys of allowed callers of the API */
   keys: readonly AccessKeyPair[]
   count?: Count | undefined
 }
 
 /**
- * The template's state machines, with their API. What runs is written down in the directory: a start goes on with
- * what an earlier one has left unfinished.
+ * Runs the template's state machines and their API. Executions are stored in the directory, and a start resumes
+ * unfinished ones.
  */
 export async function startWorkflows(
   { machines: models, endsRule }: Pick<Model, 'machines' | 'endsRule'>,
@@ -43,7 +43,7 @@ export async function startWorkflows(
   }
 }
 
-/** A failed invocation, as Lambda tells it to Step Functions. */
+/** Converts a failed invocation to the error that Lambda reports to Step Functions. */
 function told(error: unknown): never {
   if (!(error instanceof InvocationFault)) throw error
   throw new FunctionFault(error.timedOut ? 'Sandbox.Timedout' : error.type, error.message)

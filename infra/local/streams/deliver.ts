@@ -1,15 +1,15 @@
-/** How a function is told of records. */
+/** How records are delivered to a function. */
 export interface Delivery<R> {
   tell(records: readonly R[]): Promise<void>
   retries: number
   bisect: boolean
-  /** told of what the function could not take */
+  /** called with records that the function failed to process */
   refused(records: readonly R[], error: unknown): void
 }
 
 /**
- * Tells a function of records, in their order. What it cannot take after all tries is halved; of a record that it
- * cannot take by itself it is told no more, so that the others come through.
+ * Delivers records to a function in order. After all retries a failing batch is halved; a single failing record is
+ * dropped, so that the others are delivered.
  */
 export async function deliver<R>(records: readonly R[], how: Delivery<R>): Promise<void> {
   const { tell, retries, bisect, refused } = how
@@ -20,7 +20,7 @@ export async function deliver<R>(records: readonly R[], how: Delivery<R>): Promi
       return
     } catch (fault) {
       error = fault
-      // halves are tried anew
+      // each half gets its own retries
       if (bisect && records.length > 1) break
     }
   }

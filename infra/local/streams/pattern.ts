@@ -1,6 +1,6 @@
 /**
- * Whether an event fits a pattern: members of a pattern are members of the event, and lists name the values that
- * are let through, as they are or by their beginning. All else is an error: it would look as if it worked.
+ * Reports whether an event matches a pattern: the pattern's members must be members of the event, and lists name the
+ * allowed values or prefixes. Other rules throw, because ignoring them would hide a difference to AWS.
  * @see https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html
  */
 export function fits(pattern: unknown, event: unknown): boolean {

@@ -14,7 +14,7 @@ import { deliver } from './deliver.ts'
 import { fits } from './pattern.ts'
 
 interface PollerOptions {
-  /** of the engine */
+  /** URL of the engine */
   url: string
   region: string
   credentials: AccessKeyPair
@@ -24,14 +24,16 @@ interface PollerOptions {
   lambdas: Pick<Lambdas, 'invoke' | 'complain' | 'activity'>
 }
 
-/** Between two looks at a stream that had nothing, also where no function could have written, and after a fault. */
+/**
+ * Milliseconds between two reads of a stream without records, the same while no function runs, and after an error.
+ */
 const STREAM_IDLE_PAUSE_MS = 200
 const STREAM_REST_PAUSE_MS = 2000
 const STREAM_FAULT_PAUSE_MS = 1000
 
 /**
- * Tells functions what happens to their tables, from now on: who starts makes up for what was before. The engine's
- * streams have one shard that never ends.
+ * Invokes functions for new stream records. Earlier changes are handled by the functions' start. Streams of the
+ * engine have one shard that never ends.
  */
 export function startStreams(options: PollerOptions): { close(): Promise<void> } {
   const { url, region, credentials } = options
@@ -85,7 +87,7 @@ async function follow(
   }
 }
 
-/** The ARN of a table's stream. The engine of a host lists none: that would tell strangers the names of tables. */
+/** Returns the ARN of a table's stream. The engine does not list streams, because that would reveal table names. */
 async function streamOf(tables: DynamoDBClient, TableName: string): Promise<string | undefined> {
   const { Table } = await tables.send(new DescribeTableCommand({ TableName }))
   return Table?.LatestStreamArn
@@ -110,13 +112,13 @@ async function iteratorOf(
   return ShardIterator
 }
 
-/** Records as a function gets them, without those that no filter lets through. */
+/** Returns the records that match a filter, as a function gets them. */
 const wanted = ({ filters }: StreamModel, records: readonly StreamRecord[]): unknown[] =>
   records
     .map(record => plain({ ...record, eventSource: 'aws:dynamodb' }))
     .filter(record => filters.length === 0 || filters.some(filter => fits(filter, record)))
 
-/** A value as JSON has it in an event: bytes in base64, moments in seconds. */
+/** Converts a value to JSON as in an event: bytes to base64, times to seconds. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
   if (value instanceof Date) return value.getTime() / 1000

@@ -18,7 +18,7 @@ const operation = v.strictObject({
   }),
 })
 
-/** The part of an HTTP API's definition that this host can honour; it has no default endpoint that could be closed. */
+/** The part of an HTTP API's definition that this host supports. It has no default endpoint to close. */
 const httpApi = v.strictObject({
   Body: v.strictObject({
     openapi: v.string(),
@@ -32,7 +32,10 @@ const httpApi = v.strictObject({
   FailOnWarnings: v.optional(v.boolean()),
 })
 
-/** The same of a REST API. Who may enter it is not looked at: it is on this machine. */
+/**
+ * The part of a REST API's definition that this host supports. Its resource policy is ignored, because all callers
+ * are on this machine.
+ */
 const restApi = v.strictObject({
   Name: v.string(),
   Body: v.strictObject({
@@ -52,7 +55,7 @@ const restApi = v.strictObject({
         }),
       }),
     ),
-    // of verbs that this host never lets through
+    // for verbs that this host never passes
     'x-amazon-apigateway-gateway-responses': v.unknown(),
   }),
   EndpointConfiguration: v.unknown(),
@@ -61,25 +64,28 @@ const restApi = v.strictObject({
   FailOnWarnings: v.optional(v.boolean()),
 })
 
-/** What leads to a function: a verb and a path, or `$default`. */
+/** A route to a function: a verb and a path, or `$default`. */
 export interface Route {
   key: string
   functionName: string
 }
 
-/** @throws Error naming what the host cannot honour */
+/** @throws Error that names what the host does not support */
 function readAs<T extends v.GenericSchema>(schema: T, properties: unknown): v.InferOutput<T> {
   const read = v.safeParse(schema, properties)
   if (read.success) return read.output
   const [fault] = read.issues
   throw new Error(
-    `the embedded host cannot honour the API's definition: ${v.getDotPath(fault)}: ${fault.message}`,
+    `the embedded host does not support the API's definition: ${v.getDotPath(fault)}: ${fault.message}`,
   )
 }
 
 const functionIn = (text: string): string => /:function:([\w-]+)\/invocations$/.exec(text)?.[1] ?? ''
 
-/** The routes of an HTTP API, from the properties of its resource. @throws Error naming what the host cannot honour */
+/**
+ * Returns the routes of an HTTP API from the properties of its resource. @throws Error that names what the host does
+ * not support
+ */
 export function routesIn(properties: unknown): Route[] {
   const { paths, components } = readAs(httpApi, properties).Body
   const integrations = components['x-amazon-apigateway-integrations']
@@ -91,7 +97,7 @@ export function routesIn(properties: unknown): Route[] {
   })
 }
 
-/** The same of a REST API, whose paths stand below its stage. */
+/** Returns the routes of a REST API, whose paths are below its stage. */
 export const restRoutesIn = (properties: unknown): Route[] =>
   Object.entries(readAs(restApi, properties).Body.paths).map(
     ([path, { 'x-amazon-apigateway-any-method': served }]) => ({

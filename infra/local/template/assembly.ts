@@ -9,14 +9,14 @@ import { type ResolvedResource, type Resource, resolver, type Stacks, type Templ
 export interface Model {
   tables: TableModel[]
   functions: FunctionModel[]
-  /** who takes what clients send */
+  /** front for clients */
   clients: FrontModel
-  /** who takes calls of other clusters; absent: the same */
+  /** front for other clusters; absent: the clients' front */
   link?: FrontModel
   schedules: { name: string; minutes: number; functionName: string }[]
   streams: StreamModel[]
   machines: { arn: string; definition: unknown }[]
-  /** the rule that is told of executions that did not succeed */
+  /** name of the rule that matches executions that did not succeed */
   endsRule: string
 }
 
@@ -25,21 +25,21 @@ export interface TableModel {
   keySchema: unknown
   attributes: unknown
   indexes: { IndexName: string; KeySchema: unknown; Projection: unknown }[]
-  /** attribute of native expiry */
+  /** TTL attribute */
   ttl?: string
-  /** what its stream tells of each item, where somebody reads it */
+  /** view type of its stream, if a function reads it */
   stream?: StreamViewType
 }
 
-/** A function that is told what happens to a table. */
+/** A function that is invoked for changes of a table. */
 export interface StreamModel {
   table: string
   functionName: string
   batchSize: number
-  /** what it cannot take is halved */
+  /** halves failing batches */
   bisect: boolean
   retries: number
-  /** patterns, of which one has to fit */
+  /** patterns, of which one must match */
   filters: unknown[]
 }
 
@@ -52,24 +52,21 @@ export interface FunctionModel {
   handler: string
   timeoutSeconds: number
   environment: Record<string, string>
-  /** the queue of events that it could not take */
+  /** queue of events that it failed to process */
   deadLetters?: string
 }
 
-/** Where the host pretends to be. */
+/** Account and region that the host pretends to run in. */
 export interface HostPlace {
   account: string
   region: string
-  /** what names of tables begin with, where several clusters share an engine */
+  /** prefix of table names, if several clusters share an engine */
   tablePrefix?: string
-  /** directory of bundles by folder, where the assembly has none */
+  /** directory of bundles by folder, if the assembly has none */
   bundles?: string
 }
 
-/**
- * Resources that this host leaves out: only AWS enforces what they say, or they carry audit entries away from standard
- * output, where this host never writes any.
- */
+/** Resources that this host ignores: AWS enforces them, or they move audit entries that this host does not print. */
 const IGNORED = [
   'AWS::ApiGateway::Deployment',
   'AWS::ApiGatewayV2::ApiMapping',
@@ -105,7 +102,7 @@ const HONOURED = [
   'AWS::StepFunctions::StateMachine',
 ]
 
-/** The resources of a cloud assembly, with what stands for what in their properties. */
+/** Reads the resources of a cloud assembly, with references in their properties resolved. */
 export function resourcesIn(directory: string, place: HostPlace) {
   const { stacks, assets } = readStacks(directory, place)
   const names = namesOf(place, stacks)
@@ -125,7 +122,7 @@ export function resourcesIn(directory: string, place: HostPlace) {
         })),
     nameOf: names.ref,
     arnOf: (stack: string, id: string): string => names.attribute(stack, id, 'Arn'),
-    /** where the code of a function is */
+    /** returns the code asset of a function */
     assetOf: ({ stack, id, properties: { Code } }: ResolvedResource): Asset => {
       const { S3Key } = Code as { S3Key: string }
       const asset = assets.get(S3Key.replace(/\.zip$/, ''))
@@ -136,8 +133,8 @@ export function resourcesIn(directory: string, place: HostPlace) {
 }
 
 /**
- * Reads a cloud assembly. A resource that the host cannot honour is an error: it would look as if it worked.
- * @param directory where `app.synth()` wrote
+ * Reads a cloud assembly. An unsupported resource is an error, because ignoring it would hide a difference to AWS.
+ * @param directory output directory of `app.synth()`
  */
 export function readAssembly(directory: string, place: HostPlace): Model {
   const { all, ofType, nameOf, arnOf, assetOf } = resourcesIn(directory, place)
@@ -146,7 +143,7 @@ export function readAssembly(directory: string, place: HostPlace): Model {
   )
   if (unknown)
     throw new Error(
-      `the embedded host cannot honour ${unknown.resource.Type} (${unknown.stack}/${unknown.id})`,
+      `the embedded host does not support ${unknown.resource.Type} (${unknown.stack}/${unknown.id})`,
     )
   const streams = ofType('AWS::Lambda::EventSourceMapping').map(streamOf)
   return {
@@ -202,7 +199,7 @@ interface Asset {
   folder: string
 }
 
-/** Attributes by which metrics name what they count. */
+/** Attributes that are dimensions of metrics. */
 const NAMES = ['LoadBalancerFullName', 'QueueName']
 
 function namesOf({ account, region, tablePrefix = '' }: HostPlace, stacks: Stacks) {
@@ -251,7 +248,7 @@ function tableOf(
     attributes: properties['AttributeDefinitions'],
     indexes: (properties['GlobalSecondaryIndexes'] ?? []) as TableModel['indexes'],
     ttl: ttl?.AttributeName || undefined,
-    // one that nobody reads would only cost
+    // a stream without readers would only cost time
     stream: streams.some(({ table }) => table === name) ? stream?.StreamViewType : undefined,
   })
 }
@@ -277,9 +274,9 @@ const mapping = v.strictObject({
   BatchSize: v.number(),
   BisectBatchOnFunctionError: v.optional(v.boolean(), false),
   MaximumRetryAttempts: v.number(),
-  // where AWS tells of what a function could not take: this host logs it
+  // where AWS sends records that a function failed to process; this host logs them
   DestinationConfig: v.optional(v.unknown()),
-  // for CloudFormation alone: a new table under the old name changes them
+  // only for CloudFormation: tags that change when a table is replaced
   Tags: v.optional(v.unknown()),
   FilterCriteria: v.optional(v.strictObject({ Filters: v.array(v.strictObject({ Pattern: v.string() })) })),
 })
@@ -289,7 +286,7 @@ function streamOf({ properties }: ResolvedResource): StreamModel {
   if (!read.success) {
     const [fault] = read.issues
     throw new Error(
-      `the embedded host cannot honour an event source: ${v.getDotPath(fault)}: ${fault.message}`,
+      `the embedded host does not support this event source: ${v.getDotPath(fault)}: ${fault.message}`,
     )
   }
   const { EventSourceArn, FunctionName, BatchSize, BisectBatchOnFunctionError, MaximumRetryAttempts } =
@@ -307,11 +304,11 @@ function streamOf({ properties }: ResolvedResource): StreamModel {
 const MINUTES: Record<string, number> = { minute: 1, hour: 60, day: 1440 }
 
 function scheduleOf({ id, properties }: ResolvedResource): Model['schedules'] {
-  // of what happens to executions an alarm tells on AWS, and the minute's round looks after them here too
+  // on AWS an alarm counts failed executions; here too, the round of every minute resumes operations
   if (properties['EventPattern'] !== undefined) return []
   const expression = String(properties['ScheduleExpression'])
   const rate = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression)
-  if (!rate) throw new Error(`the embedded host cannot honour the schedule ${expression}`)
+  if (!rate) throw new Error(`the embedded host does not support the schedule ${expression}`)
   const targets = (properties['Targets'] ?? []) as { Arn: string }[]
   return targets.map(({ Arn }) => ({
     name: id,

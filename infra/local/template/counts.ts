@@ -1,13 +1,13 @@
 import type { FrontModel } from './fronts.ts'
 
-/** Something that AWS counts of what it runs: a point of a metric of CloudWatch. */
+/** A data point of a CloudWatch metric. */
 export interface MetricPoint {
   namespace: string
   metric: string
   dimensions: Readonly<Record<string, string>>
 }
 
-/** Told of each point. */
+/** Receives each data point. */
 export type Count = (point: MetricPoint) => void
 
 export const ofFunction = (
@@ -27,7 +27,7 @@ export const ofRule = (RuleName: string): MetricPoint => ({
   dimensions: { RuleName },
 })
 
-/** An answer of 5xx. @param by who said so: the function, or the front itself */
+/** Creates the data point of a 5xx answer. @param by whether the function or the front itself answered */
 export function ofFront({ id, ...front }: FrontModel, by: 'function' | 'front'): MetricPoint {
   if (front.kind === 'alb')
     return {

@@ -3,31 +3,31 @@ import { linkPath } from '../../../shared/link/routes.ts'
 import { type Route, restRoutesIn, routesIn } from './api-definitions.ts'
 import type { ResolvedResource } from './resolve.ts'
 
-/** A rule of a load balancer: expressions for whole paths. */
+/** A load balancer rule: expressions for whole paths. */
 interface Rule {
   expressions: RegExp[]
   functionName: string
 }
 
-/** What stands before the functions. */
+/** The API in front of the functions. */
 export type FrontModel = {
-  /** by which metrics name it */
+  /** its id in metrics */
   id: string
 } & (
   | { kind: 'httpApi'; routes: Route[] }
-  /** its paths stand below the stage */
+  /** paths are below the stage */
   | { kind: 'restApi'; stage: string; routes: Route[] }
-  /** rules in their order, and where all else goes */
+  /** rules in order, and the function for everything else */
   | { kind: 'alb'; rules: Rule[]; otherwise: string }
 )
 
-/** The resources of the templates, as they are looked for. */
+/** The resources of the templates. */
 interface Resources {
   ofType(type: string): ResolvedResource[]
   nameOf(stack: string, id: string): string
 }
 
-/** Who takes what clients send, and, where that is another one, who takes calls of other clusters. */
+/** Returns the front for clients and, if separate, the one for other clusters. */
 export function frontsIn(resources: Resources): { clients: FrontModel; link?: FrontModel } {
   const apis = resources.ofType('AWS::ApiGatewayV2::Api').map(
     ({ stack, id, properties }): FrontModel => ({
@@ -41,7 +41,7 @@ export function frontsIn(resources: Resources): { clients: FrontModel; link?: Fr
   return { clients: clients ?? { id: '', kind: 'httpApi', routes: [] }, ...(link && { link }) }
 }
 
-/** An API for other clusters alone has no route but the link's. */
+/** Reports whether a front serves clients. An API for other clusters has only the link's route. */
 const isForClients = (front: FrontModel): boolean =>
   front.kind !== 'httpApi' || front.routes.some(({ key }) => !key.startsWith(`ANY ${linkPath}`))
 
@@ -73,7 +73,7 @@ const rule = v.strictObject({
 const targets = v.strictObject({
   TargetType: v.literal('lambda'),
   Targets: v.tuple([v.strictObject({ Id: v.string() })]),
-  // this host sends lists, and reads lists
+  // this host sends and reads multi-value headers
   TargetGroupAttributes: v.tuple([
     v.strictObject({ Key: v.literal('lambda.multi_value_headers.enabled'), Value: v.literal('true') }),
   ]),

@@ -1,5 +1,5 @@
-// Makes what a host needs once, in a process of its own: the CDK and the bundler take memory that a serving host
-// does better without. `functions <directory>` bundles, `templates <directory> <bundles> <settings>` synthesises.
+// Bundles or synthesises in a separate process, because the CDK and the bundler would keep memory in a serving host.
+// `functions <directory>` bundles; `templates <directory> <bundles> <settings>` synthesises.
 import { createApp, unvalidated } from '../../app.ts'
 import { buildFunctions } from '../../build/functions.ts'
 import { readSettings } from '../../settings.ts'

@@ -1,4 +1,4 @@
-/** A CloudFormation template, as far as the host looks at it. */
+/** A CloudFormation template, as far as the host reads it. */
 export interface Template {
   Resources: Record<string, Resource>
   Outputs?: Record<string, { Value: unknown; Export?: { Name: string } }>
@@ -9,20 +9,20 @@ export interface Resource {
   Properties?: Record<string, unknown>
 }
 
-/** A resource of a stack, its properties resolved. */
+/** A resource of a stack with resolved properties. */
 export interface ResolvedResource {
   stack: string
   id: string
   properties: Record<string, unknown>
 }
 
-/** What names in templates stand for on this host. */
+/** Values of references on this host. */
 export interface Naming {
-  /** `AWS::Region` and its like */
+  /** values of `AWS::Region` and other pseudo parameters */
   pseudo: Readonly<Record<string, string>>
-  /** what `Ref` gives for a resource */
+  /** value of `Ref` for a resource */
   ref: (stack: string, logicalId: string) => string
-  /** what `Fn::GetAtt` gives */
+  /** value of `Fn::GetAtt` */
   attribute: (stack: string, logicalId: string, name: string) => string
 }
 
@@ -30,8 +30,8 @@ export interface Naming {
 export type Stacks = Readonly<Record<string, Template>>
 
 /**
- * Resolves the intrinsic functions in a value of a stack.
- * @throws Error naming the function, when it is one that this host does not know
+ * Creates a resolver of intrinsic functions.
+ * @throws Error that names a function which this host does not know
  */
 export function resolver(stacks: Stacks, naming: Naming) {
   const resolve = (stack: string, value: unknown): unknown => {

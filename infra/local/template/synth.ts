@@ -5,10 +5,10 @@ import { promisify } from 'node:util'
 import { root } from '../../checkout.ts'
 import { upToDate } from './up-to-date.ts'
 
-/** What differs from a deployment: names, and what protects data against mistakes. */
+/** Settings that differ from a deployment's defaults. */
 export interface LocalSettings {
   legacySignatures: boolean
-  /** what stands before the functions; default: the HTTP API */
+  /** front; default: the HTTP API */
   front?: LocalFront
 }
 
@@ -19,7 +19,7 @@ export type LocalFront = (typeof localFronts)[number]
 const certificateArn = 'arn:aws:acm:us-east-1:111122223333:certificate/local'
 const linkDomain = { name: 'link.local.example', certificateArn }
 
-/** Networks and names that nobody looks at here, where all is on this machine. */
+/** Settings of each front. Networks and names have no effect on one machine. */
 const fronts: Readonly<Record<LocalFront, object>> = {
   httpApi: {},
   privateRestApi: { front: { kind: 'privateRestApi', vpcEndpointIds: ['vpce-00000000'] }, linkDomain },
@@ -39,7 +39,7 @@ const settingsOf = ({ legacySignatures, front = 'httpApi' }: LocalSettings) => (
   ...fronts[front],
   stage: 'local',
   deletionProtection: false,
-  // a laptop has no IAM to authorise an invocation by, and whoever reaches it is its owner
+  // a local machine has no IAM to authorise invocations, and whoever reaches it is its owner
   strictCeremony: false,
   legacySignatures,
   assumableRoleArns: ['arn:*:iam::*:role/*'],
@@ -47,13 +47,13 @@ const settingsOf = ({ legacySignatures, front = 'httpApi' }: LocalSettings) => (
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Fingerprint of all that the functions and the templates are made from, but for settings: every file is read once. */
+/** Returns hashes of all sources of the functions and of the templates, except settings. Every file is read once. */
 function sources(): { code: string; templates: string } {
   const code = fingerprint([
     ...filesIn('shared'),
     ...filesIn('functions'),
     ...filesIn('infra/build'),
-    // functions answer it
+    // read by the function that serves it
     'docs/openapi.json',
     'package-lock.json',
     'package.json',
@@ -78,13 +78,14 @@ const make = async (...order: string[]): Promise<void> => {
 }
 
 /**
- * The bundles of all functions, which depend on the sources only; `metafiles.json` beside them says what is in each.
+ * Returns the bundles of all functions. They depend on the sources only; `metafiles.json` next to them lists the
+ * content of each.
  * @returns the directory of their folders
  */
 export const bundlesOfSources = (wanted = sources().code): Promise<string> =>
   upToDate(`${root}.build/local-functions`, wanted, directory => make('functions', directory))
 
-/** Makes folders without code in the place of bundles: a template does not depend on what is in them. */
+/** Creates folders without code in place of bundles, because templates do not depend on the code. */
 export function makeNoBundles(directory: string): void {
   for (const name of readdirSync(`${root}functions`)) {
     mkdirSync(`${directory}/${name}`, { recursive: true })
@@ -96,7 +97,7 @@ const noBundles = (wanted: string): Promise<string> =>
   upToDate(`${root}.build/no-functions`, wanted, async directory => makeNoBundles(directory))
 
 /**
- * Synthesises the stacks, unless that was done already from the same sources, with folders without code in the place of bundles.
+ * Synthesises the stacks with empty bundles, unless an assembly of the same sources exists.
  * @returns the directory of the assembly
  */
 export async function synthesise(local: LocalSettings, from = sources()): Promise<string> {
@@ -107,7 +108,7 @@ export async function synthesise(local: LocalSettings, from = sources()): Promis
   )
 }
 
-/** Both, made beside each other: directories of the assembly and of the bundles. */
+/** Synthesises and bundles at the same time. @returns the directories of the assembly and of the bundles */
 export async function synthesiseAndBundle(
   local: LocalSettings,
 ): Promise<{ assembly: string; bundles: string }> {

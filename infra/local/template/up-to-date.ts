@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /**
- * Makes a directory, unless it was made already from the same. It is made beside its place and moved there whole:
- * whoever begins at the same time, or after somebody was stopped halfway, makes it, too, and one of them stays.
- * @param from what it is made from, as a text
+ * Creates a directory, unless one from the same sources exists. It is created next to its place and moved there as a
+ * whole, so concurrent or interrupted runs leave one complete directory.
+ * @param from text that identifies the sources
  */
 export async function upToDate(
   directory: string,
@@ -32,9 +32,9 @@ const isFrom = (directory: string, from: string): boolean =>
 const TRIES = 5
 
 /**
- * Puts what was made in its place. What was there is moved aside before it is removed, because another process may remove it,
- * or put its own there, at the same moment.
- * @throws when that goes on and on
+ * Moves a new directory to its place. The old one is moved aside before it is deleted, because another process may
+ * delete or replace it at the same time.
+ * @throws Error if that keeps failing
  */
 function replace(directory: string, own: string, from: string): void {
   const aside = `${own}.aside`

@@ -25,20 +25,20 @@ import { failoverToken } from './failover-token.ts'
 import { watchHealth } from './health.ts'
 import { type Load, startLoad, unknownAt } from './load.ts'
 
-/** What a rehearsed take-over came to. */
+/** The result of a rehearsed takeover. */
 export interface Rehearsed extends Watched {
-  /** logins acknowledged in the whole course of it */
+  /** logins acknowledged during the takeover */
   logins: number
-  /** accessors of acknowledged logins that the new primary does not know */
+  /** accessors of acknowledged logins that the new primary does not have */
   lost: readonly string[]
 }
 
-/** What a disaster came to; `reported`: accessors of the tokens that the report of the old primary names. */
+/** The result of a disaster. `reported`: accessors of the tokens in the former primary's loss report. */
 export interface Disaster extends Rehearsed {
   reported: readonly string[]
 }
 
-/** Two clusters of a set with workloads that log in, and a place between them where the link can be cut. */
+/** Two clusters of a set with login workloads, and a tap between them that can cut the link. */
 export interface Rehearsal {
   east: Host
   west: Host
@@ -47,17 +47,17 @@ export interface Rehearsal {
   load: Load
   /** a prepared operation token */
   token: string
-  /** the set's root token */
+  /** root token of the set */
   root: string
-  /** told what takes long, and what is asked again */
+  /** receives progress messages */
   say(text: string): void
   close(): Promise<void>
 }
 
-/** `pauseMs`: milliseconds for which each workload rests between two logins. */
+/** `pauseMs`: milliseconds between two logins of a workload. */
 type RehearsalOptions = PairOptions & { pauseMs?: number }
 
-/** What west knows as east's address, and what vouches for the certificate there: a file that `caBundles` ships. */
+/** East's address as west uses it, and the CA certificate for it: a file that `caBundles` ships. */
 export interface Met {
   address: string
   ca_file: string
@@ -65,8 +65,8 @@ export interface Met {
 
 /**
  * Starts a pair under load.
- * @param say told what takes long
- * @param joined makes west the secondary of east; another may do it instead
+ * @param say receives progress messages
+ * @param joined makes west the secondary of east; tests may do it otherwise
  */
 export async function startRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
@@ -80,7 +80,7 @@ export async function startRehearsal(
   rmSync(caBundles, { recursive: true })
   const { east, west } = pair
   try {
-    // as behind a balancer, which ends TLS by a certificate of the organisation's own
+    // like a load balancer that ends TLS with a certificate of the organisation
     const tap = await startLinkTap(new URL(east.base_url).origin, authority.issue('east'))
     await joined(pair, { address: tap.url, ca_file: 'drill.pem' })
     await demonstrate(east, () => ({}))
@@ -100,14 +100,14 @@ export async function startRehearsal(
 
 const SOME_MS = 1000
 
-/** What operators do in a change of roles. */
+/** What operators do in a role change. */
 export interface Doing {
   promote(): Promise<unknown>
-  /** the former primary follows the new one */
+  /** makes the former primary follow the new one */
   rejoin(): Promise<unknown>
 }
 
-/** One cluster takes over from the other, which is well and hands over; then the other follows it. */
+/** Switches from one running cluster to the other: it hands over, and then follows the new primary. */
 export async function switchOver(
   { load, root, token, say }: Rehearsal,
   { from, to }: { from: Host; to: Host },
@@ -130,7 +130,9 @@ export async function switchOver(
   return { ...watched, logins: logins.length, lost }
 }
 
-/** Plays the drill of the service under load, a planned switch and the way back. @param seen what each came to is put there */
+/**
+ * Runs the drill of the service under load: a planned switch and the switch back. @param seen receives each result
+ */
 export async function playDrill(
   rehearsal: Rehearsal,
   seen: { there?: Rehearsed; back?: Rehearsed },
@@ -167,9 +169,9 @@ export async function playDrill(
     rejoin: () => play(...rejoin),
   })
   await play('check')
-  say('Planned switch: west takes over, then east follows it.')
+  say('Planned switch: west takes over, then east follows west.')
   seen.there = await switchOver(rehearsal, { from: east, to: west }, steps('there', 'follow', 'settle'))
-  say('Back again: east takes over, then west follows it.')
+  say('Switch back: east takes over, then west follows east.')
   seen.back = await switchOver(
     rehearsal,
     { from: west, to: east },
@@ -177,7 +179,10 @@ export async function playDrill(
   )
 }
 
-/** A cluster of the set follows a primary under a name; an earlier admission under it ends. @param say as of `setClusterOf` */
+/**
+ * Makes a cluster of the set follow a primary under a name, which ends an earlier admission. @param say see
+ * `setClusterOf`
+ */
 export const followAs = (
   id: string,
   cluster: Host,
@@ -191,7 +196,10 @@ export const followAs = (
     { dr_operation_token: token },
   )
 
-/** Waits until a cluster follows another one, and has all that the other had when this began. More may come all the time. */
+/**
+ * Waits until a cluster streams from another one and has every entry that existed when the wait began. The load may
+ * add entries meanwhile.
+ */
 export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
   let wanted: number | undefined
   await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
@@ -202,9 +210,10 @@ export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
 }
 
 /**
- * East, the primary, cannot be reached by west any more, goes on for a while, and is then lost to its clients as well. West
- * takes over by force. Then the workloads rest, and east is back: it closes by itself, follows west, and tells what only it had.
- * @param by `healed`: may hurry the fence along, which otherwise comes within a minute
+ * Plays a disaster. West loses the link to the primary east, which serves on for a while and is then lost to its
+ * clients too. West is promoted by force. Then the load stops and the link heals: east closes by itself, follows west
+ * and reports its lost commits.
+ * @param by `healed` may speed up the fence, which otherwise takes up to a minute
  */
 export async function disaster(
   rehearsal: Rehearsal,
@@ -228,7 +237,7 @@ export async function disaster(
   }
   const before = load.acknowledged.length
   await caughtUp(west, east)
-  say('Disaster: west and its clients do not reach east any more, which goes on for a while.')
+  say('Disaster: west and its clients cannot reach east any more, which serves on for a while.')
   tap.cut('both')
   await setTimeout(SOME_MS)
   load.turnTo(west)
@@ -239,14 +248,14 @@ export async function disaster(
   await setTimeout(SOME_MS)
   const watched = await watch()
   await load.end()
-  // what was acknowledged a moment before the cut may not have arrived either
+  // logins acknowledged just before the cut may not have been replicated either
   const lost = await unknownAt(west, root, load.acknowledged)
-  say('East can be reached again. It closes once it hears of west, which asks for it every minute.')
+  say('East can be reached again. It closes at the next call from west, which comes every minute.')
   tap.heal()
   isCut = false
   await doing.healed()
   await until('east does not close', async () => (await drStatusOf(east)).mode === 'secondary')
-  say('East follows west, and writes down what only it had.')
+  say('East follows west, and reports the commits that only it had.')
   await doing.rejoin()
   await settled({ east: west, west: east })
   return {
@@ -257,7 +266,7 @@ export async function disaster(
   }
 }
 
-/** Accessors of the tokens that a cluster's report names, once that is complete. */
+/** Returns the accessors of the tokens in a cluster's loss report, once the report is complete. */
 export async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
   const named = new Set<string>()
   let after = ''

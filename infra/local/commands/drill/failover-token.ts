@@ -3,7 +3,7 @@ import { askHost } from '../../pair/dr-client.ts'
 
 const DR = 'sys/replication/dr'
 
-/** What whoever takes over has to be allowed. */
+/** The policy of an operator who performs a switch. */
 const POLICY = [
   ...[
     'secondary/promote',
@@ -17,7 +17,9 @@ const POLICY = [
   `path "${DR}/divergence" { capabilities = ["read", "sudo"] }`,
 ].join('\n')
 
-/** A batch token for an operator's shift: it works on every cluster of the set, whichever is the primary. */
+/**
+ * Creates a batch token for an operator's shift. It is valid on every cluster of the set, whichever is the primary.
+ */
 export async function failoverToken(
   primary: Pick<Host, 'base_url' | 'root_token' | 'cluster'>,
 ): Promise<string> {
@@ -30,6 +32,6 @@ export async function failoverToken(
     token_no_default_policy: true,
   })
   const { auth } = await askHost(primary, 'auth/token/create/failover', { ttl: '8h' })
-  if (!auth) throw new Error('no token was made')
+  if (!auth) throw new Error('the answer has no token')
   return auth.client_token
 }

@@ -9,22 +9,22 @@ export interface Acknowledged {
 export interface Load {
   /** all logins so far, in the order of their answers */
   acknowledged: readonly Acknowledged[]
-  /** from now on workloads log in there */
+  /** sends all further logins to this cluster */
   turnTo(host: Pick<Host, 'base_url' | 'cluster'>): void
-  /** how many logins have failed: nobody served, or another cluster does */
+  /** number of failed logins: no cluster served, or another one did */
   failed(): number
   end(): Promise<void>
 }
 
 const WORKLOADS = 4
 const PAUSE_MS = 20
-/** No login waits longer: an answer that never comes is none. */
+/** Timeout of a login in milliseconds. */
 const LOGIN_TIMEOUT_MS = 60_000
 
 /**
- * Workloads that log in one after the other, each again and again.
- * @param proof of an iam login that may be repeated
- * @param pauseMs milliseconds for which a workload rests between two logins
+ * Starts workloads that log in repeatedly, each one login after the other.
+ * @param proof parameters of an iam login that may be repeated
+ * @param pauseMs milliseconds between two logins of a workload
  */
 export function startLoad(
   first: Pick<Host, 'base_url' | 'cluster'>,
@@ -56,7 +56,7 @@ export function startLoad(
   }
 }
 
-/** @returns the accessor of the token; undefined where none was given */
+/** Logs in once. @returns the accessor of the token; undefined if the login failed */
 export async function loginAt(base: string, proof: object): Promise<string | undefined> {
   try {
     const answer = await fetch(`${base}/auth/cloud/login`, {
@@ -71,7 +71,7 @@ export async function loginAt(base: string, proof: object): Promise<string | und
   }
 }
 
-/** Those of some logins that a cluster does not know. */
+/** Returns the logins that a cluster does not know. */
 export async function unknownAt(
   { base_url }: Pick<Host, 'base_url'>,
   token: string,

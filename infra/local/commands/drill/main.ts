@@ -20,7 +20,7 @@ const began = Date.now()
 const print = createWriter(process.stdout)
 const complain = createWriter(process.stderr)
 
-/** Tells on standard error what goes on, and since when. */
+/** Prints progress with the elapsed seconds on standard error. */
 function say(text: string): void {
   const seconds = Math.round((Date.now() - began) / 1000)
   complain(`[${String(seconds).padStart(3)} s] ${text}\n`)
@@ -28,7 +28,7 @@ function say(text: string): void {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Ctrl-C ends the clusters, then the drill; a second one changes nothing. */
+/** Ends the clusters and then the drill on Ctrl-C. A second Ctrl-C has no effect. */
 function closing(rehearsal: Rehearsal): () => Promise<void> {
   let closed: Promise<void> | undefined
   const close = () => {
@@ -44,9 +44,9 @@ function closing(rehearsal: Rehearsal): () => Promise<void> {
   return close
 }
 
-/** Rehearses on two clusters of this machine that keep nothing. @param seen what each part came to is put there */
+/** Rehearses on two clusters of this machine without stored state. @param seen receives the result of each part */
 async function drill(seen: Partial<Drilled>): Promise<void> {
-  say('Starting east and west. Before west can follow there is half a minute of waiting, then another.')
+  say('Starting east and west. West needs about a minute before it follows east.')
   const rehearsal = await startRehearsal({ port: 0, memory: true, unlisted: true }, say)
   const close = closing(rehearsal)
   try {
@@ -72,6 +72,6 @@ async function main(): Promise<void> {
 try {
   await main()
 } catch (error) {
-  complain(`${textOf(error)}; npm run drill -- --help tells the options\n`)
+  complain(`${textOf(error)}; see npm run drill -- --help\n`)
   process.exitCode = 1
 }

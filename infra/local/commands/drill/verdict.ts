@@ -1,25 +1,25 @@
 import type { Disaster, Rehearsed } from './drill.ts'
 
-/** What a whole drill has seen. */
+/** The results of a whole drill. */
 export interface Drilled {
   there: Rehearsed
   back: Rehearsed
   disaster: Disaster
 }
 
-/** The result as `--json` prints it; times in milliseconds. */
+/** The result as `--json` prints it. Times in milliseconds. */
 export interface DrillResult {
   verdict: 'passed' | 'failed'
-  /** why it failed, a sentence each */
+  /** faults, one sentence each */
   faults: readonly string[]
-  /** as far as it came */
+  /** the parts that were played */
   parts: readonly {
     part: string
     nobody_served_ms: number
     primaries_at_once: number
     logins: number
     lost: number
-    /** of a disaster: logins that the report of the former primary names */
+    /** for a disaster: lost logins in the former primary's report */
     reported?: number
   }[]
 }
@@ -32,7 +32,7 @@ const NAMES = {
 
 type Seen = Rehearsed & Partial<Disaster>
 
-/** Judges a drill. @param fault what broke it off */
+/** Judges a drill. @param fault the error that stopped it */
 export function judged(drilled: Partial<Drilled>, fault?: string): DrillResult {
   const seen = Object.entries(NAMES).flatMap(([name, part]): [string, Seen][] => {
     const one: Seen | undefined = drilled[name as keyof Drilled]
@@ -55,18 +55,20 @@ function faultsOf({ mostAtOnce, logins, lost, reported }: Seen): string[] {
   const unnamed = lost.filter(one => !reported?.includes(one)).length
   return [
     ...(mostAtOnce > 1 ? [`${mostAtOnce} primaries served at once`] : []),
-    ...(logins === 0 ? ['no workload could log in, so nothing is shown'] : []),
+    ...(logins === 0 ? ['no workload could log in, so the drill proves nothing'] : []),
     ...(!reported && lost.length > 0 ? [`${lost.length} acknowledged logins were lost`] : []),
-    ...(reported && unnamed > 0 ? [`${unnamed} of ${lost.length} lost logins are in no report`] : []),
+    ...(reported && unnamed > 0
+      ? [`${unnamed} of ${lost.length} lost logins are missing from the report`]
+      : []),
   ]
 }
 
-/** The result as people read it; the last line is the verdict. */
+/** Formats the result for people. The last line is the verdict. */
 export function described({ verdict, faults, parts }: DrillResult): string {
   const told = parts.map(({ part, nobody_served_ms, primaries_at_once, logins, lost, reported }) =>
     [
       part,
-      `  nobody served for   ${nobody_served_ms} ms at most`,
+      `  no cluster served   ${nobody_served_ms} ms at most`,
       `  primaries at once   ${primaries_at_once} at most`,
       `  logins meanwhile    ${logins}`,
       `  logins lost         ${lost}${reported === undefined ? '' : `; the report names ${reported}`}`,
@@ -75,7 +77,7 @@ export function described({ verdict, faults, parts }: DrillResult): string {
   )
   const last =
     verdict === 'passed'
-      ? 'PASSED: nothing was lost but what the report names'
+      ? 'PASSED: no login was lost except those in the report'
       : `FAILED: ${faults.join('; ')}`
   return [...told, last].join('\n')
 }

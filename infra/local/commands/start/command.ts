@@ -10,14 +10,14 @@ import { callsIn, type Demonstrated, demonstrate } from './demonstration.ts'
 import { type Asked, askedIn, HELP, UsageError } from './options.ts'
 import { runPair } from './run-pair.ts'
 
-/** As ordinary Lambdas: more environments, each for one request. */
+/** Capacity of ordinary Lambda functions: more environments, each with one request at a time. */
 const ONE_AT_A_TIME = { environments: 8, requests: 1 }
 
 const write = createWriter(process.stdout)
 const complain = createWriter(process.stderr)
 const print = (text: string): void => write(`${text}\n`)
 
-/** Calls that the login function last reported in its log line. */
+/** Calls that the login function reported in its last log line. */
 let lastCalls: Record<string, number> = {}
 
 function watch(functionName: string, line: string): void {
@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   print('Serving. Stop with Ctrl-C.')
 }
 
-/** What a pair takes too. */
+/** Options that a single host and a pair share. */
 const hostOptions = (asked: Asked) =>
   defined({
     memory: asked.memory ?? false,
@@ -71,14 +71,14 @@ const lastingOptions = (asked: Asked) => ({
   }),
 })
 
-/** A login of each type; a secondary serves none, and tells where it stands. */
+/** Demonstrates a login of each type. A secondary serves no logins, so its replication state is printed instead. */
 async function show(host: Host): Promise<void> {
   const seen = await heardOf(host, print)
   if (seen.mode !== 'primary' && seen.mode !== 'disabled') return print(shownSecondary(host.cluster, seen))
   for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
 }
 
-/** What is likely to be in the way of the demonstration. */
+/** Returns a hint on a likely cause of a failed demonstration. */
 const hint = (): string =>
   process.env['CLOUD_ACCESS_KEY']
     ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME.account}.\n`

@@ -5,7 +5,7 @@ import type { Host } from '../../host/host.ts'
 import { askHost } from '../../pair/dr-client.ts'
 import { DEMONSTRATOR, HOME, WORKLOAD } from '../../provider/home.ts'
 
-/** What a demonstration login came to. */
+/** The result of a demonstration login. */
 export interface Demonstrated {
   type: 'ec2' | 'iam'
   role: string
@@ -22,12 +22,15 @@ interface LoginAnswer {
   auth: { client_token: string; policies: string[]; lease_duration: number; metadata: Record<string, string> }
 }
 
-/** A cluster in which a login can be shown. */
+/** The parts of a host that a demonstration uses. */
 type Shown = Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'control'>
 
 const ROLE_NAME = 'web-server'
 
-/** Makes accounts and workloads in the imitated AWS and lets two workloads of it log in. May be repeated on a kept cluster. */
+/**
+ * Creates accounts and workloads in the imitated AWS, and logs two workloads in. It may be repeated on a kept
+ * cluster.
+ */
 export async function demonstrate(
   host: Shown,
   callsOf: () => Record<string, number>,
@@ -46,7 +49,10 @@ export async function demonstrate(
   return [ec2, iam]
 }
 
-/** The parameters of an iam login of the demonstration's workload. It may be repeated, for as long as its signature counts. */
+/**
+ * Creates the parameters of an iam login for the demonstration's workload. They may be reused while the signature is
+ * valid.
+ */
 export async function loginProof({
   control,
 }: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
@@ -98,7 +104,7 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
   })
 }
 
-/** Calls that a line of the login function's log reports; undefined when it is no such line. */
+/** Returns the call counts in a line of the login function's log. Undefined: the line has none. */
 export const callsIn = (line: string): Record<string, number> | undefined =>
   parseObject(line)?.['calls'] as Record<string, number> | undefined
 

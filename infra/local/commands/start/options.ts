@@ -5,15 +5,15 @@ import { readAuthorities } from '../../../build/authorities.ts'
 import { root } from '../../../checkout.ts'
 
 interface Option {
-  /** what stands for its value in the help, and what is made of it; absent: it takes none */
+  /** placeholder and parser of its value; absent: it takes none */
   readonly value?: string
   readonly read?: (text: string, name: string) => unknown
   readonly help: string
-  /** a pair has its own, and takes none */
+  /** a pair chooses it itself */
   readonly notOfAPair?: true
 }
 
-/** All options: what is read, what the help tells, and what a command is given follow from the rows. */
+/** All options. Parsing, help and the command's options are derived from these rows. */
 const options = {
   cluster: {
     value: 'NAME',
@@ -84,35 +84,35 @@ What a cluster had at its last start of ports, region and AWS it has again where
 CLOUD_AUTH_STATE in the environment names another directory than .local.
 `
 
-/** What was asked for, checked. Ports: 0: any; absent: as it was. */
+/** The checked options. Port 0: any free port; absent: the port of the last start. */
 export type Asked = {
   [N in OptionName]?: (typeof options)[N] extends { read: (text: string, name: string) => infer Value }
     ? Value
     : boolean
 }
 
-/** A command line that cannot be meant: one line that says why. */
+/** An invalid command line, explained in one line. */
 export class UsageError extends Error {}
 
-const MORE = 'npm start -- --help tells the options'
+const MORE = 'see npm start -- --help'
 
 /**
- * Reads a command line.
- * @param environment what npm took for itself, because the `--` before the options was forgotten, stands there
+ * Parses a command line.
+ * @param environment contains options that npm took because the `--` before them is missing
  * @throws UsageError
  */
 export function askedIn(args: string[], environment: NodeJS.ProcessEnv): Asked {
   refuseForgotten(args, environment)
   const { values, tokens } = parsed(args)
   if (tokens.some(({ kind }) => kind === 'option-terminator'))
-    throw new UsageError(`a second -- says nothing: leave it out (${MORE})`)
+    throw new UsageError(`a second -- has no effect; leave it out (${MORE})`)
   const asked: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(values) as [OptionName, string | boolean][])
     asked[name] = typeof value === 'string' ? (options[name] as Option).read?.(value, name) : value
   for (const [one, others, why] of contradictions)
     for (const other of others)
       if (asked[one] !== undefined && asked[other] !== undefined)
-        throw new UsageError(`--${one} and --${other} do not go together: ${why}`)
+        throw new UsageError(`--${one} and --${other} cannot be used together: ${why}`)
   return asked
 }
 
@@ -126,14 +126,17 @@ function parsed(args: string[]) {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL')
-      throw new UsageError(`the word ${quoted(message)} is no option: ${MORE}`)
+      throw new UsageError(`${quoted(message)} is not an option; ${MORE}`)
     throw new UsageError(`${message.split('\n')[0]?.split('. To specify')[0]}: ${MORE}`)
   }
 }
 
 const quoted = (message: string): string => /'[^']*'/.exec(message)?.[0] ?? ''
 
-/** npm keeps options that stand before `--` to itself, and the command would be another one without a word. */
+/**
+ * Rejects a command line whose options npm took. npm takes options before `--`, and the command would silently run
+ * without them.
+ */
 function refuseForgotten(args: readonly string[], environment: NodeJS.ProcessEnv): void {
   const taken = Object.keys(options).filter(
     name => name !== 'help' && environment[`npm_config_${name.replaceAll('-', '_')}`] !== undefined,
@@ -141,25 +144,26 @@ function refuseForgotten(args: readonly string[], environment: NodeJS.ProcessEnv
   if (taken.length === 0) return
   const meant = taken.map(name => `--${name}`).join(' ')
   throw new UsageError(
-    `npm took ${meant} for itself: write npm start -- ${meant}${args.length > 0 ? ` ${args.join(' ')}` : ''}`,
+    `npm took ${meant} as its own option. Use npm start -- ${meant}${args.length > 0 ? ` ${args.join(' ')}` : ''}`,
   )
 }
 
 const OF_A_PAIR = rows.flatMap(([name, { notOfAPair }]) => (notOfAPair ? [name] : []))
 
 const contradictions: readonly [OptionName, readonly OptionName[], string][] = [
-  ['pair', OF_A_PAIR, 'a pair has names, places and an imitated AWS of its own'],
-  ['provider', ['aws', 'provider-port'], 'no imitated AWS is started where one is named'],
+  ['pair', OF_A_PAIR, 'a pair has fixed names and ports and its own imitated AWS'],
+  ['provider', ['aws', 'provider-port'], 'a named imitated AWS is used and not started'],
 ]
 
 function originOf(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'http:') throw new UsageError(`--${name} must be a URL like http://127.0.0.1:4566`)
+  if (url?.protocol !== 'http:') throw new UsageError(`--${name} must be a URL such as http://127.0.0.1:4566`)
   return url.origin
 }
 
 function regionOf(text: string, name: string): string {
-  if (!/^[a-z]{2}(-[a-z]+)+-\d+$/.test(text)) throw new UsageError(`--${name} must be one like us-east-1`)
+  if (!/^[a-z]{2}(-[a-z]+)+-\d+$/.test(text))
+    throw new UsageError(`--${name} must be a region such as us-east-1`)
   return text
 }
 
@@ -175,7 +179,7 @@ function bundlesOf(text: string, name: string): string {
 
 function nameOf(text: string, name: string): string {
   if (!/^[\w-][\w.-]{0,63}$/.test(text))
-    throw new UsageError(`--${name}: the name of a cluster has letters, digits, "_", "-" and ".", 64 at most`)
+    throw new UsageError(`--${name}: a cluster name has at most 64 letters, digits, "_", "-" and "."`)
   return text
 }
 

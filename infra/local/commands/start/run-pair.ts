@@ -8,14 +8,15 @@ import { counted } from '../../pair/waiting.ts'
 import { demonstrate } from './demonstration.ts'
 
 type RunOptions = ProcessOptions & {
-  /** end after the proof */
+  /** end after the demonstration */
   once: boolean
 }
 
 /**
- * Runs two clusters, each a process: has one follow the other, whatever they were before, lets workloads log in on the
- * primary, and shows that the secondary has it all. One that is killed stays away until somebody starts it.
- * @param print told what is to be read
+ * Runs two clusters, each in its own process. It makes one follow the other whatever their earlier state, logs
+ * workloads in on the primary, and shows that the secondary has the same data. A killed cluster stays down until
+ * somebody starts it.
+ * @param print receives output for the user
  */
 export async function runPair(
   { once, ...options }: RunOptions,
@@ -40,13 +41,13 @@ export async function runPair(
   }
 }
 
-/** @throws Error where it is to end with the proof, and there is none */
+/** Demonstrates the pair. @throws Error if the demonstration fails and the command should end after it */
 async function shown(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
   try {
     await showOnce(pair, once, print)
   } catch (error) {
     if (once) throw error
-    print(`This did not come about: ${error instanceof Error ? error.message : error}\n`)
+    print(`The demonstration failed: ${error instanceof Error ? error.message : error}\n`)
   }
 }
 
@@ -70,7 +71,7 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
   print(commandsToCopy(joined))
 }
 
-/** Tells when a cluster ends that was not told to. @throws Error once both have */
+/** Reports each cluster that ends unexpectedly. @throws Error once both have ended */
 async function bothEnded(
   pair: PairProcesses,
   over: AbortSignal,
@@ -86,7 +87,7 @@ async function bothEnded(
     )
   })
   await Promise.all(ends)
-  // told to end, it is waited for elsewhere
+  // a cluster that is ended on purpose is awaited elsewhere
   if (over.aborted) return new Promise(() => undefined)
   throw new Error('both clusters have ended')
 }

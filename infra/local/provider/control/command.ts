@@ -1,24 +1,24 @@
 import * as v from 'valibot'
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 
-/** How an argument is checked, whose members can be listed. */
+/** The schema of an argument whose members can be listed. */
 type ObjectSchema<Input, Checked> = v.GenericSchema<Input, Checked> & {
   readonly entries: Readonly<Record<string, v.GenericSchema>>
 }
 
-/** A control command: how its argument is checked and what it does. */
+/** A control command: the schema of its argument, and its action. */
 export interface Command<Input, Checked, Result> {
   schema: ObjectSchema<Input, Checked>
   run(aws: ImitatedAws, input: Checked): Result | Promise<Result>
 }
 
-/** Declares a command; argument and result types follow from its two parts. */
+/** Declares a command. Argument and result types follow from its two parts. */
 export const command = <Input, Checked, Result>(
   schema: ObjectSchema<Input, Checked>,
   run: (aws: ImitatedAws, input: Checked) => Result | Promise<Result>,
 ): Command<Input, Checked, Result> => ({ schema, run })
 
-/** A command as tests call it; an argument without required members may be left out. */
+/** A command as tests call it; an argument without required members may be omitted. */
 export type ControlMethod<C> =
   C extends Command<infer Input, infer _Checked, infer Result>
     ? Record<never, never> extends Input
@@ -26,7 +26,7 @@ export type ControlMethod<C> =
       : (input: Input) => Promise<Result>
     : never
 
-/** A command whose types are forgotten. */
+/** A command without its types. */
 export interface AnyCommand {
   schema: v.GenericSchema
   run(aws: ImitatedAws, input: never): unknown
@@ -34,9 +34,8 @@ export interface AnyCommand {
 
 /**
  * Checks the argument, runs the command and waits until its effect is saved.
- *
- * @returns a copy of the result: nothing of the imitated AWS leaks to the caller
- * @throws with a text that names the faulty member, or the command's own complaint
+ * @returns a copy of the result, so that callers cannot change the imitated AWS
+ * @throws Error that names the faulty member, or the command's own error
  */
 export async function runCommand(
   aws: ImitatedAws,
@@ -45,7 +44,7 @@ export async function runCommand(
 ): Promise<unknown> {
   const checked = v.safeParse(schema, input ?? {})
   if (!checked.success) throw new Error(checked.issues.map(describe).join('; '))
-  // `command` tied the two together; the table of commands forgot it.
+  // `command` ties schema and action together, which the table's type does not express.
   const result = await run(aws, checked.output as never)
   await aws.saved()
   return structuredClone(result)

@@ -33,8 +33,8 @@ const named = { account, name }
 const denial = v.strictObject({ principalArn: v.string(), action: v.string() })
 
 /**
- * Arguments of the control commands. Unknown members are refused, so that a typing error is seen, except
- * where something is only named: there the whole object, as another command returned it, will do.
+ * Arguments of the control commands. Unknown members are rejected, so that typing errors are noticed. Commands that
+ * only name an object accept the whole object, as another command returned it.
  */
 export const inputs = {
   nothing: v.strictObject({}),

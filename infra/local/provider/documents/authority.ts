@@ -28,7 +28,7 @@ const schemes: Record<keyof Authority, SignatureScheme> = {
 
 const generate = promisify(generateKeyPair)
 
-/** Generates keys and certificates; takes some 100 ms. */
+/** Generates keys and certificates, which takes about 100 ms. */
 export async function createAuthority(): Promise<Authority> {
   const [rsa2048, rsa, dsa] = await Promise.all([
     generate('rsa', { modulusLength: 2048 }),
@@ -50,8 +50,7 @@ const signerOf = ({ publicKey, privateKey }: KeyPair, scheme: SignatureScheme): 
 })
 
 /**
- * What signing as one of the three takes.
- *
+ * Returns what signing as one of the three needs.
  * @param at signing time, milliseconds since 1970
  */
 export const signingAs = (authority: Authority, name: keyof Authority, at: number): Signing => ({

@@ -13,7 +13,7 @@ import {
   yes,
 } from './der.ts'
 
-/** How a certificate, and the forms of a document it vouches for, are signed. */
+/** How a certificate, and the documents it verifies, are signed. */
 export interface SignatureScheme {
   digest: 'sha1' | 'sha256'
   /** AlgorithmIdentifier of the signature. */
@@ -39,7 +39,7 @@ export const issuer: Buffer = sequence(
   attribute('2.5.4.10', 'cloud-auth local provider'),
 )
 
-/** What a certificate says. */
+/** The content of a certificate. */
 export interface CertificateFacts {
   publicKey: KeyObject
   subject: Buffer
@@ -47,13 +47,12 @@ export interface CertificateFacts {
   serial: bigint
   /** Milliseconds since 1970. */
   validity: readonly [from: number, to: number]
-  /** Beside the one that says that it may vouch for others, which all have. */
+  /** Extensions in addition to basicConstraints CA, which every certificate here has. */
   extensions: readonly Buffer[]
 }
 
 /**
- * An X.509 v3 certificate.
- *
+ * Creates an X.509 v3 certificate.
  * @returns DER
  * @see https://www.rfc-editor.org/rfc/rfc5280#section-4.1
  */
@@ -76,7 +75,10 @@ export function certificate(
   return sequence(content, scheme.algorithm, bits(sign(scheme.digest, content, privateKey)))
 }
 
-/** A self-signed certificate like those of AWS: a very long life, and keyUsage without certificate signing although CA is true. */
+/**
+ * Creates a self-signed certificate like those of AWS: a very long validity, and keyUsage without certificate signing
+ * although CA is true.
+ */
 export const selfSign = (publicKey: KeyObject, privateKey: KeyObject, scheme: SignatureScheme): Buffer =>
   certificate(
     {
@@ -91,10 +93,10 @@ export const selfSign = (publicKey: KeyObject, privateKey: KeyObject, scheme: Si
     scheme,
   )
 
-/** 64 bits with the highest set: never zero, always nine content octets as an INTEGER. */
+/** Returns 64 random bits with the highest bit set: never zero, always nine content octets as an INTEGER. */
 const freshSerial = (): bigint => randomBytes(8).readBigUInt64BE() | (1n << 63n)
 
-/** DER to the PEM block of a certificate. */
+/** Converts DER to the PEM block of a certificate. */
 export const certificatePem = (der: Buffer): string =>
   `-----BEGIN CERTIFICATE-----\n${wrapLines(der.toString('base64'), 64)}\n-----END CERTIFICATE-----\n`
 

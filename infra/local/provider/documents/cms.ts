@@ -12,8 +12,8 @@ const id = {
 }
 
 /**
- * Digest AlgorithmIdentifiers as the metadata service writes them: SHA-1 with NULL parameters, SHA-256
- * (since 2026) without any.
+ * Digest AlgorithmIdentifiers as the metadata service writes them: SHA-1 with NULL parameters, SHA-256 (since 2026)
+ * without parameters.
  */
 const digestAlgorithm = {
   sha1: sequence(derOid('1.3.14.3.2.26'), derNull()),
@@ -23,19 +23,18 @@ const digestAlgorithm = {
 /** Octets per segment of the constructed OCTET STRING around the content. */
 const segmentLength = 1000
 
-/** Who signs, and when (milliseconds since 1970). */
+/** The signer's key, and the signing time in milliseconds since 1970. */
 export interface Signing {
   privateKey: KeyObject
-  /** Of the signer's certificate; no certificate is embedded. */
+  /** Serial number of the signer's certificate, which is not embedded. */
   serial: bigint
   scheme: SignatureScheme
   at: number
 }
 
 /**
- * CMS SignedData over a document, in the shape of the metadata service's `pkcs7` and `rsa2048`: BER with
- * indefinite lengths around definite signer information, content embedded, attributes signed.
- *
+ * Creates CMS SignedData over a document, in the form of the metadata service's `pkcs7` and `rsa2048`: BER with
+ * indefinite lengths around definite signer information, embedded content, signed attributes.
  * @see https://www.rfc-editor.org/rfc/rfc5652#section-5
  * @see https://www.rfc-editor.org/rfc/rfc6211 for the algorithm protection attribute (not in the SHA-1 form)
  */

@@ -1,4 +1,4 @@
-/** One value with tag and definite length (X.690, 8.1). */
+/** Encodes one value with tag and definite length (X.690, 8.1). */
 export function tlv(tag: number, ...contents: Uint8Array[]): Buffer {
   const content = Buffer.concat(contents)
   return Buffer.concat([Buffer.from([tag]), lengthOf(content.length), content])
@@ -10,20 +10,22 @@ function lengthOf(length: number): Buffer {
   return Buffer.concat([Buffer.from([0x80 | bytes.length]), bytes])
 }
 
-/** One constructed value of indefinite length, closed by an end-of-contents (X.690, 8.1.3.6): BER, not DER. */
+/**
+ * Encodes one constructed value of indefinite length, closed by an end-of-contents (X.690, 8.1.3.6): BER, not DER.
+ */
 export const indefinite = (tag: number, ...contents: Uint8Array[]): Buffer =>
   Buffer.concat([Buffer.from([tag, 0x80]), ...contents, Buffer.from([0, 0])])
 
-/** SEQUENCE */
+/** Encodes a SEQUENCE. */
 export const sequence = (...items: Uint8Array[]): Buffer => tlv(0x30, ...items)
 
-/** SET OF, its members in the order DER demands. */
+/** Encodes a SET OF, its members in DER order. */
 export const setOf = (...items: Buffer[]): Buffer => tlv(0x31, ...items.toSorted(Buffer.compare))
 
-/** Context-specific constructed tag `[number]`. */
+/** Encodes a context-specific constructed tag `[number]`. */
 export const tagged = (number: number, ...items: Uint8Array[]): Buffer => tlv(0xa0 | number, ...items)
 
-/** INTEGER, not negative. */
+/** Encodes a non-negative INTEGER. */
 export function integer(value: bigint): Buffer {
   const bytes = unsigned(value)
   return (bytes[0] ?? 0) & 0x80 ? tlv(0x02, Buffer.from([0]), bytes) : tlv(0x02, bytes)
@@ -34,7 +36,7 @@ function unsigned(value: bigint): Buffer {
   return Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex')
 }
 
-/** OBJECT IDENTIFIER from its dotted form. */
+/** Encodes an OBJECT IDENTIFIER from its dotted form. */
 export function derOid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
   return tlv(0x06, Buffer.from([40 * first + second, ...rest.flatMap(base128)]))
@@ -46,23 +48,23 @@ function base128(arc: number): number[] {
   return digits
 }
 
-/** NULL */
+/** Encodes NULL. */
 export const derNull = (): Buffer => tlv(0x05)
 
-/** BOOLEAN TRUE */
+/** Encodes BOOLEAN TRUE. */
 export const yes = (): Buffer => tlv(0x01, Buffer.from([0xff]))
 
-/** OCTET STRING */
+/** Encodes an OCTET STRING. */
 export const derOctets = (content: Uint8Array): Buffer => tlv(0x04, content)
 
-/** BIT STRING whose last `unusedBits` bits do not count. */
+/** Encodes a BIT STRING with `unusedBits` unused bits at its end. */
 export const bits = (content: Uint8Array, unusedBits = 0): Buffer =>
   tlv(0x03, Buffer.from([unusedBits]), content)
 
-/** PrintableString */
+/** Encodes a PrintableString. */
 export const printable = (text: string): Buffer => tlv(0x13, Buffer.from(text, 'latin1'))
 
-/** A time in whole seconds: UTCTime up to 2049, GeneralizedTime beyond (RFC 5280, 4.1.2.5). */
+/** Encodes a time in whole seconds: UTCTime up to 2049, GeneralizedTime beyond (RFC 5280, 4.1.2.5). */
 export function time(milliseconds: number): Buffer {
   const text = `${new Date(milliseconds).toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`
   return Number(text.slice(0, 4)) < 2050

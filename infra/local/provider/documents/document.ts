@@ -4,9 +4,9 @@ import { type Authority, signingAs } from './authority.ts'
 import { wrapLines } from './certificate.ts'
 import { signedData } from './cms.ts'
 
-/** What the metadata service gives under `dynamic/instance-identity/`. */
+/** The items of the metadata service under `dynamic/instance-identity/`. */
 export interface SignedDocument {
-  /** The exact text that is signed; no newline at its end. */
+  /** The exact signed text; no newline at its end. */
   document: string
   /** RSA-1024, SHA-256, over the text. */
   signature: string
@@ -16,7 +16,7 @@ export interface SignedDocument {
   rsa2048: string
 }
 
-/** The identity document of an instance, keys and spacing as AWS writes them. */
+/** Returns the identity document of an instance, with keys and spacing as AWS writes them. */
 export function documentOf(instance: Ec2Instance): string {
   const entries = {
     accountId: instance.account,
@@ -40,8 +40,7 @@ export function documentOf(instance: Ec2Instance): string {
 }
 
 /**
- * Signs a text, a document or not, in all three forms. Base64 is wrapped at 76 columns.
- *
+ * Signs a text in all three forms. Base64 is wrapped at 76 columns.
  * @param at signing time, milliseconds since 1970
  */
 export function signDocument(document: string, authority: Authority, at: number): SignedDocument {

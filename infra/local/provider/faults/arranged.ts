@@ -20,7 +20,7 @@ export interface Arranged {
   clockShiftMs: number
 }
 
-/** Nothing arranged, nothing observed. */
+/** Creates an empty state. */
 export const nothingArranged = (): Arranged => ({
   faults: [],
   held: new Map(),

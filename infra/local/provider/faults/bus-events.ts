@@ -11,6 +11,6 @@ export interface KeptBusEvent {
   detail: unknown
 }
 
-/** Adds an event to those that are kept. */
+/** Adds an event to the kept ones. */
 export const keepBusEvent = (events: KeptBusEvent[], event: KeptBusEvent): void =>
   keepNewest(events, 1000, [event])

@@ -1,6 +1,6 @@
 import { keepNewest } from './kept.ts'
 
-/** One request the provider answered, as a test sees it. */
+/** One request that the provider answered. */
 export interface CallRecord {
   /** Rises by one with each call, never reset. */
   seq: number
@@ -11,7 +11,7 @@ export interface CallRecord {
   /** Account of the access key the request named; null when it named none that exists. */
   account: string | null
   region: string | null
-  /** Null unless the signature held. */
+  /** Null unless the signature was valid. */
   principalArn: string | null
   /** 0 when the connection was closed without an answer. */
   status: number
@@ -28,17 +28,17 @@ export interface CallLog {
   nextSeq: number
 }
 
-/** Of 2 KB each. */
+/** Number of kept calls, about 2 KB each. */
 const KEPT = 2000
 
-/** A log without entries. */
+/** Creates an empty log. */
 export const newCallLog = (): CallLog => ({ records: [], nextSeq: 1 })
 
-/** Adds a call and gives it its number. */
+/** Adds a call and numbers it. */
 export function recordCall(log: CallLog, call: Omit<CallRecord, 'seq'>): void {
   keepNewest(log.records, KEPT, [{ seq: log.nextSeq++, ...call }])
 }
 
-/** The calls numbered above `since`. */
+/** Returns the calls numbered above `since`. */
 export const callsSince = (log: CallLog, since: number): CallRecord[] =>
   log.records.filter(call => call.seq > since)

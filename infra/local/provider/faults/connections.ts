@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
-/** Connections that look open to the other side and are not: what a process finds that was frozen for long. */
+/** Connections that look open to the client but are dead, as after a long suspension of its process. */
 export interface Connections {
-  /** All connections that have served until now are reset when something comes over them. */
+  /** Resets all connections that have served until now as soon as something comes over them. */
   drop(): void
   lives(connection: Socket): boolean
 }

@@ -5,17 +5,17 @@ import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
 import { recordCall } from './calls.ts'
 import { type Fault, type FaultFacts, hold, rawAnswer, takeFault } from './faults.ts'
 
-/** One request on its way to an answer: what faults are matched on and the log will say. */
+/** One request on its way to an answer, with the facts that faults match and the log records. */
 export interface Exchange extends FaultFacts {
   request: WireRequest
   region: string | null
-  /** Filled in once the signature holds. */
+  /** Set once the signature is verified. */
   principalArn: string | null
-  /** An error in the words of the service. */
+  /** Renders an error in the format of the service. */
   refuse(error: AwsError): HttpAnswer
 }
 
-/** Answers a request under the arranged faults and logs what came of it. */
+/** Answers a request under the arranged faults and logs it. */
 export async function answerUnderFault(
   aws: ImitatedAws,
   exchange: Exchange,

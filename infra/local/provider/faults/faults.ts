@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type HttpAnswer, textAnswer } from '../wire/http.ts'
 
-/** What a fault does to the calls it meets; `hold` lets them wait until they are released. */
+/** The effect of a fault; `hold` makes calls wait until they are released. */
 export type FaultKind = 'throttle' | 'error' | 'reset' | 'delay' | 'hold' | 'answer'
 
 /** An arranged fault; absent filters match everything. */
@@ -10,23 +10,23 @@ export interface Fault {
   service?: string | undefined
   action?: string | undefined
   account?: string | undefined
-  /** Calls still to be hit. */
+  /** Calls that remain to be hit. */
   times: number
-  /** Matching calls still to be let through first. */
+  /** Matching calls that remain to pass first. */
   skip: number
-  /** `after`: the action took effect and only its answer is lost. */
+  /** `after`: the action takes effect and only its answer is lost. */
   when: 'before' | 'after'
   kind: FaultKind
   /** For kind `error`; the service's own internal error when both are absent. */
   status?: number | undefined
   code?: string | undefined
-  /** Waited before whatever the kind does. */
+  /** Milliseconds to wait before the effect. */
   delayMs: number
-  /** For kind `answer`: sent as it is. */
+  /** For kind `answer`: sent unchanged. */
   answer?: { status: number; contentType: string; body: string } | undefined
 }
 
-/** What a fault is matched on. */
+/** What a fault matches. */
 export interface FaultFacts {
   service: string
   action: string
@@ -34,8 +34,7 @@ export interface FaultFacts {
 }
 
 /**
- * The fault that hits this call, if any; counts the hit. A fault used up is removed.
- *
+ * Returns the fault that hits this call, if any, and counts the hit. A used-up fault is removed.
  * @param faults changed in place
  */
 export function takeFault(faults: Fault[], facts: FaultFacts): Fault | undefined {
@@ -57,13 +56,12 @@ const matches = (fault: Fault, facts: FaultFacts): boolean =>
   (fault.action ?? facts.action) === facts.action &&
   (fault.account ?? facts.account) === facts.account
 
-/** The raw answer of a fault of kind `answer`; an empty 200 when none was given. */
+/** Returns the raw answer of a fault of kind `answer`; default: an empty 200. */
 export const rawAnswer = ({ answer }: Fault): HttpAnswer =>
   textAnswer(answer?.status ?? 200, answer?.contentType ?? 'text/plain', answer?.body ?? '')
 
 /**
- * Arranges a fault behind those already arranged.
- *
+ * Arranges a fault after the existing ones.
  * @returns its id
  */
 export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string {
@@ -72,7 +70,7 @@ export function arrangeFault(faults: Fault[], fault: Omit<Fault, 'id'>): string 
   return id
 }
 
-/** Calls that wait, by the fault that holds them. */
+/** Waiting calls, by the fault that holds them. */
 export type HeldCalls = Map<string, (() => void)[]>
 
 /** Waits until the fault is released. */
@@ -81,7 +79,7 @@ export const hold = (held: HeldCalls, { id }: Fault): Promise<void> =>
     held.set(id, [...(held.get(id) ?? []), resolve])
   })
 
-/** Ends faults, of one id or all, and lets go on what they hold. */
+/** Ends faults, of one id or all, and releases the calls that they hold. */
 export function release(faults: Fault[], held: HeldCalls, id?: string): void {
   const others = id === undefined ? [] : faults.filter(fault => fault.id !== id)
   faults.splice(0, faults.length, ...others)

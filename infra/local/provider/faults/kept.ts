@@ -1,6 +1,6 @@
 /**
- * Adds to a list that keeps the newest: a host that runs for days must not fill the memory.
- * @param most how many are kept at least
+ * Adds to a list that keeps only the newest entries, because a host may run for days.
+ * @param most least number of kept entries
  */
 export function keepNewest<T>(list: T[], most: number, added: readonly T[]): void {
   for (const one of added) list.push(one)

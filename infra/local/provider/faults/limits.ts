@@ -4,7 +4,7 @@ export interface Limit {
   action: string
   /** Tokens added per second. */
   perSecond: number
-  /** Most tokens a bucket holds; it begins full. */
+  /** Most tokens in a bucket; it starts full. */
   burst: number
   /** By `account/region`. */
   buckets: Map<string, { tokens: number; at: number }>
@@ -12,9 +12,8 @@ export interface Limit {
 
 /**
  * Takes one token for a call.
- *
- * @param now milliseconds, any clock that does not run backwards
- * @returns false when a limit is set for the action and its bucket is empty
+ * @param now milliseconds of a monotonic clock
+ * @returns false if a limit is set for the action and its bucket is empty
  */
 export function isWithinLimits(
   limits: readonly Limit[],
@@ -32,7 +31,7 @@ export function isWithinLimits(
   return admitted
 }
 
-/** Sets the limit of an action in place of a former one; every bucket begins full. */
+/** Sets the limit of an action and replaces an earlier one; every bucket starts full. */
 export function arrangeLimit(limits: Limit[], limit: Omit<Limit, 'buckets'>): void {
   const others = limits.filter(one => one.service !== limit.service || one.action !== limit.action)
   limits.splice(0, limits.length, ...others, { ...limit, buckets: new Map() })

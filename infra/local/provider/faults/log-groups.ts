@@ -8,7 +8,7 @@ export interface KeptLogEvent {
   message: string
 }
 
-/** Names a log group. */
+/** The name of a log group. */
 export interface LogGroupName {
   account: string
   region: string
@@ -18,7 +18,7 @@ export interface LogGroupName {
 /** By account, region and group, then by stream. */
 export type LogGroups = Map<string, Map<string, KeptLogEvent[]>>
 
-/** The streams of a group, which comes into being when first named. */
+/** Returns the streams of a group. A group is created when it is first named. */
 export function streamsOf(
   groups: LogGroups,
   { account, region, group }: LogGroupName,

@@ -4,31 +4,30 @@ import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { AccessKey, User } from '../state/state.ts'
 import { readSession, type SessionFacts, sessionArn } from './sessions.ts'
 
-/** Whose credentials signed a request. */
+/** The owner of the credentials that signed a request. */
 export interface AwsCaller {
   kind: 'user' | 'root' | 'session'
   account: string
   partition: string
-  /** As GetCallerIdentity tells it. */
+  /** The ARN as GetCallerIdentity returns it. */
   arn: string
   /** `AIDA…`, `AROA…:session`, or the account number of the root user. */
   userId: string
-  /** The ARN permissions are attached to: for a session that of its role. */
+  /** The ARN that permissions are attached to; for a session, that of its role. */
   permissionArn: string
   /** Absent for sessions. */
   user?: User | undefined
 }
 
-/** A caller and the key that proves it. */
+/** A caller with the access key that identifies it. */
 export interface CallerKey extends KeyFacts {
   caller: AwsCaller
 }
 
 /**
- * The owner of the access key a request names, verified or not.
- *
- * @returns undefined for a key that does not exist, is inactive, is younger than the arranged delay,
- *   or whose session token is missing or not its own
+ * Returns the owner of the access key that a request names, verified or not.
+ * @returns undefined for a key that does not exist, is inactive, is younger than the arranged delay, or whose session
+ * token is missing or wrong
  */
 export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): CallerKey | undefined {
   const { accessKeyId, sessionToken } = presented
@@ -42,7 +41,7 @@ export function lookUpKey(aws: ImitatedAws, presented: PresentedSignature): Call
   return { secretAccessKey: key.secretAccessKey, caller: callerOfUser(user) }
 }
 
-// Without a delay a key works even when the clock was turned back behind its making.
+// Without a delay a key works even when the clock was set back to before its creation.
 const isUsable = (
   { arranged: { keyDelayMs }, now }: ImitatedAws,
   { status, createdAt }: AccessKey,

@@ -1,7 +1,7 @@
 import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { awsError } from '../wire/errors.ts'
 
-/** What users, roles and instance profiles are named by. */
+/** The name of a user, role or instance profile. */
 interface Name {
   account: string
   partition: string
@@ -9,7 +9,7 @@ interface Name {
   name: string
 }
 
-/** What all of them have. */
+/** Fields that all of them have. */
 interface Named extends Name {
   arn: string
   /** Milliseconds since 1970. */
@@ -17,10 +17,9 @@ interface Named extends Name {
 }
 
 /**
- * Creates an entity, or changes what is given of an existing one.
- *
+ * Creates an entity, or updates the given fields of an existing one.
  * @param type as its ARN has it
- * @param fresh what a new one begins with, and an existing one keeps
+ * @param fresh initial values, which an existing one keeps
  */
 export function putNamed<Given extends Name, Fresh>(
   aws: ImitatedAws,
@@ -40,8 +39,7 @@ export function putNamed<Given extends Name, Fresh>(
 
 /**
  * Finds an entity.
- *
- * @param what how the refusal names it
+ * @param what its description in the error
  * @throws NoSuchEntity 404
  */
 export function findNamed<Entity>(
@@ -55,5 +53,5 @@ export function findNamed<Entity>(
   return entity
 }
 
-/** The error IAM gives for whatever is not there. */
+/** Creates IAM's error for a missing entity. */
 export const noSuch = (message: string) => awsError(404, 'NoSuchEntity', message)

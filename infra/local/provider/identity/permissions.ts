@@ -2,7 +2,7 @@ import type { ImitatedAws } from '../state/imitated-aws.ts'
 import type { IamRole } from '../state/state.ts'
 import type { AwsCaller } from './callers.ts'
 
-/** Takes a permission away from a principal; everything not denied is allowed. */
+/** Denies a principal an action. Everything that is not denied is allowed. */
 export function deny(aws: ImitatedAws, principalArn: string, action: string): void {
   aws.state.denied.add(`${principalArn}|${action}`)
   aws.changed()
@@ -15,9 +15,8 @@ export function allow(aws: ImitatedAws, principalArn: string, action: string): v
 }
 
 /**
- * Whether a caller was denied an action, as itself or as the role behind its session.
- *
- * @param action such as `ec2:DescribeInstances`; a denial may also say `ec2:*`
+ * Reports whether a caller was denied an action, itself or through its session's role.
+ * @param action such as `ec2:DescribeInstances`; a denial may also be `ec2:*`
  */
 export function isDenied(aws: ImitatedAws, caller: AwsCaller, service: string, action: string): boolean {
   const { denied } = aws.state
@@ -27,7 +26,7 @@ export function isDenied(aws: ImitatedAws, caller: AwsCaller, service: string, a
   )
 }
 
-/** Whether a role's trust policy lets a caller assume it; an account stands for everyone in it. */
+/** Reports whether a role's trust policy allows a caller to assume it. An account stands for everyone in it. */
 export function trusts(role: IamRole, caller: AwsCaller): boolean {
   if (role.trusts === null) return true
   const root = `arn:${caller.partition}:iam::${caller.account}:root`
@@ -35,6 +34,6 @@ export function trusts(role: IamRole, caller: AwsCaller): boolean {
   return role.trusts.some(principal => names.includes(principal))
 }
 
-/** The sentence AWS puts into its refusals. */
+/** Returns the text of AWS's authorisation errors. */
 export const notAuthorized = (caller: AwsCaller, action: string, resource = '*'): string =>
   `User: ${caller.arn} is not authorized to perform: ${action} on resource: ${resource}`

@@ -17,7 +17,7 @@ export interface Session {
   arn: string
 }
 
-/** What a session token says. */
+/** The content of a session token. */
 export interface SessionFacts {
   accessKeyId: string
   secretAccessKey: string
@@ -27,10 +27,7 @@ export interface SessionFacts {
   expiresAt: number
 }
 
-/**
- * Issues temporary credentials. Nothing is stored: the token is the sealed session, as with AWS,
- * so that any number of them costs nothing.
- */
+/** Issues temporary credentials. The token is the sealed session, as in AWS, so nothing is stored. */
 export function openSession(
   aws: ImitatedAws,
   role: IamRole,
@@ -50,10 +47,9 @@ export function openSession(
 }
 
 /**
- * What a session token stands for.
- *
- * @returns undefined for a token this provider did not issue, one of another access key, or one whose
- *   role is gone; a session past its end is returned all the same
+ * Reads a session token.
+ * @returns undefined for a token that this provider did not issue, that belongs to another access key, or whose role
+ * was deleted; an expired session is returned
  */
 export function readSession(aws: ImitatedAws, accessKeyId: string, token: string): SessionFacts | undefined {
   const text = unsealText(aws, USE, token)
@@ -64,7 +60,7 @@ export function readSession(aws: ImitatedAws, accessKeyId: string, token: string
   return { accessKeyId, secretAccessKey: secretOf(aws, accessKeyId), role, sessionName, expiresAt }
 }
 
-/** The ARN of a session; the path of the role does not appear in it. */
+/** Returns the ARN of a session; it does not contain the role's path. */
 export const sessionArn = (role: IamRole, sessionName: string): string =>
   `arn:${role.partition}:sts::${role.account}:assumed-role/${role.name}/${sessionName}`
 

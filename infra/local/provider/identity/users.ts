@@ -7,14 +7,14 @@ import { findNamed, noSuch, putNamed } from './named.ts'
 /** Most access keys one user has ("IAM object quotas", IAM User Guide). */
 const maxKeys = 2
 
-/** Creates a user, or moves an existing one to another path; the unique id and keys stay. */
+/** Creates a user, or moves an existing one to another path; its unique id and keys stay. */
 export const putUser = (
   aws: ImitatedAws,
   given: Pick<User, 'account' | 'name' | 'path' | 'partition'>,
 ): User =>
   putNamed(aws, aws.state.users, 'user', given, { userId: iamId('AIDA'), accessKeyIds: [] as string[] })
 
-/** The root user of an account, created when first asked for. */
+/** Returns the root user of an account, and creates it at the first call. */
 export function rootUser(aws: ImitatedAws, account: string, partition: string): User {
   const known = aws.state.users.get(`${account}/`)
   if (known !== undefined) return known
@@ -26,10 +26,10 @@ export function rootUser(aws: ImitatedAws, account: string, partition: string): 
   return root
 }
 
-/** The IAM user that stands for whoever runs the hosts of this machine. */
+/** Name of the IAM user that represents the user of this machine's hosts. */
 const OPERATOR = 'operator'
 
-/** Returns the key of the operator, the same for all hosts beside one imitated AWS. Makes it when first asked for. */
+/** Returns the operator's access key, the same for all hosts of an imitated AWS. Creates it at the first call. */
 export function operatorKey(aws: ImitatedAws): AccessKey {
   const { account } = aws.home
   const known = aws.state.users.get(`${account}/${OPERATOR}`)
@@ -39,14 +39,13 @@ export function operatorKey(aws: ImitatedAws): AccessKey {
 }
 
 /**
- * The user of that name.
- *
+ * Returns the user of that name.
  * @throws NoSuchEntity 404
  */
 export const findUser = (aws: ImitatedAws, account: string, name: string): User =>
   findNamed(aws.state.users, 'The user with name', account, name)
 
-/** Removes a user with all its keys; a user of that name created later is another one. */
+/** Deletes a user with its keys. A user created later under that name is a different user. */
 export function deleteUser(aws: ImitatedAws, account: string, name: string): void {
   const user = findUser(aws, account, name)
   for (const id of user.accessKeyIds) aws.state.accessKeys.delete(id)
@@ -55,9 +54,8 @@ export function deleteUser(aws: ImitatedAws, account: string, name: string): voi
 }
 
 /**
- * Gives a user another access key.
- *
- * @throws LimitExceeded 409 when it has two
+ * Creates another access key for a user.
+ * @throws LimitExceeded 409 if it has two
  */
 export function addAccessKey(aws: ImitatedAws, user: User): AccessKey {
   if (user.accessKeyIds.length >= maxKeys) {
@@ -78,9 +76,8 @@ export function addAccessKey(aws: ImitatedAws, user: User): AccessKey {
 }
 
 /**
- * One of the user's keys.
- *
- * @throws NoSuchEntity 404, also for a key of somebody else
+ * Returns one of the user's keys.
+ * @throws NoSuchEntity 404, also for a key of another user
  */
 export function findAccessKey(aws: ImitatedAws, user: User, accessKeyId: string): AccessKey {
   const key = aws.state.accessKeys.get(accessKeyId)
@@ -90,7 +87,7 @@ export function findAccessKey(aws: ImitatedAws, user: User, accessKeyId: string)
   return key
 }
 
-/** Removes one of the user's keys. */
+/** Deletes one of the user's keys. */
 export function removeAccessKey(aws: ImitatedAws, user: User, accessKeyId: string): void {
   findAccessKey(aws, user, accessKeyId)
   user.accessKeyIds = user.accessKeyIds.filter(id => id !== accessKeyId)

@@ -25,7 +25,7 @@ const sts = service(queryProtocol(stsNamespace, '2011-06-15'), {
   AssumeRole: assumeRole,
 })
 
-/** Every service served, by its name in credential scopes, with its actions. */
+/** The services by their name in credential scopes, with their actions. */
 const services: Record<string, ProviderService> = {
   sts,
   ec2: service(ec2Protocol, {
@@ -55,12 +55,12 @@ const services: Record<string, ProviderService> = {
 
 const byName = new Map(Object.entries(services))
 
-/** The service of that name, with its name. */
+/** Finds a service by name. */
 export function findService(name: string | undefined): [name: string, service: ProviderService] | undefined {
   const found = name === undefined ? undefined : byName.get(name)
   return found && [name ?? '', found]
 }
 
-/** The service a request without a usable signature seems to be for; STS when nothing tells. */
+/** Guesses the service of a request without a usable signature; default: STS. */
 export const guessService = (request: WireRequest): [name: string, service: ProviderService] =>
   Object.entries(services).find(([, one]) => one.has(one.actionOf(request))) ?? ['sts', sts]

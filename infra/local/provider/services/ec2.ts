@@ -10,7 +10,7 @@ import type { ActionCall } from './service.ts'
 /** Most values of one filter (DescribeInstances, EC2 API reference). */
 const maxFilterValues = 200
 
-/** DescribeInstances (EC2 API reference): instances of the caller's account in the region of the scope. */
+/** DescribeInstances (EC2 API reference): instances of the caller's account in the scope's region. */
 export function describeInstances({ input, caller, region, aws }: ActionCall<Params>): {
   [name: string]: Tree
 } {
@@ -20,7 +20,7 @@ export function describeInstances({ input, caller, region, aws }: ActionCall<Par
   return { reservationSet: found.map(instance => reservation(aws, instance)) }
 }
 
-/** Every instance named must exist, or the whole call fails. */
+/** Returns the named instances. One missing instance fails the whole call. */
 function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): Ec2Instance[] {
   const malformed = ids.find(id => !/^i-[0-9a-f]{8}([0-9a-f]{9})?$/.test(id))
   if (malformed !== undefined)
@@ -31,7 +31,10 @@ function byIds(all: ReadonlyMap<string, Ec2Instance>, ids: readonly string[]): E
   return pick(all, ids)
 }
 
-/** One filter is served, `instance-id`: unknown ids in it are silently absent. Without a filter all are meant. */
+/**
+ * Returns the instances that match the filter `instance-id`, the only supported one; unknown ids are ignored. Without
+ * a filter it returns all.
+ */
 function byFilter(all: ReadonlyMap<string, Ec2Instance>, params: Params): Ec2Instance[] {
   const name = params.get('Filter.2.Name') ?? params.get('Filter.1.Name')
   if (name === undefined) return [...all.values()]
@@ -77,7 +80,7 @@ const description = (aws: ImitatedAws, instance: Ec2Instance): Tree => ({
 function profileOf(aws: ImitatedAws, { instanceProfileArn: arn, account }: Ec2Instance): Tree {
   if (arn === null) return undefined
   const profile = aws.state.profiles.get(`${account}/${arn.split('/').at(-1)}`)
-  // A profile deleted in IAM stays on the instance, id and all.
+  // An instance keeps a profile that was deleted in IAM, with its id.
   return { arn, id: profile?.arn === arn ? profile.profileId : goneProfileId(arn) }
 }
 

@@ -19,7 +19,7 @@ const entry = v.object({
   EventBusName: v.optional(v.literal('default'), 'default'),
 })
 
-/** PutEvents (EventBridge API reference), on the default bus: each entry is taken, or told why not. */
+/** PutEvents (EventBridge API reference) on the default bus: each entry is accepted, or gets an error. */
 export const putBusEvents = jsonAction(
   v.object({ Entries: entries }),
   ({ aws, caller, region, input: { Entries: given } }) => {

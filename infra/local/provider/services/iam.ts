@@ -6,7 +6,7 @@ import type { Tree } from '../wire/xml.ts'
 import { optional, type Params, required } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
-/** GetUser (IAM API reference): the named user, or the caller; the root user has no name to give. */
+/** GetUser (IAM API reference): the named user, or the caller. The root user has no name. */
 export const getUser = (call: ActionCall<Params>): Tree => ({ User: userTree(ownerOf(call)) })
 
 /** GetRole (IAM API reference). */
@@ -61,7 +61,7 @@ export function updateAccessKey(call: ActionCall<Params>): Tree {
   return undefined
 }
 
-/** The user named by `UserName`, or whoever calls. */
+/** Returns the user named by `UserName`, or the caller. */
 function ownerOf({ aws, caller, input }: ActionCall<Params>): User {
   const name = optional(input, 'UserName')
   if (name !== undefined) return findUser(aws, caller.account, name)

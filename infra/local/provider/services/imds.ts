@@ -11,7 +11,7 @@ const pathPattern = /^\/imds\/(?<account>\d{12})\/(?<region>[\w-]+)\/(?<instance
 const maxTtlSeconds = 21_600
 const credentialSeconds = 6 * 3600
 
-/** What an item needs to be answered. */
+/** The input of an item's reader. */
 interface Reader {
   aws: ImitatedAws
   instance: Ec2Instance
@@ -20,10 +20,9 @@ interface Reader {
 }
 
 /**
- * The instance metadata service, version 2 only, of the instance named in the path
- * `/imds/<account>/<region>/<instance id>/latest/…`.
- *
- * @returns undefined when the path is another
+ * Serves instance metadata (IMDSv2 only) of the instance in the path `/imds/<account>/<region>/<instance
+ * id>/latest/…`.
+ * @returns undefined for other paths
  * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html
  * @see https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-identity-documents.html
  */
@@ -61,7 +60,7 @@ function answerItem(
 
 function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireRequest): HttpAnswer {
   if (request.method !== 'PUT') return plain(405, 'Method Not Allowed')
-  // A proxy that forwards for others must not obtain a token for them.
+  // IMDS refuses tokens to forwarding proxies, so that they cannot obtain one for others.
   if (headerOf(request, 'x-forwarded-for') !== undefined) return plain(403, 'Forbidden')
   const ttl = headerOf(request, 'x-aws-ec2-metadata-token-ttl-seconds') ?? ''
   if (!/^\d{1,5}$/.test(ttl) || Number(ttl) < 1 || Number(ttl) > maxTtlSeconds) {
@@ -72,14 +71,16 @@ function issueToken(aws: ImitatedAws, instance: Ec2Instance, request: WireReques
   return answer
 }
 
-/** Reports whether a token was made here, for this instance, and has not ended: the time of its end is all it holds. */
+/**
+ * Reports whether a token was made here for this instance and has not expired. The token contains only its expiry.
+ */
 const isToken = (aws: ImitatedAws, instance: Ec2Instance, token: string): boolean =>
   Number(unsealText(aws, useOf(instance), token) ?? 0) > aws.now()
 
 const useOf = ({ account, region, instanceId }: Ec2Instance): string =>
   `metadata of ${account}/${region}/${instanceId}`
 
-/** Items served, by their path below `latest/`. */
+/** The items, by their path below `latest/`. */
 const items: Record<string, (reader: Reader) => string | undefined | Promise<string>> = {
   'dynamic/instance-identity/document': ({ instance }) => documentOf(instance),
   'dynamic/instance-identity/signature': reader => signed(reader, 'signature'),
@@ -101,7 +102,7 @@ async function readItem(reader: Reader): Promise<HttpAnswer> {
 const signed = async ({ aws, instance }: Reader, form: keyof SignedDocument): Promise<string> =>
   signDocument(documentOf(instance), await aws.authority(), aws.now())[form]
 
-/** Credentials of the role in the instance's profile; the session bears the name of the instance. */
+/** Returns credentials of the role in the instance's profile; the session is named after the instance. */
 function credentials(reader: Reader): string | undefined {
   const role = roleOf(reader)
   if (role === undefined || reader.item !== `meta-data/iam/security-credentials/${role.name}`)

@@ -5,13 +5,12 @@ import { awsError } from '../wire/errors.ts'
 import { type HttpAnswer, headerOf, textAnswer, type WireRequest } from '../wire/http.ts'
 import type { Action, AwsContext, Protocol } from './service.ts'
 
-/** A JSON object nobody has looked into yet. */
+/** A JSON object that has not been checked yet. */
 type JsonInput = Readonly<Record<string, unknown>>
 
 /**
- * The JSON protocols: the action in `X-Amz-Target`, an object in, an object or nothing out.
- *
- * @param target the service's name in front of the action's
+ * The JSON protocols: the action in `X-Amz-Target`, an object as input, an object or nothing as output.
+ * @param target the service's name before the action's
  * @see https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html
  */
 export const jsonProtocol = (target: string): Protocol<JsonInput, object | undefined> => ({
@@ -37,8 +36,8 @@ function inputOf(request: WireRequest): JsonInput {
 }
 
 /**
- * An action whose input has a schema. Where the schema's message is one word, that is the code of the error.
- * @see https://smithy.io/2.0/spec/type-refinement-traits.html for members that are missing, and those of another type
+ * Declares an action whose input has a schema. If the schema's message is one word, that is the error code.
+ * @see https://smithy.io/2.0/spec/type-refinement-traits.html for missing members, and those of another type
  */
 export const jsonAction =
   <S extends v.GenericSchema, Context = AwsContext>(

@@ -11,7 +11,10 @@ type EncryptionContext = Readonly<Record<string, string>>
 
 const context = v.optional(v.record(v.string(), v.string(), 'ValidationException'), {})
 
-/** GenerateDataKey (KMS API reference), of AES-256 alone. Every key exists: templates name keys, and nobody makes them here. */
+/**
+ * GenerateDataKey (KMS API reference), for AES-256 only. Every key ARN is accepted, because templates name keys and
+ * nothing creates them here.
+ */
 export const generateDataKey = jsonAction(
   v.object({
     KeyId: v.pipe(v.string(), v.regex(keyArn, 'NotFoundException')),
@@ -26,7 +29,7 @@ export const generateDataKey = jsonAction(
   },
 )
 
-/** Decrypt (KMS API reference): the blob begins with the ARN of its key. */
+/** Decrypt (KMS API reference). The ciphertext begins with the ARN of its key. */
 export const decryptWithKey = jsonAction(
   v.object({ CiphertextBlob: v.string(), EncryptionContext: context }),
   ({ aws, input: { CiphertextBlob, EncryptionContext } }) => {
@@ -44,6 +47,6 @@ export const decryptWithKey = jsonAction(
   },
 )
 
-/** A key and an encryption context, whatever order its members came in. */
+/** Returns a key with an encryption context, independent of the order of its members. */
 const useOf = (arn: string, members: EncryptionContext): string =>
   JSON.stringify([arn, ...Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1))])

@@ -15,7 +15,7 @@ const stream = { logGroupName: v.string(), logStreamName: v.string() }
 
 const MALFORMED = 'InvalidParameterException'
 const event = v.object({ timestamp: v.number(MALFORMED), message: v.string(MALFORMED) }, MALFORMED)
-/** In chronological order, and not over more than a day. */
+/** Events in chronological order that span at most one day. */
 const logEvents = v.pipe(
   v.array(event, MALFORMED),
   v.minLength(1, MALFORMED),
@@ -23,7 +23,7 @@ const logEvents = v.pipe(
   v.check(all => (all.at(-1)?.timestamp ?? 0) - (all[0]?.timestamp ?? 0) <= BATCH_SPAN_MS, MALFORMED),
 )
 
-/** CreateLogStream (CloudWatch Logs API reference); its group need not have been created. */
+/** CreateLogStream (CloudWatch Logs API reference). It creates the group if needed. */
 export const createLogStream = jsonAction(v.object(stream), call => {
   const streams = streamsIn(call)
   if (streams.has(call.input.logStreamName))
@@ -32,7 +32,9 @@ export const createLogStream = jsonAction(v.object(stream), call => {
   return undefined
 })
 
-/** PutLogEvents (CloudWatch Logs API reference): what is too old or too new is told, the rest is kept. */
+/**
+ * PutLogEvents (CloudWatch Logs API reference). It reports events that are too old or too new, and stores the others.
+ */
 export const putLogEvents = jsonAction(v.object({ ...stream, logEvents }, MALFORMED), call => {
   const { logStreamName: name, logEvents: given } = call.input
   const events = streamsIn(call).get(name)

@@ -9,10 +9,9 @@ import type { Protocol } from './service.ts'
 export type Params = ReadonlyMap<string, string>
 
 /**
- * The query protocol of STS and IAM: a form or query string in, XML out, or JSON of the same nesting for
- * callers that ask for it.
- *
- * @param version the only API version the service answers to
+ * The query protocol of STS and IAM: a form or query string as input; XML as output, or JSON of the same nesting if
+ * requested.
+ * @param version the only API version that the service accepts
  * @see https://smithy.io/2.0/aws/protocols/aws-query-protocol.html
  */
 export const queryProtocol = (xmlns: string, version: string): Protocol<Params, Tree> => ({
@@ -43,8 +42,7 @@ const ec2Xml = (status: number, root: string, tree: Tree): HttpAnswer => {
 }
 
 /**
- * EC2's variant: no result element, lists of `item`, errors in an envelope of their own.
- *
+ * EC2's variant: no result element, lists of `item`, errors in a different envelope.
  * @see https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html
  */
 export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
@@ -58,14 +56,14 @@ export const ec2Protocol: Protocol<Params, { [name: string]: Tree }> = {
   },
 }
 
-/** A parameter that must be there. */
+/** Returns a required parameter. @throws AwsError if it is missing */
 export function required(params: Params, name: string): string {
   const value = params.get(name)
   if (value) return value
   throw awsError(400, 'MissingParameter', `The request must contain the parameter ${name}`)
 }
 
-/** A parameter that counts as absent when empty. */
+/** Returns an optional parameter; an empty one counts as absent. */
 export const optional = (params: Params, name: string): string | undefined => params.get(name) || undefined
 
 function actionOf(request: WireRequest): string {
@@ -76,7 +74,7 @@ function actionOf(request: WireRequest): string {
 function paramsOf(request: WireRequest): Params {
   const pairs = pairsOf(request)
   const params = new Map(pairs)
-  // Two values for one name are read differently by different parsers; nothing here relies on either.
+  // Parsers disagree on repeated names, so none is accepted.
   if (params.size < pairs.length) throw awsError(400, 'MalformedQueryString', 'A parameter is given twice.')
   return params
 }
@@ -88,7 +86,10 @@ function versioned(params: Params, version: string): Params {
   throw awsError(400, 'InvalidAction', `Could not find operation ${action} for version ${given}`)
 }
 
-/** Malformed escapes count as no parameters: the signature check has refused such a query before. */
+/**
+ * Returns the parameters. Malformed escapes count as no parameters, because the signature check has rejected such a
+ * query before.
+ */
 const pairsOf = (request: WireRequest) => [
   ...(parsePairs(request.query) ?? []),
   ...(isForm(request) ? (parsePairs(request.body.toString('utf8')) ?? []) : []),

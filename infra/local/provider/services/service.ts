@@ -3,32 +3,34 @@ import type { ImitatedAws } from '../state/imitated-aws.ts'
 import { AwsError } from '../wire/errors.ts'
 import type { HttpAnswer, WireRequest } from '../wire/http.ts'
 
-/** What an action of the imitated AWS is given, beside its input. */
+/** Context of an action, in addition to its input. */
 export interface AwsContext {
-  /** Verified. */
+  /** The verified caller. */
   caller: AwsCaller
-  /** Of the credential scope. */
+  /** The region of the credential scope. */
   region: string
   aws: ImitatedAws
 }
 
-/** What an action handler is given. */
+/** The argument of an action. */
 export type ActionCall<Input, Context = AwsContext> = Context & { input: Input }
 
-/** One action: reads and changes what its context holds, returns what the protocol renders; throws `AwsError`. */
+/**
+ * One action. It reads and changes the context and returns the result that the protocol renders. Throws `AwsError`.
+ */
 export type Action<Input, Result, Context = AwsContext> = (call: ActionCall<Input, Context>) => Result
 
-/** How a family of services speaks. */
+/** The wire protocol of a family of services. */
 export interface Protocol<Input, Result> {
-  /** The action a request names; empty when it names none, or none of this service. */
+  /** Returns the action of a request. Empty: it names none, or none of this service. */
   actionOf(request: WireRequest): string
-  /** The action's input; throws `AwsError` when it is malformed. */
+  /** Parses the action's input. @throws AwsError if it is malformed */
   inputOf(request: WireRequest): Input
   answer(request: WireRequest, action: string, result: Result, requestId: string): HttpAnswer
   refuse(request: WireRequest, error: AwsError, requestId: string): HttpAnswer
 }
 
-/** A service with its input and result types closed over. */
+/** A service without its input and result types. */
 export interface ProviderService<Context = AwsContext>
   extends Pick<Protocol<never, never>, 'actionOf' | 'refuse'> {
   has(action: string): boolean
@@ -36,7 +38,7 @@ export interface ProviderService<Context = AwsContext>
   perform(request: WireRequest, action: string, context: Context, requestId: string): HttpAnswer
 }
 
-/** Joins a protocol and a table of actions. */
+/** Creates a service from a protocol and a table of actions. */
 export function service<Input, Result, Context = AwsContext>(
   protocol: Protocol<Input, Result>,
   actions: Readonly<Record<string, Action<Input, Result, Context>>>,

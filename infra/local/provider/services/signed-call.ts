@@ -13,7 +13,7 @@ import type { HttpAnswer, WireOutcome, WireRequest } from '../wire/http.ts'
 import { findService, guessService } from './all.ts'
 import type { ProviderService } from './service.ts'
 
-/** A request with whatever could be found out before anything of it is believed. */
+/** A request with the facts known before its signature is verified. */
 interface Opened {
   request: WireRequest
   requestId: string
@@ -23,7 +23,7 @@ interface Opened {
   exchange: Exchange
 }
 
-/** Answers a request to one of the services: who signs, may they, then the action itself. */
+/** Answers a request to one of the services: verifies the signer, checks permissions and limits, runs the action. */
 export function answerSignedCall(aws: ImitatedAws, request: WireRequest): Promise<WireOutcome> {
   const opened = open(aws, request)
   return answerUnderFault(aws, opened.exchange, async () => {
@@ -65,7 +65,7 @@ async function perform(aws: ImitatedAws, opened: Opened): Promise<HttpAnswer> {
   return named(answer, requestId)
 }
 
-/** The caller and the region, once the signature holds. */
+/** Verifies the signature. @returns the caller and the region */
 function prove(
   aws: ImitatedAws,
   { request, presented: read, key }: Opened,
@@ -86,7 +86,7 @@ function prove(
   return { caller, region }
 }
 
-/** Refuses unknown actions, then callers who were denied the action, then those above its rate. */
+/** Rejects unknown actions, then denied callers, then callers above the action's rate. */
 function admit(
   aws: ImitatedAws,
   exchange: Exchange,

@@ -6,7 +6,7 @@ import type { Tree } from '../wire/xml.ts'
 import { optional, type Params } from './query-protocol.ts'
 import type { ActionCall } from './service.ts'
 
-/** GetCallerIdentity (STS API reference): who signed. No permission is needed, no denial counts. */
+/** GetCallerIdentity (STS API reference): the signer. It needs no permission, and a denial has no effect. */
 export const getCallerIdentity = ({ caller }: ActionCall<Params>): Tree => ({
   Arn: caller.arn,
   UserId: caller.userId,
@@ -31,7 +31,7 @@ export function assumeRole(call: ActionCall<Params>): Tree {
   }
 }
 
-/** The role, if it exists and lets the caller in; AWS words both failures alike. */
+/** Returns the role if it exists and trusts the caller. AWS gives both failures the same text. */
 function assumable({ aws, caller, input }: ActionCall<Params>, roleArn: string): IamRole {
   if (caller.kind === 'root') throw new AwsError('denied', 'Roles may not be assumed by root accounts.')
   const account = roleArn.split(':')[4]

@@ -4,8 +4,7 @@ import { headerOf, type WireRequest } from '../wire/http.ts'
 import type { PresentedSignature } from './presented-signature.ts'
 
 /**
- * The canonical request that a signer must have hashed.
- *
+ * Builds the canonical request that a signer must have hashed.
  * @param unsigned names of query parameters that were added after signing
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html, step 1
  */
@@ -25,12 +24,12 @@ export function canonicalRequest(
   ].join('\n')
 }
 
-/** Lower-case hexadecimal SHA-256. */
+/** Returns the SHA-256 in lower-case hexadecimal. */
 export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex')
 
 /**
- * The path without dot segments and doubled slashes, each segment encoded once more
- * (every service but S3 signs the encoded path encoded again).
+ * Removes dot segments and doubled slashes from a path, and encodes each segment once more, because every service
+ * except S3 signs the encoded path encoded again.
  */
 export function canonicalPath(path: string): string {
   const kept: string[] = []

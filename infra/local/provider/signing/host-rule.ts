@@ -2,7 +2,7 @@ import { type ErrorText, errorText } from '../wire/errors.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
 import type { PresentedSignature } from './presented-signature.ts'
 
-/** DNS suffixes of STS and the partitions reached under each. */
+/** DNS suffixes of STS, with the partitions that each serves. */
 const partitionsOf: Record<string, readonly string[]> = {
   'amazonaws.com': ['aws', 'aws-us-gov'],
   'amazonaws.com.cn': ['aws-cn'],
@@ -13,21 +13,19 @@ const partitionsOf: Record<string, readonly string[]> = {
 const stsName =
   /^(?:[\w.-]+\.)?sts(?:-fips)?(?:\.(?<region>[a-z]{2,4}(?:-[a-z]+)+-\d+))?(?:\.vpce)?\.(?<suffix>amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|api\.aws)(?::443)?$/
 
-/** The endpoint that a request would have reached on AWS, where its sender tells (RFC 7239). */
+/** Returns the endpoint that a request was meant for, if its sender names it (RFC 7239). */
 const meantHost = (request: WireRequest): string | undefined =>
   /^host=([\w.-]+)$/.exec(headerOf(request, 'forwarded') ?? '')?.[1]
 
 const regionName = /^[a-z]{2,4}(-[a-z]+)+-\d+$/
 
 /**
- * The rule a named STS endpoint adds to a request that was signed for it: the scope must name the
- * endpoint's service and region, and the caller must live in its partition. A forwarded request reaches
- * this provider under such a name; under any other host there is nothing to compare with.
- *
- * Clients that sign for their region often still name the global endpoint. The endpoint of that region is
- * believed to take them; the global endpoint itself does not. This provider is all endpoints at once, so it
- * takes them unless the sender tells that another endpoint was meant.
- *
+ * Checks the rule of a named STS endpoint for a request signed for it: the scope must name the endpoint's service and
+ * region, and the caller must be in its partition. A forwarded request has such a host name; under any other host
+ * nothing is checked.
+ * Clients that sign for their region often still use the global endpoint. The endpoint of that region is believed to
+ * accept such a request; the global endpoint does not. This provider imitates all endpoints at once, so it accepts
+ * them unless the sender names another endpoint.
  * @param partition partition of the account whose key signed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_region-endpoints.html
  */
@@ -45,19 +43,19 @@ export function checkHost(
   const reachable = partitionsOf[name['suffix'] ?? ''] ?? []
   const served = [name['region'], regionMeant(request)].every(one => one === undefined || one === region)
   const known = regionName.test(region) && partitionNamed(region) === partition
-  // the name without a region is one of the partition aws alone
+  // the name without a region belongs to the partition aws only
   const named = name['region'] !== undefined || partition === 'aws'
   if (served && known && named && reachable.includes(partition)) return undefined
   return errorText('bad-signature', `Credential should be scoped to a valid region, not '${region}'.`)
 }
 
-/** Region of the endpoint that was meant; the one without a region in its name signs as us-east-1. */
+/** Returns the region of the intended endpoint. The endpoint without a region in its name signs as us-east-1. */
 function regionMeant(request: WireRequest): string | undefined {
   const groups = stsName.exec(meantHost(request) ?? '')?.groups
   return groups && (groups['region'] ?? 'us-east-1')
 }
 
-/** The partition a region belongs to, by its name. */
+/** Returns the partition of a region, by its name. */
 function partitionNamed(region: string): string {
   if (region.startsWith('cn-')) return 'aws-cn'
   if (region.startsWith('us-gov-')) return 'aws-us-gov'

@@ -3,7 +3,7 @@ import type { ErrorKind, ErrorText } from '../wire/errors.ts'
 import { type FormPair, parsePairs } from '../wire/form.ts'
 import { headerOf, type WireRequest } from '../wire/http.ts'
 
-/** What a request says about its own signature; nothing of it is verified yet. */
+/** The signature that a request presents, not verified yet. */
 export interface PresentedSignature {
   form: 'header' | 'query'
   accessKeyId: string
@@ -11,7 +11,7 @@ export interface PresentedSignature {
   scope: { date: string; region: string; service: string }
   /** As listed by the signer, in that order. */
   signedHeaders: string[]
-  /** Lower-case hexadecimal, unless the sender made something up. */
+  /** Lower-case hexadecimal, if the sender is honest. */
   signature: string
   /** `YYYYMMDD'T'HHMMSS'Z'`. */
   timestamp: string
@@ -24,9 +24,8 @@ const refused = (kind: ErrorKind, message: string) => failed<ErrorText>({ kind, 
 const incomplete = (message: string) => refused('incomplete', message)
 
 /**
- * Reads the signature of a request, from its `Authorization` header or its query.
- *
- * @returns a refusal `unsigned` when there is none, `incomplete` or `bad-signature` when it is malformed
+ * Reads the signature of a request from its `Authorization` header or its query.
+ * @returns a refusal: `unsigned` if there is none, `incomplete` or `bad-signature` if it is malformed
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 export function readSignature(request: WireRequest): Result<PresentedSignature, ErrorText> {
@@ -113,10 +112,10 @@ const noDate = (timestamp: string | undefined): string[] =>
     ? ["Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header."]
     : []
 
-/** A time as basic ISO 8601: `YYYYMMDD'T'HHMMSS'Z'`. @param time milliseconds since 1970 */
+/** Formats a time as basic ISO 8601: `YYYYMMDD'T'HHMMSS'Z'`. @param time milliseconds since 1970 */
 export const basicText = (time: number): string => new Date(time).toISOString().replace(/[-:]|\.\d{3}/g, '')
 
-/** A `Date` header, in either of the two formats signers use, as basic ISO 8601. */
+/** Converts a `Date` header, in either format that signers use, to basic ISO 8601. */
 function basicDate(value: string | undefined): string | undefined {
   if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value
   const time = Date.parse(value)

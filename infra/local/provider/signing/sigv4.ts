@@ -5,10 +5,10 @@ import { headerOf, type WireRequest } from '../wire/http.ts'
 import { canonicalRequest, sha256Hex } from './canonical.ts'
 import { basicText, type PresentedSignature } from './presented-signature.ts'
 
-/** What the verifier must know of the access key a request names. */
+/** The facts on an access key that the verifier needs. */
 export interface KeyFacts {
   secretAccessKey: string
-  /** Present for temporary credentials; the request must carry the same. */
+  /** Set for temporary credentials; the request must carry the same token. */
   sessionToken?: string | undefined
   /** Milliseconds since 1970; absent for keys that do not expire. */
   expiresAt?: number | undefined
@@ -18,11 +18,10 @@ const maxAgeMs = 15 * 60_000
 const maxAheadMs = 5 * 60_000
 
 /**
- * Whether a request is signed, completely and recently, with a key.
- *
+ * Verifies that a key signed a request, completely and recently.
  * @param presented what `readSignature` found in the same request
- * @param now   milliseconds since 1970, the provider's clock
- * @returns undefined when the signature holds, else the reason it does not
+ * @param now milliseconds since 1970, the provider's clock
+ * @returns undefined if the signature is valid, else the reason
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function verifySignature(
@@ -72,7 +71,7 @@ const checkToken = (presented: PresentedSignature, key: KeyFacts): ErrorText | u
     ? undefined
     : errorText('unknown-key', 'The security token included in the request is invalid.')
 
-/** `host` and every `x-amz-` header present must be signed, and nothing may be signed that is absent. */
+/** Checks that `host` and every `x-amz-` header are signed, and that every signed header is present. */
 function checkCoverage(request: WireRequest, presented: PresentedSignature): ErrorText | undefined {
   const signed = new Set(presented.signedHeaders)
   const present = new Set(request.headers.map(([name]) => name))
@@ -93,8 +92,8 @@ function checkPayloadHash(request: WireRequest): ErrorText | undefined {
 }
 
 /**
- * Signers of a presigned request either sign the session token or append it afterwards; AWS services
- * differ in which they accept, clients too, so both are tried.
+ * Verifies the signature itself. Signers of a presigned request either sign the session token or append it later, and
+ * services differ in what they accept, so both forms are tried.
  */
 function checkSignature(
   request: WireRequest,
@@ -126,7 +125,7 @@ function sign(canonical: string, { timestamp, scope }: PresentedSignature, key: 
   return hmac(signingKey(key.secretAccessKey, scopeText), toSign).toString('hex')
 }
 
-/** Signing keys by secret and scope: four of the five hashes of a verification, the same all day. */
+/** Signing keys by secret and scope. They cost four of a verification's five hashes, and stay the same all day. */
 const signingKeys = new Map<string, KeyObject>()
 const maxSigningKeys = 1000
 

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto'
 
 const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** Prefixes of IAM identifiers and how many characters follow ("IAM identifiers", IAM User Guide). */
+/** Prefixes of IAM identifiers, and the number of characters that follow ("IAM identifiers", IAM User Guide). */
 const lengths = { AIDA: 17, AROA: 17, AIPA: 17, AKIA: 16, ASIA: 16 } as const
 
-/** A fresh IAM identifier: user, role, instance profile, long-term or temporary access key. */
+/** Creates an IAM identifier: of a user, role, instance profile, long-term or temporary access key. */
 export function iamId(prefix: keyof typeof lengths): string {
   const random = randomBytes(lengths[prefix])
   return prefix + Array.from(random, byte => base32[byte & 31]).join('')
 }
 
-/** A fresh EC2 identifier such as `i-0123456789abcdef0`. */
+/** Creates an EC2 identifier such as `i-0123456789abcdef0`. */
 export const ec2Id = (prefix: string): string => `${prefix}-0${randomBytes(8).toString('hex')}`
 
-/** A fresh secret access key: 40 characters of base64. */
+/** Creates a secret access key: 40 characters of base64. */
 export const secretKey = (): string => randomBytes(30).toString('base64')

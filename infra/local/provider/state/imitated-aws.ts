@@ -5,36 +5,35 @@ import type { KeptBusEvent } from '../faults/bus-events.ts'
 import type { ProviderState } from './state.ts'
 import { loadState, stateWriter } from './state-file.ts'
 
-/** The account and region that commands fall back to. */
+/** Default account and region of commands. */
 export interface Home {
   account: string
   region: string
 }
 
-/** All a handler may read or change. */
+/** Everything that a handler may read or change. */
 export interface ImitatedAws {
   readonly home: Home
   readonly state: ProviderState
   readonly arranged: Arranged
-  /** Metadata services with a port of their own, by their path on the common one. */
+  /** Metadata services with their own port, by their path on the common port. */
   readonly metadataPorts: Map<string, Promise<Server>>
-  /** Told of every event on a bus. */
+  /** Called for every event on a bus. */
   onBusEvent?: (event: KeptBusEvent) => void
   /** The provider's clock: milliseconds since 1970, shifted by `arranged.clockShiftMs`. */
   now(): number
-  /** To be called after each change of `state`. */
+  /** Must be called after each change of `state`. */
   changed(): void
-  /** Resolves once no change of `state` is waiting to be written. */
+  /** Resolves once every change of `state` is written. */
   saved(): Promise<void>
-  /** The signer of identity documents, made when first asked for. */
+  /** The signer of identity documents, created at the first call. */
   authority(): Promise<Authority>
 }
 
 /**
- * Opens the imitated AWS kept in a state file, or a new one.
- *
+ * Opens the imitated AWS of a state file, or a new one.
  * @param clock epoch milliseconds, before any shift
- * @throws when the state file exists and cannot be read
+ * @throws Error if the state file exists and cannot be read
  */
 export function openImitatedAws(home: Home, stateFile: string | undefined, clock: () => number): ImitatedAws {
   const state = loadState(stateFile)

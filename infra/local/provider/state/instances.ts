@@ -3,23 +3,23 @@ import { ec2Id } from './ids.ts'
 import type { ImitatedAws } from './imitated-aws.ts'
 import type { Ec2Instance } from './state.ts'
 
-/** Names one instance. */
+/** The name of one instance. */
 export type InstanceName = Pick<Ec2Instance, 'account' | 'region' | 'instanceId'>
 
-/** Given values of an instance, null for none; whatever is absent keeps its value or gets a default. */
+/** New values of an instance; null removes one. Absent values stay as they are or get a default. */
 export type InstancePatch = {
   [K in Exclude<keyof Ec2Instance, keyof InstanceName | 'reservationId'>]?: Ec2Instance[K] | undefined
 }
 
-/** The instances of one account in one region, by id. */
+/** Returns the instances of one account in one region, by id. */
 export const instancesIn = (aws: ImitatedAws, account: string, region: string): Map<string, Ec2Instance> =>
   aws.state.instances.get(`${account}/${region}`) ?? new Map()
 
-/** One instance, or undefined. */
+/** Returns one instance. Undefined: there is none. */
 export const findInstance = (aws: ImitatedAws, name: InstanceName): Ec2Instance | undefined =>
   instancesIn(aws, name.account, name.region).get(name.instanceId)
 
-/** Launches an instance, or puts another in place of one with the same id. */
+/** Launches an instance, or replaces one with the same id. */
 export function putInstance(
   aws: ImitatedAws,
   place: { account: string; region: string; instanceId?: string | undefined },
@@ -35,9 +35,8 @@ export function putInstance(
 }
 
 /**
- * Changes an instance; nothing but the given values changes with it.
- *
- * @returns undefined when there is no such instance
+ * Changes the given values of an instance.
+ * @returns undefined if there is no such instance
  */
 export function setInstance(
   aws: ImitatedAws,
@@ -52,7 +51,7 @@ export function setInstance(
   return changed
 }
 
-/** Forgets an instance, as EC2 does about an hour after its end. */
+/** Removes an instance, as EC2 does about an hour after its termination. */
 export function deleteInstance(aws: ImitatedAws, name: InstanceName): boolean {
   const removed = instancesIn(aws, name.account, name.region).delete(name.instanceId)
   if (removed) aws.changed()
@@ -81,6 +80,6 @@ function defaults(aws: ImitatedAws, account: string, region: string) {
   }
 }
 
-/** The id of what all instances of an account and region share by default. */
+/** Returns the id of a default resource that all instances of an account and region share. */
 const sharedId = (prefix: string, account: string, region: string): string =>
   `${prefix}-0${hash('sha256', `${prefix}/${account}/${region}`, 'hex').slice(0, 16)}`

@@ -7,8 +7,8 @@ const TAG = 16
 const keyOf = ({ state }: ImitatedAws): Buffer => Buffer.from(state.sealKey, 'base64')
 
 /**
- * Encrypts what this AWS alone can read again: nothing of it has to be stored.
- * @param use what it is for: it opens for nothing else
+ * Encrypts data that only this imitated AWS can decrypt, so that it need not be stored.
+ * @param use purpose, bound as additional authenticated data
  */
 export function seal(aws: ImitatedAws, use: string, plaintext: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE)
@@ -17,7 +17,7 @@ export function seal(aws: ImitatedAws, use: string, plaintext: Uint8Array): Buff
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
-/** Decrypts what `seal` made. @returns undefined for anything else */
+/** Decrypts the output of `seal`. @returns undefined for anything else */
 export function unseal(aws: ImitatedAws, use: string, sealed: Buffer): Buffer | undefined {
   if (sealed.length < NONCE + TAG) return undefined
   const decipher = createDecipheriv('aes-256-gcm', keyOf(aws), sealed.subarray(0, NONCE))
@@ -29,11 +29,11 @@ export function unseal(aws: ImitatedAws, use: string, sealed: Buffer): Buffer | 
   }
 }
 
-/** Makes a token of some text. */
+/** Encrypts a text as a token. */
 export const sealText = (aws: ImitatedAws, use: string, text: string): string =>
   seal(aws, use, Buffer.from(text)).toString('base64')
 
-/** Reads a token that `sealText` made: it has one spelling. @returns undefined for anything else */
+/** Decrypts a token of `sealText`, which has one valid spelling. @returns undefined for anything else */
 export function unsealText(aws: ImitatedAws, use: string, token: string): string | undefined {
   const bytes = Buffer.from(token, 'base64')
   return bytes.toString('base64') === token ? unseal(aws, use, bytes)?.toString('utf8') : undefined

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { makeFolder } from '../../os/cluster-file.ts'
 import { emptyState, type ProviderState } from './state.ts'
 
-/** Reads the state a former run left; an empty one when there is no file yet. */
+/** Reads the state of an earlier run. Without a file it is empty. */
 export const loadState = (path: string | undefined): ProviderState =>
   path !== undefined && existsSync(path)
     ? { ...emptyState(), ...JSON.parse(readFileSync(path, 'utf8'), revive) }
@@ -13,14 +13,13 @@ export const loadState = (path: string | undefined): ProviderState =>
 /** Writes `state` to its file after changes. */
 export interface StateWriter {
   changed(): void
-  /** Resolves when every change so far is in the file; rejects when it could not be written. */
+  /** Resolves when every change so far is in the file; rejects if it could not be written. */
   saved(): Promise<void>
 }
 
 /**
- * A writer that replaces the file as a whole, so that a crash leaves the old or the new one.
- * Changes made while a write is under way share the next one.
- *
+ * Creates a writer that replaces the whole file, so that a crash leaves the old or the new one. Changes during a
+ * write share the next one.
  * @param path absent: nothing is written and `saved` resolves at once; its folder is created
  */
 export function stateWriter(path: string | undefined, state: ProviderState): StateWriter {
@@ -37,7 +36,7 @@ export function stateWriter(path: string | undefined, state: ProviderState): Sta
     if (queued) return
     queued = true
     last = last.catch(() => undefined).then(write)
-    // Whoever awaits `saved` sees the failure; without a listener it would end the process.
+    // a caller of `saved` sees the failure; without a handler it would end the process
     last.catch(() => undefined)
   }
   return { changed, saved: () => last }

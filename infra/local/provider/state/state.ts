@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Authority } from '../documents/authority.ts'
 
-/** Who owns long-term keys: an IAM user or the root user of an account. */
+/** The owner of long-term keys: an IAM user, or the root user of an account. */
 export interface User {
   account: string
   partition: string
@@ -27,7 +27,7 @@ export interface IamRole {
   roleId: string
   arn: string
   createdAt: number
-  /** Principals allowed to assume it; null lets anyone. */
+  /** Principals allowed to assume it; null allows anyone. */
   trusts: string[] | null
   externalId: string | null
 }
@@ -89,9 +89,9 @@ export const instanceStates = {
 /** One of {@link instanceStates}. */
 export type InstanceState = keyof typeof instanceStates
 
-/** Everything that survives a restart when a state file is given. */
+/** Everything that survives a restart with a state file. */
 export interface ProviderState {
-  /** Seals session tokens, metadata tokens and data keys; base64. */
+  /** Key for session tokens, metadata tokens and data keys; base64. */
   sealKey: string
   authority: Authority | null
   /** By `account/name`; the root user has no name. */
@@ -106,7 +106,7 @@ export interface ProviderState {
   denied: Set<string>
 }
 
-/** the imitated AWS in which nothing exists. */
+/** Creates an imitated AWS without resources. */
 export const emptyState = (): ProviderState => ({
   sealKey: randomBytes(32).toString('base64'),
   authority: null,

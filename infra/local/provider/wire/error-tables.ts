@@ -1,6 +1,6 @@
 import type { AwsError, ErrorKind } from './errors.ts'
 
-/** Status and code of each shared kind of error in one group of services; `message` replaces the given text where AWS is terse. */
+/** Status and code of each shared kind of error in one group of services. `message` replaces the given text. */
 type ErrorTable = Record<ErrorKind, { status: number; code: string; message?: string }>
 
 /** STS and IAM ("Common errors" of their API references). */
@@ -19,7 +19,7 @@ export const queryErrors: ErrorTable = {
 
 const notValidated = 'AWS was not able to validate the provided access credentials'
 
-/** EC2, which hides why credentials were refused and has words of its own for the rest. */
+/** EC2, which does not tell why it refused credentials and has its own codes for the rest. */
 export const ec2Errors: ErrorTable = {
   unsigned: { status: 403, code: 'MissingAuthenticationToken' },
   incomplete: { status: 400, code: 'IncompleteSignature' },
@@ -47,7 +47,7 @@ export const jsonErrors: ErrorTable = {
   'unknown-action': { status: 400, code: 'UnknownOperationException' },
 }
 
-/** Returns status, code and message of an error in the words of one family of services. */
+/** Returns status, code and message of an error in one family of services. */
 export function statusAndCode(
   error: AwsError,
   errors: ErrorTable,

@@ -1,4 +1,4 @@
-/** Reasons for refusing that every service has, each under its own status and code (`error-tables.ts`). */
+/** Kinds of errors that all services share, each with its own status and code per service (`error-tables.ts`). */
 export type ErrorKind =
   | 'unsigned'
   | 'incomplete'
@@ -11,18 +11,18 @@ export type ErrorKind =
   | 'internal'
   | 'unknown-action'
 
-/** A refusal as a value: its kind, and what it says. */
+/** An error as a value. */
 export interface ErrorText {
   kind: ErrorKind
   message: string
 }
 
-/** Builds one. */
+/** Creates an error value. */
 export const errorText = (kind: ErrorKind, message: string): ErrorText => ({ kind, message })
 
 /**
- * Thrown by action handlers; the service's protocol turns it into an error answer.
- * `reason` is either a kind that all services share or the action's own status and code.
+ * Thrown by action handlers and rendered by the service's protocol. `reason` is a kind that all services share, or
+ * the action's own status and code.
  */
 export class AwsError extends Error {
   readonly reason: ErrorKind | { status: number; code: string }
@@ -33,6 +33,6 @@ export class AwsError extends Error {
   }
 }
 
-/** An error of one action, with the status and code AWS documents for it. */
+/** Creates an error of one action, with the status and code that AWS documents. */
 export const awsError = (status: number, code: string, message: string): AwsError =>
   new AwsError({ status, code }, message)

@@ -2,9 +2,8 @@
 export type FormPair = readonly [name: string, value: string]
 
 /**
- * Query string or form to pairs, in order, repeated names kept.
- *
- * @returns undefined when a percent escape is malformed or does not decode to UTF-8
+ * Parses a query string or form to pairs, in order, with repeated names.
+ * @returns undefined if a percent escape is malformed or does not decode to UTF-8
  */
 export function parsePairs(text: string): FormPair[] | undefined {
   if (text === '') return []

@@ -1,7 +1,7 @@
-/** A header as it arrived: name lower-cased, value untouched. */
+/** A received header: name in lower case, value unchanged. */
 export type Header = readonly [name: string, value: string]
 
-/** One request as it arrived, before anything is decoded: signatures cover these bytes. */
+/** A received request, not decoded, because signatures cover these bytes. */
 export interface WireRequest {
   method: string
   /** Still percent-encoded, without the query. */
@@ -13,21 +13,20 @@ export interface WireRequest {
   body: Buffer
 }
 
-/** One answer, ready to be written. */
+/** An answer to be written. */
 export interface HttpAnswer {
   status: number
   headers: Record<string, string>
   body: string | Buffer
 }
 
-/** What a request ends in; `reset` closes the connection without an answer. */
+/** The outcome of a request; `reset` closes the connection without an answer. */
 export type WireOutcome = HttpAnswer | 'reset'
 
 /**
- * The value of one header, repeated ones joined with a comma.
- *
+ * Returns the value of a header, repeated ones joined with a comma.
  * @param name lower case
- * @returns undefined when the request has no such header
+ * @returns undefined if the request has no such header
  */
 export function headerOf(request: WireRequest, name: string): string | undefined {
   let joined: string | undefined
@@ -37,7 +36,7 @@ export function headerOf(request: WireRequest, name: string): string | undefined
   return joined
 }
 
-/** An answer with a text body. */
+/** Creates an answer with a text body. */
 export const textAnswer = (status: number, contentType: string, body: string): HttpAnswer => ({
   status,
   headers: { 'content-type': contentType },

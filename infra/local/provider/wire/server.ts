@@ -4,21 +4,21 @@ import { type Header, headerOf, textAnswer, type WireOutcome, type WireRequest }
 
 const MEGABYTE = 1024 * 1024
 
-/** Longer than clients keep a connection, so that it is never closed under a request. */
+/** Longer than clients keep a connection, so that the server never closes one during a request. */
 const keepAliveMs = 120_000
 
 type Answerer = (request: WireRequest, connection: Socket) => Promise<WireOutcome>
 
-/** What a server needs besides its answers. */
+/** Options of a server. */
 interface ServerOptions {
-  /** its clock, epoch milliseconds; default: the system's */
+  /** the server's clock in epoch milliseconds; default: the system's */
   now?: () => number
-  /** bytes of a body; default: a megabyte */
+  /** most bytes of a body; default: 1 MB */
   largestBody?: number
 }
 
 /**
- * An HTTP server of a service that programs call; not listening yet. It refuses every request of a page in a browser,
+ * Creates an HTTP server for programs; it does not listen yet. It rejects every request from a page in a browser,
  * because such pages can reach loopback.
  */
 export function serverOf(
@@ -52,12 +52,12 @@ async function serve(
     incoming.socket.resetAndDestroy()
     return
   }
-  // Clients correct their clocks by this header, so it must tell the server's time.
+  // clients correct their clocks by this header, so it must have the server's time
   response.writeHead(outcome.status, { date: new Date(now()).toUTCString(), ...outcome.headers })
   response.end(outcome.body)
 }
 
-/** The whole body, or undefined when it is larger than a request may be (the rest is read and dropped). */
+/** Reads the whole body. Undefined: it is larger than allowed; the rest is read and dropped. */
 async function readBody(incoming: IncomingMessage, largest: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let length = 0

@@ -6,16 +6,16 @@ import { type ErrorText, errorText } from './errors.ts'
 import { type HttpAnswer, textAnswer, type WireRequest } from './http.ts'
 import { serverOf } from './server.ts'
 
-/** A long-term key of AWS. */
+/** A long-term AWS access key. */
 export interface AccessKeyPair {
   accessKeyId: string
   secretAccessKey: string
 }
 
 /**
- * An HTTP server for whoever has one of some keys; not listening yet. It refuses requests that none of them has signed,
- * because every user of this machine reaches its port.
- * @param largestBody bytes; default: a megabyte
+ * Creates an HTTP server for holders of one of some keys; it does not listen yet. It rejects requests that none of
+ * the keys has signed, because every user of this machine can reach its port.
+ * @param largestBody bytes; default: 1 MB
  */
 export const signedServer = (
   keys: readonly AccessKeyPair[],
@@ -27,7 +27,7 @@ export const signedServer = (
     largestBody === undefined ? {} : { largestBody },
   )
 
-/** Refuses a request that none of the keys has signed. @returns undefined: one of them has */
+/** Rejects a request that none of the keys has signed. @returns undefined if one of them has */
 export function refusalOfSignature(
   keys: readonly AccessKeyPair[],
   request: WireRequest,
@@ -45,6 +45,6 @@ function faultOf(keys: readonly AccessKeyPair[], request: WireRequest): ErrorTex
   const presented = read.value
   const key = keys.find(one => one.accessKeyId === presented.accessKeyId)
   return key === undefined
-    ? errorText('unknown-key', 'This host does not know the access key: use the one that cluster.json names.')
+    ? errorText('unknown-key', 'This host does not know the access key. Use the one in cluster.json.')
     : verifySignature(request, presented, key, Date.now())
 }

@@ -1,4 +1,4 @@
-/** What an answer carries: rendered to XML by the query protocols, to JSON where a caller asks for that. */
+/** The content of an answer: XML in the query protocols, JSON if requested. */
 export type Tree =
   | string
   | number
@@ -7,15 +7,15 @@ export type Tree =
   | { readonly [name: string]: Tree | undefined }
   | undefined
 
-/** How one protocol writes XML: the root's namespace and the element around each entry of a list. */
+/** XML style of one protocol: the root's namespace and the element around each list entry. */
 export interface XmlStyle {
   xmlns: string
   listItem: 'member' | 'item'
 }
 
 /**
- * An XML document with one root element, indented as AWS indents.
- * Absent values are left out; empty lists become empty elements.
+ * Renders an XML document with one root element, indented as AWS does. Absent values are omitted; empty lists become
+ * empty elements.
  */
 export const renderXml = (root: string, tree: Tree, style: XmlStyle): string =>
   element(root, ` xmlns="${escapeXml(style.xmlns)}"`, tree, style.listItem, '')
