@@ -207,7 +207,7 @@ describe('a start in an unfinished state', () => {
   test('of a running cluster is rejected and does not harm it', async () => {
     const second = start('--cluster', cluster, '--port', '0')
     expect(await second.ended).toBe(1)
-    expect(second.output()).toMatch(/^the cluster in \S+ runs already, in process \d+: stop it, .*\n$/)
+    expect(second.output()).toMatch(/^the cluster in \S+ runs already in process \d+\. Stop it, .*\n$/)
     expect((await root('GET', '/auth/cloud/role/fleet')).status).toBe(200)
   })
 
@@ -217,7 +217,7 @@ describe('a start in an unfinished state', () => {
     for (const name of ['keys.json', 'cluster.json']) rmSync(`${folderOf(cluster)}/${name}`)
     const next = start('--cluster', cluster, '--port', '0')
     expect(await next.ended).toBe(1)
-    expect(next.output()).toContain('nobody can know it any more')
-    expect(next.output()).toContain(`remove ${folderOf(cluster)} and start anew`)
+    expect(next.output()).toContain('so the token is lost')
+    expect(next.output()).toContain(`Remove ${folderOf(cluster)} and start again`)
   })
 })

@@ -70,7 +70,7 @@ test('npm start --pair resumes a pair after a switch, and after one host was kil
   let run = started('--pair', '--port', '0')
   await run.until('Serving.')
   expect(run.output(), 'each wait tells what is left of it').toMatch(
-    /east builds its journal; as a rule it takes \d+ s[\s\S]* {2}\d+ s left[\s\S]*west becomes a secondary; [\s\S]* {2}\d+ s left/,
+    /Waiting \(usually at most \d+ s\): east builds its journal[\s\S]* {2}\d+ s left[\s\S]*west becomes a secondary[\s\S]* {2}\d+ s left/,
   )
   await rekey()
   const before = both()

@@ -191,11 +191,11 @@ describe('the embedded host reads from the templates', () => {
 
 describe('the embedded host rejects a template with something that it cannot run', () => {
   test.each<[name: string, resources: Parameters<typeof read>[0], message: string]>([
-    ['an SNS topic', { Topic: { Type: 'AWS::SNS::Topic' } }, 'cannot honour AWS::SNS::Topic (api/Topic)'],
+    ['an SNS topic', { Topic: { Type: 'AWS::SNS::Topic' } }, 'does not support AWS::SNS::Topic (api/Topic)'],
     [
       'a table of another type',
       { Table: { Type: 'AWS::DynamoDB::Table' } },
-      'cannot honour AWS::DynamoDB::Table (api/Table)',
+      'does not support AWS::DynamoDB::Table (api/Table)',
     ],
     [
       'a stream read from its beginning',
@@ -204,7 +204,7 @@ describe('the embedded host rejects a template with something that it cannot run
         Data: table,
         Map: { ...source, Properties: { ...source.Properties, StartingPosition: 'TRIM_HORIZON' } },
       },
-      'an event source: StartingPosition',
+      'event source: StartingPosition',
     ],
     ['a cron schedule', { Login: login, Rule: rule('cron(0 * * * ? *)') }, 'the schedule cron(0 * * * ? *)'],
     [
@@ -215,7 +215,7 @@ describe('the embedded host rejects a template with something that it cannot run
     [
       'a route as a separate resource',
       { Route: { Type: 'AWS::ApiGatewayV2::Route' } },
-      'cannot honour AWS::ApiGatewayV2::Route (api/Route)',
+      'does not support AWS::ApiGatewayV2::Route (api/Route)',
     ],
     ['a path without an integration', { Login: login, Api: api({ '/v1/x': 'other' }) }, `${SHARED}other`],
     [

@@ -27,7 +27,7 @@ describe('exports, which deployed stacks import', () => {
     const faults = exportFaults(['data:Kept', 'data:Dropped'], ['data:Kept', 'data:New'])
     expect(faults).toEqual([
       expect.stringMatching(/^data:Dropped is no longer exported: /),
-      expect.stringMatching(/^data:New is not in .*exports\.json: run npm run exports$/),
+      expect.stringMatching(/^data:New is missing in .*exports\.json\. Run npm run exports$/),
     ])
   })
 })

@@ -45,7 +45,7 @@ describe('definitions that the interpreter honours, and no others', () => {
     ['a way to nowhere', machine({ A: task({ Next: 'Gone' }) }), 'no state Gone'],
     ['a state without a next one', machine({ A: task({ Next: undefined }) }), 'Next'],
     ['an unreadable expression', shaped('{% $states. %}'), 'cannot be read'],
-    ['an expression inside a text', shaped('so {% $states.input %}'), 'no expression as a whole'],
+    ['an expression inside a text', shaped('so {% $states.input %}'), 'must be an expression as a whole'],
   ])('%s is refused', (_, definition, fault) => {
     expect(() => readDefinition(definition)).toThrow(fault)
   })

@@ -54,7 +54,7 @@ describe('ports that somebody asks for', () => {
   test('that are in use are named, with what to do', async () => {
     const [free, taken] = [await freePort(), await takenPort()]
     await expect(checkPorts({ port: free, 'provider-port': taken })).rejects.toThrow(
-      `port ${taken} is in use, perhaps by a cluster that still runs: stop it, or choose another port with --provider-port (0: any free one)`,
+      `port ${taken} is in use, perhaps by a running cluster. Stop it, or choose another port with --provider-port (0: any free one)`,
     )
     await checkPorts({ port: free })
   })

@@ -35,7 +35,7 @@ describe.each(Object.entries(commands))('%s', (_name, words) => {
       lines: [
         expect.stringMatching(
           new RegExp(
-            `^clusters keep their state in ${state}, which cannot be written \\(E.*CLOUD_AUTH_STATE`,
+            `^the state directory ${state} cannot be written \\(E.*CLOUD_AUTH_STATE`,
           ),
         ),
       ],

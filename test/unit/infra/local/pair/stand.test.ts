@@ -27,5 +27,5 @@ test('a secondary tells its role, its primary and how far it is behind', () => {
 
 test('one that follows nobody, and has heard nothing, says so', () => {
   const alone = statusOf({ state: 'idle', connection_state: 'idle' })
-  expect(shownSecondary('west', alone)).toMatch(/none: it follows nobody[\s\S]*nothing heard yet/)
+  expect(shownSecondary('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
 })

@@ -25,7 +25,7 @@ test.each<[what: string, seen: Partial<Drilled>, fault: RegExp]>([
   [
     'a lost login that no report names',
     { disaster: { ...good.disaster, reported: ['a'] } },
-    /1 of 2 lost .*no report/,
+    /1 of 2 lost .*missing from the report/,
   ],
   ['a part in which nobody logged in', { there: { ...switched, logins: 0 } }, /no workload/],
 ])('%s fails it, and the last line says so', (_, seen, fault) => {

@@ -31,21 +31,21 @@ describe('a command line', () => {
   })
 
   test.each([
-    ['forgotten', "the word 'forgotten' is no option: npm start -- --help tells the options"],
-    ['--memory --', 'a second -- says nothing: leave it out (npm start -- --help tells the options)'],
-    ['--nonsense', "Unknown option '--nonsense': npm start -- --help tells the options"],
-    ['--port', "Option '--port <value>' argument missing: npm start -- --help tells the options"],
-    ['--pair --cluster x', '--pair and --cluster do not go together: a pair has names, places and'],
-    ['--pair --region us-east-1', '--pair and --region do not go together'],
-    ['--pair --provider http://x', '--pair and --provider do not go together'],
-    ['--pair --link-port 1', '--pair and --link-port do not go together'],
-    ['--provider http://x --provider-port 1', '--provider and --provider-port do not go together'],
+    ['forgotten', "'forgotten' is not an option; see npm start -- --help"],
+    ['--memory --', 'a second -- has no effect; leave it out (see npm start -- --help)'],
+    ['--nonsense', "Unknown option '--nonsense': see npm start -- --help"],
+    ['--port', "Option '--port <value>' argument missing: see npm start -- --help"],
+    ['--pair --cluster x', '--pair and --cluster cannot be used together: a pair has fixed names and ports'],
+    ['--pair --region us-east-1', '--pair and --region cannot be used together'],
+    ['--pair --provider http://x', '--pair and --provider cannot be used together'],
+    ['--pair --link-port 1', '--pair and --link-port cannot be used together'],
+    ['--provider http://x --provider-port 1', '--provider and --provider-port cannot be used together'],
     ['--port eight', '--port must be a number from 0 (any free port) to 65535'],
     ['--link-port 65536', '--link-port must be a number'],
     ['--metadata-port=', '--metadata-port must be a number'],
-    ['--provider nonsense', '--provider must be a URL like http://127.0.0.1:4566'],
-    ['--region here', '--region must be one like us-east-1'],
-    ['--cluster ../elsewhere', '--cluster: the name of a cluster has'],
+    ['--provider nonsense', '--provider must be a URL such as http://127.0.0.1:4566'],
+    ['--region here', '--region must be a region such as us-east-1'],
+    ['--cluster ../elsewhere', '--cluster: a cluster name has'],
     ['--ca-bundles ./none', '--ca-bundles: there is no directory ./none'],
   ])('%s is refused in one line that names the option', (line, expected) => {
     expect(refusal(line)).toContain(expected)
@@ -56,15 +56,15 @@ describe('a command line', () => {
     const folder = mkdtempSync(`${tmpdir()}/options-`)
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(`${folder}/notes.txt`, 'no certificate')
-    expect(refusal(`--ca-bundles ${folder}`)).toMatch(/^--ca-bundles: .*notes\.txt must hold certificates/)
+    expect(refusal(`--ca-bundles ${folder}`)).toMatch(/^--ca-bundles: .*notes\.txt must contain PEM certificates/)
   })
 
   test('options that npm took for itself, because -- was forgotten, are told as they should be written', () => {
     expect(refusal('', { npm_config_pair: 'true' })).toBe(
-      'npm took --pair for itself: write npm start -- --pair',
+      'npm took --pair as its own option. Use npm start -- --pair',
     )
     expect(refusal('9000', { npm_config_link_port: 'true', npm_config_memory: 'true' })).toBe(
-      'npm took --link-port --memory for itself: write npm start -- --link-port --memory 9000',
+      'npm took --link-port --memory as its own option. Use npm start -- --link-port --memory 9000',
     )
     expect(read('--once', { npm_config_loglevel: 'silent' })).toEqual({ once: true })
   })
