@@ -19,13 +19,13 @@ interface Template {
 }
 
 /** Returns the names of a stack's exports. */
-export const exportsIn = ({ Outputs: outputs = {} }: Template): string[] =>
+export const listExports = ({ Outputs: outputs = {} }: Template): string[] =>
   Object.values(outputs)
     .flatMap(one => one.Export?.Name ?? [])
     .sort()
 
 /** Adds the exports of a stack to the list. */
-export const withExports = (
+export const addExports = (
   all: Exports,
   front: string,
   stack: string,
@@ -39,7 +39,7 @@ export const withExports = (
 })
 
 /** Returns listed exports that a stack lacks, and exports that the list lacks. */
-export function exportFaults(listed: readonly string[], exported: readonly string[]): string[] {
+export function findExportFaults(listed: readonly string[], exported: readonly string[]): string[] {
   const missing = listed.filter(name => !exported.includes(name))
   const unlisted = exported.filter(name => !listed.includes(name))
   return [

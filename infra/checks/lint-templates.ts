@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { root } from '../checkout.ts'
 import { deployments } from './deployments.ts'
-import { keeping, suppressions } from './suppressions.ts'
-import { appOf } from './synthesise.ts'
+import { findSuppressions, suppressions } from './suppressions.ts'
+import { createUndeployedApp } from './synthesise.ts'
 
 const VERSION = '1.58.0'
 const home = `${root}.build/cfn-lint`
@@ -34,7 +34,7 @@ interface Finding {
 function templates(): string[] {
   rmSync(out, { recursive: true, force: true })
   return Object.entries(deployments).flatMap(([name, settings]) =>
-    appOf(settings, `${out}/${name}`)
+    createUndeployedApp(settings, `${out}/${name}`)
       .synth()
       .stacks.map(one => one.templateFullPath),
   )
@@ -60,8 +60,8 @@ const program = linter()
 if (program === undefined) say('NOT LINTED: cfn-lint is not installed, and pip cannot fetch it')
 else {
   const all = findings(program)
-  const used = new Set(all.flatMap(one => keeping('cfn-lint', one.Rule.Id, whereOf(one))))
-  const open = all.filter(one => keeping('cfn-lint', one.Rule.Id, whereOf(one)).length === 0)
+  const used = new Set(all.flatMap(one => findSuppressions('cfn-lint', one.Rule.Id, whereOf(one))))
+  const open = all.filter(one => findSuppressions('cfn-lint', one.Rule.Id, whereOf(one)).length === 0)
   for (const one of open) say(`${one.Rule.Id} ${whereOf(one)}: ${one.Message}`)
   const idle = suppressions.filter(one => one.by === 'cfn-lint' && !used.has(one))
   for (const { rule } of idle) say(`${rule} is suppressed in the table, but no finding needs it any more`)

@@ -159,7 +159,7 @@ export const suppressions: readonly Suppression[] = [
 ]
 
 /** Returns the rows that suppress a finding. */
-export const keeping = (by: Suppression['by'], rule: string, where: string): Suppression[] =>
+export const findSuppressions = (by: Suppression['by'], rule: string, where: string): Suppression[] =>
   suppressions.filter(
     one =>
       one.by === by &&

@@ -6,7 +6,7 @@ import { readSettings } from '../settings.ts'
 import { defineStacks } from '../stacks/cluster.ts'
 
 /** Creates an app with the stacks of one deployment and empty functions. @param directory output directory */
-export function appOf(settings: Record<string, unknown>, directory: string): App {
+export function createUndeployedApp(settings: Record<string, unknown>, directory: string): App {
   mkdirSync(directory, { recursive: true })
   makeNoBundles(`${directory}/bundles`)
   const app = createApp(`${directory}/out`, unvalidated)

@@ -4,7 +4,7 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { type Alias, CfnAlias, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import type { Settings } from '../settings.ts'
-import { type AlarmName, nameOfAlarm } from '../watching/alarms.ts'
+import { type AlarmName, alarmName } from '../watching/alarms.ts'
 
 /** Name of the alias that callers invoke when functions have canaries. */
 export const LIVE = 'live'
@@ -69,7 +69,7 @@ export class Canary extends Construct {
       deploymentStyle: { deploymentType: 'BLUE_GREEN', deploymentOption: 'WITH_TRAFFIC_CONTROL' },
       alarmConfiguration: {
         enabled: true,
-        alarms: ALARMS.map(alarm => ({ name: nameOfAlarm(alarm, this.settings.stage) })),
+        alarms: ALARMS.map(alarm => ({ name: alarmName(alarm, this.settings.stage) })),
       },
       autoRollbackConfiguration: {
         enabled: true,

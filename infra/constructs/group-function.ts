@@ -27,7 +27,7 @@ import { metricNamespace } from '../../shared/watching/metrics.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { workflows } from '../../shared/workers/workflows.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../build/authorities.ts'
-import { functionTable, ownVariables, tablesClientOf } from '../build/function-table.ts'
+import { buildOwnVariables, chooseTablesClient, functionTable } from '../build/function-table.ts'
 import { usesOfFunction } from '../build/uses.ts'
 import { version } from '../checkout.ts'
 import type { Settings } from '../settings.ts'
@@ -296,8 +296,8 @@ export function buildFunctionVariables(
     WORKER_FUNCTION: uses.includes('background') ? calledName(settings, 'on-job') : undefined,
     PULL_FUNCTION: uses.includes('pull') ? calledName(settings, 'on-pull') : undefined,
     WORKFLOWS: uses.includes('workflow') ? workflowArn(scope, settings, '') : undefined,
-    ...ownVariables(name, settings),
-    TABLES_CLIENT: tablesClientOf(name, settings.tablesClient),
+    ...buildOwnVariables(name, settings),
+    TABLES_CLIENT: chooseTablesClient(name, settings.tablesClient),
     CEREMONY_TABLE: uses.some(use => ['ceremony', 'rekey', 'operation-token'].includes(use))
       ? store.ceremony.tableName
       : undefined,

@@ -3,7 +3,7 @@ import { type AlarmName, type AlarmRow, alarmNames, type Counted, rowOfAlarm } f
 import { queries, type SavedQuery } from '../watching/queries.ts'
 
 /** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
-export const monitoringTables = (): Record<string, string> => ({
+export const renderMonitoringTables = (): Record<string, string> => ({
   [METRICS]: tableOf(METRICS, (Object.keys(metrics) as MetricName[]).map(metricRow)),
   [ALARMS]: tableOf(ALARMS, alarmNames.map(alarmRow)),
   [QUERIES]: tableOf(QUERIES, Object.entries<SavedQuery>(queries).map(queryRow)),

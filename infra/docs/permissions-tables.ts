@@ -61,7 +61,7 @@ function textOf(value: unknown): string {
 }
 
 /** Returns the name of a resource. @throws Error if RESOURCES has none */
-function readable(value: unknown): string {
+function nameResource(value: unknown): string {
   const text = textOf(value)
   const found = RESOURCES.map(([pattern, name]) => {
     const [whole, first = ''] = pattern.exec(text) ?? []
@@ -72,7 +72,7 @@ function readable(value: unknown): string {
 }
 
 /** Sorts members and values, so that equal conditions have equal texts. */
-function canonical(condition: Statement['Condition']): string {
+function canonicalise(condition: Statement['Condition']): string {
   if (!condition) return ''
   const tests = Object.entries(condition).map(([test, keys]) => [
     test,
@@ -89,8 +89,8 @@ const permissionsIn = ({ Action, Resource, Condition }: Statement): Permission[]
   [Action].flat().flatMap(action =>
     [Resource].flat().map(resource => ({
       action,
-      resource: readable(resource),
-      condition: canonical(Condition),
+      resource: nameResource(resource),
+      condition: canonicalise(Condition),
     })),
   )
 
@@ -132,7 +132,7 @@ const BESIDE: Readonly<Record<string, string>> = {
 /**
  * Returns a lookup of each use's purpose: the comment before it in the list of uses. @throws Error if there is none
  */
-function explained(): (use: Use) => string {
+function readReasons(): (use: Use) => string {
   const text = readFileSync(`${root}shared/api/endpoint.ts`, 'utf8')
   const found = new Map(
     [...text.matchAll(/\/\*\* (.+?) \*\/\n {2}'([\w-]+)',/g)].map(([, why = '', use = '']) => [
@@ -146,7 +146,7 @@ function explained(): (use: Use) => string {
 
 /** Returns a lookup of a permission's reasons: the uses that need it. */
 function reasonsOf(name: string): (permission: Permission) => string {
-  const why = explained()
+  const why = readReasons()
   const uses = usesOfFunction(name).map(use => {
     const statements = buildStatements([use], scope).map(
       (one: PolicyStatement) => one.toStatementJson() as Statement,
@@ -241,7 +241,7 @@ function rolesIn(templates: Templates): Role[] {
 }
 
 /** Returns all permissions with their reasons, a section for each role. */
-export const permissionSections = (templates: Templates): string =>
+export const renderPermissionSections = (templates: Templates): string =>
   `# What each function may do, and why\n\n${rolesIn(templates)
     .map(({ owner, statements }) => `## ${owner}\n\n${tableOf(owner, statements)}\n`)
     .join('\n')}`
@@ -283,7 +283,7 @@ function holdersTable(templates: Templates): string {
 }
 
 /** Returns the page of the documents. */
-export const permissionsPage = (templates: Templates): string => `# What each function may do
+export const renderPermissionsPage = (templates: Templates): string => `# What each function may do
 
 For reviewers of security, and for administrators who set a permissions boundary. Each Lambda function and each state machine has a role of
 its own, without managed policies. Grants follow from the uses that endpoints and workers declare, so a function can do nothing else.

@@ -3,17 +3,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { root } from '../checkout.ts'
-import { type Exports, exportedDeployments, exportsFile, exportsIn, withExports } from '../checks/exports.ts'
-import { appOf } from '../checks/synthesise.ts'
+import { addExports, type Exports, exportedDeployments, exportsFile, listExports } from '../checks/exports.ts'
+import { createUndeployedApp } from '../checks/synthesise.ts'
 
 const file = `${root}${exportsFile}`
 let all = JSON.parse(readFileSync(file, 'utf8')) as Exports
 for (const [front, settings] of Object.entries(exportedDeployments)) {
   const folder = mkdtempSync(`${tmpdir()}/cloud-auth-exports-`)
   try {
-    const { stacks } = appOf(settings, folder).synth()
+    const { stacks } = createUndeployedApp(settings, folder).synth()
     for (const { stackName, template } of stacks)
-      all = withExports(all, front, stackName, exportsIn(template as Parameters<typeof exportsIn>[0]))
+      all = addExports(all, front, stackName, listExports(template as Parameters<typeof listExports>[0]))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,11 +1,11 @@
 // Writes the tables of docs/look-up/monitoring.md from those in code: `npm run monitoring`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { root } from '../checkout.ts'
-import { monitoringTables } from './monitoring-tables.ts'
+import { renderMonitoringTables } from './monitoring-tables.ts'
 
 const page = `${root}docs/look-up/monitoring.md`
 let text = readFileSync(page, 'utf8')
-for (const [head, table] of Object.entries(monitoringTables())) {
+for (const [head, table] of Object.entries(renderMonitoringTables())) {
   const from = text.indexOf(head)
   if (from < 0) throw new Error(`the page has no table "${head}"`)
   const end = text.indexOf('\n\n', from)

@@ -3,7 +3,7 @@ import { build, type Plugin } from 'esbuild'
 import { groups } from '../../shared/endpoints/all.ts'
 import { buildPrograms, programs } from '../build/command.ts'
 import { readContext, root } from '../checkout.ts'
-import { declaration } from './declaration.ts'
+import { renderDeclaration } from './declaration.ts'
 import { peers } from './parts.ts'
 
 /** Default directory of the package. */
@@ -68,7 +68,7 @@ export async function buildPackage(bundles: string, directory = packageDir): Pro
     writeFileSync(`${directory}/${file}`, `${JSON.stringify(content, null, 2)}\n`)
   write('package.json', manifestOf(own))
   write('cdk.json', { context })
-  writeFileSync(`${directory}/lib/index.d.ts`, declaration())
+  writeFileSync(`${directory}/lib/index.d.ts`, renderDeclaration())
   cpSync(`${root}LICENSE`, `${directory}/LICENSE`)
   cpSync(`${root}infra/package/README.md`, `${directory}/README.md`)
   cpSync(bundles, `${directory}/functions`, {

@@ -86,7 +86,7 @@ const entriesOf = (schema: { entries: object }) =>
   schema.entries as unknown as Readonly<Record<string, Schema>>
 
 /** Returns the package's type declarations: the props follow the settings' schema, with its comments. */
-export function declaration(): string {
+export function renderDeclaration(): string {
   const said = commentsOf()
   const members = Object.entries(entriesOf(settingsSchema)).map(([name, schema]) =>
     memberOf(name, schema, said(name)),

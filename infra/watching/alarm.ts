@@ -3,7 +3,7 @@ import { CfnMetricFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { metricNamespace } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
-import { type AlarmName, type AlarmRow, alarmNames, nameOfAlarm, pageOfAlarm, rowOfAlarm } from './alarms.ts'
+import { type AlarmName, type AlarmRow, alarmName, alarmNames, alarmPage, rowOfAlarm } from './alarms.ts'
 
 /** A CloudWatch metric, as alarms reference it. */
 export interface Series {
@@ -33,10 +33,10 @@ function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: r
 
 /** Returns the condition and the actions of an alarm. */
 function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<CfnAlarmProps, 'metrics'> {
-  const { says, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
+  const { description: says, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
   return {
-    alarmName: nameOfAlarm(name, settings.stage),
-    alarmDescription: `${says}. What to do: ${pageOfAlarm(name)}`,
+    alarmName: alarmName(name, settings.stage),
+    alarmDescription: `${says}. What to do: ${alarmPage(name)}`,
     evaluationPeriods,
     datapointsToAlarm,
     threshold: below ?? above,

@@ -18,7 +18,7 @@ export type Counted =
 export interface AlarmRow {
   counts: Counted
   /** its description for the person on call */
-  says: string
+  description: string
   /** on if more than this is counted in a period; default 0 */
   above?: number
   /** instead: on if the lowest value in a period is below this */
@@ -53,7 +53,7 @@ export const alarms = {
       dimension: 'ApiId',
       whose: 'the API, or the corresponding metric of another front',
     },
-    says: 'The API answers with 5xx: the log lines of these requests name the causes',
+    description: 'The API answers with 5xx: the log lines of these requests name the causes',
     above: 10,
     of: [2, 3],
   },
@@ -65,7 +65,8 @@ export const alarms = {
       dimension: 'ApiId',
       whose: 'the API for other clusters, if it exists',
     },
-    says: 'The link answers other clusters of the DR set with 5xx: the log lines of these calls name the causes',
+    description:
+      'The link answers other clusters of the DR set with 5xx: the log lines of these calls name the causes',
     above: 10,
     of: [2, 3],
     ofFronts: true,
@@ -78,7 +79,7 @@ export const alarms = {
       dimension: 'LoadBalancer',
       whose: 'the load balancer, if there is one',
     },
-    says: 'The load balancer itself answers with 5xx, because a function gave no valid answer',
+    description: 'The load balancer itself answers with 5xx, because a function gave no valid answer',
     above: 10,
     of: [2, 3],
     ofFronts: true,
@@ -90,55 +91,58 @@ export const alarms = {
       pattern:
         '{ (($.type = "platform.report" || $.type = "platform.initReport") && ($.record.status = "error" || $.record.status = "failure" || $.record.status = "timeout")) || $.message.errorType = "WebFunction.*" }',
     },
-    says: 'A function threw, crashed or timed out, or a Web Function did not start: its log says why',
+    description: 'A function threw, crashed or timed out, or a Web Function did not start: its log says why',
   },
   Throttled: {
     counts: lambda('Throttles', '`login`, `link` and `on-audit-entries`'),
-    says: 'Lambda throttles logins, the link, or the function that copies the audit log',
+    description: 'Lambda throttles logins, the link, or the function that copies the audit log',
   },
   WorkersThrottled: {
     counts: lambda('Throttles', 'the workers'),
-    says: 'Lambda throttles a worker',
+    description: 'Lambda throttles a worker',
   },
   ProviderThrottled: {
     counts: { kind: 'own', own: ['Ec2Throttles', 'IamThrottles', 'StsThrottles'] },
-    says: 'EC2, IAM or STS throttle calls: logins become slow, then fail',
+    description: 'EC2, IAM or STS throttle calls: logins become slow, then fail',
     above: 10,
     of: [2, 3],
   },
   Keyring: {
     counts: { kind: 'pattern', pattern: errorText(`${alarming.keyring}*`) },
-    says: 'KMS does not decrypt the keyring: check the state and the policy of the key',
+    description: 'KMS does not decrypt the keyring: check the state and the policy of the key',
   },
   Head: {
     counts: { kind: 'pattern', pattern: messages(alarming.head) },
-    says: 'The head of the journal violates a rule, or a write would have violated one: the log line names the rules and the write',
+    description:
+      'The head of the journal violates a rule, or a write would have violated one: the log line names the rules and the write',
   },
   Corrupted: {
     counts: { kind: 'pattern', pattern: messages(alarming.tree, `${alarming.items}*`, alarming.givenUp) },
-    says: 'The Merkle tree and the tables differ, or items differ from those of the primary',
+    description: 'The Merkle tree and the tables differ, or items differ from those of the primary',
   },
   Peer: {
     counts: { kind: 'pattern', pattern: messages(alarming.peer) },
-    says: 'Another cluster of the DR set is silent or behind: the log line names it',
+    description: 'Another cluster of the DR set is silent or behind: the log line names it',
     // reported once a minute; a role change may cause one or two reports
     period: MINUTE,
     of: [3, 10],
   },
   NotReady: {
     counts: { kind: 'own', own: ['NotReady'] },
-    says: 'This secondary cannot be promoted without force: readiness in its status lists the obstacles',
+    description:
+      'This secondary cannot be promoted without force: readiness in its status lists the obstacles',
     // tried every ten minutes and after changes, so a first sync or a single failure raises no alarm
     period: 15 * MINUTE,
     of: [2, 3],
   },
   RoleChanged: {
     counts: { kind: 'pattern', pattern: messages(alarming.role) },
-    says: 'The role of this cluster changed: the log line has the old role, the new role and the operation',
+    description:
+      'The role of this cluster changed: the log line has the old role, the new role and the operation',
   },
   Licence: {
     counts: { kind: 'own', own: ['LicenceDays'] },
-    says: `The licence expires within ${NOTICE_DAYS} days, or has expired: new secondaries and sets need a valid one`,
+    description: `The licence expires within ${NOTICE_DAYS} days, or has expired: new secondaries and sets need a valid one`,
     below: NOTICE_DAYS,
     // measured once an hour
     period: HOUR,
@@ -146,7 +150,7 @@ export const alarms = {
   },
   Certificate: {
     counts: { kind: 'own', own: ['CertificateDays'] },
-    says: `A registered certificate of a mount expires within ${NOTICE_DAYS} days, or has expired: its owner will soon sign with another key`,
+    description: `A registered certificate of a mount expires within ${NOTICE_DAYS} days, or has expired: its owner will soon sign with another key`,
     below: NOTICE_DAYS,
     period: HOUR,
     of: [1, 3],
@@ -159,15 +163,16 @@ export const alarms = {
       dimension: 'RuleName',
       whose: 'the rule `workflow ends`',
     },
-    says: 'A workflow failed, was stopped or timed out: the log of on-journal names it, status has the error of its operation',
+    description:
+      'A workflow failed, was stopped or timed out: the log of on-journal names it, status has the error of its operation',
   },
   Initialised: {
     counts: lambda('Invocations', '`init`'),
-    says: 'Somebody invoked the function that initialises the cluster',
+    description: 'Somebody invoked the function that initialises the cluster',
   },
   RootGeneration: {
     counts: lambda('Invocations', '`generate-root`'),
-    says: 'Somebody makes a root token from recovery shares, or tries to',
+    description: 'Somebody makes a root token from recovery shares, or tries to',
   },
   OperationToken: {
     counts: {
@@ -175,7 +180,7 @@ export const alarms = {
       pattern:
         '{ $.message.audit = "response" && $.message.request.path = "sys/replication/dr/secondary/generate-operation-token/update" && $.message.response.data.complete IS TRUE }',
     },
-    says: 'Holders of recovery shares made a DR operation token',
+    description: 'Holders of recovery shares made a DR operation token',
   },
   Undelivered: {
     counts: {
@@ -185,11 +190,12 @@ export const alarms = {
       dimension: 'QueueName',
       whose: 'the queue of undelivered audit entries',
     },
-    says: 'Audit entries wait in the queue, because they could not be copied to the audit log',
+    description: 'Audit entries wait in the queue, because they could not be copied to the audit log',
   },
   Lost: {
     counts: lambda('DeadLetterErrors', '`on-audit-entries`'),
-    says: 'Audit entries reached neither the audit log nor the queue: only the log group of the functions still has them',
+    description:
+      'Audit entries reached neither the audit log nor the queue: only the log group of the functions still has them',
   },
 } as const satisfies Record<string, AlarmRow>
 
@@ -213,7 +219,7 @@ const isCommon = (name: AlarmName): name is CommonAlarm => !rowOfAlarm(name).ofF
 export const commonAlarms = alarmNames.filter(isCommon)
 
 /** Returns the name of an alarm in CloudWatch. */
-export const nameOfAlarm = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
+export const alarmName = (name: AlarmName, stage: string): string => `cloud-auth-${stage}-${name}`
 
 /** Returns the link to the section on an alarm in the troubleshooting page. */
-export const pageOfAlarm = (name: AlarmName): string => `docs/do/troubleshooting.md#${name.toLowerCase()}`
+export const alarmPage = (name: AlarmName): string => `docs/do/troubleshooting.md#${name.toLowerCase()}`

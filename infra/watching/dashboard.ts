@@ -4,10 +4,10 @@ import { Construct } from 'constructs'
 import { type MetricName, metricNamespace, metricOf } from '../../shared/watching/metrics.ts'
 import type { Settings } from '../settings.ts'
 import type { Series } from './alarm.ts'
-import { type AlarmName, alarmNames, commonAlarms, nameOfAlarm } from './alarms.ts'
+import { type AlarmName, alarmName, alarmNames, commonAlarms } from './alarms.ts'
 
 /** A graph of the dashboard. */
-interface Picture {
+interface Graph {
   title: string
   /** our own metrics, with the statistics to draw; default: Sum */
   own?: readonly MetricName[]
@@ -17,7 +17,7 @@ interface Picture {
 }
 
 /** One row per graph. */
-export const pictures: readonly Picture[] = [
+export const graphs: readonly Graph[] = [
   { title: 'Logins, by type, outcome and reason', own: ['Logins'] },
   { title: 'How long logins take (ms)', own: ['LoginLatency'], stats: ['p50', 'p99'] },
   {
@@ -49,7 +49,7 @@ export class Dashboard extends Construct {
     super(scope, id)
     const stack = Stack.of(this)
     const namespace = metricNamespace(settings.stage)
-    const widgets = pictures.map((picture, index) => ({
+    const widgets = graphs.map((picture, index) => ({
       type: 'metric',
       x: (index % PER_ROW) * WIDTH,
       y: HEIGHT * Math.floor(index / PER_ROW) + HEIGHT,
@@ -60,7 +60,10 @@ export class Dashboard extends Construct {
         region: stack.region,
         view: 'timeSeries',
         period: 300,
-        metrics: [...ownOf(picture, namespace), ...(picture.requests ? fronts.requests.map(drawn) : [])],
+        metrics: [
+          ...ownOf(picture, namespace),
+          ...(picture.requests ? fronts.requests.map(toGraphMetric) : []),
+        ],
       },
     }))
     const there = new Set<AlarmName>([...commonAlarms, ...fronts.errors.map(one => one.alarm)])
@@ -70,7 +73,7 @@ export class Dashboard extends Construct {
         stack.formatArn({
           service: 'cloudwatch',
           resource: 'alarm',
-          resourceName: nameOfAlarm(name, settings.stage),
+          resourceName: alarmName(name, settings.stage),
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       )
@@ -93,7 +96,7 @@ export class Dashboard extends Construct {
  * Returns the metrics of a graph. A metric with dimensions is a search, because its dimension values are unknown at
  * synthesis.
  */
-function ownOf({ own = [], stats = ['Sum'] }: Picture, namespace: string): unknown[] {
+function ownOf({ own = [], stats = ['Sum'] }: Graph, namespace: string): unknown[] {
   return own.flatMap(name => {
     const { dimensions } = metricOf(name)
     const schema = `{${[`"${namespace}"`, ...dimensions].join(',')}}`
@@ -105,7 +108,7 @@ function ownOf({ own = [], stats = ['Sum'] }: Picture, namespace: string): unkno
   })
 }
 
-const drawn = ({ namespace, metricName, dimensions }: Series): unknown[] => [
+const toGraphMetric = ({ namespace, metricName, dimensions }: Series): unknown[] => [
   namespace,
   metricName,
   ...dimensions.flatMap(({ name, value }) => [name, value]),

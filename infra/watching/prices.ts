@@ -16,7 +16,7 @@ export interface WatchingCost {
 const cents = (dollars: number): number => Math.round(dollars * 100) / 100
 
 /** Computes the cost. @param alarmMetrics number of metrics in all alarms of a deployment */
-export function watchingCost(alarmMetrics: number): WatchingCost {
+export function computeWatchingCost(alarmMetrics: number): WatchingCost {
   const { metricSeries, alarmMetric, dashboard } = listPrices
   const rows = Object.values<Metric>(metrics)
   const series = (of: readonly Metric[], at: 0 | 1) => of.reduce((sum, row) => sum + row.series[at], 0)

@@ -15,7 +15,7 @@ import { Code, createClient } from '@connectrpc/connect'
 import { compressionGzip, connectNodeAdapter, createGrpcTransport } from '@connectrpc/connect-node'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { startLinkPort } from '../../infra/local/gateway/link-port.ts'
-import { newAuthority, tlsOf } from '../../infra/local/gateway/tls.ts'
+import { newAuthority, createServerTls } from '../../infra/local/gateway/tls.ts'
 import { createLinkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { createLazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
@@ -274,7 +274,7 @@ describe('connections', () => {
 })
 
 describe('what is not trusted', () => {
-  const secrets = tlsOf('link test')
+  const secrets = createServerTls('link test')
 
   test.each(['http2', 'http1'] as const)(
     'a certificate that nobody vouches for, unless it is given: %s',
@@ -290,7 +290,7 @@ describe('what is not trusted', () => {
       const one = await admitted([url], secrets.cert)
       expect((await one.heartbeat()).epoch).toBe(w.epoch)
       const other = follower(w, 'west', {
-        carry: carrier()({ addresses: [url], ca: tlsOf('another').cert }),
+        carry: carrier()({ addresses: [url], ca: createServerTls('another').cert }),
       })
       await expect(other.heartbeat()).rejects.toThrow(LinkSilent)
     },

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
-import { clientOf, createTables } from '../../infra/local/engine/engine.ts'
+import { createEngineClient, createTables } from '../../infra/local/engine/engine.ts'
 import { startStorageTap } from '../../infra/local/faults/storage-tap-port.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import type { Model } from '../../infra/local/template/assembly.ts'
@@ -121,12 +121,12 @@ export async function appliedRate(
 ): Promise<AppliedRate> {
   const suffix = randomUUID()
   const named = model.tables.map(table => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(clientOf(engine, HOME.region, credentials), named)
+  await createTables(createEngineClient(engine, HOME.region, credentials), named)
   const tap =
     takesFor === undefined
       ? undefined
       : await startStorageTap(engine, { keys: [credentials], controlToken: suffix })
-  tap?.tap.awsLike(takesFor)
+  tap?.tap.imitateConflicts(takesFor)
   const nameOf = (word: string) => named.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   const clock = { now: Date.now, sleep: async (ms: number) => void (await setTimeout(ms)) }
   const entropy = { bytes: randomBytes, uuid: randomUUID }

@@ -6,7 +6,7 @@ import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../../infra/checkout.ts'
-import { awsAt } from '../../infra/local/host/aws-process.ts'
+import { useAwsAt } from '../../infra/local/host/aws-process.ts'
 import { type Host, type HostOptions, startHost } from '../../infra/local/host/host.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { againstBench } from './compare.ts'
@@ -106,7 +106,12 @@ const provider = await providerProcess()
 
 /** Runs work with a host in this process, and a fleet that logs in to it. */
 async function withHost(work: (host: Host, world: World) => Promise<void>): Promise<void> {
-  const host = await startHost({ cluster: 'bench', port: 0, memory: true, provider: () => awsAt(provider) })
+  const host = await startHost({
+    cluster: 'bench',
+    port: 0,
+    memory: true,
+    provider: () => useAwsAt(provider),
+  })
   try {
     await work(host, await makeWorld(host, INSTANCES))
   } finally {

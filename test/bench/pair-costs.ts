@@ -1,5 +1,5 @@
 import { listPrices } from '../../infra/watching/price-list.ts'
-import { watchingCost } from '../../infra/watching/prices.ts'
+import { computeWatchingCost } from '../../infra/watching/prices.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import type { HashCalls, RecordedPair } from '../support/set/recorded-calls.ts'
 
@@ -66,7 +66,7 @@ export function pairCosts({ link, functions, hashes }: RecordedPair): Costs {
 
 /** What a pair costs whatever it does. @param when `idle`: without clients, whose metrics have no series then */
 export function standingCosts(when: 'idle' | 'usual'): Costs {
-  const { metrics, alarms } = watchingCost(ALARM_METRICS)
+  const { metrics, alarms } = computeWatchingCost(ALARM_METRICS)
   return {
     keys: CLUSTERS * listPrices.kmsKey,
     alarms: CLUSTERS * alarms,

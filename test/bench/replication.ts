@@ -1,10 +1,10 @@
 import { availableParallelism, cpus } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
-import { awsAt } from '../../infra/local/host/aws-process.ts'
+import { useAwsAt } from '../../infra/local/host/aws-process.ts'
 import { type Host, startHost } from '../../infra/local/host/host.ts'
-import { askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
-import { join } from '../../infra/local/pair/pair.ts'
+import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
+import { joinLocalPair } from '../../infra/local/pair/pair.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
@@ -52,7 +52,7 @@ export async function replicationBench(provider: ReachedProvider, tools: BenchTo
   const shared = {
     port: 0,
     memory: true,
-    provider: () => awsAt(provider),
+    provider: () => useAwsAt(provider),
   }
   const east = await startHost({ ...shared, cluster: 'east' })
   try {
@@ -128,7 +128,7 @@ async function enabled(host: Host, { print, results }: BenchTools): Promise<void
   const began = performance.now()
   await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
   for (let built = false; !built; await setTimeout(100)) {
-    const { state, isBuilding: building } = await drStatusOf(host)
+    const { state, isBuilding: building } = await readDrStatus(host)
     built = state === 'running' && building !== true
   }
   const perSecond = (ITEMS / (performance.now() - began - CHANGEOVER_MS)) * 1000
@@ -168,7 +168,7 @@ interface Synced {
 
 /** Makes the second host a secondary, and watches its first sync, and the comparison behind it. */
 async function joined(pair: { east: Host; west: Host }, { print, results }: BenchTools): Promise<void> {
-  const joining = join(pair, () => undefined)
+  const joining = joinLocalPair(pair, () => undefined)
   const [synced] = await Promise.all([watchedSync(pair.west), joining])
   const { items, ms, engineMs, comparedMs } = synced
   const [perSecond, compared] = [(items / ms) * 1000, (items / (ms + comparedMs)) * 1000]
@@ -189,7 +189,10 @@ async function watchedSync(host: Host): Promise<Synced & { comparedMs: number }>
   const where = whereIs(host)
   const stored = [...(await snapshot(where)).keys()]
   const items = stored.filter(name => name.startsWith(`${where.tables.data} `))
-  await until('the secondary does not follow', async () => (await drStatusOf(host)).state === 'stream-wals')
+  await waitUntil(
+    'the secondary does not follow',
+    async () => (await readDrStatus(host)).state === 'stream-wals',
+  )
   const comparedMs = performance.now() - to
   return { items: items.length, ms: to - from, engineMs: engineTo - engineFrom, comparedMs }
 }
@@ -224,7 +227,7 @@ async function lag(
   const url = `${east.base_url}/auth/cloud/login`
   const order = { url, bodies: world.ec2, concurrency: AT_ONCE, seconds: LAG_SECONDS, perSecond }
   const caughtUp = () =>
-    until(
+    waitUntil(
       'the secondary does not catch up',
       async () => (done.at(-1)?.seq ?? 0) >= (written.at(-1)?.seq ?? 1),
     )

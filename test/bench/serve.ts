@@ -3,9 +3,9 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import { awsAt } from '../../infra/local/host/aws-process.ts'
+import { useAwsAt } from '../../infra/local/host/aws-process.ts'
 import type { Host, HostOptions } from '../../infra/local/host/host.ts'
-import { askReplication, drStatusOf } from '../../infra/local/pair/dr-client.ts'
+import { askReplication, readDrStatus } from '../../infra/local/pair/dr-client.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { childrenMs } from './children.ts'
 import { makeWorld } from './world.ts'
@@ -51,7 +51,7 @@ async function cpu(): Promise<CpuParts> {
 async function journaled(host: Host): Promise<void> {
   await askReplication(host, 'primary/enable', { primary_cluster_addr: host.link_address })
   for (let built = false; !built; await setTimeout(100)) {
-    const { state, isBuilding: building } = await drStatusOf(host)
+    const { state, isBuilding: building } = await readDrStatus(host)
     built = state === 'running' && building !== true
   }
 }
@@ -65,7 +65,7 @@ async function start({ directory, provider, instances, options }: ServeOrder) {
     cluster: 'bench',
     port: 0,
     memory: true,
-    provider: () => awsAt(provider),
+    provider: () => useAwsAt(provider),
     capacity: { environments: availableParallelism() },
     ...options,
   })

@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clientOf, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
-import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { createEngineClient, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
+import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { cleanUp, folderOf, foreignKeys, freshCluster, startIn } from '../support/programs/npm-start.ts'
 
 // Runs `--once` for several clusters on one external engine. DynamoDB Local separates tables by access key,
 // so the test records the keys.
 
 const credentials = { accessKeyId: 'none', secretAccessKey: 'none' }
-const directory = temporaryDirectory()
+const directory = makeTemporaryDirectory()
 /** access keys of the requests that named a table, by table */
 const keys = new Map<string, Set<string>>()
 let engine: LocalEngine
@@ -43,7 +43,9 @@ afterAll(async () => {
 })
 
 const tables = async (): Promise<string[]> => {
-  const { TableNames = [] } = await clientOf(url, 'us-east-1', credentials).send(new ListTablesCommand({}))
+  const { TableNames = [] } = await createEngineClient(url, 'us-east-1', credentials).send(
+    new ListTablesCommand({}),
+  )
   return TableNames.sort()
 }
 

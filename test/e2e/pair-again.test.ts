@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
-import { steadyPort } from '../../infra/local/os/loopback.ts'
+import { findSteadyPort } from '../../infra/local/os/loopback.ts'
 import { askReplication } from '../../infra/local/pair/dr-client.ts'
-import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
+import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { cleanUp, isRunning, type Run, startIn } from '../support/programs/npm-start.ts'
 import { call } from '../support/service/api.ts'
@@ -27,7 +27,7 @@ const awsPid = (): number => file<{ pid: number }>('aws', 'aws.json').pid
 const statusOf = async (name: Name) =>
   (await call(file(name).base_url, 'GET', '/sys/replication/dr/status')).body.data
 const promote = async (name: Name, force: boolean): Promise<void> => {
-  const token = await tokenByShares(file(name))
+  const token = await generateTokenByShares(file(name))
   await askReplication(file(name), 'secondary/promote', { dr_operation_token: token, force })
 }
 const known = ({ base_url, link_address, provider_url, root_token, recovery_keys }: ClusterFile) => ({
@@ -114,7 +114,7 @@ test('npm start --pair resumes a pair after a switch, and after one host was kil
 
   // like a pair of an earlier version, whose link port changed at each start
   const place = file<Record<string, unknown>>('east', 'place.json')
-  const linkPort = await steadyPort()
+  const linkPort = await findSteadyPort()
   writeFileSync(`${STATE}/east/place.json`, JSON.stringify({ ...place, linkPort }))
   const last = started('--pair', '--once')
   expect(await last.ended, last.output()).toBe(0)

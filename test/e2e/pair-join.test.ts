@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Host } from '../../infra/local/host/host.ts'
-import { drStatusOf } from '../../infra/local/pair/dr-client.ts'
+import { readDrStatus } from '../../infra/local/pair/dr-client.ts'
 import { startPair } from '../../infra/local/pair/pair.ts'
 import { joinPair } from '../../infra/pair/join.ts'
 import { type PairPlan, readPair } from '../../infra/pair/settings.ts'
@@ -53,10 +53,10 @@ test("`--join` makes one of two new clusters the other's secondary after its nam
   }
   await joinPair(pair, 'west', around)
   expect(said.at(-1)).toBe('west follows east')
-  const primary = await drStatusOf(east)
+  const primary = await readDrStatus(east)
   // on a busy machine the secondary polls late and is disconnected for a while
   const secondary = await eventually(async () => {
-    const shown = await drStatusOf(west)
+    const shown = await readDrStatus(west)
     return shown.state === 'stream-wals' ? shown : undefined
   })
   expect(primary).toMatchObject({ mode: 'primary', known: ['west'] })

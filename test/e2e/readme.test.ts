@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { freePort } from '../../infra/local/os/loopback.ts'
-import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { findFreePort } from '../../infra/local/os/loopback.ts'
+import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { commandFile } from '../support/programs/command.ts'
 import { cleanUp, type Run, startIn } from '../support/programs/npm-start.ts'
 import { blocksOf } from '../support/programs/pages.ts'
@@ -11,7 +11,7 @@ import { openShell, type Shell } from '../support/programs/shell.ts'
 // A new user starts a cluster and pastes the blocks of the README, the tutorial, and the pages on checking
 // tokens, the imitated AWS and the command.
 
-const checkout = temporaryDirectory()
+const checkout = makeTemporaryDirectory()
 let run: Run
 let shell: Shell
 beforeAll(async () => {
@@ -101,7 +101,7 @@ describe('the page on checking tokens', () => {
   test('has no block that this test does not run', () => expect(further).toEqual([]))
 
   test('has a service that answers only tokens with the policy', async () => {
-    await paste(`export PORT=${await freePort()}\n${service}`)
+    await paste(`export PORT=${await findFreePort()}\n${service}`)
     const [good = '', none = ''] = (await paste(shown)).split('\n')
     expect(good).toMatch(/^good day, .*"account_id":"111122223333"/)
     expect(none).toMatch(/^show a token/)

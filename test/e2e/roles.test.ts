@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
+import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import { CONTROL_TOKEN } from '../../infra/local/host/lasting-host.ts'
 import type { Execution } from '../../infra/local/states/store.ts'
 import { workflows } from '../../shared/workers/workflows.ts'
@@ -99,7 +99,7 @@ test('an activation ends with one outcome although its host is killed', async ()
     return state === 'running' && building !== true ? true : undefined
   })
   await write(east, 'new')
-  operator = await failoverToken(east.file())
+  operator = await createFailoverToken(east.file())
 
   const token = await activation(east)
   const steps = sized(['wipe'], stepsOf('activation'))

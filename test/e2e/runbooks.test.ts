@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
-import { disaster, type Rehearsal, switchOver } from '../../infra/local/commands/drill/drill.ts'
+import { playDisaster, type Rehearsal, switchOver } from '../../infra/local/commands/drill/drill.ts'
 import type { Host } from '../../infra/local/host/host.ts'
 import { DEMONSTRATOR, HOME } from '../../infra/local/provider/home.ts'
 import { type CommandEnd, commandFile, endedWhen, startCommand } from '../support/programs/command.ts'
@@ -236,7 +236,7 @@ describe('the runbooks in sequence', () => {
     await shell.paste(
       `ROUTE53="aws --region us-east-1 --endpoint-url ${url} route53" CHECK_EAST=check-of-east`,
     )
-    const found = await disaster(rehearsal, {
+    const found = await playDisaster(rehearsal, {
       promote: () => follow('disaster', 0, 3),
       healed: () => minuteOf(west),
       rejoin: () => follow('disaster', 3),

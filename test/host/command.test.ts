@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildPrograms } from '../../infra/build/command.ts'
-import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { startCommand } from '../support/programs/command.ts'
 import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
@@ -12,7 +12,7 @@ import { aws, cluster, done, fresh } from '../support/service/cluster.ts'
 // Runs the built file in processes and in a real shell, against a real cluster. The imitated AWS checks
 // every signature.
 
-const folder = temporaryDirectory()
+const folder = makeTemporaryDirectory()
 const file = `${folder}/cloud-auth.mjs`
 const home = `${folder}/home`
 const mount = fresh('aws-')

@@ -5,7 +5,7 @@ import nodeVault from 'node-vault'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signLogin } from '../../infra/command/login/signed-login.ts'
 import { webPaths } from '../../infra/constructs/web-paths.ts'
-import { endServer, freePort, listen } from '../../infra/local/os/loopback.ts'
+import { endServer, findFreePort, listen } from '../../infra/local/os/loopback.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { call } from '../support/service/api.ts'
 import { auditEntries } from '../support/service/audit.ts'
@@ -45,7 +45,7 @@ function distribute(incoming: IncomingMessage, outgoing: ServerResponse): void {
 
 beforeAll(async () => {
   const { code, environment } = cluster.login_runtime
-  webPort = await freePort()
+  webPort = await findFreePort()
   const program = spawn(process.execPath, [`${code}/index.mjs`], {
     env: {
       ...environment,

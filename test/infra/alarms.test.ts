@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { alarmNames, commonAlarms, rowOfAlarm } from '../../infra/watching/alarms.ts'
-import { watchingCost } from '../../infra/watching/prices.ts'
+import { computeWatchingCost } from '../../infra/watching/prices.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { workers } from '../../shared/workers/workers.ts'
 import { ALARM_METRICS } from '../bench/pair-costs.ts'
@@ -40,7 +40,7 @@ describe('every alarm', () => {
   test.each(commonAlarms)('%s describes the problem and links to its section in troubleshooting', name => {
     const { AlarmDescription } = byName.get(`cloud-auth-test-${name}`) ?? {}
     expect(AlarmDescription).toMatch(/^[A-Z][^.]+\. What to do: docs\/do\/troubleshooting\.md#[a-z]+$/)
-    expect(AlarmDescription).toContain(rowOfAlarm(name).says)
+    expect(AlarmDescription).toContain(rowOfAlarm(name).description)
     const headings = readFileSync(`${root}docs/do/troubleshooting.md`, 'utf8').match(/^### .*$/gm)
     expect(headings).toContain(`### ${name}`)
   })
@@ -49,7 +49,7 @@ describe('every alarm', () => {
     const metrics = alarms.flatMap(([, { Properties }]) =>
       Properties.Metrics ? Properties.Metrics.filter((one: { MetricStat?: object }) => one.MetricStat) : [1],
     ).length
-    const { metrics: own, alarms: ofAlarms, dashboard } = watchingCost(metrics)
+    const { metrics: own, alarms: ofAlarms, dashboard } = computeWatchingCost(metrics)
     expect(metrics, 'what test/bench/pair-costs.ts prices').toBe(ALARM_METRICS)
     const { idlePrimary, idleSecondary, usual, most } = own
     expect(usual).toBeLessThanOrEqual(5)

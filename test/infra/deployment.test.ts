@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
 import { deployments } from '../../infra/checks/deployments.ts'
-import { appOf } from '../../infra/checks/synthesise.ts'
+import { createUndeployedApp } from '../../infra/checks/synthesise.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
@@ -107,7 +107,7 @@ test("another definition of the cluster table changes a tag, so that CloudFormat
 
 describe('the warning about assumable roles of any account', () => {
   const warningsOf = (name: string, settings: object): string[] =>
-    appOf({ stage: 'test', ...settings }, `${folder}/${name}`)
+    createUndeployedApp({ stage: 'test', ...settings }, `${folder}/${name}`)
       .synth()
       .stacks.flatMap(({ messages }) => messages)
       .map(({ entry }) => String(entry.data))

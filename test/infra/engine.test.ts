@@ -6,7 +6,7 @@ import { ListTablesCommand, PutItemCommand, QueryCommand, ScanCommand } from '@a
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTables, type LocalEngine, startEngine } from '../../infra/local/engine/engine.ts'
 import { launchEngine } from '../../infra/local/engine/launch.ts'
-import { endServer, freePort, listen } from '../../infra/local/os/loopback.ts'
+import { endServer, findFreePort, listen } from '../../infra/local/os/loopback.ts'
 
 describe('the engine of a cluster', () => {
   const directory = mkdtempSync(`${tmpdir()}/cloud-auth-engine-`)
@@ -15,7 +15,7 @@ describe('the engine of a cluster', () => {
 
   test('tries the next port when another server has taken one', async () => {
     const other = createServer((_, response) => response.end('{}'))
-    const ports = [Number(new URL(await listen(other)).port), await freePort()]
+    const ports = [Number(new URL(await listen(other)).port), await findFreePort()]
     const given = [...ports]
     const { url, pid, stop } = await launchEngine(directory, file, { portOf: async () => given.shift() ?? 0 })
     expect(Number(new URL(url).port)).toBe(ports[1])

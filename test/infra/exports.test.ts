@@ -4,9 +4,9 @@ import { root } from '../../infra/checkout.ts'
 import {
   type Exports,
   exportedDeployments,
-  exportFaults,
   exportsFile,
-  exportsIn,
+  findExportFaults,
+  listExports,
 } from '../../infra/checks/exports.ts'
 import { stacksOf } from './synthesised.ts'
 
@@ -19,12 +19,12 @@ describe('exports, which deployed stacks import', () => {
       const stacks = stacksOf(settings)
       expect(Object.keys(listed[front] ?? {})).toEqual([...stacks.keys()])
       for (const [stack, template] of stacks)
-        expect(exportFaults(listed[front]?.[stack] ?? [], exportsIn(template)), stack).toEqual([])
+        expect(findExportFaults(listed[front]?.[stack] ?? [], listExports(template)), stack).toEqual([])
     },
   )
 
   test('a dropped export and an unlisted export are reported', () => {
-    const faults = exportFaults(['data:Kept', 'data:Dropped'], ['data:Kept', 'data:New'])
+    const faults = findExportFaults(['data:Kept', 'data:Dropped'], ['data:Kept', 'data:New'])
     expect(faults).toEqual([
       expect.stringMatching(/^data:Dropped is no longer exported: /),
       expect.stringMatching(/^data:New is missing in .*exports\.json\. Run npm run exports$/),

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { buildBalancerRules } from '../../infra/constructs/fronts/balancer-rules.ts'
 import { toRestPaths } from '../../infra/constructs/fronts/rest-paths.ts'
 import { DEFAULT_ROUTE, pathsOfGroup } from '../../infra/constructs/fronts/served.ts'
-import { routeFinder } from '../../infra/local/gateway/routes.ts'
-import { type AlarmName, pageOfAlarm, rowOfAlarm } from '../../infra/watching/alarms.ts'
+import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
+import { type AlarmName, alarmPage, rowOfAlarm } from '../../infra/watching/alarms.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
@@ -98,7 +98,9 @@ describe.each(fronts)('the front %s', front => {
     expect(errors).toHaveLength({ named: 1, balanced: 3 }[front as string] ?? 2)
     for (const { Properties } of errors) {
       const name = Properties.AlarmName.replace('cloud-auth-test-', '') as AlarmName
-      expect(Properties.AlarmDescription).toBe(`${rowOfAlarm(name).says}. What to do: ${pageOfAlarm(name)}`)
+      expect(Properties.AlarmDescription).toBe(
+        `${rowOfAlarm(name).description}. What to do: ${alarmPage(name)}`,
+      )
       expect(Properties).toMatchObject({ Threshold: 10, DatapointsToAlarm: 2, EvaluationPeriods: 3 })
     }
   })
@@ -373,8 +375,10 @@ describe('the routing of every front', () => {
   const balanced = (path: string) =>
     rules.find(({ expressions }) => expressions.some(one => new RegExp(one).test(path)))?.to
   const below = toRestPaths([...routes, ['/v1/{proxy+}', 'fallback'] as const])
-  const rest = routeFinder([...below].map(([path, functionName]) => ({ key: `ANY ${path}`, functionName })))
-  const whole = routeFinder([
+  const rest = createRouteFinder(
+    [...below].map(([path, functionName]) => ({ key: `ANY ${path}`, functionName })),
+  )
+  const whole = createRouteFinder([
     ...routes.map(([path, functionName]) => ({ key: `ANY ${path}`, functionName })),
     { key: '$default', functionName: 'fallback' },
   ])

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { monitoringTables } from '../../infra/docs/monitoring-tables.ts'
-import { alarmNames, commonAlarms, pageOfAlarm } from '../../infra/watching/alarms.ts'
-import { pictures } from '../../infra/watching/dashboard.ts'
-import { watchingCost } from '../../infra/watching/prices.ts'
+import { renderMonitoringTables } from '../../infra/docs/monitoring-tables.ts'
+import { alarmNames, alarmPage, commonAlarms } from '../../infra/watching/alarms.ts'
+import { graphs } from '../../infra/watching/dashboard.ts'
+import { computeWatchingCost } from '../../infra/watching/prices.ts'
 import { queries, type SavedQuery } from '../../infra/watching/queries.ts'
 import { checkPromotion } from '../../shared/replication/promotion/decide.ts'
 import { metrics } from '../../shared/watching/metrics.ts'
@@ -21,7 +21,7 @@ const monitoring = read('docs/look-up/monitoring.md')
 const troubleshooting = read('docs/do/troubleshooting.md')
 
 describe('docs/look-up/monitoring.md', () => {
-  test.each(Object.entries(monitoringTables()))('has the table %s from the code', (_, table) => {
+  test.each(Object.entries(renderMonitoringTables()))('has the table %s from the code', (_, table) => {
     expect(monitoring).toContain(`${table}\n\n`)
   })
 
@@ -37,7 +37,7 @@ describe('docs/look-up/monitoring.md', () => {
   })
 
   test('has a usual cost of at most five dollars a month', () => {
-    expect(watchingCost(0).metrics.usual).toBeLessThanOrEqual(5)
+    expect(computeWatchingCost(0).metrics.usual).toBeLessThanOrEqual(5)
   })
 })
 
@@ -67,7 +67,7 @@ describe('docs/do/troubleshooting.md', () => {
       })
     expect(found).toEqual(alarmNames.map(name => [name, true]))
     for (const name of alarmNames)
-      expect(pageOfAlarm(name)).toBe(`docs/do/troubleshooting.md#${name.toLowerCase()}`)
+      expect(alarmPage(name)).toBe(`docs/do/troubleshooting.md#${name.toLowerCase()}`)
   })
 
   test('has more than twenty faults', () => {
@@ -105,7 +105,7 @@ describe('a deployment with a dashboard and tracing', () => {
   const resources = resourcesOf(settings)
 
   test('draws every metric once, and shows every alarm', () => {
-    const drawn = pictures.flatMap(({ own = [] }) => own)
+    const drawn = graphs.flatMap(({ own = [] }) => own)
     expect(drawn.toSorted()).toEqual(Object.keys(metrics).toSorted())
     const [[, dashboard] = [], ...others] = ofType(resources, 'AWS::CloudWatch::Dashboard')
     expect(others).toEqual([])
@@ -117,7 +117,7 @@ describe('a deployment with a dashboard and tracing', () => {
       commonAlarms.map(name => `cloud-auth-test-${name}`),
     )
     expect(widgets.map((one: { properties: { title: string } }) => one.properties.title)).toEqual(
-      pictures.map(({ title }) => title),
+      graphs.map(({ title }) => title),
     )
     expect(JSON.stringify(widgets)).toContain(
       `SEARCH('{\\"cloud-auth/test\\",type,outcome,reason} MetricName=\\"Logins\\"', 'Sum', 300)`,

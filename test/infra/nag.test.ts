@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployments } from '../../infra/checks/deployments.ts'
-import { keeping, suppressions } from '../../infra/checks/suppressions.ts'
-import { appOf } from '../../infra/checks/synthesise.ts'
+import { findSuppressions, suppressions } from '../../infra/checks/suppressions.ts'
+import { createUndeployedApp } from '../../infra/checks/synthesise.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-nag-`)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -19,7 +19,7 @@ interface Found {
 const found: Found[] = []
 beforeAll(() => {
   for (const [name, settings] of Object.entries(deployments)) {
-    const app = appOf(settings, `${folder}/${name}`)
+    const app = createUndeployedApp(settings, `${folder}/${name}`)
     for (const pack of [new AwsSolutionsChecks(app), new ServerlessChecks(app)])
       for (const { ruleName, description, violatingResources } of pack.validateScope(app).violations)
         for (const { constructPath = '' } of violatingResources)
@@ -33,7 +33,7 @@ describe('cdk-nag', () => {
   })
 
   test('finds no violation without a suppression', () => {
-    const open = found.filter(({ rule, where }) => keeping('cdk-nag', rule, where).length === 0)
+    const open = found.filter(({ rule, where }) => findSuppressions('cdk-nag', rule, where).length === 0)
     expect([
       ...new Set(
         open.map(
@@ -44,7 +44,7 @@ describe('cdk-nag', () => {
   })
 
   test('leaves no suppression unused', () => {
-    const used = new Set(found.flatMap(({ rule, where }) => keeping('cdk-nag', rule, where)))
+    const used = new Set(found.flatMap(({ rule, where }) => findSuppressions('cdk-nag', rule, where)))
     expect(suppressions.filter(one => one.by === 'cdk-nag' && !used.has(one)).map(one => one.rule)).toEqual(
       [],
     )

@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { functionNames, root } from '../../infra/checkout.ts'
-import { permissionSections, permissionsPage } from '../../infra/docs/permissions-tables.ts'
+import { renderPermissionSections, renderPermissionsPage } from '../../infra/docs/permissions-tables.ts'
 import { stacksOf } from './synthesised.ts'
 
 describe('docs/permissions.md', () => {
   test('equals the page from the templates (else: npm run permissions)', () => {
-    expect(readFileSync(`${root}docs/permissions.md`, 'utf8')).toBe(permissionsPage(stacksOf()))
+    expect(readFileSync(`${root}docs/permissions.md`, 'utf8')).toBe(renderPermissionsPage(stacksOf()))
   })
 
   test('names every action of every role', () => {
     const stacks = stacksOf()
     const actionsIn = (text: string) => new Set(text.match(/`[a-z0-9]+:[A-Z]\w+`/g))
-    expect([...actionsIn(permissionsPage(stacks))]).toEqual(
-      expect.arrayContaining([...actionsIn(permissionSections(stacks))]),
+    expect([...actionsIn(renderPermissionsPage(stacks))]).toEqual(
+      expect.arrayContaining([...actionsIn(renderPermissionSections(stacks))]),
     )
   })
 })
 
 describe('the permissions of all roles', () => {
   test('have a section for every function, and a reason in every row', () => {
-    const sections = permissionSections(stacksOf()).split('\n## ').slice(1)
+    const sections = renderPermissionSections(stacksOf()).split('\n## ').slice(1)
     const named = sections.map(one => one.split('\n')[0])
     expect(named).toEqual(expect.arrayContaining(functionNames()))
     const rows = sections.flatMap(one => one.split('\n').filter(line => line.startsWith('| `')))
@@ -34,6 +34,6 @@ describe('the permissions of all roles', () => {
       one => one.Type === 'AWS::IAM::Policy',
     )
     policy?.Properties.PolicyDocument.Statement.push({ Action: 's3:GetObject', Resource: '*' })
-    expect(() => permissionSections(stacks)).toThrow(/why may .* do s3:GetObject/)
+    expect(() => renderPermissionSections(stacks)).toThrow(/why may .* do s3:GetObject/)
   })
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, expect, test } from 'vitest'
-import { clientOf, startEngine } from '../../infra/local/engine/engine.ts'
+import { createEngineClient, startEngine } from '../../infra/local/engine/engine.ts'
 import { startSweeper } from '../../infra/local/engine/sweeper.ts'
 import { documentSend } from '../../shared/adapters/aws/sdk-tables.ts'
 
@@ -38,7 +38,7 @@ test('the sweeper deletes expired items, a hundred per page, with a pause after 
   }
   const read: number[] = []
   const send = documentSend(() => {
-    const watched = clientOf(url, region, credentials)
+    const watched = createEngineClient(url, region, credentials)
     watched.middlewareStack.add(
       next => async args => {
         const answer = await next(args)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { AppProps } from 'aws-cdk-lib'
 import { createApp, unvalidated } from '../../infra/app.ts'
-import { temporaryDirectory } from '../../infra/local/os/temporary.ts'
+import { makeTemporaryDirectory } from '../../infra/local/os/temporary.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
 import { makeNoBundles } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
@@ -25,7 +25,7 @@ function synthesised<T>(
   read: (stacks: string[], out: string) => T,
   props: AppProps = templatesAlone,
 ): T {
-  const directory = temporaryDirectory()
+  const directory = makeTemporaryDirectory()
   try {
     const app = createApp(`${directory}/out`, props)
     const bundles = `${directory}/bundles`

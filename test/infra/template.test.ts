@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { functionTable } from '../../infra/build/function-table.ts'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import { functionNames, root } from '../../infra/checkout.ts'
-import { routeFinder } from '../../infra/local/gateway/routes.ts'
+import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
 import { groups } from '../../shared/endpoints/all.ts'
@@ -661,7 +661,7 @@ describe('routes', () => {
   )
 
   test.each(rows.filter(row => !row.unrouted))('lead $path to $group', ({ group, path }) => {
-    const find = routeFinder(routes())
+    const find = createRouteFinder(routes())
     expect(find('POST', example(path))).toBe(group)
   })
 

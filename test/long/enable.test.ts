@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { expect, inject, test } from 'vitest'
-import { clientOf } from '../../infra/local/engine/engine.ts'
+import { createEngineClient } from '../../infra/local/engine/engine.ts'
 import { createRun } from '../../shared/jobs/job.ts'
 import { storedLeafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
@@ -142,7 +142,9 @@ async function seed(
   placeOf: (index: number) => ReturnType<typeof key>,
 ) {
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-  const documents = DynamoDBDocumentClient.from(clientOf(inject('ground').engine, 'us-east-1', credentials))
+  const documents = DynamoDBDocumentClient.from(
+    createEngineClient(inject('ground').engine, 'us-east-1', credentials),
+  )
   const itemOf = (index: number) => {
     const { kind, pk, sk } = placeOf(index)
     return {

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { askHost, askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
-import { join, settled, startPair } from '../../infra/local/pair/pair.ts'
-import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
+import { askHost, askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
+import { joinLocalPair, startPair, waitUntilSettled } from '../../infra/local/pair/pair.ts'
+import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { localFronts } from '../../infra/local/template/synth.ts'
 import { linkPath } from '../../shared/link/routes.ts'
 
@@ -13,17 +13,17 @@ describe.each(localFronts)('a pair behind %s', front => {
   test('joins, replicates, and serves listings and tokens after a planned switch', async () => {
     const pair = await startPair({ port: 0, memory: true, unlisted: true, front })
     try {
-      const joined = await join(pair, () => undefined)
+      const joined = await joinLocalPair(pair, () => undefined)
       if (!joined) throw new Error('they did not join')
       const { east, west } = pair
       await askHost(east, 'sys/policies/acl/reader', {
         policy: 'path "sys/health" { capabilities = ["read"] }',
       })
       const { auth } = await askHost(east, 'auth/token/create', { policies: ['reader'] })
-      const { east: first, west: second } = await settled({ east, west })
+      const { east: first, west: second } = await waitUntilSettled({ east, west })
       expect(second.root).toBe(first.root)
-      expect((await drStatusOf(west)).primaryAddress).toBe(east.link_address)
-      const [secondary] = (await drStatusOf(east)).secondaries
+      expect((await readDrStatus(west)).primaryAddress).toBe(east.link_address)
+      const [secondary] = (await readDrStatus(east)).secondaries
       // a front that carries the link is the link's address, and other fronts are not
       const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
       expect(secondary?.linkAddress).toBe(own)
@@ -36,9 +36,9 @@ describe.each(localFronts)('a pair behind %s', front => {
       })
       expect(((await listed.json()) as { data: { keys: string[] } }).data.keys).toContain('reader')
 
-      const operation = await tokenByShares(west)
+      const operation = await generateTokenByShares(west)
       await askReplication(west, 'secondary/promote', { dr_operation_token: operation })
-      await until('west does not serve', async () => (await drStatusOf(west)).mode === 'primary')
+      await waitUntil('west does not serve', async () => (await readDrStatus(west)).mode === 'primary')
       await setTimeout(1000)
       const kept = await askHost(west, 'auth/token/lookup-self', undefined, auth?.client_token)
       expect(kept.data?.['policies']).toContain('reader')

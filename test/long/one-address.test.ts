@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
 import { signLogin } from '../../infra/command/login/signed-login.ts'
 import { INTERVAL, TTL } from '../../infra/constructs/fronts/shared-name.ts'
-import { caughtUp, followAs } from '../../infra/local/commands/drill/drill.ts'
-import { failoverToken } from '../../infra/local/commands/drill/failover-token.ts'
+import { makeFollow, waitUntilCaughtUp } from '../../infra/local/commands/drill/drill.ts'
+import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import { demonstrate } from '../../infra/local/commands/start/demonstration.ts'
 import { type LinkTap, startLinkTap } from '../../infra/local/faults/link-tap.ts'
 import type { Host } from '../../infra/local/host/host.ts'
-import { askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
-import { type ClusterPair, join, startPair } from '../../infra/local/pair/pair.ts'
+import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
+import { type ClusterPair, joinLocalPair, startPair } from '../../infra/local/pair/pair.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { pictureOf } from '../bench/picture.ts'
 import { type KindName, kinds, programs, startWorkload, type Workload } from '../support/address/clients.ts'
@@ -59,9 +59,10 @@ beforeAll(async () => {
   pair = await startPair({ port: 0, memory: true, unlisted: true })
   const { east } = pair
   tap = await startLinkTap(new URL(east.base_url).origin)
-  if (!(await join(pair, () => undefined, { address: tap.url }))) throw new Error('they did not join')
+  if (!(await joinLocalPair(pair, () => undefined, { address: tap.url })))
+    throw new Error('they did not join')
   await demonstrate(east, () => ({}))
-  operation = await failoverToken(east)
+  operation = await createFailoverToken(east)
 })
 
 afterAll(async () => {
@@ -117,7 +118,7 @@ async function working(name: SharedName, host: Host, some: readonly Way[]): Prom
   const idle = () =>
     all.filter(({ workload }) => !workload.told.some(one => one.op === 'renew' && one.error === ''))
   try {
-    await until('workloads do not work', async () => idle().length === 0)
+    await waitUntil('workloads do not work', async () => idle().length === 0)
   } catch (error) {
     const why = idle().map(({ kind, workload: { told, complaints } }) => ({
       kind,
@@ -217,7 +218,7 @@ const behind = ({ cluster, base_url }: Host) => ({ name: cluster, url: new URL(b
 
 /** Keeps workloads running while another cluster becomes the primary. */
 async function through({ title, from, to, some, change }: Change): Promise<Outcome[]> {
-  await caughtUp(to, from)
+  await waitUntilCaughtUp(to, from)
   const name = await startSharedName({
     members: [behind(from), behind(to)],
     preferred: from.cluster,
@@ -227,7 +228,7 @@ async function through({ title, from, to, some, change }: Change): Promise<Outco
   let all: Running[] = []
   try {
     all = await working(name, from, some)
-    await caughtUp(to, from)
+    await waitUntilCaughtUp(to, from)
     const begun = Date.now()
     const first = firstOk(to)
     const moved = await change(name, first)
@@ -284,8 +285,8 @@ test("in a disaster in which both clusters answer 200, workloads move only after
   })
   allCome(outcomes)
   tap.heal()
-  await until('east does not close', async () => (await drStatusOf(east)).mode === 'secondary')
-  await followAs('east-2', east, west, operation)
+  await waitUntil('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
+  await makeFollow('east-2', east, west, operation)
 })
 
 test('after a planned switch all workloads move with their tokens', async () => {
@@ -301,7 +302,7 @@ test('after a planned switch all workloads move with their tokens', async () => 
   // a client that never closes connections stays until the server closes them
   const stay = outcomes.filter(({ way }) => !ways[way].comesBack)
   expect(stay.filter(({ over }) => over === undefined).length).toBeGreaterThan(0)
-  await followAs('west-2', west, east, operation)
+  await makeFollow('west-2', west, east, operation)
 })
 
 test('in a disaster with a silent primary, timeouts end the connections and workloads move', async () => {

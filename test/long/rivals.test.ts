@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LinkTap, startLinkTap } from '../../infra/local/faults/link-tap.ts'
 import type { ClusterFile } from '../../infra/local/os/cluster-file.ts'
-import { askReplication, drStatusOf, until } from '../../infra/local/pair/dr-client.ts'
-import { tokenByShares } from '../../infra/local/pair/token-by-shares.ts'
+import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
+import { generateTokenByShares } from '../../infra/local/pair/token-by-shares.ts'
 import { cleanUp, clusterFile, freshCluster, startIn } from '../support/programs/npm-start.ts'
 import { call } from '../support/service/api.ts'
 
@@ -65,7 +65,10 @@ const write = async ({ base_url, root_token: token }: Member, policy: string): P
   (await call(base_url, 'POST', `/sys/policies/acl/${policy}`, POLICY, { token })).status
 
 const follows = (member: Member) =>
-  until(`${member.name} does not follow`, async () => (await drStatusOf(member)).state === 'stream-wals')
+  waitUntil(
+    `${member.name} does not follow`,
+    async () => (await readDrStatus(member)).state === 'stream-wals',
+  )
 
 let ids = 0
 async function activation(primary: Member): Promise<string | undefined> {
@@ -78,7 +81,7 @@ beforeAll(async () => {
   const [east, ...others] = members as [Member, ...Member[]]
   await askReplication(east, 'primary/enable', { primary_cluster_addr: east.tap.url })
   for (const other of others) {
-    await until('no token is made yet', async () => !(await drStatusOf(east)).isBuilding)
+    await waitUntil('no token is made yet', async () => !(await readDrStatus(east)).isBuilding)
     await askReplication(behindTap(other), 'secondary/enable', { token: await activation(east) })
     await follows(other)
     Object.assign(other, { root_token: east.root_token, recovery_keys: east.recovery_keys })
@@ -115,7 +118,7 @@ test.each(rounds)(
     primary ??= members[0] as Member
     const rivals = members.filter(one => one !== primary)
     const tokens = new Map<Member, string>()
-    for (const rival of rivals) tokens.set(rival, await tokenByShares(rival))
+    for (const rival of rivals) tokens.set(rival, await generateTokenByShares(rival))
     for (const { tap } of members) tap.cut('both')
     ;(members[round % members.length] as Member).setClock(ahead)
     for (const rival of rivals) {
@@ -141,7 +144,7 @@ test.each(rounds)(
     }
     primary = winner
     for (const other of members.filter(one => one !== winner)) {
-      const operation = await tokenByShares(other)
+      const operation = await generateTokenByShares(other)
       const body = { dr_operation_token: operation, token: await activation(winner) }
       await askReplication(other, 'secondary/update-primary', body)
       await follows(other)

@@ -1,14 +1,14 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  disaster,
+  playDisaster,
   type Rehearsal,
   startRehearsal,
   switchOver,
 } from '../../infra/local/commands/drill/drill.ts'
-import { loginProof } from '../../infra/local/commands/start/demonstration.ts'
+import { createLoginProof } from '../../infra/local/commands/start/demonstration.ts'
 import type { Host } from '../../infra/local/host/host.ts'
-import { steadyPort } from '../../infra/local/os/loopback.ts'
+import { findSteadyPort } from '../../infra/local/os/loopback.ts'
 import { askHost } from '../../infra/local/pair/dr-client.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { invokeAt } from '../support/service/invoke.ts'
@@ -24,7 +24,7 @@ const originOf = ({ base_url }: Host): string => new URL(base_url).origin
 
 beforeAll(async () => {
   browser = await openBrowser()
-  const options = { port: await steadyPort(), memory: true, unlisted: true, pauseMs: 200 }
+  const options = { port: await findSteadyPort(), memory: true, unlisted: true, pauseMs: 200 }
   rehearsal = await startRehearsal(options, () => undefined)
   east = await opened(browser, pageOf(rehearsal.east))
   west = await opened(browser, pageOf(rehearsal.west))
@@ -119,7 +119,7 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
     await page.click('#roles-shown button:text-is("narrow")')
     await says(page, 'role-shown', ':role/somebody-else')
     expect(await page.textContent('#ends-shown')).toMatch(/certificate local-aws of cloudit expires in \d+ /)
-    const { role: _, ...login } = await loginProof(rehearsal.east)
+    const { role: _, ...login } = await createLoginProof(rehearsal.east)
     await page.fill('#explain-login', JSON.stringify(login))
     await page.click('#explain-form button')
     await says(page, 'explain-shown', 'A login with role narrow would fail at the check')
@@ -151,7 +151,7 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
   test('allow a forced promotion in a disaster, and then report the losses', async () => {
     const { page, context } = west
     await shows(page, 'own', 'streaming')
-    const found = await disaster(rehearsal, {
+    const found = await playDisaster(rehearsal, {
       promote: async () => {
         await context.route(`${originOf(rehearsal.east)}/**`, route => route.abort())
         await shows(page, 'peer', 'unreachable')

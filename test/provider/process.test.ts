@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { awsAt, awsProcess } from '../../infra/local/host/aws-process.ts'
+import { startAwsProcess, useAwsAt } from '../../infra/local/host/aws-process.ts'
 import { listen } from '../../infra/local/os/loopback.ts'
 import { providerNote } from '../../infra/local/provider/note.ts'
 import { startProvider } from '../../infra/local/provider/provider.ts'
@@ -19,9 +19,9 @@ const ACCOUNT = '111122223333'
 
 describe('the process of an imitated AWS', () => {
   test('is one for all who want it at once, and ends with the last of them', async () => {
-    const [one, other] = await Promise.all([awsProcess(wanted), awsProcess(wanted)])
+    const [one, other] = await Promise.all([startAwsProcess(wanted), startAwsProcess(wanted)])
     expect(one.url).toBe(other.url)
-    const byUrl = await awsAt({ url: one.url, control_token: one.controlToken })
+    const byUrl = await useAwsAt({ url: one.url, control_token: one.controlToken })
     await one.control.putRole({ account: ACCOUNT, name: 'kept' })
     await one.close()
     await other.close()
@@ -31,14 +31,14 @@ describe('the process of an imitated AWS', () => {
   })
 
   test('has its address and its state again, though it was killed', async () => {
-    const { url } = await awsProcess(wanted)
+    const { url } = await startAwsProcess(wanted)
     process.kill(pid(), 'SIGKILL')
     await eventually(() => !isRunning(pid()) || undefined, 10)
-    const again = await awsProcess(wanted)
+    const again = await startAwsProcess(wanted)
     expect(again.url).toBe(url)
     const session = await again.control.session({ account: ACCOUNT, role: 'kept', session: 'one' })
     expect(session.accessKeyId).toMatch(/^ASIA/)
-    await expect(awsProcess({ ...wanted, port: 1 })).rejects.toThrow('runs already, at http://127.0.0.1:')
+    await expect(startAwsProcess({ ...wanted, port: 1 })).rejects.toThrow('runs already at http://127.0.0.1:')
     await again.close()
   })
 
@@ -49,7 +49,7 @@ describe('the process of an imitated AWS', () => {
     })
     const noted = { ...providerNote(directory), url: await listen(silent) }
     writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
-    const own = await awsProcess(wanted)
+    const own = await startAwsProcess(wanted)
     expect(own.url).not.toBe(noted.url)
     expect(calls).toBe(0)
     await own.close()
@@ -58,7 +58,7 @@ describe('the process of an imitated AWS', () => {
 
   const strangers = {
     'that counts no leases': () => startProvider(),
-    'of another directory': () => awsProcess({ directory: `${directory}/another`, region: 'us-east-1' }),
+    'of another directory': () => startAwsProcess({ directory: `${directory}/another`, region: 'us-east-1' }),
   }
   test.each(Object.entries(strangers))(
     'is not mistaken for another provider %s that has its port by now',
@@ -67,9 +67,9 @@ describe('the process of an imitated AWS', () => {
       const stranger = await start()
       const noted = { ...providerNote(directory), url: stranger.url }
       writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))
-      const own = await awsProcess(wanted)
+      const own = await startAwsProcess(wanted)
       expect(own.url).not.toBe(stranger.url)
-      const given = await awsAt({ url: stranger.url, control_token: stranger.controlToken })
+      const given = await useAwsAt({ url: stranger.url, control_token: stranger.controlToken })
       expect(given.url).toBe(stranger.url)
       await Promise.all([own.close(), given.close(), stranger.close()])
       expect(isRunning(pid())).toBe(false)

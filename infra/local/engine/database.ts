@@ -5,7 +5,7 @@ const OPEN_TRIES = 500
 const OPEN_PAUSE_MS = 10
 
 /** Opens the engine's database for some work. Nothing else may use it at the same time. */
-export async function inFile<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
+export async function withDatabase<T>(file: string, work: (database: DatabaseSync) => T): Promise<T> {
   const sqlite = await import('node:sqlite')
   // a process that was killed just now may still hold the file
   const database = new sqlite.DatabaseSync(file, { timeout: OPEN_TRIES * OPEN_PAUSE_MS })
@@ -17,7 +17,7 @@ export async function inFile<T>(file: string, work: (database: DatabaseSync) => 
 }
 
 /** Returns the names of its tables. Undefined: the engine was killed before it had created its own. */
-export function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefined {
+export function listTables(database: DatabaseSync): ReadonlySet<string> | undefined {
   const own = ['_tables', '_stream_records']
   const made = database.prepare('SELECT name FROM sqlite_master').all()
   if (!own.every(name => made.some(one => one['name'] === name))) return undefined
@@ -31,7 +31,7 @@ export function tablesIn(database: DatabaseSync): ReadonlySet<string> | undefine
  * sequence numbers continue from it.
  */
 export function mendTables(database: DatabaseSync): void {
-  const names = tablesIn(database)
+  const names = listTables(database)
   if (!names) return // the engine was killed during its first start
   database.exec(
     'CREATE INDEX IF NOT EXISTS stream_order ON _stream_records(table_name, CAST(sequence_number AS INTEGER))',

@@ -10,10 +10,10 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
 import { documentSend } from '../../../shared/adapters/aws/sdk-tables.ts'
-import { textOf, writeWhole } from '../os/cluster-file.ts'
+import { readTextFile, writeAtomically } from '../os/cluster-file.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { TableModel } from '../template/assembly.ts'
-import { allowNewTables, forgetTables, hideNames, inFile, mendTables, tablesIn } from './database.ts'
+import { allowNewTables, forgetTables, hideNames, listTables, mendTables, withDatabase } from './database.ts'
 import { launchEngine } from './launch.ts'
 import { stopStaleEngine } from './process.ts'
 
@@ -45,12 +45,12 @@ export interface EngineOptions {
 }
 
 /** Creates a client of the engine itself. */
-export const clientOf = (url: string, region: string, credentials: AccessKeyPair) =>
+export const createEngineClient = (url: string, region: string, credentials: AccessKeyPair) =>
   new DynamoDBClient({ endpoint: url, region, credentials, maxAttempts: 1 })
 
-const reached = (...place: Parameters<typeof clientOf>) => ({
-  client: clientOf(...place),
-  send: documentSend(() => clientOf(...place)),
+const reached = (...place: Parameters<typeof createEngineClient>) => ({
+  client: createEngineClient(...place),
+  send: documentSend(() => createEngineClient(...place)),
 })
 
 /** Returns the engine that the environment names. Empty: the one from npm. */
@@ -89,15 +89,15 @@ async function startOwn(options: EngineOptions): Promise<LocalEngine> {
   const file = fileIn(directory)
   const launch = () => launchEngine(directory, file, { apart })
   if (secretNames) await closeToOthers(file, launch)
-  const there = existsSync(file) ? await inFile(file, tablesIn) : undefined
+  const there = existsSync(file) ? await withDatabase(file, listTables) : undefined
   if (!there || tables.some(({ name }) => !there.has(name))) {
     // the database and its tables must exist before they can be changed
     const first = await launch()
-    await createTables(clientOf(first.url, region, credentials), tables)
+    await createTables(createEngineClient(first.url, region, credentials), tables)
     await first.stop()
   }
-  await inFile(file, mendTables)
-  if (secretNames) await inFile(file, database => allowNewTables(database, false))
+  await withDatabase(file, mendTables)
+  if (secretNames) await withDatabase(file, database => allowNewTables(database, false))
   const child = await launch()
   const { client, send } = reached(child.url, region, credentials)
   await createTables(client, tables)
@@ -109,10 +109,10 @@ async function closeToOthers(
   file: string,
   launch: () => Promise<{ stop: () => Promise<void> }>,
 ): Promise<void> {
-  const isNew = !existsSync(file) || !(await inFile(file, tablesIn))
+  const isNew = !existsSync(file) || !(await withDatabase(file, listTables))
   // the engine must create its own tables before they can be changed
   if (isNew) await (await launch()).stop()
-  await inFile(file, database => {
+  await withDatabase(file, database => {
     allowNewTables(database, true)
     if (isNew) forgetTables(database)
     hideNames(database)
@@ -120,12 +120,12 @@ async function closeToOthers(
 }
 
 /** Returns the secret prefix of a cluster's table names in its own engine. The cluster's directory stores it. */
-export function keptPrefix(directory: string): string {
+export function readTablePrefix(directory: string): string {
   const file = `${directory}/tables.json`
-  const kept = textOf(file)
+  const kept = readTextFile(file)
   if (kept !== undefined) return (JSON.parse(kept) as { prefix: string }).prefix
   const prefix = `${randomBytes(16).toString('hex')}-`
-  writeWhole(file, JSON.stringify({ prefix }))
+  writeAtomically(file, JSON.stringify({ prefix }))
   return prefix
 }
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { freePort } from '../os/loopback.ts'
+import { findFreePort } from '../os/loopback.ts'
 import { forgetEngine, noteEngine } from './process.ts'
 
 /** A listening process of the engine from npm. */
-interface Launched {
+interface LaunchedEngine {
   url: string
   pid: number
   stop: () => Promise<void>
@@ -33,8 +33,8 @@ const ENGINE_START_TRIES = 5
 export async function launchEngine(
   directory: string,
   file: string,
-  { portOf = freePort, apart = false } = {},
-): Promise<Launched> {
+  { portOf = findFreePort, apart = false } = {},
+): Promise<LaunchedEngine> {
   for (let tries = 1; ; tries++) {
     const port = await portOf()
     const child = spawn(binary(), ['--host', '127.0.0.1', '--port', String(port), '--db-path', file], {

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { writeWhole } from '../os/cluster-file.ts'
+import { writeAtomically } from '../os/cluster-file.ts'
 
 const noteFile = (directory: string): string => `${directory}/engine.json`
 
 /** Writes down the engine that this host has started, for operators. */
 export const noteEngine = (directory: string, pid: number): void =>
-  writeWhole(noteFile(directory), JSON.stringify({ pid, host: process.pid }))
+  writeAtomically(noteFile(directory), JSON.stringify({ pid, host: process.pid }))
 
 export const forgetEngine = (directory: string): void => rmSync(noteFile(directory), { force: true })
 
@@ -60,4 +60,4 @@ const commandOf = (pid: string): string => {
 }
 
 /** Reports whether a process works on a database. A process id alone may have been reused. */
-export const worksOn = (pid: number, database: string): boolean => enginesOn(database).includes(pid)
+export const isWorkingOn = (pid: number, database: string): boolean => enginesOn(database).includes(pid)

@@ -13,7 +13,7 @@ export interface EngineResponse {
 }
 
 /** Creates an error answer of the engine. */
-export const errorAnswer = (statusCode: number, error: object): EngineResponse => ({
+export const createErrorAnswer = (statusCode: number, error: object): EngineResponse => ({
   statusCode,
   headers: { 'content-type': 'application/x-amz-json-1.0' },
   body: Buffer.from(JSON.stringify(error)),
@@ -32,7 +32,7 @@ const SENT = ['authorization', 'content-type', 'x-amz-date', 'x-amz-target']
  * Sends HTTP requests to the engine on kept-alive connections, one request at a time on each. Node's HTTP client
  * takes several times as long as the engine itself.
  */
-export function engineWire(url: string): EngineWire {
+export function openEngineWire(url: string): EngineWire {
   const { hostname, port } = new URL(url)
   const open = new Set<Connection>()
   const idle: Connection[] = []

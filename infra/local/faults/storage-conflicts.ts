@@ -1,4 +1,4 @@
-import { type EngineResponse, errorAnswer } from '../engine/wire.ts'
+import { createErrorAnswer, type EngineResponse } from '../engine/wire.ts'
 
 /** The write or check of one item in a call. */
 export interface ConflictingWrite {
@@ -31,7 +31,7 @@ const ALONE: Readonly<Record<string, ConflictingWrite['action']>> = {
 }
 
 /** Returns the items that a call writes or checks, in order. Empty for a read. */
-export function itemWritesOf(operation: string, input: object): ConflictingWrite[] {
+export function listItemWrites(operation: string, input: object): ConflictingWrite[] {
   const write = (action: ConflictingWrite['action'], written: Written): ConflictingWrite => {
     const { pk, sk } = written.Item ?? written.Key ?? {}
     const rev = revisionOf(written)
@@ -63,7 +63,7 @@ function batchOf(input: object): Written[] {
 /** Locked items. Another write to one of them is rejected, as in DynamoDB. */
 export interface Conflicts {
   /** Returns the indexes of those items that are locked. */
-  among(writes: readonly ConflictingWrite[]): number[]
+  findTaken(writes: readonly ConflictingWrite[]): number[]
   /** Locks items. @returns a function that unlocks them */
   take(writes: readonly Place[]): () => void
   clear(): void
@@ -76,7 +76,7 @@ const placeOf = ({ table, pk, sk }: Place): string => JSON.stringify([table, pk,
 export function newConflicts(): Conflicts {
   const taken = new Map<string, symbol>()
   return {
-    among: writes => writes.flatMap((write, index) => (taken.has(placeOf(write)) ? [index] : [])),
+    findTaken: writes => writes.flatMap((write, index) => (taken.has(placeOf(write)) ? [index] : [])),
     take: writes => {
       const taker = Symbol('taker')
       const places = writes.map(placeOf)
@@ -110,5 +110,8 @@ export function conflictError(operation: string, count: number, taken: readonly 
 }
 
 /** Creates the answer to a call to locked items. */
-export const conflictAnswer = (operation: string, count: number, taken: readonly number[]): EngineResponse =>
-  errorAnswer(400, conflictError(operation, count, taken))
+export const createConflictAnswer = (
+  operation: string,
+  count: number,
+  taken: readonly number[],
+): EngineResponse => createErrorAnswer(400, conflictError(operation, count, taken))

@@ -1,4 +1,4 @@
-import { type EngineResponse, errorAnswer } from '../engine/wire.ts'
+import { createErrorAnswer, type EngineResponse } from '../engine/wire.ts'
 
 /** A fault for one of the next calls. */
 export type StorageFault = {
@@ -40,7 +40,7 @@ export interface ArrangedFault {
 export const arrange = (fault: StorageFault): ArrangedFault => ({ fault, seen: 0, known: new Map() })
 
 /** Returns the fault for this call, if any. Each fault counts the calls that match it. */
-export function faultFor(
+export function findFault(
   faults: readonly ArrangedFault[],
   operation: string,
   invocation: string,
@@ -60,7 +60,7 @@ export function faultFor(
 type Keys = Record<string, { Keys: unknown[] }>
 
 /** Splits a batch read: the first key of each table is requested, the others are left out. */
-export function withheld(body: Buffer): { asked: Buffer; left: Keys } {
+export function splitBatchRead(body: Buffer): { asked: Buffer; left: Keys } {
   const { RequestItems, ...rest } = JSON.parse(body.toString('utf8')) as { RequestItems: Keys }
   const part = (from: number, to?: number): Keys =>
     Object.fromEntries(
@@ -78,11 +78,11 @@ const errors = {
 } as const
 
 /** Creates the answer to a struck call. @returns undefined if its connection breaks */
-export function struckAnswer({ kind }: StorageFault): EngineResponse | undefined {
+export function createStruckAnswer({ kind }: StorageFault): EngineResponse | undefined {
   if (kind !== 'error' && kind !== 'throttle' && kind !== 'conflict') return undefined
   const { status, type } = errors[kind]
   const reasons = kind === 'conflict' ? { CancellationReasons: [{ Code: 'TransactionConflict' }] } : {}
-  return errorAnswer(status, {
+  return createErrorAnswer(status, {
     __type: `com.amazonaws.dynamodb.v20120810#${type}`,
     message: 'a fault arranged by a test',
     ...reasons,

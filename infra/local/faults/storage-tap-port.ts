@@ -6,7 +6,7 @@ import { headerOf, textAnswer, type WireOutcome, type WireRequest } from '../pro
 import { serverOf } from '../provider/wire/server.ts'
 import { type AccessKeyPair, refusalOfSignature } from '../provider/wire/signed-server.ts'
 import type { StorageFault } from './storage-faults.ts'
-import { type StorageTap, storageTap } from './storage-tap.ts'
+import { createStorageTap, type StorageTap } from './storage-tap.ts'
 
 /** A storage tap that functions reach in place of the engine. */
 export interface StorageTapPort {
@@ -33,7 +33,7 @@ export async function startStorageTap(
   engineUrl: string,
   { keys, controlToken }: TapUsers,
 ): Promise<StorageTapPort> {
-  const tap = storageTap(engineUrl)
+  const tap = createStorageTap(engineUrl)
   const connections = newConnections()
   const server = serverOf(
     async (request, connection) => {
@@ -78,7 +78,7 @@ async function pass(
 function command(tap: StorageTap, { path, body }: WireRequest): WireOutcome {
   const told = (): unknown => JSON.parse(body.toString('utf8'))
   if (path === '/_tap/fault') tap.fault(told() as StorageFault)
-  if (path === '/_tap/aws') tap.awsLike((told() as { takesFor?: number }).takesFor)
+  if (path === '/_tap/aws') tap.imitateConflicts((told() as { takesFor?: number }).takesFor)
   const answer = JSON.stringify({ calls: tap.calls(), held: tap.held() })
   if (path === '/_tap/mend') tap.mend()
   return textAnswer(200, 'application/json', answer)

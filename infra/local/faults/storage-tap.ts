@@ -1,21 +1,21 @@
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { type EngineRequest, type EngineResponse, engineWire } from '../engine/wire.ts'
+import { type EngineRequest, type EngineResponse, openEngineWire } from '../engine/wire.ts'
 import { keepNewest } from '../provider/faults/kept.ts'
 import {
   type ConflictingWrite,
   type Conflicts,
-  conflictAnswer,
-  itemWritesOf,
+  createConflictAnswer,
+  listItemWrites,
   newConflicts,
 } from './storage-conflicts.ts'
 import {
   type ArrangedFault,
   arrange,
-  faultFor,
+  createStruckAnswer,
+  findFault,
   type StorageFault,
-  struckAnswer,
-  withheld,
+  splitBatchRead,
 } from './storage-faults.ts'
 
 /** A call to the tables that passed the tap. */
@@ -43,7 +43,7 @@ export interface PassingCall extends EngineRequest {
 }
 
 /** An item to lock for a while. */
-export type Taken = Omit<ConflictingWrite, 'action'> & { ms: number }
+export type LockedItem = Omit<ConflictingWrite, 'action'> & { ms: number }
 
 /**
  * A tap between functions and the engine that counts calls and makes them fail. Tests assert numbers of round trips
@@ -63,9 +63,9 @@ export interface StorageTap {
    * now on a transaction locks its items for some milliseconds, and other writes or checks of these items are
    * rejected as in DynamoDB. A reset unlocks everything.
    */
-  awsLike(takesFor: number | undefined): void
+  imitateConflicts(takesFor: number | undefined): void
   /** locks an item for a while, so that other writes to it are rejected */
-  take(taken: Taken): void
+  take(taken: LockedItem): void
   /** ends all faults and releases held calls; the call count continues */
   mend(): void
   /** like `mend`, and also restarts the call count */
@@ -90,8 +90,8 @@ interface State {
   forward: (request: EngineRequest) => Promise<EngineResponse>
 }
 
-export function storageTap(engineUrl: string): StorageTap {
-  const wire = engineWire(engineUrl)
+export function createStorageTap(engineUrl: string): StorageTap {
+  const wire = openEngineWire(engineUrl)
   const state: State = {
     calls: [],
     faults: [],
@@ -111,7 +111,7 @@ export function storageTap(engineUrl: string): StorageTap {
     calls: () => state.calls.map(call => ({ ...call })),
     held: () => state.held.length,
     fault: fault => void state.faults.push(arrange(fault)),
-    awsLike: takesFor => {
+    imitateConflicts: takesFor => {
       state.takesFor = takesFor
     },
     take: taken => take(state, taken),
@@ -134,14 +134,14 @@ const passing = ({ sinceReset }: State, ms: number): Promise<void> =>
 
 async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | undefined> {
   const { operation, invocation, input } = passed
-  const fault = faultFor(tap.faults, operation, invocation)
-  const writes = itemWritesOf(operation, input)
-  const taken = tap.conflicts.among(writes)
+  const fault = findFault(tap.faults, operation, invocation)
+  const writes = listItemWrites(operation, input)
+  const taken = tap.conflicts.findTaken(writes)
   tap.seq += 1
   const conflict = taken.length > 0
   const call = { seq: tap.seq, operation, struck: fault !== undefined, scanned: 0, conflict, writes }
   keepNewest(tap.calls, REMEMBERED, [call])
-  if (conflict) return conflictAnswer(operation, writes.length, taken)
+  if (conflict) return createConflictAnswer(operation, writes.length, taken)
   if (fault?.kind === 'delay') await setTimeout(fault.delayMs)
   if (fault?.kind === 'hold') await new Promise<void>(resolve => tap.held.push(resolve))
   if (fault?.kind === 'unprocessed') return partly(tap, passed)
@@ -149,10 +149,10 @@ async function pass(tap: State, passed: PassingCall): Promise<EngineResponse | u
     stick(tap, fault, writes, passed).catch(() => undefined)
     return undefined
   }
-  if (fault?.when === 'before') return struckAnswer(fault)
+  if (fault?.when === 'before') return createStruckAnswer(fault)
   const answer = await taking(tap, operation, writes, () => tap.forward(passed))
   call.scanned = scannedIn(answer.body)
-  return fault?.when === 'after' ? struckAnswer(fault) : answer
+  return fault?.when === 'after' ? createStruckAnswer(fault) : answer
 }
 
 /** Performs a call. A transaction locks its items as long as one on AWS does, if that is enabled. */
@@ -190,14 +190,14 @@ async function stick(
 
 /** Answers part of a batch read, and names the rest as unprocessed. */
 async function partly(tap: State, { headers, body }: PassingCall): Promise<EngineResponse> {
-  const { asked, left } = withheld(body)
+  const { asked, left } = splitBatchRead(body)
   const answer = await tap.forward({ headers, body: asked })
   const content = JSON.parse(answer.body.toString('utf8')) as object
   const whole = Buffer.from(JSON.stringify({ ...content, UnprocessedKeys: left }))
   return { ...answer, headers: { ...answer.headers, 'x-amz-crc32': String(crc32(whole)) }, body: whole }
 }
 
-function take(tap: State, { ms, ...place }: Taken): void {
+function take(tap: State, { ms, ...place }: LockedItem): void {
   const giveBack = tap.conflicts.take([place])
   void passing(tap, ms).then(giveBack)
 }

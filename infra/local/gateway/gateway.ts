@@ -6,8 +6,8 @@ import { type Listening, startServer } from '../os/loopback.ts'
 import { type Count, ofFront } from '../template/counts.ts'
 import type { FrontModel } from '../template/fronts.ts'
 import { acceptList } from './list-verb.ts'
-import { finderOf } from './routes.ts'
-import { type FunctionAnswer, shapeOf } from './shapes.ts'
+import { createFinder } from './routes.ts'
+import { type FunctionAnswer, getFrontShape } from './shapes.ts'
 
 export interface GatewayOptions {
   front: FrontModel
@@ -33,8 +33,8 @@ export async function startGateway({
   extra = {},
   count = () => undefined,
 }: GatewayOptions): Promise<Listening> {
-  const find = finderOf(front)
-  const shape = shapeOf(front)
+  const find = createFinder(front)
+  const shape = getFrontShape(front)
   const { limits, faults, own } = shape
   async function answer(request: IncomingMessage, body: Buffer): Promise<SentAnswer> {
     const { method, path, whole, event } = shape.read(request, body)

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 export type ListLine = (path: string, query: string, version: string) => string
 
 /** Builds a GET with the query flag that clients use where LIST does not pass. */
-export const flagged: ListLine = (path, query, version) =>
+export const toFlaggedGet: ListLine = (path, query, version) =>
   `GET ${path}?list=true${query ? `&${query}` : ''} ${version}`
 
 /**
@@ -14,7 +14,7 @@ export const flagged: ListLine = (path, query, version) =>
  * @param socket a socket that an HTTP server has just accepted
  */
 export function acceptList(socket: Socket, line: ListLine): void {
-  const rewrite = requestRewriter(line)
+  const rewrite = createRequestRewriter(line)
   const push = socket.push.bind(socket)
   socket.push = (chunk: Buffer | null): boolean => {
     if (chunk === null) return push(null)
@@ -41,7 +41,7 @@ type State =
   | { at: 'opaque' }
 
 /** Rewrites the bytes of a connection in order. @returns the bytes for the parser */
-export function requestRewriter(line: ListLine): (chunk: Buffer) => Buffer[] {
+export function createRequestRewriter(line: ListLine): (chunk: Buffer) => Buffer[] {
   let state: State = atHead
   return chunk => {
     const out: Buffer[] = []

@@ -4,9 +4,9 @@ import type { FrontModel } from '../template/fronts.ts'
 /** Finds the function that a front calls for a verb and a path. Undefined: none. */
 export type Find = (method: string, path: string) => string | undefined
 
-export function finderOf(front: FrontModel): Find {
+export function createFinder(front: FrontModel): Find {
   if (front.kind !== 'alb') {
-    const find = routeFinder(front.routes)
+    const find = createRouteFinder(front.routes)
     // a REST API ignores a trailing slash
     const seen = (path: string) => (front.kind === 'restApi' ? path.replace(/(?<=.)\/$/, '') : path)
     return (method, path) => find(method, seen(path))
@@ -20,7 +20,7 @@ export function finderOf(front: FrontModel): Find {
  * Finds the route of a request: exact paths before greedy ones, fixed segments before variables, then `$default`.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
  */
-export function routeFinder(routes: readonly Route[]): Find {
+export function createRouteFinder(routes: readonly Route[]): Find {
   const parsed = routes.flatMap(({ key, functionName }) => {
     const [method = '', path = ''] = key.split(' ')
     return key === '$default' ? [] : [{ method, parts: path.split('/'), functionName }]

@@ -13,7 +13,7 @@ import {
 import type { SentAnswer } from '../../../shared/front/http-server.ts'
 import { HOME } from '../provider/home.ts'
 import type { FrontModel } from '../template/fronts.ts'
-import { flagged, type ListLine } from './list-verb.ts'
+import { type ListLine, toFlaggedGet } from './list-verb.ts'
 
 /** A function's answer. */
 export interface FunctionAnswer extends EventAnswer {
@@ -47,7 +47,7 @@ export interface FrontShape {
 
 const MEGABYTE = 1024 * 1024
 
-export function shapeOf(front: FrontModel): FrontShape {
+export function getFrontShape(front: FrontModel): FrontShape {
   if (front.kind === 'httpApi') return httpApi
   return front.kind === 'restApi' ? restApi(front.stage) : alb
 }
@@ -65,7 +65,7 @@ const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]>
 const httpApi: FrontShape = {
   limits: { head: 10_240, body: 10 * MEGABYTE },
   faults: { late: 503, failed: 500 },
-  list: flagged,
+  list: toFlaggedGet,
   own: saidByApi,
   read: (request, body) => {
     const event = eventOf(request, body, { api: { accountId: HOME.account, apiId: 'local' } })
@@ -82,7 +82,7 @@ const httpApi: FrontShape = {
 const restApi = (stage: string): FrontShape => ({
   limits: { head: 10_240, body: 10 * MEGABYTE },
   faults: { late: 504, failed: 502 },
-  list: flagged,
+  list: toFlaggedGet,
   own: saidByApi,
   read: (request, body) => {
     const target = sentTarget(request)

@@ -17,7 +17,7 @@ export interface LocalAuthority {
 }
 
 /** Creates a key and a self-signed certificate for a server on this machine. */
-export function tlsOf(subject: string): TlsSecrets {
+export function createServerTls(subject: string): TlsSecrets {
   const keys = newKeys()
   return secretsOf(keys, issued(keys.publicKey, { subject, issuer: subject, names: here }, keys))
 }

@@ -5,14 +5,14 @@ import { setTimeout } from 'node:timers/promises'
 import { root } from '../../checkout.ts'
 import { privateDirectory } from '../os/cluster-file.ts'
 import { isLockHeld } from '../os/lock.ts'
-import { checkPorts, firstFree, steadyPort } from '../os/loopback.ts'
+import { checkPorts, findSteadyPort, freeOrAny } from '../os/loopback.ts'
 import { remoteControl } from '../provider/control.ts'
 import { type Lease, leaseOf } from '../provider/leases.ts'
 import { providerNote, type ReachedProvider, TAKEN } from '../provider/note.ts'
 import type { Aws } from './host.ts'
 
 /** An imitated AWS in a separate process. */
-interface Wanted {
+interface AwsProcessOptions {
   /** directory of its state; a process that runs there already is used */
   directory: string
   /** 0: any port, preferably that of its last run */
@@ -28,7 +28,7 @@ const PROVIDER_START_PAUSE_MS = 20
  * no host kills it. It ends after the last host that uses it has ended, even if that one was killed.
  * @throws Error if it does not start, with what to do
  */
-export async function awsProcess({ directory, port = 0, region }: Wanted): Promise<Aws> {
+export async function startAwsProcess({ directory, port = 0, region }: AwsProcessOptions): Promise<Aws> {
   privateDirectory(directory)
   const end = Date.now() + PROVIDER_START_TIMEOUT_MS
   while (Date.now() < end) {
@@ -40,7 +40,7 @@ export async function awsProcess({ directory, port = 0, region }: Wanted): Promi
     if (note && lease) return used(note, lease, port)
     await checkPorts({ 'provider-port': port })
     const chosen =
-      port || (await firstFree(url === '' ? 0 : Number(new URL(url).port))) || (await steadyPort())
+      port || (await freeOrAny(url === '' ? 0 : Number(new URL(url).port))) || (await findSteadyPort())
     const fault = await launched(directory, chosen, region)
     if (fault !== undefined && fault !== TAKEN)
       throw new Error(
@@ -54,7 +54,7 @@ export async function awsProcess({ directory, port = 0, region }: Wanted): Promi
 }
 
 /** Uses a running imitated AWS. If it counts its users, this process becomes one. */
-export async function awsAt({ url, control_token: token }: ReachedProvider): Promise<Aws> {
+export async function useAwsAt({ url, control_token: token }: ReachedProvider): Promise<Aws> {
   const lease = await leaseOf(url, token)
   return { url, controlToken: token, control: remoteControl(url, token), close: async () => lease?.close() }
 }

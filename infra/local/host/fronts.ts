@@ -1,7 +1,7 @@
 import { startGateway } from '../gateway/gateway.ts'
 import { startLinkPort } from '../gateway/link-port.ts'
 import { unrouted } from '../gateway/unrouted.ts'
-import { type Listening, steadyPort } from '../os/loopback.ts'
+import { findSteadyPort, type Listening } from '../os/loopback.ts'
 import type { FunctionModel, Model } from '../template/assembly.ts'
 import type { Count } from '../template/counts.ts'
 
@@ -16,22 +16,22 @@ export interface FrontPorts {
  * Chooses the ports before the functions start, because functions behind a load balancer need their address as a
  * variable.
  */
-export async function portsOf(
+export async function choosePorts(
   { link }: Pick<Model, 'link'>,
   { port, linkPort = 0 }: { port: number; linkPort?: number },
 ): Promise<FrontPorts> {
   if (!link) return { clients: port }
-  return { clients: port || (await steadyPort()), link: linkPort || (await steadyPort()) }
+  return { clients: port || (await findSteadyPort()), link: linkPort || (await findSteadyPort()) }
 }
 
 /** Returns the address variables of a cluster's functions. */
-export const addressVariables = ({ clients, link }: FrontPorts): Record<string, string> =>
+export const buildAddressVariables = ({ clients, link }: FrontPorts): Record<string, string> =>
   link === undefined
     ? {}
     : { API_ADDRESS: `http://127.0.0.1:${clients}`, LINK_ADDRESS: `http://127.0.0.1:${link}` }
 
 /** Removes the template's addresses, which do not resolve on this machine, from a function. */
-export function withoutNames(one: FunctionModel): FunctionModel {
+export function removeTemplateAddresses(one: FunctionModel): FunctionModel {
   const { API_ADDRESS: _api, LINK_ADDRESS: _link, ...environment } = one.environment
   return { ...one, environment }
 }
@@ -63,8 +63,8 @@ export async function startFronts(options: FrontsOptions): Promise<{ gateway: Li
 
 /** Returns the endpoints without a route, which this host serves on loopback only. */
 const loopbackOnly = (model: Pick<Model, 'functions'>): Record<string, string> =>
-  Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, namedOf(model, folder)]))
+  Object.fromEntries(Object.entries(unrouted).map(([way, folder]) => [way, findFunctionName(model, folder)]))
 
 /** Returns the name of the function of a folder. */
-export const namedOf = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
+export const findFunctionName = ({ functions }: Pick<Model, 'functions'>, folder: string): string =>
   functions.find(one => one.folder === folder)?.name ?? ''

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { AUDIT_UNWRITABLE } from '../../../shared/api/errors.ts'
-import { byTick } from '../os/by-tick.ts'
+import { batchByTick } from '../os/by-tick.ts'
 
 /** Milliseconds before the terminal shows the same line again. */
 const SAME_LINE_PAUSE_MS = 60_000
@@ -10,7 +10,7 @@ const SAME_LINE_PAUSE_MS = 60_000
  * an unwritable file.
  * @param print writes a line to the terminal
  */
-export function functionLines(
+export function createLineWriter(
   directory: string,
   print: (text: string) => void = text => void process.stderr.write(`${text}\n`),
 ): (line: string) => void {
@@ -21,7 +21,7 @@ export function functionLines(
     printed.set(about, Date.now())
     print(text)
   }
-  const write = byTick<string>(lines => {
+  const write = batchByTick<string>(lines => {
     try {
       appendFileSync(log, `${lines.join('\n')}\n`)
     } catch (error) {

@@ -4,12 +4,12 @@ import { availableParallelism } from 'node:os'
 import { defined } from '../../../shared/values/defined.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { AUTHORITIES_FILE, shipAuthorities } from '../../build/authorities.ts'
-import { ownVariables } from '../../build/function-table.ts'
+import { buildOwnVariables } from '../../build/function-table.ts'
 import {
   endStaleEngine,
   externalEngine,
-  keptPrefix,
   type LocalEngine,
+  readTablePrefix,
   startEngine,
 } from '../engine/engine.ts'
 import { startSweeper } from '../engine/sweeper.ts'
@@ -17,14 +17,14 @@ import { startStorageTap } from '../faults/storage-tap-port.ts'
 import { type Counting, type Lambdas, startLambdas } from '../lambda/lambdas.ts'
 import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
-import { variablesOf } from '../lambda/variables.ts'
+import { buildVariables } from '../lambda/variables.ts'
 import { startAbsence } from '../os/absence.ts'
 import { type Closers, closeAll } from '../os/closers.ts'
-import { type ClusterFile, makeDirectory, tell } from '../os/cluster-file.ts'
-import { fileFolderOf } from '../os/file-folder.ts'
+import { type ClusterFile, makeDirectory, publishClusterFile } from '../os/cluster-file.ts'
+import { chooseFileFolder } from '../os/file-folder.ts'
 import { takeLock } from '../os/lock.ts'
 import { checkPorts } from '../os/loopback.ts'
-import { goesWithProcess } from '../os/temporary.ts'
+import { removeAtExit } from '../os/temporary.ts'
 import type { Control } from '../provider/control.ts'
 import { HOME, WORKLOAD } from '../provider/home.ts'
 import { startProvider } from '../provider/provider.ts'
@@ -34,12 +34,18 @@ import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
 import { type FunctionModel, type Model, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
-import { addressVariables, namedOf, portsOf, startFronts, withoutNames } from './fronts.ts'
-import { functionLines } from './function-lines.ts'
-import { initialised, type SetKeys } from './initialise.ts'
+import {
+  buildAddressVariables,
+  choosePorts,
+  findFunctionName,
+  removeTemplateAddresses,
+  startFronts,
+} from './fronts.ts'
+import { createLineWriter } from './function-lines.ts'
+import { initialiseCluster, type SetKeys } from './initialise.ts'
 import { makeClusterKeys } from './keys.ts'
 import {
-  hearingAnswers,
+  interceptAnswers,
   type KeysOptions,
   type KnownKeys,
   readRecoveryKey,
@@ -151,7 +157,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
     const tablePrefix = prefixOf(options, directory)
     const template = readAssembly(assembly, { ...home, bundles, tablePrefix })
-    const functions = template.functions.map(one => withSettings(withoutNames(one), options))
+    const functions = template.functions.map(one => withSettings(removeTemplateAddresses(one), options))
     const model = { ...template, functions }
     const started: Site['started'] = part => {
       closers.push(() => part.close())
@@ -160,8 +166,8 @@ export async function startHost(options: HostOptions): Promise<Host> {
     let onKeys = (_: SetKeys): void => undefined
     const site = { options, directory, model, home, started, setKeys: {} }
     const { file, known, ...rest } = await assemble(site, keys => onKeys(keys))
-    const fileFolder = fileFolderOf(options, directory)
-    const told = tell(fileFolder, file, options.memory)
+    const fileFolder = chooseFileFolder(options, directory)
+    const told = publishClusterFile(fileFolder, file, options.memory)
     closers.push(told.end)
     const host: Host = {
       ...file,
@@ -173,7 +179,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     }
     onKeys = keys => {
       Object.assign(host, keys)
-      told.anew({ ...file, ...keys })
+      told.replace({ ...file, ...keys })
       options.onKeys?.(keys)
     }
     return host
@@ -191,7 +197,7 @@ async function hold(options: HostOptions): Promise<{ directory: string; closers:
   const { cluster, memory, port, linkPort, provider } = options
   const { providerPort, metadataPort } = provider ? {} : options
   const { directory, isNew } = makeDirectory(options)
-  const closers: Closers = memory ? [goesWithProcess(directory)] : []
+  const closers: Closers = memory ? [removeAtExit(directory)] : []
   try {
     if (!memory) {
       const lock = await takeLock(directory, 'host', holder => runningAlready(cluster, directory, holder))
@@ -228,16 +234,16 @@ async function assemble(
   const { credentials, operator } = await makeClusterKeys(control, options.cluster, directory, home.account)
   const keys = [credentials, operator]
   const { engine, tap } = await startTables(site, credentials, { keys, controlToken })
-  const ports = await portsOf(model, options)
+  const ports = await choosePorts(model, options)
   const variables = {
-    ...variablesOf(options.cluster, directory, {
+    ...buildVariables(options.cluster, directory, {
       region: home.region,
       credentials,
       provider: provider.url,
       tables: tap?.url ?? engine.url,
       authorities: authoritiesFor(site),
     }),
-    ...addressVariables(ports),
+    ...buildAddressVariables(ports),
   }
   const { lambdas, urls } = await startFunctions(site, variables, keys)
   started(startSweeper(engine.send, model.tables))
@@ -252,9 +258,9 @@ async function assemble(
     }),
   )
   started(startSchedules(model, lambdas))
-  started(startRefreshing(() => lambdas.invoke(namedOf(model, 'on-journal'), HOST_REFRESHES)))
+  started(startRefreshing(() => lambdas.invoke(findFunctionName(model, 'on-journal'), HOST_REFRESHES)))
   const absence = started(
-    startAbsence(() => lambdas.invoke(namedOf(model, 'on-pull'), HOST_RETURNS), !options.memory),
+    startAbsence(() => lambdas.invoke(findFunctionName(model, 'on-pull'), HOST_RETURNS), !options.memory),
   )
   const { gateway, link } = await startFronts({
     model,
@@ -266,7 +272,7 @@ async function assemble(
     count: options.counting?.count,
   })
   const known = await followKeys(site, {
-    kept: await initialised(gateway.url, directory),
+    kept: await initialiseCluster(gateway.url, directory),
     readStored: () => readRecoveryKey(engine.send, runtimeOf(site, variables, 'rekey')),
     onChange: onKeys,
   })
@@ -343,7 +349,7 @@ async function startFunctions(
   variables: Record<string, string>,
   keys: readonly AccessKeyPair[],
 ): Promise<{ lambdas: Lambdas; urls: Pick<ClusterFile, 'lambda_url' | 'states_url'> }> {
-  const keepLine = functionLines(directory)
+  const keepLine = createLineWriter(directory)
   const late = { AWS_ENDPOINT_URL_LAMBDA: '', AWS_ENDPOINT_URL_SFN: '' }
   const running = started(
     startLambdas(
@@ -361,8 +367,8 @@ async function startFunctions(
       }),
     ),
   )
-  const lambdas = hearingAnswers(running, namedOf(model, 'rekey'), async answer =>
-    setKeys.known?.hear(answer),
+  const lambdas = interceptAnswers(running, findFunctionName(model, 'rekey'), async answer =>
+    setKeys.known?.readAnswer(answer),
   )
   late.AWS_ENDPOINT_URL_LAMBDA = started(await startLambdaService(lambdas, keys)).url
   late.AWS_ENDPOINT_URL_SFN = started(
@@ -377,7 +383,7 @@ async function startFunctions(
  * hand.
  */
 function withSettings(one: FunctionModel, { cluster, peer = '', drill }: HostOptions): FunctionModel {
-  const own = ownVariables(one.folder, { console: { peer }, consoleOrigin: peer, drill })
+  const own = buildOwnVariables(one.folder, { console: { peer }, consoleOrigin: peer, drill })
   const address = drill && own['DRILL_PEER'] ? { API_ADDRESS: drill.own } : {}
   return { ...one, environment: { ...one.environment, ...own, ...address, CLUSTER_NAME: cluster } }
 }
@@ -392,7 +398,7 @@ function runtimeOf({ model }: Site, variables: Record<string, string>, folder: s
  * clusters, and earlier runs of a cluster without stored state.
  */
 function prefixOf({ cluster, memory }: HostOptions, directory: string): string {
-  if (externalEngine() === '') return keptPrefix(directory)
+  if (externalEngine() === '') return readTablePrefix(directory)
   return memory ? `${cluster}-${randomUUID()}-` : `${cluster}-`
 }
 

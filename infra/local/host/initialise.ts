@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { OF_ANOTHER_VERSION } from '../../../shared/storage/format.ts'
 import { externalEngine } from '../engine/engine.ts'
-import { type ClusterFile, textOf, writeWhole } from '../os/cluster-file.ts'
+import { type ClusterFile, readTextFile, writeAtomically } from '../os/cluster-file.ts'
 
 /** Root token and recovery shares. */
 export type SetKeys = Pick<ClusterFile, 'root_token' | 'recovery_keys'>
@@ -17,7 +17,7 @@ export interface KeptKeys extends SetKeys {
  * role, because a former primary's keys are those of its set.
  * @param url of its gateway
  */
-export async function initialised(url: string, directory: string): Promise<KeptKeys> {
+export async function initialiseCluster(url: string, directory: string): Promise<KeptKeys> {
   const answer = await fetch(`${url}/v1/sys/init`, { method: 'PUT', body: '{}' })
   if (answer.ok) {
     const { root_token, recovery_keys } = (await answer.json()) as SetKeys
@@ -27,7 +27,7 @@ export async function initialised(url: string, directory: string): Promise<KeptK
   const text = await answer.text()
   // such a cluster serves no request, so its keys do not matter
   if (text.includes(OF_ANOTHER_VERSION)) throw new Error(`the cluster cannot be started: ${text}`)
-  const known = textOf(fileOf(directory)) ?? textOf(`${directory}/cluster.json`)
+  const known = readTextFile(fileOf(directory)) ?? readTextFile(`${directory}/cluster.json`)
   if (known) {
     const { root_token, recovery_keys, other_recovery_keys = [] } = JSON.parse(known) as KeptKeys
     return { root_token, recovery_keys, other_recovery_keys }
@@ -45,11 +45,11 @@ export async function initialised(url: string, directory: string): Promise<KeptK
  */
 export function keepKeys(directory: string, keys: KeptKeys): void {
   const file = fileOf(directory)
-  const [before, now] = [textOf(file), JSON.stringify(keys)]
+  const [before, now] = [readTextFile(file), JSON.stringify(keys)]
   if (before === now) return
   if (before !== undefined && (JSON.parse(before) as KeptKeys).root_token !== keys.root_token)
     copyFileSync(file, `${directory}/keys.until-${Date.now()}.json`)
-  writeWhole(file, now)
+  writeAtomically(file, now)
 }
 
 const fileOf = (directory: string): string => `${directory}/keys.json`

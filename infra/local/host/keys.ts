@@ -1,4 +1,4 @@
-import { textOf, writeWhole } from '../os/cluster-file.ts'
+import { readTextFile, writeAtomically } from '../os/cluster-file.ts'
 import type { Control } from '../provider/control.ts'
 import { EXECUTION_USER } from '../provider/home.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
@@ -35,12 +35,12 @@ async function executionKey(
   directory: string,
 ): Promise<AccessKeyPair> {
   const file = `${directory}/execution-key.json`
-  const kept = textOf(file)
+  const kept = readTextFile(file)
   if (kept !== undefined) return JSON.parse(kept) as AccessKeyPair
   // an imitated AWS that outlives its clusters may have a user of an earlier cluster of this name
   await control.deleteUser(user).catch(() => undefined)
   await control.putUser(user)
   const made = await control.createAccessKey({ account: user.account, user: user.name })
-  writeWhole(file, JSON.stringify(made))
+  writeAtomically(file, JSON.stringify(made))
   return made
 }

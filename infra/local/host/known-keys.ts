@@ -14,7 +14,7 @@ export interface KnownKeys {
   /** stores the root token and the shares of another cluster of the set */
   adopt(keys: SetKeys): Promise<void>
   /** stores the new shares from an answer of rekey */
-  hear(answer: unknown): Promise<void>
+  readAnswer(answer: unknown): Promise<void>
   close(): void
 }
 
@@ -75,7 +75,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
       root_token = keys.root_token
       return look()
     },
-    hear: async answer => {
+    readAnswer: async answer => {
       learn(newSharesIn(answer))
       // errors are ignored, because the caller gets its answer anyway and the next read follows
       await look().catch(() => undefined)
@@ -85,7 +85,7 @@ export async function startKnownKeys(options: KeysOptions): Promise<KnownKeys> {
 }
 
 /** Passes the answers of one function to `hear` before the callers get them. */
-export const hearingAnswers = (
+export const interceptAnswers = (
   lambdas: Lambdas,
   functionName: string,
   hear: (answer: unknown) => Promise<void>,

@@ -1,8 +1,8 @@
 import { defined } from '../../../shared/values/defined.ts'
-import { keptAt, textOf, writeWhole } from '../os/cluster-file.ts'
-import { firstFree, steadyPort } from '../os/loopback.ts'
+import { clusterDirectory, readTextFile, writeAtomically } from '../os/cluster-file.ts'
+import { findSteadyPort, freeOrAny } from '../os/loopback.ts'
 import { HOME } from '../provider/home.ts'
-import { awsAt, awsProcess } from './aws-process.ts'
+import { startAwsProcess, useAwsAt } from './aws-process.ts'
 import { type Host, type HostOptions, startHost } from './host.ts'
 
 /** Ports, region and imitated AWS of a cluster. Missing values are taken from the last start. */
@@ -52,7 +52,7 @@ export const CONTROL_TOKEN = 'CLOUD_AUTH_CONTROL_TOKEN'
  */
 export async function startLasting({ place: asked, providerPort, ...rest }: LastingOptions): Promise<Host> {
   const { cluster, memory } = rest
-  const place = await placeOf(asked, memory ? {} : keptPlace(cluster), cluster)
+  const place = await placeOf(asked, memory ? {} : readLastPlace(cluster), cluster)
   const { aws, region, peer, provider, ...ports } = place
   const host = await startHost({
     ...rest,
@@ -65,14 +65,14 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
     apart: true,
     provider: directory =>
       provider === undefined
-        ? awsProcess(
+        ? startAwsProcess(
             defined({
-              directory: memory && aws === cluster ? directory : keptAt(aws),
+              directory: memory && aws === cluster ? directory : clusterDirectory(aws),
               port: providerPort,
               region,
             }),
           )
-        : awsAt({ url: provider, control_token: givenControlToken() }),
+        : useAwsAt({ url: provider, control_token: givenControlToken() }),
   })
   const metadataPort = Number(new URL(host.metadata_url).port)
   if (asked.metadataPort && asked.metadataPort !== metadataPort) {
@@ -81,7 +81,7 @@ export async function startLasting({ place: asked, providerPort, ...rest }: Last
       `the running imitated AWS has its metadata service at ${host.metadata_url} already; leave out --metadata-port`,
     )
   }
-  if (!memory) writeWhole(fileOf(cluster), JSON.stringify({ ...place, metadataPort }, null, 2))
+  if (!memory) writeAtomically(fileOf(cluster), JSON.stringify({ ...place, metadataPort }, null, 2))
   return host
 }
 
@@ -98,10 +98,10 @@ function givenControlToken(): string {
 }
 
 /** Returns the place of a cluster at its last start. Empty: there was none. */
-export const keptPlace = (cluster: string): Partial<ClusterPlace> =>
-  JSON.parse(textOf(fileOf(cluster)) ?? '{}') as Partial<ClusterPlace>
+export const readLastPlace = (cluster: string): Partial<ClusterPlace> =>
+  JSON.parse(readTextFile(fileOf(cluster)) ?? '{}') as Partial<ClusterPlace>
 
-const fileOf = (cluster: string): string => `${keptAt(cluster)}/place.json`
+const fileOf = (cluster: string): string => `${clusterDirectory(cluster)}/place.json`
 
 /** Merges this start's options with the last start's place and the defaults of a new cluster. */
 async function placeOf(
@@ -111,7 +111,7 @@ async function placeOf(
 ): Promise<ClusterPlace> {
   const port = async (name: 'port' | 'linkPort' | 'metadataPort', otherwise = 0) => {
     const wanted = asked[name] ?? kept[name] ?? otherwise
-    return wanted || (await firstFree(kept[name] ?? 0)) || steadyPort()
+    return wanted || (await freeOrAny(kept[name] ?? 0)) || findSteadyPort()
   }
   const { provider = asked.aws === undefined ? kept.provider : undefined } = asked
   return defined({

@@ -13,12 +13,12 @@ export interface Activity {
   rest(since: Mark, ms: number, signal: AbortSignal): Promise<void>
 }
 
-export interface Worked extends Activity {
+export interface TrackedActivity extends Activity {
   /** counts work from now until it ends */
   during<T>(work: Promise<T>): Promise<T>
 }
 
-export function activityOf(): Worked {
+export function createActivity(): TrackedActivity {
   let [begun, underWay] = [0, 0]
   let wakers: (() => void)[] = []
   const ends = (): void => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
-import { byTick } from '../os/by-tick.ts'
+import { batchByTick } from '../os/by-tick.ts'
 import type { FunctionModel } from '../template/assembly.ts'
 
 /** A failed invocation, as the front sees it. */
@@ -49,7 +49,7 @@ export interface Invocation {
 }
 
 /** The result of an invocation. Results of one turn are sent together. */
-export interface Settled {
+export interface InvocationResult {
   id: string
   result?: unknown
   /** name and message of the thrown error */
@@ -93,14 +93,14 @@ export function startEnvironment(options: EnvironmentOptions): HostEnvironment {
     for (const id of [...pending.keys()])
       settled(id)?.reject(new InvocationFault(message, { type: 'Runtime.ExitError' }))
   }
-  worker.on('message', (all: Settled[]) => {
+  worker.on('message', (all: InvocationResult[]) => {
     for (const { id, result, error } of all) {
       const one = settled(id)
       if (error === undefined) one?.resolve(result)
       else one?.reject(new InvocationFault(error.message, { type: error.type }))
     }
   })
-  const post = byTick<Invocation>(all => worker.postMessage(all))
+  const post = batchByTick<Invocation>(all => worker.postMessage(all))
   // any value can be thrown
   worker.on('error', (error: unknown) => fail(error instanceof Error ? error.message : String(error)))
   worker.on('exit', () => {

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FunctionModel } from '../template/assembly.ts'
 import { type Count, ofFunction, ofQueue } from '../template/counts.ts'
-import { type Activity, activityOf } from './activity.ts'
+import { type Activity, createActivity } from './activity.ts'
 import { InvocationFault, startEnvironment } from './environment.ts'
-import { type Capacity, type Pool, poolOf } from './pool.ts'
+import { type Capacity, createPool, type Pool } from './pool.ts'
 
 /** Runs the template's functions, each environment in a thread of its own. */
 export interface Lambdas {
@@ -15,7 +15,7 @@ export interface Lambdas {
   /** activity of all invocations */
   activity: Activity
   /** writes an error around a function to its log */
-  complain(functionName: string, text: string): void
+  logError(functionName: string, text: string): void
   /** waits a while for running invocations, then ends all environments */
   close(): Promise<void>
 }
@@ -55,7 +55,7 @@ const TIMEOUT_GRACE_MS = 3000
 export function startLambdas(options: LambdaOptions): Lambdas {
   const pools = new Map(options.functions.map(model => [model.name, poolFor(model, options)]))
   const pending = new Set<Promise<unknown>>()
-  const activity = activityOf()
+  const activity = createActivity()
   let closing = false
   const trimming = setInterval(() => {
     for (const { pool } of pools.values()) pool.trim()
@@ -104,7 +104,7 @@ export function startLambdas(options: LambdaOptions): Lambdas {
     },
     has: functionName => pools.has(functionName),
     activity,
-    complain,
+    logError: complain,
     close: async () => {
       clearInterval(trimming)
       await Promise.race([ended(), setTimeout(TIMEOUT_GRACE_MS, undefined, { ref: false })])
@@ -167,7 +167,7 @@ function poolFor(
   { environment, capacity, timeouts = {}, onLine }: LambdaOptions,
 ): Running {
   const { folder, deadLetters } = model
-  const pool = poolOf(
+  const pool = createPool(
     onChange =>
       startEnvironment({
         model,

@@ -18,7 +18,7 @@ export interface Pool {
  * Assigns requests to environments in order of arrival: to an idle one, else to a new one if the capacity allows,
  * else to the least busy one with room. Without room, requests wait.
  */
-export function poolOf(start: (onChange: () => void) => HostEnvironment, capacity: Capacity): Pool {
+export function createPool(start: (onChange: () => void) => HostEnvironment, capacity: Capacity): Pool {
   const all = new Set<HostEnvironment>()
   const resting = new Set<HostEnvironment>()
   const waiting: ((environment: HostEnvironment) => void)[] = []

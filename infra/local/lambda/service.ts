@@ -14,12 +14,12 @@ const LARGEST_EVENT = 6 * 1024 * 1024
  * @param keys access keys of allowed callers
  */
 export const startLambdaService = (
-  lambdas: Omit<Lambdas, 'complain' | 'activity'>,
+  lambdas: Omit<Lambdas, 'logError' | 'activity'>,
   keys: readonly AccessKeyPair[],
 ): Promise<Listening> => startServer(signedServer(keys, request => serve(lambdas, request), LARGEST_EVENT))
 
 async function serve(
-  lambdas: Omit<Lambdas, 'complain' | 'activity'>,
+  lambdas: Omit<Lambdas, 'logError' | 'activity'>,
   request: WireRequest,
 ): Promise<HttpAnswer> {
   const name = functionName(INVOKE.exec(request.path)?.[1] ?? '')

@@ -54,7 +54,7 @@ function byTick(take) {
   }
 }
 
-/** @type {(settled: import('./environment.ts').Settled) => void} */
+/** @type {(settled: import('./environment.ts').InvocationResult) => void} */
 const tell = byTick(all => parentPort?.postMessage(all))
 
 parentPort?.on('message', invocations => {

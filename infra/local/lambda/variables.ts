@@ -1,6 +1,6 @@
 import { root } from '../../checkout.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
-import { keptLicence } from './licence.ts'
+import { readOrCreateLicence } from './licence.ts'
 
 /** Addresses and credentials by which functions reach AWS. */
 interface Reached {
@@ -15,7 +15,7 @@ interface Reached {
 }
 
 /** Builds the environment variables of every function, in addition to those of the template. */
-export function variablesOf(
+export function buildVariables(
   cluster: string,
   directory: string,
   { region, credentials: { accessKeyId, secretAccessKey }, provider, tables, authorities }: Reached,
@@ -34,7 +34,7 @@ export function variablesOf(
     PLAIN_ENDPOINTS: 'true',
     AUTHORITIES: authorities,
     AUDIT_FILE: `${directory}/audit.log`,
-    ...keptLicence(directory, cluster),
+    ...readOrCreateLicence(directory, cluster),
     NODE_COMPILE_CACHE: `${root}.build/compile-cache`,
     POWERTOOLS_DEV: 'false',
     ...providerCredentials(),

@@ -13,7 +13,7 @@ import {
 import { dirname, resolve } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { root } from '../../checkout.ts'
-import { temporaryDirectory } from './temporary.ts'
+import { makeTemporaryDirectory } from './temporary.ts'
 
 /** What tools need to reach a running host: the content of `.local/<cluster>/cluster.json`. */
 export interface ClusterFile {
@@ -56,11 +56,11 @@ interface Named {
 /** Creates the directory of a cluster if it is missing; without stored state, a temporary one. */
 export function makeDirectory({ memory, cluster }: Named): { directory: string; isNew: boolean } {
   if (memory) {
-    const directory = temporaryDirectory()
+    const directory = makeTemporaryDirectory()
     privateDirectory(directory)
     return { directory, isNew: true }
   }
-  const directory = keptAt(cluster)
+  const directory = clusterDirectory(cluster)
   const isNew = !existsSync(directory)
   privateDirectory(directory)
   return { directory, isNew }
@@ -100,7 +100,7 @@ const STATE = resolve(root, process.env['CLOUD_AUTH_STATE'] ?? '.local')
  * Creates the directory of the clusters' state and checks that it is writable. Commands call it first.
  * @throws Error if it cannot be written
  */
-export function makeState(): void {
+export function requireStateDirectory(): void {
   try {
     makeFolder(STATE)
     rmdirSync(mkdtempSync(`${STATE}/.try-`))
@@ -112,12 +112,12 @@ export function makeState(): void {
 }
 
 /** Returns the directory of a cluster with stored state. */
-export const keptAt = (cluster: string): string => `${STATE}/${cluster}`
+export const clusterDirectory = (cluster: string): string => `${STATE}/${cluster}`
 
 /** The published file of a cluster. */
-interface Told {
+interface PublishedFile {
   /** replaces the content */
-  anew(told: ClusterFile): void
+  replace(told: ClusterFile): void
   /** removes the file of a cluster without stored state */
   end(): void
 }
@@ -127,32 +127,36 @@ interface Told {
  * @param folder its folder; undefined: the cluster is unlisted and has no file
  * @param memory removes the file when the cluster ends, and restores an earlier one
  */
-export function tell(folder: string | undefined, told: ClusterFile, memory: boolean): Told {
-  if (folder === undefined) return { anew: () => undefined, end: () => undefined }
+export function publishClusterFile(
+  folder: string | undefined,
+  told: ClusterFile,
+  memory: boolean,
+): PublishedFile {
+  if (folder === undefined) return { replace: () => undefined, end: () => undefined }
   const file = `${folder}/cluster.json`
-  const before = textOf(file)
+  const before = readTextFile(file)
   let text = ''
   const anew = (now: ClusterFile) => {
     text = JSON.stringify(now, null, 2)
     privateDirectory(folder)
-    writeWhole(file, text)
+    writeAtomically(file, text)
   }
   anew(told)
   const end = () => {
-    if (!memory || textOf(file) !== text) return
-    if (before !== undefined) return writeWhole(file, before)
+    if (!memory || readTextFile(file) !== text) return
+    if (before !== undefined) return writeAtomically(file, before)
     rmSync(file)
     if (readdirSync(folder).length === 0) rmdirSync(folder)
   }
-  return { anew, end }
+  return { replace: anew, end }
 }
 
 /** Returns the content of a file. Undefined: there is no file. */
-export const textOf = (file: string): string | undefined =>
+export const readTextFile = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined
 
 /** Writes a file atomically, readable by its owner only. */
-export function writeWhole(file: string, content: string): void {
+export function writeAtomically(file: string, content: string): void {
   writeFileSync(`${file}.new`, content, { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }

@@ -1,4 +1,4 @@
-import { keptAt } from './cluster-file.ts'
+import { clusterDirectory } from './cluster-file.ts'
 import { isLockHeld } from './lock.ts'
 
 /**
@@ -7,10 +7,10 @@ import { isLockHeld } from './lock.ts'
  * @param directory of the cluster
  * @returns undefined if it is unlisted and has no file
  */
-export function fileFolderOf(
+export function chooseFileFolder(
   { cluster, memory, unlisted = false }: { cluster: string; memory: boolean; unlisted?: boolean },
   directory: string,
 ): string | undefined {
   if (unlisted) return undefined
-  return memory && isLockHeld(keptAt(cluster), 'host') ? directory : keptAt(cluster)
+  return memory && isLockHeld(clusterDirectory(cluster), 'host') ? directory : clusterDirectory(cluster)
 }

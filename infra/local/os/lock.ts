@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { readdir, readlink } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import { textOf, writeWhole } from './cluster-file.ts'
+import { readTextFile, writeAtomically } from './cluster-file.ts'
 
 /** A lock on a directory. */
 export interface Lock {
@@ -29,9 +29,9 @@ export async function takeLock(
   name: string,
   taken: (holder: number) => Error,
 ): Promise<Lock> {
-  const database = locked(`${directory}/${name}.lock`)
+  const database = tryLock(`${directory}/${name}.lock`)
   if (!database) throw taken(await holderOf(directory, name))
-  writeWhole(`${directory}/${name}.holder`, String(process.pid))
+  writeAtomically(`${directory}/${name}.holder`, String(process.pid))
   held.add(database)
   return {
     close: () => {
@@ -50,14 +50,14 @@ const held = new Set<DatabaseSync>()
 /** Reports whether a running process, this one included, has a lock. */
 export function isLockHeld(directory: string, name: string): boolean {
   // tries the lock only if a running process is named, because a try would disturb a process that takes it now
-  if (!runs(Number(textOf(`${directory}/${name}.holder`) ?? 0))) return false
-  const database = locked(`${directory}/${name}.lock`)
+  if (!runs(Number(readTextFile(`${directory}/${name}.holder`) ?? 0))) return false
+  const database = tryLock(`${directory}/${name}.lock`)
   database?.close()
   return database === undefined
 }
 
 /** Takes a lock. @returns undefined if another process has it */
-function locked(file: string): DatabaseSync | undefined {
+function tryLock(file: string): DatabaseSync | undefined {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('BEGIN EXCLUSIVE')
@@ -78,7 +78,7 @@ const BUSY = 5
 async function holderOf(directory: string, name: string): Promise<number> {
   const lock = realpathSync(`${directory}/${name}.lock`)
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
-    const pid = Number(textOf(`${directory}/${name}.holder`) ?? 0)
+    const pid = Number(readTextFile(`${directory}/${name}.holder`) ?? 0)
     if (runs(pid) && (await hasOpen(pid, lock))) return pid
     await setTimeout(LOCK_PAUSE_MS)
   }

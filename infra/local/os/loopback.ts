@@ -43,7 +43,7 @@ export async function endServer(server: HttpServer): Promise<void> {
 }
 
 /** Returns a port that is free now, for processes that need a port number. */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer()
   const { port } = new URL(await listen(server))
   await release(server)
@@ -61,16 +61,16 @@ const OF_PROCESS = 25
 let tried = 0
 
 /** Returns a free port outside the ephemeral range, for a process that wants the same port at its next start. */
-export async function steadyPort(): Promise<number> {
+export async function findSteadyPort(): Promise<number> {
   for (let count = 0; count < 100; count++) {
     const port = STEADY.from + ((process.pid * OF_PROCESS + tried++) % STEADY.count)
-    if (await firstFree(port)) return port
+    if (await freeOrAny(port)) return port
   }
-  return freePort()
+  return findFreePort()
 }
 
 /** Returns the port if it is free, else 0. */
-export async function firstFree(port: number): Promise<number> {
+export async function freeOrAny(port: number): Promise<number> {
   if (port === 0) return 0
   const server = createServer()
   try {

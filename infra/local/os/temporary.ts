@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 const inMemory = '/dev/shm'
 
 /** Creates a temporary directory, in memory where possible. The caller removes it. */
-export const temporaryDirectory = (): string =>
+export const makeTemporaryDirectory = (): string =>
   mkdtempSync(`${existsSync(inMemory) ? inMemory : tmpdir()}/cloud-auth-`)
 
 /** Removes a directory when this process exits. @returns a function that removes it now */
-export function goesWithProcess(directory: string): () => void {
+export function removeAtExit(directory: string): () => void {
   const remove = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)
   return () => {

@@ -13,14 +13,14 @@ const PAUSE_MS = 250
 export const connection = { timeoutMs: 90_000 }
 
 /** Waits until a condition holds. @throws Error with `otherwise` after the timeout */
-export async function until(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
   const when = { everyMs: PAUSE_MS, until: Date.now() + PATIENCE_MS }
   const seen = await poll(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
   if (!seen.ok) throw new Error(`${otherwise}, even after ${PATIENCE_MS / 1000} s`)
 }
 
 /** Requests the status of a cluster. @throws Error if the answer is not a status */
-export async function drStatusOf({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
+export async function readDrStatus({ base_url }: Pick<Host, 'base_url'>): Promise<ClusterStatus> {
   const seen = await observeNamed({ name: base_url, base: base_url }, connection)
   if (hasAnswered(seen)) return seen.answer.status
   throw new Error(`${base_url}: ${seen.silent?.why}`)
@@ -39,7 +39,7 @@ type Say = (text: string) => void
 const silently: Say = () => undefined
 
 /** Creates a cluster for the runner. @param say receives messages on retries */
-export const setClusterOf = (
+export const toSetCluster = (
   { cluster, base_url }: Asked,
   token: string,
   say: Say = silently,

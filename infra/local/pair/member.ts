@@ -2,7 +2,7 @@ import type { Host } from '../host/host.ts'
 import type { SetKeys } from '../host/initialise.ts'
 import { type LastingOptions, startLasting } from '../host/lasting-host.ts'
 import type { ClusterFile } from '../os/cluster-file.ts'
-import { endingOnSignals } from '../os/ending.ts'
+import { endOnSignals } from '../os/ending.ts'
 
 // The process of one cluster of a pair. It takes its options as JSON, reports its addresses, and ends with its parent
 // process.
@@ -12,7 +12,7 @@ export type Started = ClusterFile & Pick<Host, 'fileFolder'>
 export type FromMember = { kind: 'started'; started: Started } | { kind: 'keys'; keys: SetKeys }
 export type ToMember = { adopt: SetKeys }
 
-const ending = endingOnSignals(end => process.on('disconnect', end))
+const ending = endOnSignals(end => process.on('disconnect', end))
 try {
   const tell = (keys: SetKeys) => process.send?.({ kind: 'keys', keys } satisfies FromMember)
   const options = JSON.parse(process.argv[2] ?? '{}') as LastingOptions

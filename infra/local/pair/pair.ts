@@ -4,9 +4,9 @@ import type { ClusterStatus } from '../../../shared/set/status.ts'
 import { clock } from '../../command/set/look.ts'
 import { type Aws, type Host, type HostOptions, startHost } from '../host/host.ts'
 import type { SetKeys } from '../host/initialise.ts'
-import { askHost, askReplication, drStatusOf, setClusterOf, until } from './dr-client.ts'
-import { tokenByShares } from './token-by-shares.ts'
-import { oneCountdown } from './waiting.ts'
+import { askHost, askReplication, readDrStatus, toSetCluster, waitUntil } from './dr-client.ts'
+import { generateTokenByShares } from './token-by-shares.ts'
+import { createCountdown } from './waiting.ts'
 
 /** A cluster of a pair, in this process or another. */
 export type PairMember = Omit<Host, 'runtimeOf' | 'close' | 'directory'>
@@ -21,7 +21,7 @@ export interface ClusterPair<M extends PairMember = PairMember> {
 }
 
 /** The roles of a pair. Undefined: no cluster serves. */
-export interface Joined {
+export interface PairRoles {
   primary: PairMember
   secondary: PairMember
 }
@@ -90,15 +90,15 @@ const FOLLOW_SECONDS = 20
  * @param say receives progress messages with the remaining time
  * @returns undefined if an operator must decide which cluster serves
  */
-export async function join(
+export async function joinLocalPair(
   { east, west }: Pick<ClusterPair, 'east' | 'west'>,
   say: Say,
   { address, ...trust }: Reached = {},
-): Promise<Joined | undefined> {
+): Promise<PairRoles | undefined> {
   const hosts = { from: east, to: west }
-  const countdown = oneCountdown(say)
+  const countdown = createCountdown(say)
   const clusterOf = (host: PairMember): SetCluster => ({
-    ...setClusterOf(host, host.root_token, say),
+    ...toSetCluster(host, host.root_token, say),
     address: address ?? host.link_address,
   })
   let operation = ''
@@ -108,7 +108,7 @@ export async function join(
       clusters: { from: clusterOf(east), to: clusterOf(west) },
       clock,
       operationToken: async side => {
-        operation = await tokenByShares(hosts[side])
+        operation = await generateTokenByShares(hosts[side])
         return operation
       },
       trust,
@@ -125,7 +125,7 @@ export async function join(
           )
           return countdown(`${id} becomes a secondary`, WIPE_WAIT_SECONDS + 15)
         }
-        await agreed(primary, secondary)
+        await shareKeys(primary, secondary)
         countdown(`${id} follows ${primary.cluster}`, FOLLOW_SECONDS)
       },
       afterStep: async step => {
@@ -143,15 +143,15 @@ export async function join(
   } finally {
     countdown()
   }
-  const { mode } = await drStatusOf(east)
-  return mode === 'primary' ? agreed(east, west) : agreed(west, east)
+  const { mode } = await readDrStatus(east)
+  return mode === 'primary' ? shareKeys(east, west) : shareKeys(west, east)
 }
 
 /**
  * Makes both clusters report the keys of their set: the root token that the primary accepts, and the shares that
  * either has seen. If the primary accepts neither token, nothing changes.
  */
-async function agreed(primary: PairMember, secondary: PairMember): Promise<Joined> {
+async function shareKeys(primary: PairMember, secondary: PairMember): Promise<PairRoles> {
   const [own, other] = [await holds(primary, primary), await holds(primary, secondary)]
   const holder = own ? primary : secondary
   if (own) await secondary.adoptKeys(keysOf(other ? secondary : primary, primary))
@@ -171,15 +171,15 @@ const holds = (primary: PairMember, { root_token }: PairMember): Promise<boolean
   )
 
 /** Waits until both clusters have the same position and root. @throws Error if they do not */
-export async function settled<Of extends Readonly<Record<string, Pick<Host, 'base_url'>>>>(
+export async function waitUntilSettled<Of extends Readonly<Record<string, Pick<Host, 'base_url'>>>>(
   clusters: Of,
 ): Promise<{ [Name in keyof Of]: ClusterStatus }> {
   let seen: [string, ClusterStatus][] = []
   const names = Object.keys(clusters)
-  await until(`${names.join(' and ')} do not reach the same position and root`, async () => {
+  await waitUntil(`${names.join(' and ')} do not reach the same position and root`, async () => {
     seen = await Promise.all(
       Object.entries(clusters).map(
-        async ([name, host]): Promise<[string, ClusterStatus]> => [name, await drStatusOf(host)],
+        async ([name, host]): Promise<[string, ClusterStatus]> => [name, await readDrStatus(host)],
       ),
     )
     const [one, other] = seen.map(([, status]) => status)

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { root } from '../../checkout.ts'
-import { awsProcess } from '../host/aws-process.ts'
+import { startAwsProcess } from '../host/aws-process.ts'
 import type { Aws } from '../host/host.ts'
-import { type ClusterPlace, CONTROL_TOKEN, keptPlace, type LastingOptions } from '../host/lasting-host.ts'
-import { keptAt } from '../os/cluster-file.ts'
-import { firstFree, steadyPort } from '../os/loopback.ts'
-import { goesWithProcess, temporaryDirectory } from '../os/temporary.ts'
+import { type ClusterPlace, CONTROL_TOKEN, type LastingOptions, readLastPlace } from '../host/lasting-host.ts'
+import { clusterDirectory } from '../os/cluster-file.ts'
+import { findSteadyPort, freeOrAny } from '../os/loopback.ts'
+import { makeTemporaryDirectory, removeAtExit } from '../os/temporary.ts'
 import { HOME } from '../provider/home.ts'
 import type { FromMember, Started, ToMember } from './member.ts'
 import { type ClusterPair, type PairMember, REGIONS } from './pair.ts'
@@ -36,9 +36,9 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
   const { port, ...rest } = options
   const { memory } = rest
   const name = awsName()
-  const directory = memory ? temporaryDirectory() : keptAt(name)
-  const forget = memory ? goesWithProcess(directory) : () => undefined
-  const aws = await awsProcess({ directory, region: HOME.region })
+  const directory = memory ? makeTemporaryDirectory() : clusterDirectory(name)
+  const forget = memory ? removeAtExit(directory) : () => undefined
+  const aws = await startAwsProcess({ directory, region: HOME.region })
   const ports = await portsOf(port, memory)
   const began = (own: Name, peer: Name) =>
     launch(aws, {
@@ -74,12 +74,12 @@ export async function startPairProcesses(options: ProcessOptions): Promise<PairP
 
 /** Returns the directory of the pair's imitated AWS. A pair that grew from a single east uses east's. */
 const awsName = (): string =>
-  keptPlace('east').aws ?? (existsSync(`${keptAt('east')}/provider.json`) ? 'east' : 'aws')
+  readLastPlace('east').aws ?? (existsSync(`${clusterDirectory('east')}/provider.json`) ? 'east' : 'aws')
 
 async function portsOf(port: number | undefined, memory: boolean): Promise<Record<Name, number>> {
   const some = async (name: Name, wanted: number | undefined, otherwise: number): Promise<number> => {
-    const kept = memory ? undefined : keptPlace(name).port
-    return (wanted ?? kept ?? otherwise) || (await firstFree(kept ?? 0)) || steadyPort()
+    const kept = memory ? undefined : readLastPlace(name).port
+    return (wanted ?? kept ?? otherwise) || (await freeOrAny(kept ?? 0)) || findSteadyPort()
   }
   const east = await some('east', port, FIRST_PORT)
   return { east, west: await some('west', port && port + 1, port === undefined ? east + 1 : 0) }

@@ -3,7 +3,7 @@ import { failed, ok } from '../../../shared/values/result.ts'
 import { poll } from '../../../shared/values/retrying.ts'
 import { clock } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
-import { drStatusOf } from './dr-client.ts'
+import { readDrStatus } from './dr-client.ts'
 
 const HEARD_WITHIN_SECONDS = 15
 const PAUSE_MS = 500
@@ -12,14 +12,14 @@ const PAUSE_MS = 500
  * Returns the status of a cluster. A cluster with a primary gets some seconds to reach it.
  * @param say receives a message on the wait
  */
-export async function heardOf(
+export async function readStatusWithContact(
   host: Pick<Host, 'base_url'>,
   say: (text: string) => void,
 ): Promise<ClusterStatus> {
   let isSaid = false
   const when = { everyMs: PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
   const heard = await poll(clock, when, async () => {
-    const status = await drStatusOf(host)
+    const status = await readDrStatus(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)
     if (!isSaid) say(`Waiting at most ${HEARD_WITHIN_SECONDS} s for contact to its primary …`)
     isSaid = true
@@ -29,7 +29,7 @@ export async function heardOf(
 }
 
 /** Formats the state of a secondary, which serves no logins. */
-export const shownSecondary = (cluster: string, status: ClusterStatus): string =>
+export const formatSecondary = (cluster: string, status: ClusterStatus): string =>
   `${cluster} is a DR secondary: it serves no logins, its primary does.
   primary   ${status.hasPrimary ? `${status.primaryAddress}, connection ${status.connection}` : 'none'}
   state     ${status.state}
@@ -42,7 +42,7 @@ const toldLag = ({ secondaries, primary }: ClusterStatus): string => {
 }
 
 /** Formats position, root and lag of clusters by name. */
-export const describedStands = (stands: Readonly<Record<string, ClusterStatus>>): string =>
+export const formatStands = (stands: Readonly<Record<string, ClusterStatus>>): string =>
   Object.entries(stands)
     .map(([name, status]) => {
       const { mode, state, position = 0, root } = status

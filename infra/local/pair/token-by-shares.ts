@@ -1,16 +1,16 @@
 import type { Host } from '../host/host.ts'
-import { keptAt } from '../os/cluster-file.ts'
+import { clusterDirectory } from '../os/cluster-file.ts'
 import { askHost, askReplication } from './dr-client.ts'
 
 const GENERATE = 'secondary/generate-operation-token'
 
 /** Generates an operation token on a secondary from the set's recovery shares. */
-export async function tokenByShares(
+export async function generateTokenByShares(
   secondary: Pick<Host, 'base_url' | 'root_token' | 'cluster' | 'recovery_keys'>,
 ): Promise<string> {
   if (secondary.recovery_keys.length === 0)
     throw new Error(
-      `this host knows no recovery shares that ${secondary.cluster} accepts. Stop it, write the present shares to "recovery_keys" in ${keptAt(secondary.cluster)}/keys.json, and start again`,
+      `this host knows no recovery shares that ${secondary.cluster} accepts. Stop it, write the present shares to "recovery_keys" in ${clusterDirectory(secondary.cluster)}/keys.json, and start again`,
     )
   const { nonce, otp } = await asked<{ nonce: string; otp: string }>(secondary, `${GENERATE}/attempt`, {})
   for (const key of secondary.recovery_keys) {
@@ -30,7 +30,7 @@ export async function tokenByShares(
 
 /** Sends a ceremony request, which needs no token and whose answer has no envelope. */
 const asked = async <T>(
-  secondary: Parameters<typeof tokenByShares>[0],
+  secondary: Parameters<typeof generateTokenByShares>[0],
   path: string,
   body: object,
 ): Promise<T> => (await askReplication(secondary, path, body, '')) as T

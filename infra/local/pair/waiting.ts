@@ -19,7 +19,7 @@ function telling({ what, seconds, say }: Wait): () => void {
 }
 
 /** Creates a countdown for one wait at a time. Another `what` replaces the running one; none ends it. */
-export function oneCountdown(say: Wait['say']): (what?: string, seconds?: number) => void {
+export function createCountdown(say: Wait['say']): (what?: string, seconds?: number) => void {
   let present = ''
   let end = (): void => undefined
   return (what = '', seconds = 0) => {
@@ -31,7 +31,7 @@ export function oneCountdown(say: Wait['say']): (what?: string, seconds?: number
 }
 
 /** Prints the remaining time while some work runs. */
-export async function counted<T>(wait: Wait, work: () => Promise<T>): Promise<T> {
+export async function withCountdown<T>(wait: Wait, work: () => Promise<T>): Promise<T> {
   const told = telling(wait)
   try {
     return await work()

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { writeWhole } from '../os/cluster-file.ts'
+import { writeAtomically } from '../os/cluster-file.ts'
 import { takeLock } from '../os/lock.ts'
 import { HOME } from './home.ts'
 import { TAKEN } from './note.ts'
@@ -36,7 +36,7 @@ async function main(more: ProviderOptions): Promise<void> {
   const provider = await startProvider({ port: Number(values.port ?? 0), ...more })
   const told = { url: provider.url, control_token: provider.controlToken }
   if (values.directory !== undefined)
-    writeWhole(`${values.directory}/aws.json`, JSON.stringify({ ...told, pid: process.pid }))
+    writeAtomically(`${values.directory}/aws.json`, JSON.stringify({ ...told, pid: process.pid }))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(provider.close()))
   process.stdout.write(`${JSON.stringify(told)}\n`)
 }

@@ -1,5 +1,5 @@
 import { parseJson } from '../../../shared/values/json.ts'
-import { textOf } from '../os/cluster-file.ts'
+import { readTextFile } from '../os/cluster-file.ts'
 
 /** Address and control token of a provider in another process. */
 export interface ReachedProvider {
@@ -17,4 +17,4 @@ export const TAKEN = 75
 
 /** Reads the note of a directory's present or an earlier provider. Undefined: there is none. */
 export const providerNote = (directory: string): ProviderNote | undefined =>
-  parseJson(textOf(`${directory}/aws.json`) ?? '') as ProviderNote | undefined
+  parseJson(readTextFile(`${directory}/aws.json`) ?? '') as ProviderNote | undefined

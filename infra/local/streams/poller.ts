@@ -21,7 +21,7 @@ interface PollerOptions {
   streams: readonly StreamModel[]
   /** a client of the engine */
   tables: DynamoDBClient
-  lambdas: Pick<Lambdas, 'invoke' | 'complain' | 'activity'>
+  lambdas: Pick<Lambdas, 'invoke' | 'logError' | 'activity'>
 }
 
 /**
@@ -57,7 +57,7 @@ async function follow(
 ): Promise<void> {
   const pause = (ms: number) => setTimeout(ms, undefined, { signal, ref: false }).catch(() => undefined)
   const complain = (error: unknown) =>
-    lambdas.complain(stream.functionName, `stream of ${stream.table}: ${String(error)}`)
+    lambdas.logError(stream.functionName, `stream of ${stream.table}: ${String(error)}`)
   let seen: string | undefined
   let iterator: string | undefined
   while (!signal.aborted) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
-import { type EngineWire, engineWire } from '../../../infra/local/engine/wire.ts'
+import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
+import { type EngineWire, openEngineWire } from '../../../infra/local/engine/wire.ts'
 import { unsigned } from '../../support/service/lean-client.ts'
 import { memoryEngine } from '../../support/tables/memory-engine.ts'
 
@@ -22,8 +22,8 @@ beforeAll(async () => {
   TableName = `${data.name}-${randomUUID()}`
   const { ttl: _, ...table } = data
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-  await createTables(clientOf(engine, 'us-east-1', credentials), [{ ...table, name: TableName }])
-  wire = engineWire(engine)
+  await createTables(createEngineClient(engine, 'us-east-1', credentials), [{ ...table, name: TableName }])
+  wire = openEngineWire(engine)
 })
 afterAll(() => wire.close())
 

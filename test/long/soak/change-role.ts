@@ -1,9 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { caughtUp, followAs, reportedTokens } from '../../../infra/local/commands/drill/drill.ts'
-import { type Acknowledged, unknownAt } from '../../../infra/local/commands/drill/load.ts'
+import {
+  makeFollow,
+  readReportedTokens,
+  waitUntilCaughtUp,
+} from '../../../infra/local/commands/drill/drill.ts'
+import { type AcknowledgedLogin, findUnknownLogins } from '../../../infra/local/commands/drill/load.ts'
 import type { Host } from '../../../infra/local/host/host.ts'
-import { askReplication, drStatusOf, until } from '../../../infra/local/pair/dr-client.ts'
+import { askReplication, readDrStatus, waitUntil } from '../../../infra/local/pair/dr-client.ts'
 import type { SoakSet } from './soak-set.ts'
 import { askTap, insist } from './weather.ts'
 
@@ -33,14 +37,14 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
   const from = set.primary
   const acknowledged = load.takeAcknowledged()
   await insist(() => rejoin(set, from, to))
-  await insist(() => caughtUp(from, to))
+  await insist(() => waitUntilCaughtUp(from, to))
   const seconds = Math.round((Date.now() - begun) / 1000)
   ;[set.primary, set.secondary] = [to, from]
   const checked = acknowledged.filter(
     ({ at }) => at > begun - AT_RISK_MS || set.random() < SAMPLED / acknowledged.length,
   )
   const lost = await findLost(to, root, checked)
-  const reported = new Set(lost.length > 0 ? await insist(() => reportedTokens(from, token)) : [])
+  const reported = new Set(lost.length > 0 ? await insist(() => readReportedTokens(from, token)) : [])
   const unreported = lost.filter(accessor => !reported.has(accessor))
   expect.soft(unreported, `lost logins that the report of ${from.cluster} does not name`).toEqual([])
   if (kind === 'planned') expect.soft(lost, `logins that ${to.cluster} does not know`).toEqual([])
@@ -51,11 +55,11 @@ export async function changeRole(set: SoakSet, wanted: Kind): Promise<{ kind: Ki
 }
 
 /** Returns the accessors that a cluster does not know. Asks again, because a fault may fail a lookup. */
-async function findLost(host: Host, root: string, logins: readonly Acknowledged[]): Promise<string[]> {
+async function findLost(host: Host, root: string, logins: readonly AcknowledgedLogin[]): Promise<string[]> {
   let left = logins
   for (let tries = 0; tries < LOOK_UP_TRIES && left.length > 0; tries++) {
     const parts = [0, 1, 2, 3].map(part => left.filter((_, index) => index % 4 === part))
-    const unknown = await Promise.all(parts.map(part => insist(() => unknownAt(host, root, part))))
+    const unknown = await Promise.all(parts.map(part => insist(() => findUnknownLogins(host, root, part))))
     left = left.filter(({ accessor }) => unknown.flat().includes(accessor))
   }
   return left.map(({ accessor }) => accessor)
@@ -123,8 +127,8 @@ async function strike(set: SoakSet, disaster: Disaster): Promise<() => Promise<v
 async function measureServing(host: Host): Promise<number> {
   const began = Date.now()
   let last = began
-  await until(`${host.cluster} does not stop serving`, async () => {
-    const mode = (await drStatusOf(host).catch(() => undefined))?.mode
+  await waitUntil(`${host.cluster} does not stop serving`, async () => {
+    const mode = (await readDrStatus(host).catch(() => undefined))?.mode
     if (mode === 'primary') last = Date.now()
     return mode === 'secondary'
   })
@@ -136,11 +140,11 @@ async function measureServing(host: Host): Promise<number> {
  * earlier tries, as the runbooks do: no cluster is admitted twice.
  */
 async function rejoin(set: SoakSet, from: Host, to: Host): Promise<void> {
-  const status = await drStatusOf(from).catch(() => undefined)
+  const status = await readDrStatus(from).catch(() => undefined)
   if (status?.connection === 'ready') return
-  const { known } = await drStatusOf(to)
+  const { known } = await readDrStatus(to)
   for (const id of known)
     if (id.startsWith(from.cluster)) await askReplication(to, 'primary/revoke-secondary', { id }, set.token)
   set.ids += 1
-  await followAs(`${from.cluster}-${set.ids}`, from, to, set.token)
+  await makeFollow(`${from.cluster}-${set.ids}`, from, to, set.token)
 }

@@ -1,4 +1,4 @@
-import { type Acknowledged, loginAt } from '../../../infra/local/commands/drill/load.ts'
+import { type AcknowledgedLogin, logInOnce } from '../../../infra/local/commands/drill/load.ts'
 import type { Host } from '../../../infra/local/host/host.ts'
 
 type LoginHost = Pick<Host, 'base_url' | 'cluster'>
@@ -10,12 +10,12 @@ const MAX_WAITING = 64
 export function startPacedLoad(first: LoginHost, firstProof: object, perSecond: number) {
   let [host, proof, due, waiting] = [first, firstProof, 0, 0]
   /** `at`: epoch milliseconds of the answer */
-  const acknowledged: (Acknowledged & { at: number })[] = []
+  const acknowledged: (AcknowledgedLogin & { at: number })[] = []
   const counts = { logins: 0, failed: 0 }
   const login = async () => {
     waiting += 1
     const { base_url, cluster } = host
-    const accessor = await loginAt(base_url, proof)
+    const accessor = await logInOnce(base_url, proof)
     waiting -= 1
     if (accessor === undefined) counts.failed += 1
     else {

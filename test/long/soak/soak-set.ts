@@ -1,9 +1,9 @@
 import { readFileSync, rmSync } from 'node:fs'
-import { failoverToken } from '../../../infra/local/commands/drill/failover-token.ts'
-import { demonstrate, loginProof } from '../../../infra/local/commands/start/demonstration.ts'
+import { createFailoverToken } from '../../../infra/local/commands/drill/failover-token.ts'
+import { createLoginProof, demonstrate } from '../../../infra/local/commands/start/demonstration.ts'
 import { startLinkTap } from '../../../infra/local/faults/link-tap.ts'
 import { type Host, type HostOptions, startHost } from '../../../infra/local/host/host.ts'
-import { join } from '../../../infra/local/pair/pair.ts'
+import { joinLocalPair } from '../../../infra/local/pair/pair.ts'
 import { startProvider } from '../../../infra/local/provider/provider.ts'
 import { startPacedLoad } from './paced-load.ts'
 import { insist, startWeather } from './weather.ts'
@@ -18,7 +18,7 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
   const taps = [await startLinkTap(origin ?? ''), await startLinkTap(other ?? '')] as const
   // west adopts the address in the request to join, so others reach it through its tap
   const through = { ...west, base_url: `${taps[1].url}/v1` }
-  await insist(() => join({ east, west: through }, say, { address: taps[0].url }))
+  await insist(() => joinLocalPair({ east, west: through }, say, { address: taps[0].url }))
   await demonstrate(east, () => ({}))
   return {
     /** both change at a promotion or a restart */
@@ -28,10 +28,10 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
     kill,
     random,
     /** a prepared operation token */
-    token: await failoverToken(east),
+    token: await createFailoverToken(east),
     /** the set's root token */
     root: east.root_token,
-    load: startPacedLoad(east, await loginProof(east), rate),
+    load: startPacedLoad(east, await createLoginProof(east), rate),
     weather: await startWeather([east, west], taps, random),
     /** number of ids under which clusters have followed so far */
     ids: 0,

@@ -2,8 +2,8 @@ import { cpus } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { watchHealth } from '../../../infra/local/commands/drill/health.ts'
-import { loginProof } from '../../../infra/local/commands/start/demonstration.ts'
-import { settled } from '../../../infra/local/pair/pair.ts'
+import { createLoginProof } from '../../../infra/local/commands/start/demonstration.ts'
+import { waitUntilSettled } from '../../../infra/local/pair/pair.ts'
 import { chanceFrom } from '../../support/set/chance.ts'
 import { changeRole } from './change-role.ts'
 import { type SoakSet, startSoakSet } from './soak-set.ts'
@@ -81,7 +81,7 @@ test(`${minutes} minutes of ${rate} logins a second with faults (seed ${seed}) a
   const sampling = setInterval(() => memory.push(mebibytes()), SAMPLE_MS)
   const renewing = setInterval(() => {
     // a failed renewal is repeated in time, because the old proof still counts
-    void loginProof(set.primary).then(load.use, () => undefined)
+    void createLoginProof(set.primary).then(load.use, () => undefined)
   }, PROOF_MS)
   try {
     await changeRoles(set)
@@ -91,7 +91,7 @@ test(`${minutes} minutes of ${rate} logins a second with faults (seed ${seed}) a
     await weather.end()
     await load.end()
   }
-  const { east } = await settled({ east: set.primary, west: set.secondary })
+  const { east } = await waitUntilSettled({ east: set.primary, west: set.secondary })
   const quarters = quartersOf(memory)
   print(`both clusters are at position ${east.position} with root ${east.root}
 logins ${JSON.stringify(load.counts)}, faults ${JSON.stringify(weather.counts)}

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineAttemptWorkflow } from '../../../infra/constructs/attempt-definition.ts'
 import { defineWorkflow } from '../../../infra/constructs/workflow-definition.ts'
-import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
+import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
 import { AwsError } from '../../../infra/local/provider/wire/errors.ts'
 import { type Machines, startMachines } from '../../../infra/local/states/machines.ts'
 import { openStateStore, type StateStore } from '../../../infra/local/states/store.ts'
@@ -178,7 +178,7 @@ test.each<[string, Scene]>([
   { timeout: 120_000 },
   async (_, scene) => {
     const { definition, work, status, done, takes = 0 } = scene
-    const directory = temporaryDirectory()
+    const directory = makeTemporaryDirectory()
     onTestFinished(() => rmSync(directory, { recursive: true }))
     const file = `${directory}/states.sqlite`
     const { watched, copies } = copying(openStateStore(file), file, () => ({

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { root } from '../../../infra/checkout.ts'
-import { worksOn } from '../../../infra/local/engine/process.ts'
+import { isWorkingOn } from '../../../infra/local/engine/process.ts'
 import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
 import { type ProviderNote, providerNote } from '../../../infra/local/provider/note.ts'
 
@@ -94,7 +94,7 @@ export function isRunning(pid: number): boolean {
 
 /** Whether a process is a kept cluster's engine: of a process that has ended, the number may be another's by now. */
 export const isEngineOf = (cluster: string, pid: number): boolean =>
-  worksOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
+  isWorkingOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
 
 /** Kills a kept cluster's engine. @returns whether it was there */
 export function killEngine(cluster: string): boolean {

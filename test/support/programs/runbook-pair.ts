@@ -1,7 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { type Met, type Rehearsal, startRehearsal } from '../../../infra/local/commands/drill/drill.ts'
+import {
+  type PrimaryAddress,
+  type Rehearsal,
+  startRehearsal,
+} from '../../../infra/local/commands/drill/drill.ts'
 import type { Host } from '../../../infra/local/host/host.ts'
-import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
+import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
 import type { ClusterPair } from '../../../infra/local/pair/pair.ts'
 import { blocksOf } from './pages.ts'
 import { openShell, type Shell } from './shell.ts'
@@ -22,7 +26,7 @@ export interface RunbookPair {
  * to lose one: more of them are for drills.
  */
 export async function startRunbookPair(): Promise<RunbookPair> {
-  const checkout = temporaryDirectory()
+  const checkout = makeTemporaryDirectory()
   let shell: Shell | undefined
   // the pair of the test beside this one has the same names
   const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
@@ -62,7 +66,7 @@ export const promotionIn = (page: string): number =>
 async function setUp(
   checkout: string,
   { east, west }: ClusterPair<Host>,
-  { address, ca_file }: Met,
+  { address, ca_file }: PrimaryAddress,
 ): Promise<Shell> {
   for (const { control: _, runtimeOf, close, ...told } of [east, west]) {
     mkdirSync(`${checkout}/.local/${told.cluster}`, { recursive: true })

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 import { startEngine } from '../../../infra/local/engine/engine.ts'
-import { temporaryDirectory } from '../../../infra/local/os/temporary.ts'
+import { makeTemporaryDirectory } from '../../../infra/local/os/temporary.ts'
 import { createAuthority } from '../../../infra/local/provider/documents/authority.ts'
 import { readAssembly } from '../../../infra/local/template/assembly.ts'
 import { synthesise } from '../../../infra/local/template/synth.ts'
@@ -11,7 +11,7 @@ import '../service/service.ts'
 
 /** One engine for all services of a run; each service has tables of its own in it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const directory = temporaryDirectory()
+  const directory = makeTemporaryDirectory()
   const assembly = await synthesise({ legacySignatures: false })
   const model = readAssembly(assembly, TEST_PLACE)
   const policies = policiesIn(assembly, TEST_PLACE)

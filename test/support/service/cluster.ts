@@ -102,7 +102,7 @@ export const storage = {
   reset: async () => tapped().tap.reset(),
   fault: async (fault: StorageFault) => tapped().tap.fault(fault),
   /** from now on a transaction takes its items for so many milliseconds, as on AWS; until the next reset */
-  awsLike: async (takesFor = 5) => tapped().tap.awsLike(takesFor),
+  awsLike: async (takesFor = 5) => tapped().tap.imitateConflicts(takesFor),
   /** takes an item for a while: whatever else would write it is refused */
   take: async (place: { table: string; pk: string; sk: string }, ms: number) =>
     tapped().tap.take({ ...place, ms }),

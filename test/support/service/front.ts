@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { finderOf } from '../../../infra/local/gateway/routes.ts'
+import { createFinder } from '../../../infra/local/gateway/routes.ts'
 import { unrouted } from '../../../infra/local/gateway/unrouted.ts'
 import type { Model } from '../../../infra/local/template/assembly.ts'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
@@ -48,7 +48,7 @@ function decoded(path: string): string {
 
 /** Finds the function of a request, by its name, or by its folder where it has no route. Empty: there is none. */
 export function routing(model: Pick<Model, 'clients'>): (method: string, event: FrontEvent) => string {
-  const find = finderOf(model.clients)
+  const find = createFinder(model.clients)
   return (method, { rawPath = '', requestContext }) =>
     unrouted[`${method} ${rawPath}`] ?? find(requestContext?.http?.method ?? '', rawPath) ?? ''
 }

@@ -2,7 +2,7 @@ import {
   type EngineRequest,
   type EngineResponse,
   type EngineWire,
-  engineWire,
+  openEngineWire,
 } from '../../../infra/local/engine/wire.ts'
 import type { StorageTap } from '../../../infra/local/faults/storage-tap.ts'
 import { sdkSend } from '../../../shared/adapters/aws/sdk-tables.ts'
@@ -64,7 +64,7 @@ const wires = new Map<string, EngineWire>()
 
 /** Calls to the tables as the adapters make them, on the shortest way to the engine; files of a worker share connections. */
 export function leanSend(url: string, accessKeyId: string): Send {
-  const wire = wires.get(url) ?? engineWire(url)
+  const wire = wires.get(url) ?? openEngineWire(url)
   wires.set(url, wire)
   const engine = engineOver(wire, accessKeyId)
   return sendBy(async (call, ms) => refusedCall(call) ?? engine(call, ms))

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { appendFileSync, mkdtempSync } from 'node:fs'
 import type { Context } from 'aws-lambda'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
+import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
 import { type StorageTapPort, startStorageTap } from '../../../infra/local/faults/storage-tap-port.ts'
 import type { Lambdas } from '../../../infra/local/lambda/lambdas.ts'
-import { type LicenceVariables, newLicence } from '../../../infra/local/lambda/licence.ts'
+import { createLicence, type LicenceVariables } from '../../../infra/local/lambda/licence.ts'
 import { startLambdaService } from '../../../infra/local/lambda/service.ts'
 import type { Authority } from '../../../infra/local/provider/documents/authority.ts'
 import { EXECUTION_USER, HOME } from '../../../infra/local/provider/home.ts'
@@ -132,7 +132,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   const tap = options.tap ? await startStorageTap(engine, { keys: [key], controlToken }) : undefined
   const engineUrl = tap?.url ?? engine
   await createTables(
-    clientOf(engine, HOME.region, key),
+    createEngineClient(engine, HOME.region, key),
     // an engine that deletes what has expired by itself would do it before tidy, which tests look at
     model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` })),
   )
@@ -153,7 +153,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
     PLAIN_ENDPOINTS: 'true',
     ...options.variables,
     AUDIT_FILE: `${directory}/audit.log`,
-    ...(options.licence ?? newLicence('test', systemClock.now())),
+    ...(options.licence ?? createLicence('test', systemClock.now())),
   })
   capture(`${directory}/functions.log`, options.onLine)
   const web = loginsByWebFunction() ? await webLogins(environment, options.clock, newSend()) : undefined
@@ -218,7 +218,7 @@ function functionsOf(
   model: Model,
   environment: () => Environment,
   { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => Send },
-): { lambdas: Omit<Lambdas, 'complain' | 'activity'>; settled: Service['settled'] } {
+): { lambdas: Omit<Lambdas, 'logError' | 'activity'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
   const invoke = async (name: string, event: unknown): Promise<unknown> => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
-import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
+import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
 import type { TableEngine } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { memoryEngine } from '../tables/memory-engine.ts'
@@ -26,7 +26,7 @@ const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 /** Tables of the engine that all tests of a run share. */
 export function engineGround(): Ground {
   const { engine: url, model } = inject('ground')
-  const client = clientOf(url, 'us-east-1', credentials)
+  const client = createEngineClient(url, 'us-east-1', credentials)
   const { engine, close } = realEngine(url)
   return {
     engine,

@@ -1,6 +1,6 @@
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { inject } from 'vitest'
-import { clientOf } from '../../../infra/local/engine/engine.ts'
+import { createEngineClient } from '../../../infra/local/engine/engine.ts'
 import { generationOf, ttlOf } from '../../../shared/journal/generation.ts'
 import { markText, posText } from '../../../shared/journal/position.ts'
 import { refreshTree } from '../../../shared/journal/refresh.ts'
@@ -42,7 +42,10 @@ export function grownItem(index: number, treeId: string, now: number): StoredIte
 /** Makes a primary of so many items, as a journal would have left them, without writing each of its journal entries. */
 export async function grown(at: Member, count: number): Promise<void> {
   const client = DynamoDBDocumentClient.from(
-    clientOf(inject('ground').engine, 'us-east-1', { accessKeyId: 'test', secretAccessKey: 'test' }),
+    createEngineClient(inject('ground').engine, 'us-east-1', {
+      accessKeyId: 'test',
+      secretAccessKey: 'test',
+    }),
   )
   const now = Math.floor(at.turn.ms / 1000)
   const write = async (table: string, items: readonly object[]): Promise<void> => {

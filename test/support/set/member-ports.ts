@@ -1,5 +1,5 @@
 import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { newLicence } from '../../../infra/local/lambda/licence.ts'
+import { createLicence } from '../../../infra/local/lambda/licence.ts'
 import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
@@ -196,7 +196,7 @@ const noAws = new Proxy({} as never, {
 })
 
 function deploymentOf(name: string, now: number): Deployment {
-  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = newLicence(name, now)
+  const { LICENSE: text, LICENSE_PUBLIC_KEY: publicKey } = createLicence(name, now)
   return {
     version: '1.0.0',
     apiVersion: '1.0.0',

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { clientOf, createTables } from '../../../infra/local/engine/engine.ts'
+import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
 import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
 import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
 import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
@@ -108,7 +108,7 @@ async function engineTables() {
   const { engine, model } = inject('ground')
   const suffix = randomUUID()
   const tables = model.tables.map(({ ttl: _, ...table }) => ({ ...table, name: `${table.name}-${suffix}` }))
-  await createTables(clientOf(engine, REGION, credentials), tables)
+  await createTables(createEngineClient(engine, REGION, credentials), tables)
   const nameOf = (word: string) => tables.find(({ name }) => name.toLowerCase().includes(word))?.name ?? ''
   return {
     tables: { data: nameOf('data'), cluster: nameOf('cluster') },

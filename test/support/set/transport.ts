@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { engineWire } from '../../../infra/local/engine/wire.ts'
+import { openEngineWire } from '../../../infra/local/engine/wire.ts'
 import {
   type ConflictingWrite,
   conflictError,
-  itemWritesOf,
+  listItemWrites,
   newConflicts,
 } from '../../../infra/local/faults/storage-conflicts.ts'
 import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
@@ -77,10 +77,10 @@ export function tableTransport(
 
   async function answered(call: TableCall): Promise<JsonAnswer> {
     const { operation, input } = call
-    const writes = itemWritesOf(operation, input)
+    const writes = listItemWrites(operation, input)
     const { cluster } = simulation.self()
     if (writes.length > 0 && simulation.clock.now() < (full.get(cluster) ?? 0)) return NO_ROOM
-    const taken = aws ? conflicts.among(writes) : []
+    const taken = aws ? conflicts.findTaken(writes) : []
     if (taken.length > 0) return { statusCode: 400, body: conflictError(operation, writes.length, taken) }
     if (!aws || operation !== 'TransactWriteItems') return decided(call, writes)
     const stalled = stalls.find(one => one.cluster === cluster)
@@ -140,7 +140,7 @@ const isCommit = (writes: readonly ConflictingWrite[]): boolean =>
 
 /** The engine of this run of tests, over HTTP. */
 export function realEngine(url: string): { engine: TableEngine; close: () => void } {
-  const wire = engineWire(url)
+  const wire = openEngineWire(url)
   const engine = engineOver(wire, 'test')
   const salt = randomUUID().slice(0, 8)
   return {

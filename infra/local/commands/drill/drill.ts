@@ -18,15 +18,21 @@ import type { LinkTap } from '../../faults/link-tap.ts'
 import { startLinkTap } from '../../faults/link-tap.ts'
 import { newAuthority } from '../../gateway/tls.ts'
 import type { Host } from '../../host/host.ts'
-import { askReplication, connection, drStatusOf, setClusterOf, until } from '../../pair/dr-client.ts'
-import { type ClusterPair, join, type PairOptions, settled, startPair } from '../../pair/pair.ts'
-import { demonstrate, loginProof } from '../start/demonstration.ts'
-import { failoverToken } from './failover-token.ts'
+import { askReplication, connection, readDrStatus, toSetCluster, waitUntil } from '../../pair/dr-client.ts'
+import {
+  type ClusterPair,
+  joinLocalPair,
+  type PairOptions,
+  startPair,
+  waitUntilSettled,
+} from '../../pair/pair.ts'
+import { createLoginProof, demonstrate } from '../start/demonstration.ts'
+import { createFailoverToken } from './failover-token.ts'
 import { watchHealth } from './health.ts'
-import { type Load, startLoad, unknownAt } from './load.ts'
+import { findUnknownLogins, type Load, startLoad } from './load.ts'
 
 /** The result of a rehearsed takeover. */
-export interface Rehearsed extends Watched {
+export interface TakeoverResult extends Watched {
   /** logins acknowledged during the takeover */
   logins: number
   /** accessors of acknowledged logins that the new primary does not have */
@@ -34,7 +40,7 @@ export interface Rehearsed extends Watched {
 }
 
 /** The result of a disaster. `reported`: accessors of the tokens in the former primary's loss report. */
-export interface Disaster extends Rehearsed {
+export interface DisasterResult extends TakeoverResult {
   reported: readonly string[]
 }
 
@@ -58,7 +64,7 @@ export interface Rehearsal {
 type RehearsalOptions = PairOptions & { pauseMs?: number }
 
 /** East's address as west uses it, and the CA certificate for it: a file that `caBundles` ships. */
-export interface Met {
+export interface PrimaryAddress {
   address: string
   ca_file: string
 }
@@ -71,7 +77,8 @@ export interface Met {
 export async function startRehearsal(
   { pauseMs, ...options }: RehearsalOptions,
   say: (text: string) => void,
-  joined: (pair: ClusterPair<Host>, met: Met) => Promise<unknown> = (pair, met) => join(pair, say, met),
+  joined: (pair: ClusterPair<Host>, met: PrimaryAddress) => Promise<unknown> = (pair, met) =>
+    joinLocalPair(pair, say, met),
 ): Promise<Rehearsal> {
   const authority = newAuthority('drill')
   const caBundles = mkdtempSync(`${tmpdir()}/cloud-auth-`)
@@ -84,8 +91,8 @@ export async function startRehearsal(
     const tap = await startLinkTap(new URL(east.base_url).origin, authority.issue('east'))
     await joined(pair, { address: tap.url, ca_file: 'drill.pem' })
     await demonstrate(east, () => ({}))
-    const token = await failoverToken(east)
-    const load = startLoad(east, await loginProof(east), pauseMs)
+    const token = await createFailoverToken(east)
+    const load = startLoad(east, await createLoginProof(east), pauseMs)
     const close = async () => {
       await load.end()
       await tap.close()
@@ -101,7 +108,7 @@ export async function startRehearsal(
 const SOME_MS = 1000
 
 /** What operators do in a role change. */
-export interface Doing {
+export interface RoleChange {
   promote(): Promise<unknown>
   /** makes the former primary follow the new one */
   rejoin(): Promise<unknown>
@@ -113,20 +120,20 @@ export async function switchOver(
   { from, to }: { from: Host; to: Host },
   {
     promote,
-    rejoin = () => followAs(from.cluster, from, to, token, say),
-  }: Pick<Doing, 'promote'> & Partial<Doing>,
-): Promise<Rehearsed> {
+    rejoin = () => makeFollow(from.cluster, from, to, token, say),
+  }: Pick<RoleChange, 'promote'> & Partial<RoleChange>,
+): Promise<TakeoverResult> {
   const before = load.acknowledged.length
   const watch = watchHealth([from, to])
   await setTimeout(SOME_MS)
   await promote()
-  load.turnTo(to)
+  load.sendTo(to)
   await setTimeout(SOME_MS)
   const watched = await watch()
   const logins = load.acknowledged.slice(before)
-  const lost = await unknownAt(to, root, logins)
+  const lost = await findUnknownLogins(to, root, logins)
   await rejoin()
-  await caughtUp(from, to)
+  await waitUntilCaughtUp(from, to)
   return { ...watched, logins: logins.length, lost }
 }
 
@@ -135,7 +142,7 @@ export async function switchOver(
  */
 export async function playDrill(
   rehearsal: Rehearsal,
-  seen: { there?: Rehearsed; back?: Rehearsed },
+  seen: { there?: TakeoverResult; back?: TakeoverResult },
 ): Promise<void> {
   const { east, west, token, say } = rehearsal
   const hosts = { own: east, peer: west }
@@ -164,7 +171,7 @@ export async function playDrill(
       if (done.ok) drill = { ...drill, ...done.value }
     }
   }
-  const steps = (promote: string, ...rejoin: string[]): Doing => ({
+  const steps = (promote: string, ...rejoin: string[]): RoleChange => ({
     promote: () => play(promote),
     rejoin: () => play(...rejoin),
   })
@@ -181,9 +188,9 @@ export async function playDrill(
 
 /**
  * Makes a cluster of the set follow a primary under a name, which ends an earlier admission. @param say see
- * `setClusterOf`
+ * `toSetCluster`
  */
-export const followAs = (
+export const makeFollow = (
   id: string,
   cluster: Host,
   primary: Host,
@@ -191,7 +198,7 @@ export const followAs = (
   say?: Rehearsal['say'],
 ): Promise<void> =>
   repointSecondary(
-    { primary: setClusterOf(primary, token, say), secondary: setClusterOf(cluster, token, say) },
+    { primary: toSetCluster(primary, token, say), secondary: toSetCluster(cluster, token, say) },
     id,
     { dr_operation_token: token },
   )
@@ -200,10 +207,10 @@ export const followAs = (
  * Waits until a cluster streams from another one and has every entry that existed when the wait began. The load may
  * add entries meanwhile.
  */
-export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
+export async function waitUntilCaughtUp(cluster: Host, primary: Host): Promise<void> {
   let wanted: number | undefined
-  await until(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
-    const [own, other] = await Promise.all([drStatusOf(cluster), drStatusOf(primary)])
+  await waitUntil(`${cluster.cluster} does not catch up with ${primary.cluster}`, async () => {
+    const [own, other] = await Promise.all([readDrStatus(cluster), readDrStatus(primary)])
     wanted ??= other.last
     return own.state === 'stream-wals' && (own.position ?? 0) >= wanted
   })
@@ -215,13 +222,13 @@ export async function caughtUp(cluster: Host, primary: Host): Promise<void> {
  * and reports its lost commits.
  * @param by `healed` may speed up the fence, which otherwise takes up to a minute
  */
-export async function disaster(
+export async function playDisaster(
   rehearsal: Rehearsal,
-  by: Partial<Doing & { healed(): Promise<unknown> }> = {},
-): Promise<Disaster> {
+  by: Partial<RoleChange & { healed(): Promise<unknown> }> = {},
+): Promise<DisasterResult> {
   const { east, west, tap, load, token, root, say } = rehearsal
   let isCut = true
-  const [from, to] = [setClusterOf(east, token, say), setClusterOf(west, token, say)]
+  const [from, to] = [toSetCluster(east, token, say), toSetCluster(west, token, say)]
   const away: ObservedCluster = { name: east.cluster, silent: { why: 'it is cut off', answered: 'nothing' } }
   const program: Program = {
     clock,
@@ -236,11 +243,11 @@ export async function disaster(
     ...by,
   }
   const before = load.acknowledged.length
-  await caughtUp(west, east)
+  await waitUntilCaughtUp(west, east)
   say('Disaster: west and its clients cannot reach east any more, which serves on for a while.')
   tap.cut('both')
   await setTimeout(SOME_MS)
-  load.turnTo(west)
+  load.sendTo(west)
   await setTimeout(SOME_MS / 2)
   const watch = watchHealth([west])
   say('West is promoted by force.')
@@ -249,28 +256,28 @@ export async function disaster(
   const watched = await watch()
   await load.end()
   // logins acknowledged just before the cut may not have been replicated either
-  const lost = await unknownAt(west, root, load.acknowledged)
+  const lost = await findUnknownLogins(west, root, load.acknowledged)
   say('East can be reached again. It closes at the next call from west, which comes every minute.')
   tap.heal()
   isCut = false
   await doing.healed()
-  await until('east does not close', async () => (await drStatusOf(east)).mode === 'secondary')
+  await waitUntil('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')
   say('East follows west, and reports the commits that only it had.')
   await doing.rejoin()
-  await settled({ east: west, west: east })
+  await waitUntilSettled({ east: west, west: east })
   return {
     ...watched,
     logins: load.acknowledged.length - before,
     lost,
-    reported: await reportedTokens(east, token),
+    reported: await readReportedTokens(east, token),
   }
 }
 
 /** Returns the accessors of the tokens in a cluster's loss report, once the report is complete. */
-export async function reportedTokens(cluster: Host, token: string): Promise<string[]> {
+export async function readReportedTokens(cluster: Host, token: string): Promise<string[]> {
   const named = new Set<string>()
   let after = ''
-  await until(`the report of ${cluster.cluster} is not complete`, async () => {
+  await waitUntil(`the report of ${cluster.cluster} is not complete`, async () => {
     const path = `divergence?after=${encodeURIComponent(after)}`
     const { data } = await askReplication(cluster, path, undefined, token)
     const { next = '', complete } = readShape(lossShape, data).fields

@@ -20,7 +20,7 @@ const POLICY = [
 /**
  * Creates a batch token for an operator's shift. It is valid on every cluster of the set, whichever is the primary.
  */
-export async function failoverToken(
+export async function createFailoverToken(
   primary: Pick<Host, 'base_url' | 'root_token' | 'cluster'>,
 ): Promise<string> {
   await askHost(primary, 'sys/policies/acl/failover', { policy: POLICY })

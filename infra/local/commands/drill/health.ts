@@ -8,10 +8,10 @@ type Asked = Pick<Host, 'base_url'>
 
 /** Samples `sys/health` of clusters every 20 ms. @returns a function that ends the watch */
 export const watchHealth = (clusters: readonly Asked[]): (() => Promise<Watched>) =>
-  watchServing(async () => (await Promise.all(clusters.map(serves))).flat(), clock, EVERY_MS)
+  watchServing(async () => (await Promise.all(clusters.map(readServing))).flat(), clock, EVERY_MS)
 
 /** Returns the answer of a serving cluster, or an empty list. */
-async function serves({ base_url }: Asked): Promise<string[]> {
+async function readServing({ base_url }: Asked): Promise<string[]> {
   const answer = await fetch(`${base_url}/sys/health`).catch(() => undefined)
   const text = await answer?.text().catch(() => undefined)
   return answer?.status === 200 ? [text ?? ''] : []

@@ -1,16 +1,16 @@
 import type { Host } from '../../host/host.ts'
 
 /** A login that a cluster has acknowledged. */
-export interface Acknowledged {
+export interface AcknowledgedLogin {
   accessor: string
   cluster: string
 }
 
 export interface Load {
   /** all logins so far, in the order of their answers */
-  acknowledged: readonly Acknowledged[]
+  acknowledged: readonly AcknowledgedLogin[]
   /** sends all further logins to this cluster */
-  turnTo(host: Pick<Host, 'base_url' | 'cluster'>): void
+  sendTo(host: Pick<Host, 'base_url' | 'cluster'>): void
   /** number of failed logins: no cluster served, or another one did */
   failed(): number
   end(): Promise<void>
@@ -31,12 +31,12 @@ export function startLoad(
   proof: Readonly<Record<string, unknown>>,
   pauseMs = PAUSE_MS,
 ): Load {
-  const acknowledged: Acknowledged[] = []
+  const acknowledged: AcknowledgedLogin[] = []
   let [host, failures, ended] = [first, 0, false]
   const workload = async () => {
     while (!ended) {
       const { base_url, cluster } = host
-      const accessor = await loginAt(base_url, proof)
+      const accessor = await logInOnce(base_url, proof)
       if (accessor === undefined) failures += 1
       else acknowledged.push({ accessor, cluster })
       await new Promise(resolve => setTimeout(resolve, pauseMs))
@@ -45,7 +45,7 @@ export function startLoad(
   const running = Promise.all(Array.from({ length: WORKLOADS }, workload))
   return {
     acknowledged,
-    turnTo: next => {
+    sendTo: next => {
       host = next
     },
     failed: () => failures,
@@ -57,7 +57,7 @@ export function startLoad(
 }
 
 /** Logs in once. @returns the accessor of the token; undefined if the login failed */
-export async function loginAt(base: string, proof: object): Promise<string | undefined> {
+export async function logInOnce(base: string, proof: object): Promise<string | undefined> {
   try {
     const answer = await fetch(`${base}/auth/cloud/login`, {
       method: 'POST',
@@ -72,10 +72,10 @@ export async function loginAt(base: string, proof: object): Promise<string | und
 }
 
 /** Returns the logins that a cluster does not know. */
-export async function unknownAt(
+export async function findUnknownLogins(
   { base_url }: Pick<Host, 'base_url'>,
   token: string,
-  logins: readonly Acknowledged[],
+  logins: readonly AcknowledgedLogin[],
 ): Promise<string[]> {
   const unknown: string[] = []
   for (const { accessor } of logins) {

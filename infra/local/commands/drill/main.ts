@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { createWriter } from '../../../command/output.ts'
-import { makeState } from '../../os/cluster-file.ts'
-import { disaster, playDrill, type Rehearsal, startRehearsal } from './drill.ts'
-import { type Drilled, described, judged } from './verdict.ts'
+import { requireStateDirectory } from '../../os/cluster-file.ts'
+import { playDisaster, playDrill, type Rehearsal, startRehearsal } from './drill.ts'
+import { type DrillResults, formatDrill, judgeDrill } from './verdict.ts'
 
 const HELP = `npm run drill [-- options]    planned switch, the way back, and a disaster, on two clusters under load
 
@@ -45,13 +45,13 @@ function closing(rehearsal: Rehearsal): () => Promise<void> {
 }
 
 /** Rehearses on two clusters of this machine without stored state. @param seen receives the result of each part */
-async function drill(seen: Partial<Drilled>): Promise<void> {
+async function drill(seen: Partial<DrillResults>): Promise<void> {
   say('Starting east and west. West needs about a minute before it follows east.')
   const rehearsal = await startRehearsal({ port: 0, memory: true, unlisted: true }, say)
   const close = closing(rehearsal)
   try {
     await playDrill(rehearsal, seen)
-    seen.disaster = await disaster(rehearsal)
+    seen.disaster = await playDisaster(rehearsal)
   } finally {
     say('Ending both clusters.')
     await close()
@@ -61,11 +61,11 @@ async function drill(seen: Partial<Drilled>): Promise<void> {
 async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) return void process.stdout.write(HELP)
-  makeState()
-  const seen: Partial<Drilled> = {}
+  requireStateDirectory()
+  const seen: Partial<DrillResults> = {}
   const fault = await drill(seen).then(() => undefined, textOf)
-  const result = judged(seen, fault)
-  print(`${values.json ? JSON.stringify(result, null, 2) : described(result)}\n`)
+  const result = judgeDrill(seen, fault)
+  print(`${values.json ? JSON.stringify(result, null, 2) : formatDrill(result)}\n`)
   process.exitCode = result.verdict === 'passed' ? 0 : 1
 }
 

@@ -1,10 +1,10 @@
-import type { Disaster, Rehearsed } from './drill.ts'
+import type { DisasterResult, TakeoverResult } from './drill.ts'
 
 /** The results of a whole drill. */
-export interface Drilled {
-  there: Rehearsed
-  back: Rehearsed
-  disaster: Disaster
+export interface DrillResults {
+  there: TakeoverResult
+  back: TakeoverResult
+  disaster: DisasterResult
 }
 
 /** The result as `--json` prints it. Times in milliseconds. */
@@ -30,12 +30,12 @@ const NAMES = {
   disaster: 'Disaster: east is cut off, and west promoted by force',
 } as const
 
-type Seen = Rehearsed & Partial<Disaster>
+type Seen = TakeoverResult & Partial<DisasterResult>
 
 /** Judges a drill. @param fault the error that stopped it */
-export function judged(drilled: Partial<Drilled>, fault?: string): DrillResult {
+export function judgeDrill(drilled: Partial<DrillResults>, fault?: string): DrillResult {
   const seen = Object.entries(NAMES).flatMap(([name, part]): [string, Seen][] => {
-    const one: Seen | undefined = drilled[name as keyof Drilled]
+    const one: Seen | undefined = drilled[name as keyof DrillResults]
     return one ? [[part, one]] : []
   })
   const faults = seen.flatMap(([part, one]) => faultsOf(one).map(text => `${part}: ${text}`))
@@ -64,7 +64,7 @@ function faultsOf({ mostAtOnce, logins, lost, reported }: Seen): string[] {
 }
 
 /** Formats the result for people. The last line is the verdict. */
-export function described({ verdict, faults, parts }: DrillResult): string {
+export function formatDrill({ verdict, faults, parts }: DrillResult): string {
   const told = parts.map(({ part, nobody_served_ms, primaries_at_once, logins, lost, reported }) =>
     [
       part,

@@ -2,12 +2,12 @@ import { defined } from '../../../../shared/values/defined.ts'
 import { createWriter } from '../../../command/output.ts'
 import type { Host } from '../../host/host.ts'
 import { startLasting } from '../../host/lasting-host.ts'
-import { makeState } from '../../os/cluster-file.ts'
-import { endingOnSignals } from '../../os/ending.ts'
-import { heardOf, shownSecondary } from '../../pair/stand.ts'
+import { requireStateDirectory } from '../../os/cluster-file.ts'
+import { endOnSignals } from '../../os/ending.ts'
+import { formatSecondary, readStatusWithContact } from '../../pair/stand.ts'
 import { HOME, WORKLOAD } from '../../provider/home.ts'
-import { callsIn, type Demonstrated, demonstrate } from './demonstration.ts'
-import { type Asked, askedIn, HELP, UsageError } from './options.ts'
+import { type DemonstratedLogin, demonstrate, readCalls } from './demonstration.ts'
+import { HELP, readStartOptions, type StartOptions, UsageError } from './options.ts'
 import { runPair } from './run-pair.ts'
 
 /** Capacity of ordinary Lambda functions: more environments, each with one request at a time. */
@@ -21,17 +21,17 @@ const print = (text: string): void => write(`${text}\n`)
 let lastCalls: Record<string, number> = {}
 
 function watch(functionName: string, line: string): void {
-  const calls = functionName === 'login' ? callsIn(line) : undefined
+  const calls = functionName === 'login' ? readCalls(line) : undefined
   if (calls) lastCalls = calls
 }
 
 async function main(): Promise<void> {
-  const asked = askedIn(process.argv.slice(2), process.env)
+  const asked = readStartOptions(process.argv.slice(2), process.env)
   const { once = false, port } = asked
   if (asked.help) return print(HELP)
-  makeState()
+  requireStateDirectory()
   if (asked.pair) return runPair({ ...defined({ port }), once, ...hostOptions(asked) }, print)
-  const ending = endingOnSignals()
+  const ending = endOnSignals()
   const host = await startLasting({ ...lastingOptions(asked), onLine: watch })
   ending.runs(host)
   try {
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
 }
 
 /** Options that a single host and a pair share. */
-const hostOptions = (asked: Asked) =>
+const hostOptions = (asked: StartOptions) =>
   defined({
     memory: asked.memory ?? false,
     legacySignatures: asked['legacy-signatures'],
@@ -57,7 +57,7 @@ const hostOptions = (asked: Asked) =>
     capacity: asked['one-at-a-time'] ? ONE_AT_A_TIME : undefined,
   })
 
-const lastingOptions = (asked: Asked) => ({
+const lastingOptions = (asked: StartOptions) => ({
   ...hostOptions(asked),
   ...defined({ providerPort: asked['provider-port'] }),
   cluster: asked.cluster ?? 'local',
@@ -73,8 +73,8 @@ const lastingOptions = (asked: Asked) => ({
 
 /** Demonstrates a login of each type. A secondary serves no logins, so its replication state is printed instead. */
 async function show(host: Host): Promise<void> {
-  const seen = await heardOf(host, print)
-  if (seen.mode !== 'primary' && seen.mode !== 'disabled') return print(shownSecondary(host.cluster, seen))
+  const seen = await readStatusWithContact(host, print)
+  if (seen.mode !== 'primary' && seen.mode !== 'disabled') return print(formatSecondary(host.cluster, seen))
   for (const shown of await demonstrate(host, () => lastCalls)) describe(shown)
 }
 
@@ -84,7 +84,7 @@ const hint = (): string =>
     ? `Mounts without credentials call AWS with CLOUD_ACCESS_KEY of the environment, which the imitated AWS does not know as a key of the account ${HOME.account}.\n`
     : ''
 
-function introduce(host: Host, { memory = false }: Asked): void {
+function introduce(host: Host, { memory = false }: StartOptions): void {
   print(
     'This host is for development, tests, drills and demonstrations. AWS is an imitation on this machine.\n',
   )
@@ -98,7 +98,7 @@ function introduce(host: Host, { memory = false }: Asked): void {
   print(`  state          ${memory ? 'kept in memory' : host.directory}\n`)
 }
 
-function describe({ type, role, policies, ttl, metadata, calls, milliseconds }: Demonstrated): void {
+function describe({ type, role, policies, ttl, metadata, calls, milliseconds }: DemonstratedLogin): void {
   const { dynamodb = 0, ...provider } = calls
   const asked = Object.entries(provider).map(([service, count]) => `${count} × ${service.toUpperCase()}`)
   print(`${type} login: a token for role ${role}`)

@@ -6,7 +6,7 @@ import { askHost } from '../../pair/dr-client.ts'
 import { DEMONSTRATOR, HOME, WORKLOAD } from '../../provider/home.ts'
 
 /** The result of a demonstration login. */
-export interface Demonstrated {
+export interface DemonstratedLogin {
   type: 'ec2' | 'iam'
   role: string
   policies: string[]
@@ -34,7 +34,7 @@ const ROLE_NAME = 'web-server'
 export async function demonstrate(
   host: Shown,
   callsOf: () => Record<string, number>,
-): Promise<Demonstrated[]> {
+): Promise<DemonstratedLogin[]> {
   const workloads = await makeWorkloads(host)
   await configure(host, workloads.certificate, workloads.roleArn)
   const ec2 = await login(
@@ -44,7 +44,7 @@ export async function demonstrate(
     { pkcs7: workloads.document, nonce: 'chosen-by-the-workload' },
     callsOf,
   )
-  const { role, ...proof } = await loginProof(host)
+  const { role, ...proof } = await createLoginProof(host)
   const iam = await login(host, 'iam', role, proof, callsOf)
   return [ec2, iam]
 }
@@ -53,7 +53,7 @@ export async function demonstrate(
  * Creates the parameters of an iam login for the demonstration's workload. They may be reused while the signature is
  * valid.
  */
-export async function loginProof({
+export async function createLoginProof({
   control,
 }: Pick<Shown, 'control'>): Promise<Record<string, string> & { role: string }> {
   const { account } = HOME
@@ -105,16 +105,16 @@ async function configure(host: Shown, certificate: string, roleArn: string): Pro
 }
 
 /** Returns the call counts in a line of the login function's log. Undefined: the line has none. */
-export const callsIn = (line: string): Record<string, number> | undefined =>
+export const readCalls = (line: string): Record<string, number> | undefined =>
   parseObject(line)?.['calls'] as Record<string, number> | undefined
 
 async function login(
   { base_url }: Shown,
-  type: Demonstrated['type'],
+  type: DemonstratedLogin['type'],
   role: string,
   proof: Record<string, string>,
   callsOf: () => Record<string, number>,
-): Promise<Demonstrated> {
+): Promise<DemonstratedLogin> {
   const started = performance.now()
   const answer = await fetch(`${base_url}/auth/cloud/login`, {
     method: 'POST',

@@ -85,7 +85,7 @@ CLOUD_AUTH_STATE in the environment names another directory than .local.
 `
 
 /** The checked options. Port 0: any free port; absent: the port of the last start. */
-export type Asked = {
+export type StartOptions = {
   [N in OptionName]?: (typeof options)[N] extends { read: (text: string, name: string) => infer Value }
     ? Value
     : boolean
@@ -101,9 +101,9 @@ const MORE = 'see npm start -- --help'
  * @param environment contains options that npm took because the `--` before them is missing
  * @throws UsageError
  */
-export function askedIn(args: string[], environment: NodeJS.ProcessEnv): Asked {
-  refuseForgotten(args, environment)
-  const { values, tokens } = parsed(args)
+export function readStartOptions(args: string[], environment: NodeJS.ProcessEnv): StartOptions {
+  rejectTakenOptions(args, environment)
+  const { values, tokens } = parseWords(args)
   if (tokens.some(({ kind }) => kind === 'option-terminator'))
     throw new UsageError(`a second -- has no effect; leave it out (${MORE})`)
   const asked: Record<string, unknown> = {}
@@ -120,7 +120,7 @@ const parsable = Object.fromEntries(
   rows.map(([name, { value }]) => [name, { type: value ? 'string' : 'boolean' } as const]),
 )
 
-function parsed(args: string[]) {
+function parseWords(args: string[]) {
   try {
     return parseArgs({ args, options: parsable, tokens: true })
   } catch (error) {
@@ -137,7 +137,7 @@ const quoted = (message: string): string => /'[^']*'/.exec(message)?.[0] ?? ''
  * Rejects a command line whose options npm took. npm takes options before `--`, and the command would silently run
  * without them.
  */
-function refuseForgotten(args: readonly string[], environment: NodeJS.ProcessEnv): void {
+function rejectTakenOptions(args: readonly string[], environment: NodeJS.ProcessEnv): void {
   const taken = Object.keys(options).filter(
     name => name !== 'help' && environment[`npm_config_${name.replaceAll('-', '_')}`] !== undefined,
   )

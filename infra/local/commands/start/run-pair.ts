@@ -1,10 +1,10 @@
-import { endingOnSignals } from '../../os/ending.ts'
-import { drStatusOf } from '../../pair/dr-client.ts'
-import { join, settled } from '../../pair/pair.ts'
+import { endOnSignals } from '../../os/ending.ts'
+import { readDrStatus } from '../../pair/dr-client.ts'
+import { joinLocalPair, waitUntilSettled } from '../../pair/pair.ts'
 import { type PairProcesses, type ProcessOptions, startPairProcesses } from '../../pair/processes.ts'
-import { describedStands } from '../../pair/stand.ts'
-import { commandsToCopy, introducedPair } from '../../pair/text.ts'
-import { counted } from '../../pair/waiting.ts'
+import { formatStands } from '../../pair/stand.ts'
+import { formatCommands, formatPair } from '../../pair/text.ts'
+import { withCountdown } from '../../pair/waiting.ts'
 import { demonstrate } from './demonstration.ts'
 
 type RunOptions = ProcessOptions & {
@@ -22,9 +22,9 @@ export async function runPair(
   { once, ...options }: RunOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  const ending = endingOnSignals()
+  const ending = endOnSignals()
   const what = 'both clusters start, and at first their functions are bundled'
-  const pair = await counted({ what, seconds: 30, say: print }, () => startPairProcesses(options))
+  const pair = await withCountdown({ what, seconds: 30, say: print }, () => startPairProcesses(options))
   const over = new AbortController()
   const close = () => {
     over.abort()
@@ -52,23 +52,23 @@ async function shown(pair: PairProcesses, once: boolean, print: (text: string) =
 }
 
 async function showOnce(pair: PairProcesses, once: boolean, print: (text: string) => void): Promise<void> {
-  const joined = await join(pair, print)
+  const joined = await joinLocalPair(pair, print)
   if (!joined) {
     const { east, west } = pair
-    print(describedStands({ east: await drStatusOf(east), west: await drStatusOf(west) }))
-    print(commandsToCopy({ primary: east, secondary: west }))
+    print(formatStands({ east: await readDrStatus(east), west: await readDrStatus(west) }))
+    print(formatCommands({ primary: east, secondary: west }))
     if (once) throw new Error('neither cluster follows the other')
     return
   }
   const { primary, secondary } = joined
-  print(introducedPair(joined))
+  print(formatPair(joined))
   for (const { type, role } of await demonstrate(primary, () => ({})))
     print(`${type} login on ${primary.cluster}: a token for role ${role}`)
   print('')
   const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
   const what = 'both come to one position and one root'
-  print(describedStands(await counted({ what, seconds: 15, say: print }, () => settled(both))))
-  print(commandsToCopy(joined))
+  print(formatStands(await withCountdown({ what, seconds: 15, say: print }, () => waitUntilSettled(both))))
+  print(formatCommands(joined))
 }
 
 /** Reports each cluster that ends unexpectedly. @throws Error once both have ended */

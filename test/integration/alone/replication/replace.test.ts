@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { switchSet } from '../../../../infra/command/set/switch.ts'
-import { followAs } from '../../../../infra/local/commands/drill/drill.ts'
+import { makeFollow } from '../../../../infra/local/commands/drill/drill.ts'
 import type { Host } from '../../../../infra/local/host/host.ts'
-import { join, type PairMember } from '../../../../infra/local/pair/pair.ts'
+import { joinLocalPair, type PairMember } from '../../../../infra/local/pair/pair.ts'
 import { joinPair } from '../../../../infra/pair/join.ts'
 import { readPair } from '../../../../infra/pair/settings.ts'
 import { changeRoles } from '../../../../shared/replication/drill/change.ts'
@@ -173,9 +173,13 @@ const callers: readonly (readonly [string, { mode: string }, (stage: Stage) => P
         wait: async () => undefined,
       }),
   ],
-  ['a pair on a laptop, whose second cluster is new', ALONE, stage => join(both(stage), quiet)],
-  ['a pair on a laptop, whose second cluster was the primary', CLOSED, stage => join(both(stage), quiet)],
-  ['the drill on a laptop', CLOSED, stage => followAs(NAME, both(stage).west, both(stage).east, 'o')],
+  ['a pair on a laptop, whose second cluster is new', ALONE, stage => joinLocalPair(both(stage), quiet)],
+  [
+    'a pair on a laptop, whose second cluster was the primary',
+    CLOSED,
+    stage => joinLocalPair(both(stage), quiet),
+  ],
+  ['the drill on a laptop', CLOSED, stage => makeFollow(NAME, both(stage).west, both(stage).east, 'o')],
   [
     'the drill of the service',
     CLOSED,

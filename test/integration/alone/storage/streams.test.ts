@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { DynamoDBStreamsClient, GetRecordsCommand } from '@aws-sdk/client-dynamodb-streams'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
-import { clientOf, createTables } from '../../../../infra/local/engine/engine.ts'
-import { activityOf, type Worked } from '../../../../infra/local/lambda/activity.ts'
+import { createEngineClient, createTables } from '../../../../infra/local/engine/engine.ts'
+import { createActivity, type TrackedActivity } from '../../../../infra/local/lambda/activity.ts'
 import { startStreams } from '../../../../infra/local/streams/poller.ts'
 import { eventually } from '../../../support/service/cluster.ts'
 
@@ -17,8 +17,8 @@ interface StreamEvent {
 }
 
 /** Reports a function that is always running, because here the tests write. */
-function alwaysActive(): Worked {
-  const activity = activityOf()
+function alwaysActive(): TrackedActivity {
+  const activity = createActivity()
   void activity.during(new Promise(() => undefined))
   return activity
 }
@@ -28,7 +28,7 @@ async function listening(take: (event: StreamEvent) => void, activity = alwaysAc
   const { engine, model } = inject('ground')
   const [template] = model.tables.filter(({ stream }) => stream)
   if (!template) throw new Error('no table has a stream')
-  const client = clientOf(engine, region, credentials)
+  const client = createEngineClient(engine, region, credentials)
   const name = `streams-${randomUUID()}`
   await createTables(client, [{ ...template, name, stream: 'NEW_AND_OLD_IMAGES' }])
   const complaints: string[] = []
@@ -40,7 +40,7 @@ async function listening(take: (event: StreamEvent) => void, activity = alwaysAc
       tables: client,
       lambdas: {
         invoke: async (_, event) => take(event as StreamEvent),
-        complain: (_, text) => complaints.push(text),
+        logError: (_, text) => complaints.push(text),
         activity,
       },
       streams: [
@@ -119,7 +119,7 @@ test('the stream poller rests while no function runs, and reads again when one w
   const looks = vi.spyOn(DynamoDBStreamsClient.prototype, 'send')
   onTestFinished(() => looks.mockRestore())
   const looked = () => looks.mock.calls.filter(([command]) => command instanceof GetRecordsCommand).length
-  const [told, activity] = [new Set<string>(), activityOf()]
+  const [told, activity] = [new Set<string>(), createActivity()]
   const table = await listening(({ Records }) => {
     for (const { dynamodb } of Records) told.add(JSON.stringify(dynamodb.Keys))
   }, activity)

@@ -6,10 +6,10 @@ import { requestUntilAccepted, retryDelay, sendRequest } from '../../../../infra
 import { type Connection, parseApiBase, readConnection } from '../../../../infra/command/connection.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
-import { temporaryDirectory } from '../../../../infra/local/os/temporary.ts'
+import { makeTemporaryDirectory } from '../../../../infra/local/os/temporary.ts'
 import { closedPort, webServer } from '../../../support/service/server.ts'
 
-const folder = temporaryDirectory()
+const folder = makeTemporaryDirectory()
 afterAll(() => rmSync(folder, { recursive: true }))
 const plain: Connection = { timeoutMs: 5000 }
 

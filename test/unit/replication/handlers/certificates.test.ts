@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newAuthority, tlsOf } from '../../../../infra/local/gateway/tls.ts'
+import { createServerTls, newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import {
   type AuthorityParameters,
   loadAuthorities,
@@ -69,7 +69,7 @@ describe('certificates of the authorities for a primary’s certificate', () => 
 
   test.each([
     ['an empty text', ''],
-    ['a key', tlsOf('server').key],
+    ['a key', createServerTls('server').key],
     ['a certificate with other text', `${one}\nTrust me.`],
     ['malformed PEM', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
   ])('%s is not a certificate of an authority', (_, text) => expect(parseAuthorities(text)).toBeUndefined())

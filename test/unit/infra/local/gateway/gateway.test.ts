@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { connect as secureConnect } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
-import { routeFinder } from '../../../../../infra/local/gateway/routes.ts'
+import { createRouteFinder } from '../../../../../infra/local/gateway/routes.ts'
 import { linkPath } from '../../../../../shared/link/routes.ts'
 
 const routes = [
@@ -16,7 +16,7 @@ const routes = [
   'GET /v1/sys/health',
 ]
 const find = (method: string, path: string, keys = [...routes, '$default']) =>
-  routeFinder(keys.map(key => ({ key, functionName: key })))(method, path)
+  createRouteFinder(keys.map(key => ({ key, functionName: key })))(method, path)
 
 describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () => {
   test.each([

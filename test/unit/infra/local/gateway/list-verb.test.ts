@@ -3,11 +3,15 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { acceptList, flagged, requestRewriter } from '../../../../../infra/local/gateway/list-verb.ts'
+import {
+  acceptList,
+  createRequestRewriter,
+  toFlaggedGet,
+} from '../../../../../infra/local/gateway/list-verb.ts'
 
 /** What the parser sees of bytes that come in these pieces. */
 const seen = (...pieces: string[]): string => {
-  const rewrite = requestRewriter(flagged)
+  const rewrite = createRequestRewriter(toFlaggedGet)
   const bytes = pieces.flatMap(piece => rewrite(Buffer.from(piece, 'latin1')))
   return Buffer.concat(bytes).toString('latin1')
 }
@@ -89,7 +93,7 @@ describe('the verb LIST on the embedded host', () => {
   )
 
   test('the contents of a chunk are not held back', () => {
-    const rewrite = requestRewriter(flagged)
+    const rewrite = createRequestRewriter(toFlaggedGet)
     rewrite(Buffer.from(`${head('POST / HTTP/1.1', 'Transfer-Encoding: chunked')}fffffff\r\n`))
     expect(rewrite(Buffer.from('some of it')).join('')).toBe('some of it')
   })
@@ -122,7 +126,7 @@ describe('the verb LIST on the embedded host', () => {
 test('a kept connection ends when it has rested for as long as the server keeps it', async () => {
   const http = createServer({ keepAliveTimeout: 1 }, (_, response) => response.end('served'))
   http.keepAliveTimeoutBuffer = 0
-  http.on('connection', socket => acceptList(socket, flagged)).listen(0, '127.0.0.1')
+  http.on('connection', socket => acceptList(socket, toFlaggedGet)).listen(0, '127.0.0.1')
   await once(http, 'listening')
   const client = connect((http.address() as AddressInfo).port, '127.0.0.1')
   const heard: Buffer[] = []

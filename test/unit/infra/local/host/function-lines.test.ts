@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { functionLines } from '../../../../../infra/local/host/function-lines.ts'
+import { createLineWriter } from '../../../../../infra/local/host/function-lines.ts'
 import { AUDIT_UNWRITABLE } from '../../../../../shared/api/errors.ts'
 
 let directory: string
@@ -12,7 +12,7 @@ beforeEach(() => {
   directory = mkdtempSync(`${tmpdir()}/cloud-auth-lines-`)
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   printed = []
-  take = functionLines(directory, text => printed.push(text))
+  take = createLineWriter(directory, text => printed.push(text))
 })
 
 test('lines of functions are kept, and none is printed', async () => {

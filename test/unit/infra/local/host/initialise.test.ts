@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
-import { initialised } from '../../../../../infra/local/host/initialise.ts'
+import { initialiseCluster } from '../../../../../infra/local/host/initialise.ts'
 import { checkFormat } from '../../../../../shared/storage/format.ts'
 
 /** What functions answer where the cluster record has that format. */
@@ -27,7 +27,7 @@ test.each([undefined, 0, 2])(
     const keys = JSON.stringify({ root_token: 'root', recovery_keys: ['a share'] })
     writeFileSync(`${directory}/keys.json`, keys)
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    await expect(initialised(url, directory)).rejects.toThrow(
+    await expect(initialiseCluster(url, directory)).rejects.toThrow(
       /^the cluster cannot be started: .*the cluster record has (no format|format \d)/,
     )
     expect(readFileSync(`${directory}/keys.json`, 'utf8')).toBe(keys)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { initialised, type SetKeys } from '../../../../../infra/local/host/initialise.ts'
+import { initialiseCluster, type SetKeys } from '../../../../../infra/local/host/initialise.ts'
 import { startKnownKeys } from '../../../../../infra/local/host/known-keys.ts'
 import { newRecoveryKey } from '../../../../../shared/cluster/recovery.ts'
 import type { RecoveryKey } from '../../../../../shared/model/cluster.ts'
@@ -36,25 +36,25 @@ async function started(kept: SetKeys = { root_token: 'root', recovery_keys: firs
 const keptKeys = async () => {
   vi.stubGlobal('fetch', async () => new Response('', { status: 400 }))
   onTestFinished(() => void vi.unstubAllGlobals())
-  return initialised('http://127.0.0.1', directory)
+  return initialiseCluster('http://127.0.0.1', directory)
 }
 
 test('new shares are named once the cluster accepts them, not while they wait for their verification', async () => {
   const { cluster, changes, keys, shares } = await started()
-  await keys.hear(answer(abandoned.shares))
-  await keys.hear(answer(second.shares))
+  await keys.readAnswer(answer(abandoned.shares))
+  await keys.readAnswer(answer(second.shares))
   expect(shares()).toEqual(first.shares)
   cluster.stored = second.item
-  await keys.hear({ statusCode: 200, body: '{"data":{"complete":true}}' })
+  await keys.readAnswer({ statusCode: 200, body: '{"data":{"complete":true}}' })
   expect(shares()).toEqual(second.shares)
   expect(changes).toEqual([{ root_token: 'root', recovery_keys: second.shares }])
 })
 
 test('void shares are named no more where nobody here has seen the new ones: they were encrypted, or made elsewhere', async () => {
   const { cluster, keys, shares } = await started()
-  await keys.hear(answer(second.shares, ['ab'.repeat(20)]))
+  await keys.readAnswer(answer(second.shares, ['ab'.repeat(20)]))
   cluster.stored = second.item
-  await keys.hear(undefined)
+  await keys.readAnswer(undefined)
   expect(shares()).toEqual([])
   await keys.adopt({ root_token: 'root', recovery_keys: second.shares })
   expect(shares()).toEqual(second.shares)
@@ -77,10 +77,10 @@ test('a secondary that has not applied the rekeying goes on naming the shares th
 
 test('the next start knows every set that was seen, and that an operator has written down', async () => {
   const { cluster, keys } = await started()
-  await keys.hear(answer(second.shares))
+  await keys.readAnswer(answer(second.shares))
   const again = await started(await keptKeys())
   again.cluster.stored = second.item
-  await again.keys.hear(undefined)
+  await again.keys.readAnswer(undefined)
   expect(again.shares()).toEqual(second.shares)
   cluster.stored = second.item
   writeFileSync(
@@ -89,18 +89,18 @@ test('the next start knows every set that was seen, and that an operator has wri
   )
   const written = await started(await keptKeys())
   written.cluster.stored = abandoned.item
-  await written.keys.hear(undefined)
+  await written.keys.readAnswer(undefined)
   expect(written.shares()).toEqual(abandoned.shares)
 })
 
 test('a host remembers the eight newest sets, and the one that counts whatever its age', async () => {
   const { cluster, keys, shares } = await started()
   const sets = Array.from({ length: 9 }, made)
-  for (const one of sets) await keys.hear(answer(one.shares))
+  for (const one of sets) await keys.readAnswer(answer(one.shares))
   expect(shares()).toEqual(first.shares)
   const { other_recovery_keys } = JSON.parse(readFileSync(`${directory}/keys.json`, 'utf8'))
   expect(other_recovery_keys).toHaveLength(7)
   cluster.stored = sets.at(-1)?.item
-  await keys.hear(undefined)
+  await keys.readAnswer(undefined)
   expect(shares()).toEqual(sets.at(-1)?.shares)
 })

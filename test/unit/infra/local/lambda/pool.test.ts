@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { HostEnvironment } from '../../../../../infra/local/lambda/environment.ts'
-import { type Capacity, poolOf } from '../../../../../infra/local/lambda/pool.ts'
+import { type Capacity, createPool } from '../../../../../infra/local/lambda/pool.ts'
 
 /** Environments whose requests end when the test says so. */
 function staged(capacity: Capacity) {
   const started: { given: unknown[]; end: (() => void)[]; closed: boolean; retire: () => void }[] = []
-  const pool = poolOf(onChange => {
+  const pool = createPool(onChange => {
     const stage = {
       given: [] as unknown[],
       end: [] as (() => void)[],

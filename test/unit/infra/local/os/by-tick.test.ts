@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { byTick } from '../../../../../infra/local/os/by-tick.ts'
+import { batchByTick } from '../../../../../infra/local/os/by-tick.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 test('what comes in one turn is handed on together at its end, in its order', async () => {
   const taken: number[][] = []
-  const take = byTick<number>(all => void taken.push(all))
+  const take = batchByTick<number>(all => void taken.push(all))
   take(1)
   take(2)
   await undefined

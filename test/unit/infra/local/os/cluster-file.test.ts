@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../../infra/checkout.ts'
-import { type ClusterFile, tell } from '../../../../../infra/local/os/cluster-file.ts'
-import { fileFolderOf } from '../../../../../infra/local/os/file-folder.ts'
+import { type ClusterFile, publishClusterFile } from '../../../../../infra/local/os/cluster-file.ts'
+import { chooseFileFolder } from '../../../../../infra/local/os/file-folder.ts'
 import { takeLock } from '../../../../../infra/local/os/lock.ts'
 
 const FOLDER = `${root}.local/told-${process.pid}`
@@ -11,13 +11,13 @@ const fileOf = (base_url: string) => ({ base_url }) as ClusterFile
 const found = (folder = FOLDER): unknown => JSON.parse(readFileSync(`${folder}/cluster.json`, 'utf8'))
 
 test('the file of a cluster in memory is there for as long as that runs, and one that is unlisted neither writes nor removes it', () => {
-  const one = tell(FOLDER, fileOf('one'), true)
-  const other = tell(undefined, fileOf('other'), true)
+  const one = publishClusterFile(FOLDER, fileOf('one'), true)
+  const other = publishClusterFile(undefined, fileOf('other'), true)
   expect(found()).toEqual({ base_url: 'one' })
-  other.anew(fileOf('other still'))
+  other.replace(fileOf('other still'))
   other.end()
   expect(found()).toEqual({ base_url: 'one' })
-  one.anew(fileOf('one anew'))
+  one.replace(fileOf('one anew'))
   expect(found()).toEqual({ base_url: 'one anew' })
   one.end()
   expect(existsSync(FOLDER)).toBe(false)
@@ -25,13 +25,13 @@ test('the file of a cluster in memory is there for as long as that runs, and one
 
 test('the file of a kept cluster that does not run is there again when one in memory of the same name ends, unless it was written meanwhile', () => {
   onTestFinished(() => rmSync(FOLDER, { recursive: true }))
-  const kept = tell(FOLDER, fileOf('kept'), false)
-  const passing = tell(FOLDER, fileOf('passing'), true)
+  const kept = publishClusterFile(FOLDER, fileOf('kept'), false)
+  const passing = publishClusterFile(FOLDER, fileOf('passing'), true)
   expect(found()).toEqual({ base_url: 'passing' })
   passing.end()
   expect(found()).toEqual({ base_url: 'kept' })
-  const another = tell(FOLDER, fileOf('another'), true)
-  kept.anew(fileOf('kept anew'))
+  const another = publishClusterFile(FOLDER, fileOf('another'), true)
+  kept.replace(fileOf('kept anew'))
   another.end()
   expect(found()).toEqual({ base_url: 'kept anew' })
   kept.end()
@@ -43,16 +43,16 @@ describe('the folder of the file', () => {
 
   test('of a cluster in memory is its own, for as long as one of its name runs from disk', async () => {
     onTestFinished(() => rmSync(FOLDER, { recursive: true }))
-    expect(fileFolderOf({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
+    expect(chooseFileFolder({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
     mkdirSync(FOLDER, { recursive: true })
     const lock = await takeLock(FOLDER, 'host', () => new Error('taken'))
-    expect(fileFolderOf({ cluster, memory: true }, own)).toBe(own)
-    expect(fileFolderOf({ cluster, memory: false }, FOLDER)).toBe(FOLDER)
+    expect(chooseFileFolder({ cluster, memory: true }, own)).toBe(own)
+    expect(chooseFileFolder({ cluster, memory: false }, FOLDER)).toBe(FOLDER)
     lock.close()
-    expect(fileFolderOf({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
+    expect(chooseFileFolder({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
   })
 
   test('of an unlisted cluster is none', () => {
-    expect(fileFolderOf({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
+    expect(chooseFileFolder({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
   })
 })

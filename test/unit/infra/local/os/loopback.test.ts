@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { checkPorts, endServer, freePort, listen, urlOf } from '../../../../../infra/local/os/loopback.ts'
+import { checkPorts, endServer, findFreePort, listen, urlOf } from '../../../../../infra/local/os/loopback.ts'
 
 const portOf = (url: string) => Number(new URL(url).port)
 
@@ -14,7 +14,7 @@ async function takenPort(): Promise<number> {
 
 describe('a server on loopback', () => {
   test('tells its address, and listens where it is told', async () => {
-    const port = await freePort()
+    const port = await findFreePort()
     const server = createHttpServer((_, response) => response.end('here'))
     const url = await listen(server, port)
     expect(url).toBe(`http://127.0.0.1:${port}`)
@@ -46,13 +46,13 @@ describe('a server on loopback', () => {
 
 describe('ports that somebody asks for', () => {
   test('are free afterwards, and any of them may be left open', async () => {
-    const port = await freePort()
+    const port = await findFreePort()
     await checkPorts({ port, 'provider-port': 0, 'metadata-port': undefined })
     await checkPorts({ port })
   })
 
   test('that are in use are named, with what to do', async () => {
-    const [free, taken] = [await freePort(), await takenPort()]
+    const [free, taken] = [await findFreePort(), await takenPort()]
     await expect(checkPorts({ port: free, 'provider-port': taken })).rejects.toThrow(
       `port ${taken} is in use, perhaps by a running cluster. Stop it, or choose another port with --provider-port (0: any free one)`,
     )

@@ -7,7 +7,7 @@ import { root } from '../../../../../infra/checkout.ts'
 /** What a process with an open mask makes, after it has made the directory of a cluster. */
 function modesAfter(directory: string): Record<string, string> {
   const code = `
-    const { makeDirectory, keptAt, writeWhole } = await import('${root}infra/local/os/cluster-file.ts')
+    const { makeDirectory, clusterDirectory, writeAtomically } = await import('${root}infra/local/os/cluster-file.ts')
     const { takeLock } = await import('${root}infra/local/os/lock.ts')
     const { appendFileSync } = await import('node:fs')
     const { spawnSync } = await import('node:child_process')
@@ -15,7 +15,7 @@ function modesAfter(directory: string): Record<string, string> {
     await takeLock(directory, 'cluster', () => new Error('taken'))
     appendFileSync(directory + '/engine.log', '')
     spawnSync('touch', [directory + '/by-a-child.db'])
-    writeWhole(directory + '/cluster.json', '{}')
+    writeAtomically(directory + '/cluster.json', '{}')
   `
   execFileSync('bash', ['-c', 'umask 000; exec "$0" --input-type=module -e "$1"', process.execPath, code], {
     env: { ...process.env, CLOUD_AUTH_STATE: directory },

@@ -34,9 +34,7 @@ describe.each(Object.entries(commands))('%s', (_name, words) => {
       stdout: '',
       lines: [
         expect.stringMatching(
-          new RegExp(
-            `^the state directory ${state} cannot be written \\(E.*CLOUD_AUTH_STATE`,
-          ),
+          new RegExp(`^the state directory ${state} cannot be written \\(E.*CLOUD_AUTH_STATE`),
         ),
       ],
     })

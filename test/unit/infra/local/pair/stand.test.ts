@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownSecondary } from '../../../../../infra/local/pair/stand.ts'
+import { formatSecondary } from '../../../../../infra/local/pair/stand.ts'
 import { readStatus } from '../../../../../shared/set/status.ts'
 
 const statusOf = (more: object) => {
@@ -17,7 +17,7 @@ const following = statusOf({
 
 test('a secondary tells its role, its primary and how far it is behind', () => {
   expect(
-    shownSecondary('west', following),
+    formatSecondary('west', following),
   ).toBe(`west is a DR secondary: it serves no logins, its primary does.
   primary   http://127.0.0.1:10001, connection ready
   state     stream-wals
@@ -27,5 +27,5 @@ test('a secondary tells its role, its primary and how far it is behind', () => {
 
 test('one that follows nobody, and has heard nothing, says so', () => {
   const alone = statusOf({ state: 'idle', connection_state: 'idle' })
-  expect(shownSecondary('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
+  expect(formatSecondary('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
 })

@@ -1,25 +1,29 @@
 import { expect, test } from 'vitest'
-import { type Drilled, described, judged } from '../../../../../../infra/local/commands/drill/verdict.ts'
+import {
+  type DrillResults,
+  formatDrill,
+  judgeDrill,
+} from '../../../../../../infra/local/commands/drill/verdict.ts'
 
 const switched = { mostAtOnce: 1, longestGap: 700, samples: 90, logins: 40, lost: [] }
-const good: Drilled = {
+const good: DrillResults = {
   there: switched,
   back: { ...switched, longestGap: 900 },
   disaster: { ...switched, lost: ['a', 'b'], reported: ['b', 'a', 'c'] },
 }
 
 test('a drill passes that lost nothing but what the report names', () => {
-  const result = judged(good)
+  const result = judgeDrill(good)
   expect(result).toMatchObject({ verdict: 'passed', faults: [] })
   expect(result.parts.map(({ lost, nobody_served_ms }) => ({ lost, nobody_served_ms }))).toEqual([
     { lost: 0, nobody_served_ms: 700 },
     { lost: 0, nobody_served_ms: 900 },
     { lost: 2, nobody_served_ms: 700 },
   ])
-  expect(described(result).split('\n').at(-1)).toMatch(/^PASSED/)
+  expect(formatDrill(result).split('\n').at(-1)).toMatch(/^PASSED/)
 })
 
-test.each<[what: string, seen: Partial<Drilled>, fault: RegExp]>([
+test.each<[what: string, seen: Partial<DrillResults>, fault: RegExp]>([
   ['two primaries at once', { back: { ...switched, mostAtOnce: 2 } }, /west to east: 2 primaries/],
   ['a login that a planned switch lost', { there: { ...switched, lost: ['a'] } }, /east to west: 1 .*lost/],
   [
@@ -29,13 +33,13 @@ test.each<[what: string, seen: Partial<Drilled>, fault: RegExp]>([
   ],
   ['a part in which nobody logged in', { there: { ...switched, logins: 0 } }, /no workload/],
 ])('%s fails it, and the last line says so', (_, seen, fault) => {
-  const result = judged({ ...good, ...seen })
+  const result = judgeDrill({ ...good, ...seen })
   expect(result).toMatchObject({ verdict: 'failed', faults: [expect.stringMatching(fault)] })
-  expect(described(result).split('\n').at(-1)).toMatch(/^FAILED: /)
+  expect(formatDrill(result).split('\n').at(-1)).toMatch(/^FAILED: /)
 })
 
 test('what breaks it off is the verdict, with the parts that were seen before', () => {
-  const result = judged({ there: switched }, 'promote on west: 503 behind its primary')
+  const result = judgeDrill({ there: switched }, 'promote on west: 503 behind its primary')
   expect(result).toMatchObject({ verdict: 'failed', faults: ['promote on west: 503 behind its primary'] })
   expect(result.parts).toHaveLength(1)
 })

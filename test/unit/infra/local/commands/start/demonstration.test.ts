@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callsIn } from '../../../../../../infra/local/commands/start/demonstration.ts'
+import { readCalls } from '../../../../../../infra/local/commands/start/demonstration.ts'
 
 test.each([
   ['{"calls":{"sts":1}}', { sts: 1 }],
@@ -8,5 +8,5 @@ test.each([
   ['null', undefined],
   ['', undefined],
 ])('calls are read from lines of a log that report them, and from no other: %s', (line, calls) => {
-  expect(callsIn(line)).toEqual(calls)
+  expect(readCalls(line)).toEqual(calls)
 })

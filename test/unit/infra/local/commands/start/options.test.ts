@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../../../infra/checkout.ts'
-import { askedIn, HELP, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
+import { HELP, readStartOptions, UsageError } from '../../../../../../infra/local/commands/start/options.ts'
 import { newAuthority } from '../../../../../../infra/local/gateway/tls.ts'
 import { blocksOf } from '../../../../../support/programs/pages.ts'
 
 const read = (line: string, environment: Record<string, string> = {}) =>
-  askedIn(line === '' ? [] : line.split(' '), environment)
+  readStartOptions(line === '' ? [] : line.split(' '), environment)
 
 /** The line that a command line is refused with. */
 function refusal(line: string, environment: Record<string, string> = {}): string {
@@ -56,7 +56,9 @@ describe('a command line', () => {
     const folder = mkdtempSync(`${tmpdir()}/options-`)
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(`${folder}/notes.txt`, 'no certificate')
-    expect(refusal(`--ca-bundles ${folder}`)).toMatch(/^--ca-bundles: .*notes\.txt must contain PEM certificates/)
+    expect(refusal(`--ca-bundles ${folder}`)).toMatch(
+      /^--ca-bundles: .*notes\.txt must contain PEM certificates/,
+    )
   })
 
   test('options that npm took for itself, because -- was forgotten, are told as they should be written', () => {
