@@ -21,7 +21,7 @@ export const startFields = {
       secret: true,
     },
   ),
-  // public, and long: entries of the audit log have its HMAC, and the fingerprint of one that is taken
+  // the key is public but long, so audit entries contain its HMAC, and the fingerprint of an accepted key
   pgp_key: text('OpenPGP public key by which the token is encrypted instead', { secret: true }),
 }
 
@@ -30,19 +30,19 @@ export const shareFields = {
   nonce: text('The nonce of the attempt', { secret: true }),
 }
 
-/** What enough shares make. */
+/** A ceremony: its purpose, and the token that enough recovery shares create. */
 export interface Ceremony {
   purpose: Purpose
-  /** a new token, and what is stored of it */
+  /** Creates the token, and the changes that store it. */
   make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): {
     text: string
     changes: readonly Change[]
   }
-  /** tells a workflow what became of an attempt; an attempt does not depend on it */
+  /** Notifies a workflow of an attempt's progress. The attempt does not depend on it. */
   notify?(nonce: string, what: AttemptEvent | 'begun', ports: Ports): Promise<void>
 }
 
-/** What follows a commit, where somebody wants to know. */
+/** Notifies the workflow after the commit, if the ceremony has one. */
 const telling = (
   { notify: tell }: Ceremony,
   { ports }: Pick<Call, 'ports'>,
@@ -50,7 +50,7 @@ const telling = (
   what: AttemptEvent | 'begun',
 ): Pick<Outcome, 'afterwards'> => (tell ? { afterwards: () => tell(nonce, what, ports) } : {})
 
-/** The handlers of a ceremony. They share the one slot; what they answer is what command lines read. */
+/** Builds the handlers of a ceremony. All ceremonies share one slot. Their responses are those that Vault's command line reads. */
 export const createCeremony = (making: Ceremony) => ({
   show: (call: Call): Outcome => showAttempt(making, call),
   start: (call: Call<typeof startFields>) => startAttempt(making, call),
@@ -66,7 +66,7 @@ interface Shown {
   encoded?: string
 }
 
-/** The state of an attempt, as every operation answers it. A one-time password stands only in the answer that made it. */
+/** Returns the response form of an attempt. Only the response that created a one-time password contains it. */
 const shown = ({ purpose }: Ceremony, { attempt, required, progress, otp = '', encoded = '' }: Shown) => ({
   nonce: attempt?.nonce ?? '',
   started: attempt !== undefined,
@@ -80,7 +80,10 @@ const shown = ({ purpose }: Ceremony, { attempt, required, progress, otp = '', e
   otp_length: TOKEN_TEXT_LENGTH,
 })
 
-/** A ceremony shows and cancels its own attempt only: the other kind may be open to fewer people. */
+/**
+ * Returns the slot's attempt if it belongs to this ceremony. A ceremony neither shows nor cancels another one's attempt, because that
+ * may be restricted to fewer callers.
+ */
 const ownIn = ({ attempt }: Slot, { purpose }: Ceremony): Attempt | undefined =>
   attempt?.purpose === purpose ? attempt : undefined
 
@@ -89,7 +92,7 @@ function showAttempt(making: Ceremony, call: Call): Outcome {
   return answer(data(shown(making, { attempt: ownIn(slot, making), required })))
 }
 
-/** Takes the slot. Nothing is computed with what was given before the slot and its limit are known to take it. */
+/** Starts an attempt. The handler checks the slot and the rate limit before it parses the OpenPGP key, because parsing is expensive. */
 async function startAttempt(making: Ceremony, call: Call<typeof startFields>): Promise<Outcome> {
   const { entropy, cipher } = call.ports
   const gathered = gatherSlot(call)
@@ -104,7 +107,7 @@ async function startAttempt(making: Ceremony, call: Call<typeof startFields>): P
     if (key !== '' && error instanceof ApiError) return error
     throw error
   })
-  // whoever had us compute with a key has used up a try, whether it is usable or not
+  // parsing a key counts as an attempt, whether the key is usable or not
   if (protection instanceof ApiError)
     return {
       ...answerAfter([storeSlot(gathered, tries, call.now)]),
@@ -127,7 +130,7 @@ async function startAttempt(making: Ceremony, call: Call<typeof startFields>): P
 
 interface Protection {
   otp: string
-  /** whether the one-time password is ours, and the caller has to be told it */
+  /** true if this service created the one-time password, so that the response must contain it */
   made: boolean
   pgp?: PgpKey
   warnings: string[]
@@ -147,7 +150,7 @@ async function protectionOf(
   return { otp: '', made: false, pgp, warnings: [] }
 }
 
-/** One share. The last one needed makes the token. */
+/** Accepts one share. The last required share creates the token. */
 async function giveShare(making: Ceremony, call: Call<typeof shareFields>): Promise<Outcome> {
   const { cipher } = call.ports
   const share = readShare(call.parameters.key ?? '')
@@ -169,7 +172,7 @@ async function giveShare(making: Ceremony, call: Call<typeof shareFields>): Prom
   return complete(making, call, gathered, secrets)
 }
 
-/** The token and the emptied slot, in one commit. */
+/** Creates the token and empties the slot in one commit. */
 async function complete(
   making: Ceremony,
   call: Call<typeof shareFields>,
@@ -190,7 +193,7 @@ async function complete(
   }
 }
 
-/** With nothing in progress nothing is written, and nobody is refused. */
+/** Cancels the ceremony's attempt. Without an attempt it succeeds and writes nothing. */
 function cancelAttempt(making: Ceremony, call: Call): Outcome {
   const gathered = gatherSlot(call)
   const attempt = ownIn(gathered.slot, making)

@@ -16,14 +16,11 @@ import {
   wrongNonce,
 } from './refusals.ts'
 
-/**
- * Tries of each kind that the slot takes within a minute: the endpoints may ask for no token, so tries have to be
- * limited.
- */
+/** Maximum number of starts of each kind per minute. A limit is needed because the endpoints may be anonymous. */
 const MOST_TRIES = 10
 const TRIES_WINDOW_MS = 60_000
 
-/** What is permitted, or the refusal by which nothing changes. */
+/** The permission to go on, or the error. */
 type Verdict<T = undefined> = Result<T, ApiError>
 
 export interface StartFacts {
@@ -37,26 +34,26 @@ type Counted = keyof Tries
 const recent = ({ slot, now }: StartFacts, counted: Counted): number[] =>
   (slot[counted] ?? []).filter(at => at > now - TRIES_WINDOW_MS && at <= now)
 
-/** Seconds until another try is taken; 0: at once. */
+/** Returns the seconds until the next start is allowed; 0: now. */
 function waitFor(facts: StartFacts, counted: Counted): number {
   const oldest = recent(facts, counted).at(-MOST_TRIES)
   return oldest === undefined ? 0 : Math.ceil((oldest + TRIES_WINDOW_MS - facts.now) / 1000)
 }
 
-/** What the slot remembers of tries, with one more that was taken now. */
+/** Adds a start now to the slot's recorded starts. */
 export const countTry = (facts: StartFacts, counted: Counted): Tries => ({
   ...triesOf(facts.slot),
   [counted]: [...recent(facts, counted), facts.now].slice(-MOST_TRIES),
 })
 
-/** What the slot remembers of tries. */
+/** Returns the recorded starts of the slot. */
 export const triesOf = ({ strangerStarts, authorisedStarts }: Slot): Tries =>
   defined({ strangerStarts, authorisedStarts })
 
-/** The count that a start belongs to. @param held whether its caller may */
+/** Returns the counter for a start. @param held true if the caller is authorised */
 export const startCounter = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
 
-/** Whether an attempt may start: one at a time, whatever it is for. @param held whether its caller may */
+/** Decides whether an attempt may start. Only one attempt of any kind runs at a time. @param held true if the caller is authorised */
 export function decideStart(facts: StartFacts, held: boolean): Verdict {
   const { attempt } = facts.slot
   if (attempt) return failed(attemptInProgress(attempt.purpose))
@@ -65,9 +62,9 @@ export function decideStart(facts: StartFacts, held: boolean): Verdict {
 }
 
 /**
- * Whether a caller may end an attempt. A stranger may while nobody has put anything into it; its nonce proves nothing,
- * because whoever looks is told it.
- * @param held whether the caller may in any case
+ * Decides whether a caller may cancel an attempt. An anonymous caller may do so only before the first share, and not if an authorised
+ * caller started the attempt. The nonce proves nothing, because everyone can read it.
+ * @param held true if the caller is authorised
  */
 export function decideCancel(
   { authorised: begunByHolder, progress, purpose }: Attempt,
@@ -77,7 +74,7 @@ export function decideCancel(
   return failed(strangerMayNotCancel(purpose))
 }
 
-/** A share as it was given. */
+/** A submitted share. */
 export interface SubmittedShare {
   purpose: Purpose
   nonce: string
@@ -86,19 +83,22 @@ export interface SubmittedShare {
 
 export interface ShareFacts {
   slot: Slot
-  /** of the attempt in the slot */
+  /** secrets of the attempt in the slot */
   secrets: Secrets | undefined
   recovery: RecoveryKey
 }
 
-/** An attempt with one share more, perhaps the last one needed. */
+/** An attempt with one more share; `enough` is true if it was the last required one. */
 export interface AdvancedAttempt {
   attempt: Attempt
   secrets: Secrets
   enough: boolean
 }
 
-/** Decides what a share does. One that is none of the set changes nothing, so the shares that are kept always make the key. */
+/**
+ * Decides the effect of a share. A share that does not belong to the recovery key is rejected, so the collected shares always
+ * restore the key.
+ */
 export function decideShare(
   { purpose, nonce, share }: SubmittedShare,
   facts: ShareFacts,

@@ -3,11 +3,11 @@ import { readBase64 } from '../values/base64.ts'
 
 const OTP_BYTES = 32
 
-/** A one-time password of so many characters of base 62. */
+/** Generates a one-time password of `length` base-62 characters. */
 export const newOtp = (random: (length: number) => Buffer, length: number): string =>
   encodeBase62(random(OTP_BYTES), length).slice(-length)
 
-/** A token under a one-time password of the same length: XOR of the bytes, as base64 without padding. */
+/** Masks a token with a one-time password of the same length: XOR of the bytes, as base64 without padding. */
 export function maskToken(token: string, otp: string): string {
   const pad = Buffer.from(otp)
   const bytes = Buffer.from(token)
@@ -16,7 +16,7 @@ export function maskToken(token: string, otp: string): string {
   return mixed.toString('base64').replace(/=+$/, '')
 }
 
-/** What was masked; undefined where a text and a password cannot belong together. */
+/** Restores a masked token; undefined if the text and the password do not match. */
 export function unmaskToken(encoded: string, otp: string): string | undefined {
   const bytes = readBase64(encoded, 'optional')
   const pad = Buffer.from(otp)

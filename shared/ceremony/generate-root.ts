@@ -3,7 +3,7 @@ import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
 import { createCeremony } from './attempt.ts'
 
-/** sys/generate-root: a root token. */
+/** The handlers of sys/generate-root, which create a root token. */
 export const rootCeremony = createCeremony({
   purpose: 'root',
   make: ({ now, ports: { entropy } }) => issueService(rootToken(now), makeTokenText(entropy.bytes)),

@@ -12,7 +12,7 @@ export const operationShareFields = {
   nonce: text('The nonce of the attempt', { secret: true, required: true }),
 }
 
-/** sys/replication/dr/secondary/generate-operation-token: a token for operations of this DR secondary. */
+/** The handlers of sys/replication/dr/secondary/generate-operation-token, which create a token for operating this DR secondary. */
 export const operationCeremony = createCeremony({
   purpose: 'operation',
   notify: notifyWatcher,
@@ -22,7 +22,7 @@ export const operationCeremony = createCeremony({
   },
 })
 
-/** POST sys/replication/dr/secondary/operation-token/delete: the token in the body is void from now on. */
+/** Handles POST sys/replication/dr/secondary/operation-token/delete: revokes the token in the body. */
 export function deleteOperationToken({ operator }: Call): Outcome {
   if (operator !== 'generated') throw batchTokenNotRevocable()
   return answerAfter([revokeOperationToken()])
@@ -33,7 +33,7 @@ export const decodeFields = {
   otp: text('One-time password of the attempt', { secret: true, required: true }),
 }
 
-/** POST sys/decode-token: depends on nothing but what it is given. */
+/** Handles POST sys/decode-token. The result depends on the parameters only. */
 export function decodeToken({
   parameters: { encoded_token = '', otp = '' },
 }: Call<typeof decodeFields>): Outcome {

@@ -3,8 +3,8 @@ import type { Purpose } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 
 /*
- * Refusals of ceremonies and of operation tokens, one row for each: what is wrong, and what to do next. In a file of
- * its own, because most functions need not load the rest.
+ * Errors of ceremonies and operation tokens: what is wrong, and what to do next. A file of its own, because most
+ * functions load only this part.
  */
 
 export const operationTokenMissing = (): ApiError =>
@@ -17,7 +17,7 @@ export const operationTokenMissing = (): ApiError =>
 export const operationTokenUnreadable = (): ApiError =>
   refused('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
 
-/** No term of the keyring opens a batch token. */
+/** No term of the keyring decrypts the batch token. */
 export const unknownTerm = (): ApiError =>
   refused(
     'unknown_term',
@@ -43,7 +43,7 @@ const names: Record<Purpose, string> = {
 const paths: Record<Purpose, string> = {
   root: 'sys/generate-root/attempt',
   operation: 'sys/replication/dr/secondary/generate-operation-token/attempt',
-  // the one that is open wherever a token is
+  // the only one of the rekey paths that is available in every deployment to callers with a token
   rekey: 'sys/rotate/recovery/init',
   verification: 'sys/rotate/recovery/init',
 }
@@ -55,7 +55,7 @@ export const attemptInProgress = (purpose: Purpose): ApiError =>
     `go on with it, or cancel it by DELETE ${paths[purpose]}`,
   )
 
-/** An attempt that strangers may not end. */
+/** An anonymous caller tries to cancel a protected attempt. */
 export const strangerMayNotCancel = (purpose: Purpose): ApiError =>
   refused(
     'permission_denied',
@@ -73,7 +73,7 @@ export const wrongNonce = (purpose: Purpose, nonce: string): ApiError =>
     `nonce for this ${names[purpose]} operation is "${nonce}"`,
   )
 
-/** @param purpose of the attempt that is in progress */
+/** @param purpose purpose of the attempt that is running */
 export const otherAttemptInProgress = (purpose: Purpose): ApiError =>
   refused(
     'invalid_request',

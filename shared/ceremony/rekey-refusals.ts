@@ -1,10 +1,10 @@
 import { type ApiError, refused } from '../api/errors.ts'
 
-/* Refusals of rekeying alone; those that it shares with other ceremonies stand in refusals.ts. */
+/* Errors that only rekeying returns. refusals.ts contains those that it shares with other ceremonies. */
 
 const AT = 'sys/rotate/recovery'
 
-/** @param nonce of the verification */
+/** @param nonce nonce of the verification */
 export const verificationRequired = (nonce: string): ApiError =>
   refused(
     'invalid_request',

@@ -10,29 +10,26 @@ import { bounds } from '../values/bounds.ts'
 import { triesOf } from './decide.ts'
 import { decryptSecrets, encryptAttempt } from './slot.ts'
 
-/** What a request of a rekeying looks at, read with its first read. */
+/** Returns the keys that a rekey request adds to the first read. */
 export const prepareRekey = async () => ({
   keys: [key('rekey'), key('recovery-key')] as const,
   prepared: undefined,
 })
 
-/** An attempt to make another recovery key. */
+/** An attempt to create a new recovery key. */
 export type Rekeying = Attempt & { rekey: Rekey }
 
-/** The slot as it was read. */
+/** The stored slot of the rekey. */
 export interface GatheredRekey {
   item: Item<'rekey'> | undefined
   slot: Slot & { attempt?: Rekeying }
   recovery: Item<'recovery-key'>
-  /** the recovery key, and the role of the cluster, as the attempt in the slot has to know them */
+  /** verifier of the recovery key and role of the cluster, which a valid attempt must match */
   verifier: string
   clusterRole: string
 }
 
-/**
- * The role of a cluster, as attempts know it again. A change voids them, even one back: what happened to the set in
- * between is not known here.
- */
+/** Returns the cluster's role as a text. Any change voids an attempt, even a change back, because the set may have changed in between. */
 export const clusterRoleOf = ({
   mode,
   set = '',
@@ -61,18 +58,18 @@ export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRe
 
 const isRekeying = (attempt: Attempt): attempt is Rekeying => attempt.rekey !== undefined
 
-/** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
+/** Stores the slot. It expires after an hour without a share. @param now epoch milliseconds */
 export const storeRekey = ({ item }: Pick<GatheredRekey, 'item'>, slot: Slot, now: number): Change =>
   replace(key('rekey'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
-/** An attempt with its secrets, ready to be stored. */
+/** Encrypts the secrets of an attempt for storage. */
 export const encryptRekey = (
   attempt: Pick<Rekeying, 'purpose' | 'rekey' | 'authorised' | 'recoveryKey'>,
   secrets: Pick<Secrets, 'nonce' | 'shares'>,
   cipher: Pick<FieldCipher, 'encrypt'>,
 ): Promise<Attempt> => encryptAttempt(attempt, { ...secrets, otp: '' }, cipher, key('rekey'))
 
-/** The secrets of the attempt in the slot; undefined when there is none. */
+/** Decrypts the secrets of the slot's attempt; undefined if there is none. */
 export const decryptRekey = (
   slot: Slot,
   cipher: Pick<FieldCipher, 'decrypt'>,

@@ -26,12 +26,12 @@ export const rekeyFields = {
   secret_shares: int('Number of shares of the new recovery key', { required: true }),
   secret_threshold: int('Shares needed together', { required: true }),
   pgp_keys: list('OpenPGP public keys, one for each share, by which the new shares are encrypted', {
-    // public, and long: entries of the audit log have its HMAC, and the fingerprints of those that are taken
+    // the keys are public but long, so audit entries contain their HMAC, and the fingerprints of accepted keys
     secret: true,
   }),
   require_verification: bool('Whether the new key counts only when its own shares were given; default false'),
   stored_shares: unsupported('No share is stored'),
-  // the incumbent's command line writes it with a capital
+  // Vault's command line capitalises this name
   backup: unsupported('No share is stored, encrypted or not', { formerly: 'Backup' }),
 }
 
@@ -42,7 +42,7 @@ export const rekeyShareFields = {
 
 const NAMES = { shares: 'secret_shares', threshold: 'secret_threshold' }
 
-/** The state of an attempt, as every operation on it answers. */
+/** Returns the response form of an attempt. */
 function shown(attempt: Rekeying | undefined, required: number): Record<string, unknown> {
   const { rekey } = attempt ?? {}
   const pending = rekey?.newKey !== undefined
@@ -64,13 +64,13 @@ function shown(attempt: Rekeying | undefined, required: number): Record<string, 
 const fingerprintsOf = ({ rekey: { pgp } }: Rekeying): string[] | null =>
   pgp.length > 0 ? pgp.map(({ fingerprint }) => fingerprint) : null
 
-/** GET …/init */
+/** Handles GET …/init. */
 export function showRekey(call: Call): Outcome {
   const { slot, recovery } = gatherRekey(call)
   return answer(data(shown(slot.attempt, recovery.data.threshold)))
 }
 
-/** POST …/init: takes the slot. Nothing is computed with a key before the slot and its limit are known to take it. */
+/** Handles POST …/init: starts an attempt. The handler checks the slot and the rate limit before it parses an OpenPGP key. */
 export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcome> {
   const { parameters, now } = call
   const { entropy, cipher } = call.ports
@@ -85,7 +85,7 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
   checkKeys(keys, division)
   const tries = countTry(facts, startCounter(held))
   const pgp = await readKeys(keys)
-  // whoever had us compute with a key has used up a try, whether it is usable or not
+  // parsing a key counts as an attempt, whether the key is usable or not
   if (pgp instanceof ApiError) return { ...answerAfter([storeRekey(gathered, tries, now)]), fault: pgp }
   const id = entropy.uuid()
   const rekey = { ...division, pgp, verify: parameters.require_verification ?? false, id, clusterRole }
@@ -108,13 +108,13 @@ function divisionOf({ secret_shares = 0, secret_threshold = 0 }: Supplied<typeof
 
 const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
 
-/** @throws ApiError `invalid_request` for another number of keys, and for sizes that cost too much to compute with */
+/** Checks the number and the sizes of the keys. @throws ApiError `invalid_request` */
 function checkKeys(keys: readonly string[], { shares }: Division): void {
   if (keys.length > 0 && keys.length !== shares) throw wrongPgpKeyCount()
   for (const [index, one] of keys.entries()) decodePublicKey(one, nameOf(index))
 }
 
-/** @returns the fault of the first key that is not usable */
+/** Parses the keys. @returns the error of the first invalid key */
 async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
   const read: PgpKey[] = []
   try {
@@ -127,7 +127,7 @@ async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
   }
 }
 
-/** DELETE …/init: with nothing in progress nothing is written, and nobody is refused. The present key stays. */
+/** Handles DELETE …/init: cancels the attempt and keeps the current recovery key. Without an attempt it writes nothing. */
 export function cancelRekey(call: Call): Outcome {
   const gathered = gatherRekey(call)
   const { slot } = gathered
@@ -136,7 +136,7 @@ export function cancelRekey(call: Call): Outcome {
   return answerAfter([storeRekey(gathered, triesOf(slot), call.now)])
 }
 
-/** Shares were given to what is made: no stranger ends that. @throws ApiError `permission_denied` */
+/** Checks that the caller may cancel. Anonymous callers may not, once shares were submitted. @throws ApiError `permission_denied` */
 function checkCancel(attempt: Rekeying, call: Call): void {
   const { progress, rekey } = attempt
   const verdict = decideCancel(
@@ -146,7 +146,7 @@ function checkCancel(attempt: Rekeying, call: Call): void {
   if (!verdict.ok) throw verdict.fault
 }
 
-/** POST …/update: one share of the present key. The last one needed makes the new key. */
+/** Handles POST …/update: accepts one share of the current key. The last required share creates the new key. */
 export async function submitShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
@@ -160,11 +160,11 @@ export async function submitShare(call: Call<typeof rekeyShareFields>): Promise<
 
 interface Given {
   attempt: Rekeying
-  /** stores the share; absent: it was the last one that is needed */
+  /** stores the share; absent if it was the last required one */
   change?: Change
 }
 
-/** One share of a key, judged. */
+/** Checks one share and adds it to the attempt. */
 async function giveShare(
   { parameters, ports, now }: Call<typeof rekeyShareFields>,
   gathered: GatheredRekey,
@@ -191,7 +191,7 @@ async function giveShare(
   }
 }
 
-/** The new key's shares, told once; in force at once, or when they were given back. */
+/** Creates the new key and returns its shares once. The key takes effect at once, or after verification if that was requested. */
 async function makeKey(
   { ports, now }: Call<typeof rekeyShareFields>,
   gathered: GatheredRekey,
@@ -224,7 +224,7 @@ async function makeKey(
   return answerAfter([change], data({ ...told, verification_nonce: nonce }))
 }
 
-/** Encrypted ones carry the hex text of the share. @see docs/spec/cluster.md#recovery-shares */
+/** Encodes the shares. An encrypted share contains its hex text. @see docs/spec/cluster.md#recovery-shares */
 const handedOut = async (shares: readonly Buffer[], pgp: readonly PgpKey[]): Promise<readonly Buffer[]> =>
   pgp.length === 0
     ? shares
@@ -234,11 +234,11 @@ const handedOut = async (shares: readonly Buffer[], pgp: readonly PgpKey[]): Pro
         'pgp_keys',
       )
 
-/** Nothing but the key that the shares were judged by is replaced. */
+/** Replaces the recovery key. The commit fails if the stored key is not the one that verified the shares. */
 const inForce = (recovery: GatheredRekey['recovery'], made: RecoveryKey) =>
   replace(key('recovery-key'), recovery, made)
 
-/** What a verification answers. */
+/** Returns the response form of a verification. */
 const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
   const started = purpose === 'verification'
   return {
@@ -250,14 +250,14 @@ const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
   }
 }
 
-/** GET …/verify */
+/** Handles GET …/verify. */
 export function showVerification(call: Call): Outcome {
   const { attempt } = gatherRekey(call).slot
   if (!attempt) throw noAttempt('rekey')
   return answer(data(verification(attempt)))
 }
 
-/** POST …/verify: one share of the new key. The last one needed puts it into force. */
+/** Handles POST …/verify: accepts one share of the new key. The last required share puts the new key into effect. */
 export async function submitVerificationShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const made = gathered.slot.attempt?.rekey.newKey
@@ -269,7 +269,7 @@ export async function submitVerificationShare(call: Call<typeof rekeyShareFields
   return answerAfter(changes, data({ nonce: attempt.nonce, complete: true }))
 }
 
-/** DELETE …/verify: the shares given so far are forgotten, and the nonce is another one. The new key stays. */
+/** Handles DELETE …/verify: discards the submitted shares and changes the nonce. The new key is kept. */
 export async function restartVerification(call: Call): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot

@@ -10,19 +10,19 @@ import { bounds } from '../values/bounds.ts'
 import { triesOf } from './decide.ts'
 
 /**
- * Whether a caller may: by a token that was looked at, or by who may invoke the function. Whoever sends another token
- * where ceremonies are open is a stranger.
+ * Reports whether the caller is authorised: by a token with the capability, or by invoking the function directly. Other callers of an
+ * open ceremony are anonymous, even if they send a token.
  */
 export const isAuthorised = ({ request, caller }: Pick<Call, 'request' | 'caller'>): boolean =>
   request.gatewayId === '' || caller !== undefined
 
-/** What a request of a ceremony looks at, read with its first read. */
+/** Returns the keys that a ceremony request adds to the first read. */
 export const prepareSlot = async () => ({
   keys: [key('ceremony'), key('recovery-key')] as const,
   prepared: undefined,
 })
 
-/** The slot as it was read. */
+/** The stored slot. */
 export interface Gathered {
   item: Item<'ceremony'> | undefined
   slot: Slot
@@ -36,7 +36,7 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
   const [item, recovery] = [fetched.get(key('ceremony')), fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
   const { attempt, ...stored } = item?.data ?? EMPTY
-  // an attempt begun under another role or recovery key is void, and does not block a new one
+  // an attempt started under another role or recovery key is void and does not block a new one
   const purpose: Purpose = cluster && !isActive(cluster.record) ? 'operation' : 'root'
   const tries = triesOf(stored)
   const goesOn = attempt?.purpose === purpose && attempt.recoveryKey === recovery.data.verifier
@@ -44,13 +44,13 @@ export function gatherSlot({ fetched, cluster }: Pick<Call, 'fetched' | 'cluster
   return { item, slot, recovery, required: recovery.data.threshold }
 }
 
-/** Stores the slot as it was judged; from now on it may be idle for an hour. @param now epoch milliseconds */
+/** Stores the slot. It expires after an hour without a share. @param now epoch milliseconds */
 export const storeSlot = ({ item }: Pick<Gathered, 'item'>, slot: Slot, now: number): Change =>
   replace(key('ceremony'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 const FIELD = 'secrets'
 
-/** An attempt with its secrets, ready to be stored. @param place the slot that it is stored in */
+/** Encrypts the secrets of an attempt for storage. @param place key of the slot */
 export const encryptAttempt = async (
   attempt: Pick<Attempt, 'purpose' | 'pgp' | 'authorised' | 'recoveryKey' | 'rekey'>,
   secrets: Secrets,
@@ -63,7 +63,7 @@ export const encryptAttempt = async (
   secrets: await cipher.encrypt(place, FIELD, JSON.stringify(secrets)),
 })
 
-/** The secrets of the attempt in the slot; undefined when there is none. @param place the slot that it is stored in */
+/** Decrypts the secrets of the slot's attempt; undefined if there is none. @param place key of the slot */
 export async function decryptSecrets(
   { attempt }: Slot,
   cipher: Pick<FieldCipher, 'decrypt'>,
@@ -74,7 +74,7 @@ export async function decryptSecrets(
     if (error instanceof ApiError) throw error
     return undefined
   })
-  // this cluster has another keyring since: nobody goes on with it
+  // the attempt belongs to an earlier keyring of this cluster, so nobody can finish it
   if (!text) return undefined
   const secrets = JSON.parse(text.reveal()) as Secrets
   if (secrets.nonce !== attempt.nonce) throw new Error('the secrets in the slot belong to another attempt')

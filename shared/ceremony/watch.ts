@@ -5,21 +5,21 @@ import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 
-/** The workflow of which one execution watches each attempt to make a DR operation token. */
+/** The workflow that watches attempts to create a DR operation token, one execution per attempt. */
 export const ATTEMPT_WORKFLOW = 'operation-token-attempt'
 
-/** What an execution waits for: an attempt to begin, or what becomes of one. */
+/** The event that an execution waits for: the start of an attempt, or its progress. */
 type Waits = 'begin' | 'watch'
 
-/** Seconds for which an execution is known: for as long as it waits, and some more. */
+/** Seconds for which a waiting execution is recorded: its waiting time plus a margin. */
 const KNOWN_SECONDS = bounds.ATTEMPT_WAIT_SECONDS + 600
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'workflows'>
 
 /**
- * Notes which execution waits from now on; one that waited before is told nothing any more.
- * @param nonce of the attempt that it watches; empty: it waits for one to begin
- * @param token by which Step Functions lets it go on
+ * Records which execution waits. An earlier waiting execution gets no more notifications.
+ * @param nonce nonce of the watched attempt; empty: the execution waits for one to start
+ * @param token task token that lets Step Functions continue the execution
  */
 export async function recordWatcher(nonce: string, token: string, ports: Dependencies): Promise<void> {
   const { store, cipher, clock } = ports
@@ -33,12 +33,12 @@ export async function recordWatcher(nonce: string, token: string, ports: Depende
   const change = replace(place, before, data, { expires: toSeconds(readAt) + KNOWN_SECONDS })
   if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
     throw new Error('another execution began to wait at the same time')
-  // the attempt may have ended before this execution was noted
+  // the attempt may have ended before this execution was recorded
   const over = nonce === '' ? undefined : await endOf(nonce, ports)
   if (over) await notifyWatcher(nonce, over, ports)
 }
 
-/** How an attempt has ended; undefined while it goes on. */
+/** Returns how an attempt ended; undefined while it is running. */
 async function endOf(nonce: string, { store }: Dependencies): Promise<AttemptEvent | undefined> {
   const [slot] = await store.read([key('ceremony')])
   const { attempt, last } = slot?.data ?? {}
@@ -46,10 +46,7 @@ async function endOf(nonce: string, { store }: Dependencies): Promise<AttemptEve
   return { outcome: last?.nonce === nonce ? last.outcome : 'lapsed' }
 }
 
-/**
- * Tells whoever watches an attempt what has become of it. One that begins is given to the execution that waits for
- * one, if there is any, else to a new one.
- */
+/** Notifies the execution that watches an attempt. A new attempt continues the execution that waits for one, or starts a new execution. */
 export async function notifyWatcher(
   nonce: string,
   what: AttemptEvent | 'begun',
@@ -65,7 +62,7 @@ export async function notifyWatcher(
   await ports.workflows.start(ATTEMPT_WORKFLOW, nonce)
 }
 
-/** @returns whether that execution has waited still */
+/** Continues an execution. @returns whether it was still waiting */
 async function answered(
   watcher: Item<'watcher'>,
   what: Readonly<Record<string, unknown>>,

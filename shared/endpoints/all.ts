@@ -21,7 +21,7 @@ import { tidyGroup } from './tidy.ts'
 import { tokensGroup } from './tokens.ts'
 import { wrappingGroup } from './wrapping.ts'
 
-/** Every group of endpoints: the one list that routes, grants, functions, OpenAPI and tests are made from. */
+/** Every group of endpoints. Routes, grants, functions, OpenAPI and tests are built from this list. */
 export const groups: readonly Group[] = [
   loginGroup,
   configGroup,

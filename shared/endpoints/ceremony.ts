@@ -20,7 +20,7 @@ import { prepareSlot } from '../ceremony/slot.ts'
 const SECONDARY = '/sys/replication/dr/secondary'
 const GENERATE = `${SECONDARY}/generate-operation-token`
 
-/** The shares are the authority, so no token is asked for, except by a strict deployment where the row says so. */
+/** Needs no token, because the recovery shares authorise. A strict deployment requires one if the row says so. */
 const ceremony = {
   access: anyone,
   licence: named,
@@ -33,7 +33,7 @@ const ceremony = {
 
 const attempt = { ...ceremony, path: `${GENERATE}/attempt`, also: GENERATE } as const
 
-/** What makes and voids the tokens by which a DR secondary is operated. */
+/** The endpoints that create and revoke DR operation tokens. */
 export const ceremonyGroup: Group = {
   name: 'ceremony',
   prefixes: [GENERATE, `${SECONDARY}/operation-token`],
@@ -41,7 +41,7 @@ export const ceremonyGroup: Group = {
     row.get({
       ...attempt,
       summary: 'State of the attempt to make a DR operation token from recovery shares',
-      // command-line clients ask any cluster for the length of a token before they decode one
+      // command-line clients ask any cluster for the token length before they decode a token
       serves: 'dr',
       anyNamespace: true,
       handle: operationCeremony.show,

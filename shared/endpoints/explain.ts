@@ -3,7 +3,7 @@ import { explainPhases } from '../auth-method/explain.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { key } from '../storage/kinds.ts'
 
-/** Apart from the roles, because it does everything that a login does but write: it needs a login's grants. */
+/** A group of its own, because it makes the same AWS calls as a login and needs the same grants. */
 export const explainGroup: Group = {
   name: 'explain',
   endpoints: [

@@ -12,7 +12,7 @@ import { rootCeremony } from '../ceremony/generate-root.ts'
 import { prepareSlot } from '../ceremony/slot.ts'
 import { defined } from '../values/defined.ts'
 
-/** The shares are the authority, so nobody is asked for a token. */
+/** Needs no token, because the recovery shares authorise. */
 const ceremony = {
   uses: ['ceremony'],
   unrouted: true,
@@ -22,7 +22,7 @@ const ceremony = {
   prepare: prepareSlot,
 } as const
 
-/** The endpoints of the ceremony at a path. */
+/** Builds the endpoints of the ceremony at a path. */
 const ceremonyAt = (path: string, also: string | undefined, access: Record<Verb, AccessRule>): Endpoint[] => {
   const attempt = defined({ ...ceremony, path: `${path}/attempt`, also })
   return [
@@ -73,12 +73,12 @@ const held = {
   delete: byPolicy('delete', { sudo: true }),
 }
 
-/** Not routed on AWS: holders of shares invoke the Lambda directly, each with the own share alone. */
+/** Not routed on AWS: each holder of a recovery share invokes the Lambda directly. */
 export const generateRootGroup: Group = {
   name: 'generate-root',
   endpoints: [
     ...ceremonyAt('/sys/generate-root', '/sys/generate-root', open),
-    // where newer command lines look for it, with a token
+    // newer versions of Vault's command line use this path, with a token
     ...ceremonyAt('/sys/generate-root-token', undefined, held),
   ],
 }

@@ -16,7 +16,7 @@ import { key } from '../storage/kinds.ts'
 const subject = () => key('mounts')
 const mount = { path: '/sys/auth/:method_path', subject }
 
-/** Both paths of a mount's settings; the older one wants sudo, like everything below `sys/auth`. */
+/** Builds the endpoints of a mount's settings. The older path requires sudo, like everything below `sys/auth`. */
 const tuning = (path: string, options: { sudo?: true }): Endpoint[] => [
   row.get({
     path,
@@ -40,7 +40,7 @@ const tuning = (path: string, options: { sudo?: true }): Endpoint[] => [
 export const mountsGroup: Group = {
   name: 'mounts',
   endpoints: [
-    // before the mounts themselves, whose path would take everything
+    // must precede the mount endpoints, whose path would match too
     ...tuning('/sys/auth/:method_path/tune', { sudo: true }),
     ...tuning('/sys/mounts/auth/:method_path/tune', {}),
     row.get({ path: '/sys/auth', summary: 'List mounts', mirrored: true, subject, handle: listMounts }),

@@ -71,7 +71,7 @@ const Errors = withDescription(
   `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as Code[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
 )
 
-/** Schemas that answers of several operations have. */
+/** Schemas that responses of several operations use. */
 export const commonSchemas: Readonly<Record<string, Schema>> = {
   Envelope,
   Auth,
@@ -83,7 +83,7 @@ export const commonSchemas: Readonly<Record<string, Schema>> = {
   Names: enveloped({ data: object({ keys: texts }) }),
 }
 
-/** Headers of refusals, which refer to them. */
+/** Headers of error responses. */
 export const errorHeaders = {
   'X-Error-Code': {
     description: 'What went wrong, as a code',
@@ -108,7 +108,7 @@ const refusal = (description: string, message: string): Json => ({
   },
 })
 
-/** Answers that are not successes, and those that have nothing of their own. */
+/** Error responses, and responses without content of their own. */
 export const commonResponses: Readonly<Record<string, Json>> = {
   Done: { description: 'Done' },
   DoneWithWarnings: {
@@ -139,7 +139,7 @@ function contentOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): J
 const hasNames = (row: Endpoint): boolean =>
   /:/.test(row.path) || row.licence !== undefined || row.answers === 'keys'
 
-/** Refusals of a row, whatever it does. */
+/** Returns the error responses of a row. */
 const refusals = (row: Endpoint): Json => ({
   400: answered('Invalid'),
   403: answered('Denied'),
@@ -150,7 +150,7 @@ const refusals = (row: Endpoint): Json => ({
   '5XX': answered('Failed'),
 })
 
-/** The schema of a success that is an operation's own; undefined: one of the common ones will do. */
+/** Returns the response schema of an operation; undefined if a common one fits. */
 function ownBody(
   { answers: kind, mirrored }: Endpoint,
   { shape, wrapped, body }: AnswerDescription,
@@ -165,7 +165,7 @@ function ownBody(
   return wrapped ? { anyOf: [refTo('WrappedAnswer'), answer] } : answer
 }
 
-/** Data that stands outside `data`, too, as older clients read it. Names that nobody knows stay open. */
+/** Adds the data that is repeated outside `data` for older clients. Unknown names stay allowed. */
 function mirroredBody(shape: Schema): Schema {
   const whole = object({ data: shape })
   if (shape['additionalProperties'])
@@ -187,16 +187,16 @@ const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
   refused: '',
 }
 
-/** A name for types: `readRole` is `ReadRoleAnswer`. */
+/** Returns a type name: `readRole` becomes `ReadRoleAnswer`. */
 const typeName = (id: string): string => `${id.slice(0, 1).toUpperCase()}${id.slice(1)}Answer`
 
-/** What an operation answers, by status; schemas that have names are put among `schemas`. */
+/** Returns the responses of an operation by status. Adds named schemas to `schemas`. */
 export function responsesOf(row: Endpoint, told: AnswerDescription, schemas: Record<string, Schema>): Json {
   const own = ownBody(row, told)
   const name = typeName(told.id)
   if (own) schemas[name] = hoisted(own, schemas)
   const schema = own ? refTo(name) : refTo(common[row.answers] ?? 'DoneWithWarnings')
-  // where nothing is found, a warning comes without data
+  // if nothing is found, a warning comes without data
   const answer = told.mayBeEmpty ? { anyOf: [schema, refTo('DoneWithWarnings')] } : schema
   const success = { description: descriptions[row.answers], content: contentOf(answer, schemas) }
   const done = { 200: answered('DoneWithWarnings'), 204: answered('Done') }
@@ -212,7 +212,7 @@ export function responsesOf(row: Endpoint, told: AnswerDescription, schemas: Rec
   }
 }
 
-/** Health has a status for each situation, and callers may choose others. */
+/** Returns the responses of health, which has a status per situation that clients may override. */
 const byOverride = (success: Json, schema: Schema, schemas: Readonly<Record<string, Schema>>): Json => ({
   472: { ...success, description: 'A DR secondary' },
   default: {
@@ -221,7 +221,7 @@ const byOverride = (success: Json, schema: Schema, schemas: Readonly<Record<stri
   },
 })
 
-/** The same schema, with what has a title put among the named ones. */
+/** Moves schemas with a title to the named schemas and refers to them. */
 function hoisted(schema: Schema, schemas: Record<string, Schema>): Schema {
   const inner = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => {

@@ -2,7 +2,7 @@ import type { Schema } from '../values/shape.ts'
 
 const UUID = '2dbd10f1-8528-4246-89e7-82b25b8aba63'
 
-/** What stands for a field of a name, where its shape alone would tell too little. */
+/** Example values by field name, if the schema alone is too vague. */
 const byName: Readonly<Record<string, unknown>> = {
   request_id: UUID,
   role_id: UUID,
@@ -26,7 +26,7 @@ const byName: Readonly<Record<string, unknown>> = {
   name: 'web',
 }
 
-/** A value of a schema, such as the service answers. */
+/** Returns an example value of a schema. */
 export function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>, name = ''): unknown {
   const of = (one: Schema, called = name) => exampleOf(one, schemas, called)
   const { $ref, allOf, anyOf, oneOf, type, properties, items } = schema

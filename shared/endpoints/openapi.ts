@@ -18,7 +18,7 @@ const DESCRIPTION = `PUT is the same as POST. LIST is \`GET ?list=true\`; where 
 Every answer but the plain ones comes in the envelope \`Envelope\`. A request with the header \`X-Vault-Wrap-TTL\` is answered by
 \`WrappedAnswer\`, and one with the query \`help=1\` by a text: neither is a parameter here, so that every operation has one type.`
 
-/** Groups of operations, in words. */
+/** Descriptions of the groups. */
 const tags: Readonly<Record<string, string>> = {
   login: 'Logins of AWS workloads',
   config: 'Configuration of a mount',
@@ -43,7 +43,7 @@ const tags: Readonly<Record<string, string>> = {
   rekey: 'Another recovery key',
 }
 
-/** The interface as an OpenAPI 3.1 document, written from the endpoint table and what its rows answer. */
+/** Builds the OpenAPI 3.1 document from the endpoint table and the responses of its rows. */
 export function openApi(groups: readonly Group[], answers: Answers, version: string): Json {
   const schemas: Record<string, Schema> = { ...commonSchemas }
   const { paths, ...shared } = shareRepeated(pathsOf(groups, answers, schemas))
@@ -78,17 +78,17 @@ export function openApi(groups: readonly Group[], answers: Answers, version: str
   }
 }
 
-/** Operations by path and verb. */
+/** The operations by path and verb. */
 type Paths = Record<string, Record<string, Json>>
 
-/** Parts of operations that can stand in `components`. */
+/** The parts of operations that `components` may contain. */
 interface SharedParts {
   parameters: Record<string, Json>
   requestBodies: Record<string, Json>
   responses: Record<string, Json>
 }
 
-/** Moves the parts that several operations have into components; the operations refer to them. */
+/** Moves parts that several operations share into `components`. */
 function shareRepeated(paths: Paths): { paths: Paths } & SharedParts {
   const seen = new Set<string>()
   const repeated = new Set<string>()
@@ -115,7 +115,7 @@ function shareRepeated(paths: Paths): { paths: Paths } & SharedParts {
   return { paths: mapParts(paths, share), ...shared }
 }
 
-/** Replaces the parameters, request bodies and answers of all operations; answers without a named schema stay. */
+/** Transforms the parameters, request bodies and responses of all operations. Responses without a named schema stay unchanged. */
 function mapParts(paths: Paths, change: (kind: keyof SharedParts, name: string, part: Json) => Json): Paths {
   const answer = (part: Json): Json => {
     const { $ref } = (part as Partial<Content>).content?.['application/json'].schema ?? {}
@@ -153,7 +153,7 @@ interface Place {
   deprecated?: true
 }
 
-/** @throws Error for a row of which nobody has said what it answers */
+/** Lists the operations. @throws Error for a row whose response is not described */
 function placesOf(groups: readonly Group[], answers: Answers): Place[] {
   return groups.flatMap(({ name: tag, endpoints }) =>
     endpoints
@@ -190,7 +190,7 @@ function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<str
   return paths
 }
 
-/** Merges the read and the list of one path: one operation of OpenAPI, told apart by its query. */
+/** Merges the read and the list at one path into one OpenAPI operation, because only their query differs. */
 function both(known: Json, row: Endpoint, made: Json): Json {
   const parameters = known['parameters'] as Json[]
   const added: Json[] = row.method === 'LIST' ? [listFlag(false), ...queryOf(row.fields)] : []
@@ -206,7 +206,7 @@ interface Content {
   content: { 'application/json': { schema: Schema } }
 }
 
-/** What either of two operations answers. */
+/** Returns a response that matches either of two operations. */
 function either(...both: Json[]): Json {
   const contents = both.map(one => (one['responses'] as Record<string, Json & Content>)['200'])
   const schemas = contents.map(one => one?.content['application/json'].schema)
@@ -217,7 +217,7 @@ function either(...both: Json[]): Json {
   }
 }
 
-/** The same without a body. */
+/** Returns the operation without response bodies. */
 const headOf = (read: Json): Json => ({
   ...read,
   operationId: `${read['operationId']}_head`,
@@ -248,7 +248,7 @@ function operation({ row, path, tag, id, told, deprecated }: Place, schemas: Rec
   })
 }
 
-/** A token may be left out where it makes a difference all the same. */
+/** Returns the security requirement. An endpoint that only identifies callers also accepts requests without a token. */
 const securityOf = (row: Endpoint) =>
   isOpenToAnonymous(row)
     ? identifyingCapability(row.access)

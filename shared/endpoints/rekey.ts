@@ -31,14 +31,14 @@ const rekeying = {
   prepare: prepareRekey,
 } as const
 
-/** Keys of so many holders as shares can have. */
+/** Maximum bytes of a body with OpenPGP keys for the maximum number of shares. */
 const LARGEST_BODY = 262_144
-/** The same, where nobody is asked for a token. */
+/** Maximum bytes of such a body for callers without a token. */
 const LARGEST_ANONYMOUS_BODY = 65_536
 
 type Act = 'look' | 'start' | 'cancel' | 'give'
 
-/** The endpoints of rekeying at a path. */
+/** Builds the rekey endpoints at a path. */
 const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: number): Endpoint[] => {
   const shared = { ...rekeying, largestBody }
   const [init, verify] = [
@@ -98,7 +98,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
   ]
 }
 
-/** The shares are the authority, so nobody is asked for a token, except by a strict deployment. */
+/** Needs no token, because the recovery shares authorise, except in a strict deployment. */
 const open = {
   look: anyone,
   start: anyoneUnlessStrict('update'),
@@ -113,7 +113,7 @@ const held = {
   give: byPolicy('update', { sudo: true }),
 }
 
-/** What command lines ask for where a cluster is unsealed by shares, or keeps shares that it has encrypted. */
+/** Paths that Vault's command line uses for unseal shares and stored shares, which this service does not have. */
 const refusedPaths = [
   { paths: ['/sys/rekey/init', '/sys/rekey/verify'], methods: ['GET', 'POST', 'DELETE'] },
   { paths: ['/sys/rotate/root/init', '/sys/rotate/root/verify'], methods: ['GET', 'POST', 'DELETE'] },
@@ -150,13 +150,13 @@ function refusing(method: Endpoint['method'], path: string): Endpoint {
   })
 }
 
-/** What makes another recovery key, with shares of its own. */
+/** The endpoints that create a new recovery key with new shares. */
 export const rekeyGroup: Group = {
   name: 'rekey',
   prefixes: ['/sys/rekey', '/sys/rekey-recovery-key', '/sys/rotate/recovery', '/sys/rotate/root'],
   endpoints: [
     ...rekeyAt('/sys/rekey-recovery-key', open, LARGEST_ANONYMOUS_BODY),
-    // where newer command lines look for it, with a token
+    // newer versions of Vault's command line use this path, with a token
     ...rekeyAt('/sys/rotate/recovery', held, LARGEST_BODY),
     ...refusals,
   ],

@@ -8,7 +8,7 @@ import {
   renewSelfPhases,
 } from '../auth-method/renewal/renew.ts'
 
-/** Apart from the other token endpoints, because a renewal asks EC2 and IAM and so needs their grants. */
+/** A group of its own, because a renewal calls EC2 and IAM and needs their grants. */
 const renewing = { uses: ['write', 'instances', 'principals'], answers: 'auth' } as const
 
 export const renewalGroup: Group = {

@@ -40,7 +40,7 @@ import { prepareUpdate, updateFields, updatePrimary } from '../replication/handl
 import { prepareStatus } from '../replication/status/look.ts'
 import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
 
-/** Monitors ask for it often, on clusters of every role, and may send any namespace. */
+/** Monitors read it often, on clusters of every role and with any namespace. */
 const status = {
   access: anyone,
   serves: 'always',
@@ -49,7 +49,7 @@ const status = {
   mirrored: true,
 } as const
 
-/** As everything about the licence it is told without one. */
+/** Works without a licence, because it reports why there is none. */
 const secondaryLicence = {
   path: '/sys/replication/dr/secondary/license/status',
   access: operationToken,

@@ -11,7 +11,7 @@ import {
 import { type TidyList, tidyLists } from '../auth-method/tidy/settings.ts'
 import { key } from '../storage/kinds.ts'
 
-/** The lists' names before version 1.7. @see docs/spec/transport.md#deprecated-paths */
+/** The names of the lists before Vault 1.7. @see docs/spec/transport.md#deprecated-paths */
 const former: Record<TidyList, string> = {
   'identity-accesslist': 'identity-whitelist',
   'roletag-denylist': 'roletag-blacklist',

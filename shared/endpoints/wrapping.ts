@@ -1,7 +1,7 @@
 import { anyone, type Group, row } from '../api/endpoint.ts'
 import { lookupWrapping, rewrap, unwrap, wrapBody, wrappingField } from '../tokens/unwrap.ts'
 
-/** For anyone: the wrapping token itself is the authority. */
+/** Anonymous, because the wrapping token itself authorises. */
 const byToken = { fields: wrappingField, access: anyone } as const
 
 export const wrappingGroup: Group = {

@@ -3,7 +3,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import { defined } from '../values/defined.ts'
 import type { SentAnswer } from './http-server.ts'
 
-/** What a function answers to an event. */
+/** The response of a function to an event. */
 export interface EventAnswer {
   statusCode: number
   headers?: Record<string, string>
@@ -11,16 +11,16 @@ export interface EventAnswer {
   isBase64Encoded?: boolean
 }
 
-/** Who called, and what the request is called, as the front in front of this server says. */
+/** The client address and the request ID, as the front end reports them. */
 interface Seen {
   source?: string
   requestId?: string
 }
 
 interface EventOptions {
-  /** account and ID of the API that events name */
+  /** account and API ID in events */
   api: { accountId: string; apiId: string }
-  /** without it, the peer of the connection has called, and requests get numbers of their own */
+  /** default: the peer of the connection is the client, and requests get new IDs */
   seenIn?: (headers: Readonly<Record<string, string>>) => Seen
 }
 
@@ -30,8 +30,7 @@ const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencode
 export type HttpEvent = ReturnType<typeof eventOf>
 
 /**
- * The event that an HTTP API makes of a request, payload version 2.0. The path is decoded, and a `?` that this uncovers
- * cuts it off.
+ * Builds the event that an HTTP API sends for a request, payload version 2.0. The path is decoded and cut at a `?` that decoding reveals.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
 export function eventOf(request: IncomingMessage, body: Buffer, { api, seenIn = () => ({}) }: EventOptions) {
@@ -67,24 +66,24 @@ export function eventOf(request: IncomingMessage, body: Buffer, { api, seenIn = 
   }
 }
 
-/** Path and query, as they were sent. */
+/** Returns path and query as sent. */
 export function sentTarget({ url = '/' }: IncomingMessage): { path: string; query: string } {
   const mark = url.indexOf('?')
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }
 
-/** The address at the other end of the connection. */
+/** Returns the address of the connection's peer. */
 export const peerOf = ({ socket }: IncomingMessage): string =>
   (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 
-/** A body as events have it: a text, or base64. */
+/** Returns a body in the form of an event: text or base64. */
 export const bodyOf = (body: Buffer, isText: boolean) =>
   defined({
     body: body.length > 0 ? body.toString(isText ? 'utf8' : 'base64') : undefined,
     isBase64Encoded: body.length > 0 && !isText,
   })
 
-/** A path decoded; one that cannot be is left alone. */
+/** Decodes a path; returns an invalid one unchanged. */
 export function decoded(path: string): string {
   try {
     return decodeURIComponent(path)
@@ -93,7 +92,7 @@ export function decoded(path: string): string {
   }
 }
 
-/** The answer of a function, as it is sent. */
+/** Converts a function's response to the form that is sent. */
 export const sentOf = ({
   statusCode,
   headers = {},
@@ -105,10 +104,10 @@ export const sentOf = ({
   payload: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),
 })
 
-/** Where API Gateway uses other words than the standard. */
+/** Reason phrases in which API Gateway differs from the standard. */
 const MESSAGES: Readonly<Record<number, string>> = { 413: 'Request Entity Too Large' }
 
-/** What API Gateway itself answers. */
+/** Builds a response of API Gateway itself. */
 export const ownAnswer = (statusCode: number): EventAnswer => ({
   statusCode,
   headers: { 'content-type': 'application/json' },

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { refuseUnreadable } from './unreadable.ts'
 
-/** What is sent to a client. */
+/** A response as sent to a client. */
 export interface SentAnswer {
   status: number
   headers: Readonly<Record<string, string | string[]>>
@@ -10,19 +10,18 @@ export interface SentAnswer {
 }
 
 interface HttpServerOptions {
-  /** answers a request, whose body has been read */
+  /** Handles a request whose body has been read. */
   answer: (request: IncomingMessage, body: Buffer) => Promise<SentAnswer>
-  /** for a body that is too large, where `answer` throws, and for a request with more than one `Host` (RFC 9112, 3.2) */
+  /** responses for a too large body, for an error of `answer`, and for a request with more than one `Host` (RFC 9112, 3.2) */
   refusal: Readonly<Record<'tooLarge' | 'failed' | 'twoHosts', SentAnswer>>
-  /** bytes of a body, at most */
+  /** maximum bytes of a body */
   largestBody: number
-  /** bytes of a request's line and headers together; more is 431 */
+  /** maximum bytes of the request line and headers together; larger requests get 431 */
   longestHead: number
 }
 
 /**
- * A server of HTTP/1.1 for what makes events of requests. It knows no verb that Node's parser does not know, LIST among
- * them.
+ * Creates an HTTP/1.1 server for front ends that build events. It accepts only verbs that Node's parser knows, which do not include LIST.
  */
 export function httpServer({ answer, refusal, largestBody, longestHead }: HttpServerOptions): Server {
   const server = createServer({ maxHeaderSize: longestHead }, (request, response) => {
@@ -44,7 +43,7 @@ function write(response: ServerResponse, { status, headers, payload }: SentAnswe
   response.end(payload)
 }
 
-/** Undefined when it is too large: it is read to its end all the same, for only then will the client listen. */
+/** Reads a body; undefined if it is too large. A too large body is still read to its end, because clients read the response only then. */
 async function readBody(request: IncomingMessage, largest: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0

@@ -2,12 +2,12 @@ import type { Socket } from 'node:net'
 
 interface Refusal {
   status: string
-  /** of the API, as it answers elsewhere; absent: it has none for this */
+  /** error code of the API; absent: none applies */
   code?: string
   text: string
 }
 
-/** What is answered to what Node's server cannot read, by its code of the fault; the rest is no HTTP. */
+/** Responses to requests that Node's server cannot parse, by error code. Other errors mean that the input is not HTTP. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',
@@ -27,7 +27,7 @@ const NO_HTTP: Refusal = {
   text: 'this is no request of HTTP/1.1',
 }
 
-/** An answer with its body, as the API puts it, and the end of the connection. */
+/** Formats a response in the API's form that closes the connection. */
 function answerText({ status, code, text }: Refusal): string {
   const body = JSON.stringify({ errors: [text] })
   return [
@@ -45,11 +45,11 @@ function answerText({ status, code, text }: Refusal): string {
 const REFUSED_SOCKET_TIMEOUT_MS = 1000
 
 /**
- * Refuses what is no request, and ends its connection. A socket that is destroyed while something is still coming
- * resets the connection, and the answer may be lost with it: what comes is let come for a while.
+ * Rejects an unreadable request and closes its connection. Destroying a socket that still receives data resets the connection and may
+ * lose the response, so the socket reads on for a while.
  */
 export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
-  // it goes on coming
+  // the client is still sending
   if (socket.writableEnded) return
   if (!socket.writable) return void socket.destroy()
   const timer = setTimeout(() => socket.destroy(), REFUSED_SOCKET_TIMEOUT_MS)

@@ -5,34 +5,31 @@ import { bounds } from '../values/bounds.ts'
 import { type EventAnswer, eventOf, type HttpEvent, ownAnswer, sentOf } from './http-api.ts'
 import { httpServer } from './http-server.ts'
 
-/** Takes an event of an HTTP API; several may be under way at once. */
+/** Handles an event of an HTTP API; several events may be processed at once. */
 type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
 
-/** Bytes of a body: no endpoint takes more, and a hundred requests share the memory of an environment. */
+/** Maximum bytes of a body. No endpoint accepts more, and a hundred concurrent requests share an environment's memory. */
 const LARGEST_BODY = 2 ** 20
 
-/** Bytes of a request's head: more than CloudFront lets pass, and what it and Lambda add. */
+/** Maximum bytes of a request's head: more than CloudFront accepts, plus what CloudFront and Lambda add. */
 const LONGEST_HEAD = 32_768
 
-/**
- * Longest that a connection may rest, milliseconds: longer than whoever keeps it is likely to let it, so that no request
- * is sent on one that is being closed.
- */
+/** Idle time of a connection, milliseconds. Longer than clients are likely to keep it, so that no request meets a closing connection. */
 const CONNECTION_REST_MS = 75_000
 
-/** What events name as their API. */
+/** The API in events. */
 const API = { accountId: '', apiId: 'web-function' }
 
-/** A Web Function that listens. */
+/** A running Web Function. */
 interface WebFunction {
   url: string
   close(): Promise<void>
 }
 
 /**
- * Serves a handler as the program of a Lambda Web Function, an HTTP server behind an endpoint of Lambda's. Each request
- * has a time-out of its own; one that is late is answered, and what it does comes to nothing by the limits of its calls.
- * @param at where Lambda wants it to listen
+ * Serves a handler as the program of a Lambda Web Function, an HTTP server behind a Lambda endpoint. Each request has its own time-out.
+ * A late request gets 503, and the limits of its calls end its work.
+ * @param at host and port that Lambda expects
  * @see https://docs.aws.amazon.com/lambda/latest/dg/web-functions-http.html
  */
 export async function serveWebFunction(
@@ -63,7 +60,7 @@ export async function serveWebFunction(
   }
 }
 
-/** Lambda appends who called its endpoint to what the caller sent, and lets no caller number requests. */
+/** Reads the client address and the request ID. Lambda appends the client's address to the header, and overwrites the ID. */
 const seenIn = ({
   'x-forwarded-for': chain,
   'lambda-web-request-id': number,
@@ -72,7 +69,7 @@ const seenIn = ({
   ...(number === undefined ? {} : { requestId: number }),
 })
 
-/** What the handler answers, or 503 when its time is up. What goes wrong leaves the line that Lambda's runtime would leave. */
+/** Runs the handler, or returns 503 when its time is up. Errors log the same line as Lambda's runtime. */
 async function inTime(handler: Handler, event: HttpEvent): Promise<EventAnswer> {
   const deadline = Date.now() + bounds.LOGIN_SECONDS * 1000
   const context = {
@@ -94,7 +91,7 @@ async function inTime(handler: Handler, event: HttpEvent): Promise<EventAnswer> 
   }
 }
 
-/** An alarm counts these lines by their type. */
+/** Logs an error. An alarm counts these lines by their type. */
 function complain({ requestContext }: HttpEvent, type: 'Timeout' | 'Error', errorMessage: string): void {
   // biome-ignore lint/suspicious/noConsole: the console is the runtime's way out
   console.error({ errorType: `WebFunction.${type}`, errorMessage, gateway_id: requestContext.requestId })

@@ -2,7 +2,7 @@ import type { Alias } from '../model/alias.ts'
 import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
-/** What a login says about who logged in. */
+/** The identity that a login presents. */
 export interface LoginIdentity {
   mount: string
   name: string
@@ -12,15 +12,15 @@ export interface LoginIdentity {
   fresh: { entityId: string; aliasId: string }
 }
 
-/** What has to be written, both parts mostly nothing. */
+/** The writes for an alias. Usually there are none. */
 export interface AliasWrites {
-  /** at the first sighting, together with the token */
+  /** written with the token at the alias's first login */
   created: readonly Change[]
-  /** when only the metadata changed; logins of one alias may bring different ones, so that nothing may depend on it */
+  /** written if only the metadata changed; logins of one alias may have different metadata, so nothing may depend on it */
   metadata?: Change
 }
 
-/** The entity behind a login, and what has to be written. @see docs/spec/tokens.md#entities */
+/** Returns the entity of a login, and the writes it needs. @see docs/spec/tokens.md#entities */
 export function ensureAlias(
   stored: Item<'alias'> | undefined,
   seen: LoginIdentity,
@@ -57,7 +57,7 @@ const newAlias = ({ mount, name, metadata, now, fresh }: LoginIdentity): Alias =
   updatedAt: now,
 })
 
-/** Whether two sets of texts are the same. */
+/** Reports whether two maps of texts are equal. */
 export const sameTexts = (
   a: Readonly<Record<string, string>>,
   b: Readonly<Record<string, string>>,

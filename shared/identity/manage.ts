@@ -27,7 +27,7 @@ export const entityLookupFields = {
 
 type Kind = 'entity' | 'alias-id'
 
-/** The alias item behind an id. */
+/** Reads the alias of an ID. */
 async function aliasOf(call: Call, kind: Kind): Promise<Item<'alias'> | undefined> {
   const pointer = subjectOf(call, kind)?.data
   if (!pointer) return undefined
@@ -40,15 +40,15 @@ const known = (item: Item<'alias'> | undefined): Item<'alias'> => {
   return item
 }
 
-/** GET identity/entity/id/:id. */
+/** Handles GET identity/entity/id/:id. */
 export const readEntity = async (call: Call): Promise<Outcome> =>
   answer(data(entityAnswer(known(await aliasOf(call, 'entity')).data, call.mounts)))
 
-/** GET identity/entity-alias/id/:id. */
+/** Handles GET identity/entity-alias/id/:id. */
 export const readAlias = async (call: Call): Promise<Outcome> =>
   answer(data(aliasAnswer(known(await aliasOf(call, 'alias-id')).data, call.mounts)))
 
-/** POST identity/entity/id/:id: disabling takes effect with the next request of any of its tokens. */
+/** Handles POST identity/entity/id/:id. Disabling takes effect with the next request of any of the entity's tokens. */
 export async function writeEntity(call: Call<typeof entityFields>): Promise<Outcome> {
   const item = known(await aliasOf(call, 'entity'))
   const { parameters } = call
@@ -67,8 +67,8 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
 }
 
 /**
- * DELETE identity/entity/id/:id: the entity goes with its alias, its tokens are refused from then on, and the next
- * login makes another entity. One that is not there is as good as deleted.
+ * Handles DELETE identity/entity/id/:id: removes the entity with its alias. Its tokens are rejected from then on, and the next login
+ * creates a new entity. Deleting a missing entity succeeds.
  */
 export async function deleteEntity(call: Call): Promise<Outcome> {
   const item = await aliasOf(call, 'entity')
@@ -81,7 +81,7 @@ export async function deleteEntity(call: Call): Promise<Outcome> {
   ])
 }
 
-/** The aliases behind the listed pointers, by the names of these. */
+/** Reads the aliases of the listed index entries. */
 async function aliasesBehind(call: Call, pointers: readonly Item<Kind>[]): Promise<[string, Alias][]> {
   const keysOf = pointers.map(({ data: { mount, name } }) => key('alias', mount, name))
   const items = keysOf.length > 0 ? await call.ports.store.read(keysOf) : []
@@ -91,7 +91,7 @@ async function aliasesBehind(call: Call, pointers: readonly Item<Kind>[]): Promi
   })
 }
 
-/** LIST identity/entity/id, LIST identity/entity-alias/id: the names, with what clients show beside them. */
+/** Handles LIST identity/entity/id and LIST identity/entity-alias/id. Returns the IDs, and the info that clients show. */
 export const listIdentities =
   (kind: Kind) =>
   async (call: Call<typeof listFields>): Promise<Outcome> => {
@@ -106,7 +106,7 @@ export const listIdentities =
     )
   }
 
-/** POST identity/lookup/entity: by one of its names; nothing found is 204. */
+/** Handles POST identity/lookup/entity. Returns 204 if no entity matches. */
 export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<Outcome> {
   const { id, alias_id: aliasId, alias_name: name, alias_mount_accessor: mount } = call.parameters
   const { store } = call.ports
@@ -125,7 +125,7 @@ export async function lookupEntity(call: Call<typeof entityLookupFields>): Promi
   return answer(item ? data(entityAnswer(item.data, call.mounts)) : { kind: 'nothing' })
 }
 
-// names of entities are no keys: they are looked for among all
+// entity names have no index, so all entities are searched
 async function lookupByName(call: Call, name: string): Promise<Outcome> {
   const all = await aliasesBehind(call, await call.ports.store.list(partitions('entity'), {}))
   const found = all.find(([, { entityName }]) => entityName === name)?.[1]

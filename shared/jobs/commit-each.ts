@@ -2,40 +2,39 @@ import { keepsJournal } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 
-/** What is committed together; groups do not depend on each other. */
+/** Changes that are committed together. Groups are independent of each other. */
 export type IndependentChanges = readonly Change[]
 
-/** Where groups are committed. */
+/** The context in which groups are committed. */
 export interface CommitContext {
   ports: Pick<Ports, 'store' | 'clock'>
-  /** the cluster record, fresh enough to commit with; undefined once this cluster no longer serves requests */
+  /** returns a recent cluster record for commits; undefined if this cluster no longer serves requests */
   cluster: () => Promise<ClusterRead | undefined>
-  /** epoch milliseconds after which nothing new is begun */
+  /** epoch milliseconds after which no commit begins */
   deadline: number
 }
 
-/** How many groups become of an outcome. */
+/** The number of groups by outcome. */
 export interface OutcomeCounts {
   done: number
-  /** not written: an item had changed, the cluster serves no requests any more, or time was up */
+  /** not written: an item had changed, the cluster no longer serves requests, or time was up */
   left: number
   failed: number
 }
 
-/** `left`: nothing of the group was written. A group that failed may have been written. */
+/** The outcome of a group. `left`: nothing was written. A failed group may have been written. */
 export type ChangesOutcome = PromiseSettledResult<'done' | 'left'>
 
-/** While a journal is kept: every commit takes one of the set's positions, of which there are some 900 in a second. */
+/** Limits while a journal is kept, because every commit takes one of the set's positions, of which there are about 900 per second. */
 const JOURNALED = { changes: 20, perSecond: 15 }
 const AT_ONCE = 16
 
 const LEFT: ChangesOutcome = { status: 'fulfilled', value: 'left' }
 
 /**
- * Commits groups of changes that do not depend on each other: each for itself, sixteen at a time; while a journal is
- * kept several in one commit, and few commits in a second. Where a commit of several does not come about, each of them is tried
- * for itself. One that fails does not stop the others.
- * @returns what became of each group, in their order
+ * Commits independent groups of changes, sixteen at a time. While a journal is kept it puts several groups into one commit and limits
+ * the commits per second. If such a commit fails, its groups are committed one by one. A failed group does not stop the others.
+ * @returns the outcome of each group, in order
  */
 export async function commitEach(
   committing: CommitContext,
@@ -62,8 +61,8 @@ export const countOutcomes = (outcomes: readonly ChangesOutcome[]): OutcomeCount
 })
 
 /**
- * How many groups from the first on go into one commit: one at least, no item twice.
- * @param most changes
+ * Returns how many of the first groups fit into one commit: at least one, and no item twice.
+ * @param most maximum number of changes
  */
 export function batchLength(groups: readonly IndependentChanges[], most: number): number {
   const taken = new Set<string>()
@@ -93,7 +92,7 @@ async function batched(
   return outcomes
 }
 
-/** A commit, and the time that passes until the next one may begin. */
+/** Commits changes, then waits until the next commit may begin. */
 async function paced(
   committing: CommitContext,
   changes: IndependentChanges,

@@ -4,19 +4,19 @@ import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
 
-/** Work that outlives a request, in a Lambda of its own. A run that would outlast it goes on in the next. */
+/** A run of work that outlives its request, in its own Lambda. If the time is up, the next run continues the work. */
 export interface JobRun {
   ports: Ports
-  /** epoch milliseconds at which this Lambda has to stop */
+  /** epoch milliseconds at which this Lambda must stop */
   deadline: number
-  /** the cluster record, fresh enough to commit with; undefined once this cluster no longer serves requests */
+  /** returns a recent cluster record for commits; undefined if this cluster no longer serves requests */
   cluster: () => Promise<ClusterRead | undefined>
 }
 
-/** `again`: there is more to do than time. */
+/** The result of a run. `again`: the job that continues the work. */
 export type JobResult = 'done' | { again: Readonly<Record<string, unknown>> }
 
-/** The surroundings of a run. */
+/** Builds the context of a run. */
 export function createRun(ports: Ports, deadline: number): JobRun {
   let read: ClusterRead | undefined
   return {
@@ -30,12 +30,12 @@ export function createRun(ports: Ports, deadline: number): JobRun {
   }
 }
 
-/** Whether there is time for another step. */
+/** Reports whether there is time for another step. */
 export const hasTime = ({ ports, deadline }: JobRun): boolean => ports.clock.now() < deadline
 
 const AT_ONCE = 16
 
-/** Does something with each element, sixteen at a time. Faults are counted, not thrown. */
+/** Processes each element, sixteen at a time. Counts errors instead of throwing them. */
 export async function processEach<T>(
   elements: readonly T[],
   work: (element: T) => Promise<boolean>,
@@ -53,7 +53,7 @@ export async function processEach<T>(
 
 type Dependencies = Pick<Ports, 'store' | 'clock' | 'cipher' | 'deployment'>
 
-/** The cluster record as it is now; undefined when this cluster no longer serves requests. */
+/** Reads the cluster record; undefined if this cluster no longer serves requests. */
 async function activeCluster({
   store,
   clock,
@@ -68,8 +68,8 @@ async function activeCluster({
 }
 
 /**
- * The same, for work that takes longer than a commit accepts a record's age.
- * @throws ApiError `busy` when this cluster no longer serves requests
+ * Reads the cluster record again, for work that takes longer than a commit accepts a record's age.
+ * @throws ApiError `busy` if this cluster no longer serves requests
  */
 export async function currentCluster(ports: Dependencies): Promise<ClusterRead> {
   const cluster = await activeCluster(ports)

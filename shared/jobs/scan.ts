@@ -4,19 +4,19 @@ import { hasTime, type JobRun } from './job.ts'
 
 const SEGMENTS = 4
 
-/** How far a scan of a table has come. */
+/** The position of a table scan. */
 export interface ScanPlace {
   segment: number
-  /** behind this key of the segment; absent: at its beginning */
+  /** last key read in the segment; absent: its beginning */
   from?: Cursor | undefined
 }
 
 export const scanStart: ScanPlace = { segment: 0 }
 
 /**
- * Does something with all items of some kinds, page by page, while there is time.
- * @param work tells whether it has come to the end of the page
- * @returns where to go on; undefined at the end
+ * Processes all items of some kinds, page by page, while there is time.
+ * @param work returns whether it has finished the page
+ * @returns where to continue; undefined at the end
  */
 export async function scanAll<K extends Kind>(
   run: JobRun,

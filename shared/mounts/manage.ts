@@ -30,13 +30,13 @@ import { NAME } from '../values/names.ts'
 import { sha256 } from '../values/secret.ts'
 import { newMount, storeMounts } from './store.ts'
 
-/** A lifetime as command lines send it: always there, and empty when nothing was said about it. */
+/** A duration field for lease TTLs. Command lines always send it; an empty text means no change. */
 function lease(doc: string): Field<number> {
   const field = duration(doc)
   return { ...field, read: raw => (raw === '' ? undefined : raw === 'system' ? 0 : field.read(raw)) }
 }
 
-/** Settings that are kept as they were sent. */
+/** Settings that are stored as sent. */
 const kept = {
   listing_visibility: text('`unauth` shows the mount to everybody; `hidden` or empty does not'),
   audit_non_hmac_request_keys: list('Parameters that the audit log shows as they are'),
@@ -85,7 +85,7 @@ const tableOf = (call: Call): Item<'mounts'> => {
   return item
 }
 
-/** The mount's path, of one segment: nested ones are refused with a text that says so. */
+/** Returns the mount path of the request. @throws ApiError unless it is one segment */
 function pathOf(call: Call): string {
   const path = call.pathParameters['method_path'] ?? ''
   if (path === '') throw invalid('the path names no mount; GET sys/auth, without a slash at its end, has all')
@@ -94,7 +94,7 @@ function pathOf(call: Call): string {
   return path
 }
 
-/** POST sys/auth/:path: enables the auth method under another name. */
+/** Handles POST sys/auth/:path: enables the auth method at another path. */
 export function enableMount(call: Call<typeof enableFields>): Outcome {
   const table = tableOf(call)
   const path = pathOf(call)
@@ -116,11 +116,11 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
   )
 }
 
-/** Warns of settings that are kept without effect: nobody should rely on them. */
+/** Returns a warning for each setting that is stored without effect. */
 const effectWarnings = (given: Supplied<typeof tuneFields>): string[] =>
   WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is kept, but has no effect`)
 
-/** The settings inside a mount's first request, read as those of its tuning are. */
+/** Reads the tuning settings inside an enable request, like those of a tune request. */
 function tuningIn(config: unknown): Parsed<typeof tuneFields> {
   if (config === undefined || config === null) return { parameters: {}, unknown: [] }
   if (!isObject(config)) throw invalid('config must be an object')
@@ -131,7 +131,7 @@ function tuningIn(config: unknown): Parsed<typeof tuneFields> {
   }
 }
 
-/** What holds a token in requests to the token store and in its answers. */
+/** The fields that contain tokens in requests and responses of the token store. */
 const TOKENS = ['token', 'id']
 
 function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {
@@ -172,8 +172,8 @@ const found = (table: MountTable, path: string): Mount => {
 }
 
 /**
- * DELETE sys/auth/:path: from the commit on, logins and tokens of the mount are refused; its items are removed
- * in the background. A mount that is not there is as good as disabled.
+ * Handles DELETE sys/auth/:path. After the commit, logins and tokens of the mount are rejected; a job removes its items. Disabling a
+ * missing mount succeeds.
  */
 export function disableMount(call: Call): Outcome {
   const table = tableOf(call)
@@ -188,12 +188,12 @@ export function disableMount(call: Call): Outcome {
   }
   return {
     ...answerAfter(storeMounts(table, next)),
-    // should this fail, the hourly round starts it
+    // if starting the job fails, the hourly run starts it
     afterwards: () => call.ports.background.start({ job: 'remove-mount', mount: mount.accessor }),
   }
 }
 
-/** POST sys/auth/:path/tune. */
+/** Handles POST sys/auth/:path/tune. */
 export function tuneMount(call: Call<typeof tuneFields>): Outcome {
   const table = tableOf(call)
   const mount = found(table.data, pathOf(call))
@@ -205,17 +205,17 @@ export function tuneMount(call: Call<typeof tuneFields>): Outcome {
   )
 }
 
-/** GET sys/auth/:path/tune. */
+/** Handles GET sys/auth/:path/tune. */
 export const readTuning = (call: Call): Outcome =>
   answer(data(tuningAnswer(found(tableOf(call).data, pathOf(call)))))
 
-/** GET sys/auth: all mounts by path. */
+/** Handles GET sys/auth: returns all mounts by path. */
 export const listMounts = (call: Call): Outcome =>
   answer(mountsAnswer(tableOf(call).data.mounts, pluginOf(call)))
 
 /**
- * GET sys/mounts: the secret engines, as far as there are any. Clients look here for what is beside the auth methods.
- * Their identifiers follow from the token store's, which is as old as the cluster.
+ * Handles GET sys/mounts: returns the built-in engines, which clients expect next to the auth methods. Their UUIDs are derived from the
+ * token store's, which is as old as the cluster.
  */
 export const listEngines = (call: Call): Outcome =>
   answer(enginesAnswer(findMountByPath(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))
@@ -225,7 +225,7 @@ const engines = {
   system: 'system endpoints used for control, policy and debugging',
 }
 
-/** What clients read of the plugin behind a mount: one that is built in, of the version that is announced. */
+/** Returns the plugin fields of a mount: a built-in plugin of the announced version. */
 const pluginOf = ({ ports: { deployment } }: Call) => ({
   plugin_version: '',
   running_plugin_version: `v${deployment.apiVersion}+builtin`,
@@ -254,13 +254,13 @@ function engineAnswer(type: keyof typeof engines, seed: string): Record<string, 
   }
 }
 
-/** A UUID (version 8) that follows from a text. */
+/** Derives a UUID (version 8) from a text. */
 const derivedUuid = (text: string): string =>
   sha256(text)
     .toString('hex')
     .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5')
 
-/** GET sys/auth/:path. */
+/** Handles GET sys/auth/:path. */
 export const readMount = (call: Call): Outcome =>
   answer(data({ ...mountAnswer(found(tableOf(call).data, pathOf(call))), ...pluginOf(call) }))
 
@@ -300,13 +300,13 @@ const tuningAnswer = (mount: Mount): Record<string, unknown> => ({
   ...keptOf(mount),
 })
 
-/** What is empty is left out, as clients expect it. */
+/** Returns the stored settings without empty ones, as clients expect. */
 const keptOf = ({ options }: Mount): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(options).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value)),
   )
 
-/** GET sys/internal/ui/mounts: what is shown to everybody. (CVE-2020-25594) */
+/** Handles GET sys/internal/ui/mounts: returns the mounts that everyone may see. (CVE-2020-25594) */
 export function visibleMounts(call: Call): Outcome {
   const shown = call.mounts.mounts.filter(mount => mount.options['listing_visibility'] === 'unauth')
   const auth = Object.fromEntries(

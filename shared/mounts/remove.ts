@@ -19,24 +19,23 @@ import { sweepDescendants } from '../tokens/descendants.ts'
 import { bounds } from '../values/bounds.ts'
 import { storeMounts } from './store.ts'
 
-/** An alias takes along what leads to it. */
+/** The index entries of an alias, which are removed with it. */
 const pointersTo = {
   entity: alias => key('entity', alias.entityId),
   'alias-id': alias => key('alias-id', alias.aliasId),
 } satisfies { [K in KindGoingWith<'alias'>]: (alias: Alias) => Key<K> }
 
 const PAGE = 100
-/** Logins between two looks at the time. */
+/** Number of logins removed between two checks of the remaining time. */
 const PART = 20
 
 /**
- * Removes what a disabled mount has left, as the table of kinds lists it: its items, its entities, the tokens of its
- * logins with all that was made by them, answers of it that wait to be unwrapped. Tokens are dead from the moment of
- * disabling, because their mount is gone; this frees their places. It may be broken off and started again at any
- * point. Tokens are looked for until a whole pass finds none: an engine may pass over items when others are deleted
- * between its pages. The mount is forgotten by a pass that began when nobody could write for it any more; where that is
- * not yet so, the hourly round starts another.
- * @throws when something could not be removed: the job is tried again, at last by the hourly round
+ * Removes what a disabled mount has left, by the table of kinds: its items, its entities, the tokens of its logins with their
+ * descendants, and its wrapped responses. The tokens are already invalid, because their mount is gone; this frees their storage. The
+ * job can stop and restart at any point. It repeats the scan until a whole pass finds no token, because an engine may skip items
+ * when others are deleted between pages. The mount is forgotten after a pass that began when no request could still write for it;
+ * before that, the hourly run starts another pass.
+ * @throws if something could not be removed, so that the job is retried, at last by the hourly run
  * @see docs/spec/mounts.md#disabling
  */
 export async function removeMount(
@@ -55,18 +54,18 @@ export async function removeMount(
   return logins > 0 ? { again: { mount } } : forget(run, mount, began)
 }
 
-/** What is left to do of a removal. */
+/** The progress of a removal. */
 interface Removal {
   mount: string
-  /** where the pass goes on */
+  /** position where the scan continues */
   at?: ScanPlace | undefined
-  /** logins that the pass has found so far */
+  /** number of logins that this pass has found so far */
   found?: number | undefined
-  /** epoch milliseconds, when the pass began */
+  /** epoch milliseconds at which the pass began */
   began?: number | undefined
 }
 
-/** @returns false when time is out */
+/** Removes logins. @returns false if no time is left */
 async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<boolean> {
   for (let at = 0; at < logins.length; at += PART) {
     const part = logins.slice(at, at + PART)
@@ -82,7 +81,7 @@ async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'lo
   return true
 }
 
-/** What stands beside a token goes before it: once the token is gone, nothing leads there. */
+/** Removes the descendants of tokens before the tokens, because without the token nothing leads to them. */
 async function removeChildren(run: JobRun, logins: readonly Item<KindGoingWith<'login'>>[]): Promise<void> {
   const cluster = () => serving(run)
   const tokens = logins.filter(item => item.kind === 'token')
@@ -94,13 +93,13 @@ async function removeChildren(run: JobRun, logins: readonly Item<KindGoingWith<'
 }
 
 /**
- * Commits the deletions, whatever the items have become since they were read.
- * @returns false when time is out
- * @throws ApiError `busy` when some could not be removed
+ * Commits deletions, even of items that have changed since they were read.
+ * @returns false if no time is left
+ * @throws ApiError `busy` if some could not be removed
  */
 async function commitRemovals(run: JobRun, groups: readonly IndependentChanges[]): Promise<boolean> {
   const { left, failed } = countOutcomes(await commitEach({ ...run, cluster: () => serving(run) }, groups))
-  // the deletions expect nothing: if some are left although there is time, the cluster has changed its role
+  // unconditional deletions cannot conflict, so if some are left in time, the cluster has changed its role
   if (failed > 0 || (left > 0 && hasTime(run))) throw notRemoved(left + failed)
   return left === 0
 }
@@ -114,7 +113,7 @@ async function serving(run: JobRun): Promise<ClusterRead> {
   return cluster
 }
 
-/** @returns false when time is out */
+/** Removes the mount's items of a kind. @returns false if no time is left */
 async function emptyPartition(run: JobRun, kind: KindGoingWith<'mount'>, mount: string): Promise<boolean> {
   for (const pk of partitions(kind, mount).pks) {
     for (let more = true; more; ) {

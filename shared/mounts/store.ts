@@ -3,16 +3,15 @@ import { type Change, put, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
 /**
- * Stores the mounts. Their revision goes with them in one commit: requests read it instead of the table, which
- * they remember by it.
- * @param read the table as it was read; undefined: there must be none
+ * Stores the mount table and its revision in one commit. Requests read only the small revision and remember the table by it.
+ * @param read the table as read; undefined: it must not exist
  */
 export const storeMounts = (read: Item<'mounts'> | undefined, next: MountTable): Change[] => [
   replace(key('mounts'), read, next),
   put(key('mounts-revision'), {}),
 ]
 
-/** A mount with its defaults. Its accessor is new: items of a mount that stood at the path before stay apart. */
+/** Builds a mount with default settings. Its accessor is new, so items of an earlier mount at the same path stay separate. */
 export const newMount = (
   { path, type, description }: { path: string; type: MountType; description: string },
   uuid: string,

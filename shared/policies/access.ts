@@ -5,26 +5,26 @@ import { lowerAscii } from '../values/names.ts'
 import { mergedParameters, type Parameter, parametersPass } from './parameters.ts'
 import { covering, type Lookup } from './tree.ts'
 
-/** One thing a caller wants to do. */
+/** One access that a caller requests. */
 export interface AccessRequest {
-  /** without leading slash, as typed */
+  /** without leading slash, as sent */
   path: string
   capability: Capability
   sudo?: boolean
-  /** body parameters; absent where parameters do not count */
+  /** body parameters; absent if the rule's parameter constraints do not apply */
   parameters?: readonly Parameter[]
-  /** seconds of a requested response wrapping */
+  /** TTL of the requested response wrapping, seconds */
   wrapTtl?: number
 }
 
-/** Nothing at all. */
+/** Rights that permit nothing. */
 export const noAccess: Acl = { root: false, rules: [] }
 
-/** Unites the rules of several policies: the same path text adds up, `deny` wins. */
+/** Merges the rules of several policies. Rules with the same path add up, and `deny` wins. */
 export const uniteRules = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
   united(policies.flat(), rule => rule.path)
 
-/** One rule for each path that the rules' paths come to. */
+/** Merges the rules whose paths map to the same text. */
 const united = (rules: readonly Rule[], pathOf: (rule: Rule) => string): Rule[] =>
   [...Map.groupBy(rules, pathOf)].map(([path, same]) => {
     const [only] = same
@@ -44,11 +44,11 @@ function merged(path: string, rules: readonly Rule[]): Rule {
   }
 }
 
-/** The smallest bound; 0 is none. */
+/** Returns the smallest bound; 0 means unlimited. */
 const least = (bounds: readonly number[]): number =>
   bounds.filter(bound => bound > 0).reduce((a, b) => (a > 0 && a < b ? a : b), 0)
 
-/** Whether the caller may do it. @see docs/spec/policies.md#which-rule-decides */
+/** Reports whether the rights permit an access. @see docs/spec/policies.md#which-rule-decides */
 export function permits(access: Acl, attempt: AccessRequest): boolean {
   if (access.root) return true
   const govern = attempt.capability === 'list' ? governingList : governing
@@ -58,7 +58,7 @@ export function permits(access: Acl, attempt: AccessRequest): boolean {
   return parametersAllowed(rule, attempt) && wrappingPasses(rule, attempt.wrapTtl ?? 0)
 }
 
-/** The capabilities on a path, sorted: those that are enforced on it; `["deny"]` where there are none. */
+/** Returns the sorted capabilities on a path, as they are enforced; `["deny"]` if there are none. */
 export function capabilitiesOn(access: Acl, path: string): Capability[] {
   if (access.root) return ['root' as Capability]
   const others = governing(access.rules, path)?.capabilities ?? []
@@ -68,7 +68,7 @@ export function capabilitiesOn(access: Acl, path: string): Capability[] {
   return found.size === 0 ? ['deny'] : [...found].sort()
 }
 
-/** The one rule that decides about everything but listings: an exact one, or the best pattern. */
+/** Returns the rule that decides about everything but listings: an exact rule, or the best pattern. */
 function governing(rules: readonly Rule[], path: string): Rule | undefined {
   const spelling = spellingOf(path)
   const spellings = spelling.slashless ? [spelling.path, `${spelling.path}/`] : [spelling.path]
@@ -82,16 +82,16 @@ function governing(rules: readonly Rule[], path: string): Rule | undefined {
 }
 
 /**
- * The one rule that decides about a listing, which may be written with or without its trailing slash: rules about
- * both spellings count, the one with the slash first. A deny that governs either wins (GHSA-xp3c-3jw3-4vcr). One that
- * covers both gives way on both: to an exact rule, or to a better one for the spelling with the slash.
+ * Returns the rule that decides about a listing. A listing's path may end with a slash or not, so rules for both spellings count, and
+ * those with the slash win. A governing deny of either spelling wins (GHSA-xp3c-3jw3-4vcr). A deny that covers both spellings
+ * yields on both to an exact rule, or to a better rule for the spelling with the slash.
  */
 function governingList(rules: readonly Rule[], path: string): Rule | undefined {
   const { path: _, ...spelling } = spellingOf(path)
   const bare = path.replace(/\/$/, '')
   const rulesOn = (one: string) => rulesAbout(rules, [{ ...spelling, path: one, emptyLast: true }], spelling)
   const [slashed, plain] = [rulesOn(`${bare}/`), rulesOn(bare)]
-  // behind a denial that gives way another one may stand that does not
+  // after a deny that yields is removed, another deny may remain that does not
   const without = (some: readonly Rule[], givesWay: (denial: Rule) => boolean) =>
     strongest(some.filter(rule => !(isDeny(rule) && givesWay(rule))))
   const ofSlashed = without(slashed, denial => covers(plain, denial) && plain.some(isExact))
@@ -106,8 +106,8 @@ const isDeny = (rule: Rule | undefined): rule is Rule => rule?.capabilities.has(
 const covers = (rules: readonly Rule[], { path }: Rule): boolean => rules.some(rule => rule.path === path)
 
 /**
- * The rules that cover one of these paths: all as they are typed, and denials in whatever ASCII case (CVE-2026-93335).
- * A denial wins over a rule whose path differs from its own in case alone; else the better of the two decides.
+ * Returns the rules that cover one of the paths. Rules match as written; deny rules match in any ASCII case (CVE-2026-93335). A deny
+ * wins over a rule whose path differs only in case. In other cases the better rule decides.
  */
 function rulesAbout(
   rules: readonly Rule[],
@@ -132,7 +132,7 @@ function rulesAbout(
 
 const denials = new WeakMap<readonly Rule[], readonly Rule[]>()
 
-/** The rules that deny, their paths in ASCII lower case, one for each. */
+/** Returns the deny rules with lower-case paths, merged by path. */
 function denialsOf(rules: readonly Rule[]): readonly Rule[] {
   const known = denials.get(rules)
   if (known) return known
@@ -141,11 +141,11 @@ function denialsOf(rules: readonly Rule[]): readonly Rule[] {
   return found
 }
 
-/** Rules whose paths mean the same, as one each. */
+/** Merges rules whose paths are equivalent. */
 const coinciding = (rules: readonly Rule[], spelling: Omit<Spelling, 'path'>): Rule[] =>
   united(rules, rule => meaningOf(rule.path, spelling))
 
-/** What a rule's path means where a path has several spellings. */
+/** Returns the canonical form of a rule's path if the path has several spellings. */
 function meaningOf(path: string, { caseless, slashless }: Omit<Spelling, 'path'>): string {
   if (slashless) return path.replace(/(?<=.)\/$/, '')
   return caseless === undefined ? path : lowerSegment(path, caseless)
@@ -153,12 +153,12 @@ function meaningOf(path: string, { caseless, slashless }: Omit<Spelling, 'path'>
 
 const isExact = ({ path }: Rule): boolean => !path.endsWith('*') && !path.split('/').includes('+')
 
-/** The exact rule, or the pattern to which all others have to give way. */
+/** Returns the exact rule, or the pattern that wins over all others. */
 const strongest = (rules: readonly Rule[]): Rule | undefined =>
   rules.find(isExact) ??
   rules.reduce<Rule | undefined>((a, b) => (a && !yields(a.path, b.path) ? a : b), undefined)
 
-/** Whether pattern `a` has to give way to `b`. @see docs/spec/policies.md#which-rule-decides */
+/** Reports whether pattern `a` yields to pattern `b`. @see docs/spec/policies.md#which-rule-decides */
 function yields(a: string, b: string): boolean {
   const first = (path: string) =>
     Math.min(...['+', '*'].map(mark => (path.includes(mark) ? path.indexOf(mark) : path.length)))

@@ -1,4 +1,4 @@
-/** What every token may do unless its role leaves `default` out. An administrator may rewrite it. */
+/** The rights of every token, unless its role excludes `default`. Administrators may replace the policy. */
 export const DEFAULT_POLICY = `# A token looks after itself.
 path "auth/token/lookup-self" { capabilities = ["read"] }
 path "auth/token/renew-self"  { capabilities = ["update"] }
@@ -14,7 +14,7 @@ path "sys/wrapping/lookup" { capabilities = ["update"] }
 path "sys/wrapping/unwrap" { capabilities = ["update"] }
 `
 
-/** Policies that exist without being stored. `root` has no text: it is not made of rules. */
+/** Policies that exist without being stored. `root` has no text, because it is not a set of rules. */
 export const builtInPolicies: ReadonlyMap<string, string> = new Map([
   ['root', ''],
   ['default', DEFAULT_POLICY],

@@ -2,10 +2,9 @@ import { setMember } from '../values/defined.ts'
 import { isExact } from '../values/number.ts'
 
 /**
- * Reader of the part of HCL that policies are written in: attributes (`key = value`), blocks with at most
- * one label (`path "a/*" { … }`), strings, here-documents, numbers, booleans, lists, objects, and three
- * styles of comments. No interpolation and no expressions: policies have none.
- * Its answers are compared with those of another implementation in the tests.
+ * A block of HCL. The parser supports the subset of HCL that policies use: attributes (`key = value`), blocks with at most one label
+ * (`path "a/*" { … }`), strings, here-documents, numbers, booleans, lists, objects, and three styles of comments. It supports neither
+ * interpolation nor expressions. Tests compare its results with another implementation.
  */
 export interface Block {
   type: string
@@ -18,7 +17,7 @@ export interface HclBody {
   blocks: Block[]
 }
 
-/** A fault in the text; the message says where, and never quotes it. */
+/** A syntax error. The message names the line and never quotes the text. */
 export class HclFault extends Error {}
 
 const DEEPEST = 16
@@ -33,7 +32,7 @@ interface Reader {
   at: number
 }
 
-/** @throws HclFault */
+/** Parses HCL. @throws HclFault */
 export function readHcl(text: string): HclBody {
   const reader = { text, at: 0 }
   const body = readBody(reader, 0)
@@ -124,7 +123,7 @@ function readEscape(reader: Reader): string {
   const char = reader.text[reader.at] ?? ''
   const digits = /^(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/.exec(reader.text.slice(reader.at, reader.at + 9))
   const code = digits ? Number.parseInt(digits[1] ?? digits[2] ?? '', 16) : Number.NaN
-  // half of a surrogate pair is not a character
+  // a surrogate is not a character
   if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) {
     reader.at += (digits?.[0].length ?? 1) - 1
     return String.fromCodePoint(code)

@@ -7,12 +7,12 @@ import { ROOT } from './names.ts'
 import { parsePolicy } from './parse.ts'
 
 interface Parsed {
-  /** no other text has ever had it */
+  /** unique number of this text */
   number: number
   rules: readonly Rule[]
 }
 
-/** Results of pure work by name, forgotten all at once when together they weigh more than allowed. */
+/** Builds a cache for pure functions. The whole cache is cleared if its weight exceeds the limit. */
 function remembering<T>(most: number) {
   const known = new Map<string, T>()
   let weight = 0
@@ -31,9 +31,9 @@ function remembering<T>(most: number) {
   }
 }
 
-/** By text, up to as many characters: what was parsed once need not be parsed again. */
+/** Parsed policies by text. The limit is in characters. */
 const parsed = remembering<Parsed>(4_000_000)
-/** By the numbers of their texts, up to as many rules. */
+/** Merged rules by the numbers of their policies. The limit is in rules. */
 const united = remembering<readonly Rule[]>(20_000)
 let texts = 0
 
@@ -51,7 +51,7 @@ const unitedOf = (policies: readonly Parsed[]): readonly Rule[] =>
     rules => rules.length,
   )
 
-/** What a caller may do, from its policies' names and their stored texts. Unknown names allow nothing. */
+/** Builds the caller's rights from its policy names and their stored texts. Unknown names permit nothing. */
 export function compileAccess(
   names: readonly string[],
   stored: readonly (Item<'policy'> | undefined)[],

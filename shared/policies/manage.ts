@@ -18,7 +18,7 @@ export const policyFields = {
 
 const nameOf = (call: Call): string => subjectKeyOf(call, 'policy').sk
 
-/** POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is kept as written. */
+/** Handles POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is stored as written. */
 export function writePolicy(call: Call<typeof policyFields>): Outcome {
   const name = nameOf(call)
   if (name === ROOT) throw invalid('the policy root cannot be changed')
@@ -34,7 +34,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
   return answerAfter([replace(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written })])
 }
 
-/** The text of a policy, from base64 or as it is. No policy is itself valid base64: none does without quotes or braces. */
+/** Decodes the text of a policy if it is base64. A policy is never valid base64, because it contains quotes or braces. */
 function plainText(given: string): string {
   const bytes = readBase64(given)
   if (bytes && !isUtf8(bytes)) throw invalid('policy is not UTF-8 text')
@@ -47,10 +47,10 @@ function textOf(call: Call): string {
   return stored
 }
 
-/** GET sys/policies/acl/:policy_name. */
+/** Handles GET sys/policies/acl/:policy_name. */
 export const readPolicy = (call: Call): Outcome => answer(data({ name: nameOf(call), policy: textOf(call) }))
 
-/** GET sys/policy/:policy_name, the older form. */
+/** Handles GET sys/policy/:policy_name, the older path. */
 export const readRules = (call: Call): Outcome => answer(data({ name: nameOf(call), rules: textOf(call) }))
 
 export function deletePolicy(call: Call): Outcome {
@@ -65,11 +65,11 @@ async function namesOf(call: Call<typeof listFields>): Promise<string[]> {
   return cutPage([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
 }
 
-/** LIST sys/policies/acl. */
+/** Handles LIST sys/policies/acl. */
 export const listPolicies = async (call: Call<typeof listFields>): Promise<Outcome> =>
   answer(keyList(await namesOf(call)))
 
-/** GET sys/policy, the older form: it names them twice. */
+/** Handles GET sys/policy, the older path. Its response contains the names twice. */
 export async function listRules(call: Call<typeof listFields>): Promise<Outcome> {
   const names = await namesOf(call)
   return answer(data({ keys: names, policies: names }))

@@ -3,29 +3,29 @@ import { lowerAscii, sortedSet } from '../values/names.ts'
 export const ROOT = 'root'
 export const DEFAULT = 'default'
 
-/** Policy names as they are compared: trimmed, lower-cased, without repetitions, sorted. */
+/** Normalises policy names for comparison: trimmed, lower case, unique and sorted. */
 export const policySet = (names: readonly string[]): string[] =>
   sortedSet(names.map(name => lowerAscii(name.trim())))
 
 /**
- * Policy names as they count: trimmed, lower-cased, without repetitions, sorted; `root` swallows the rest.
- * Every comparison of policy names is made between sanitised ones. @see docs/spec/policies.md#names
+ * Normalises policy names: trimmed, lower case, unique and sorted; `root` replaces all others. Policy names must be sanitised before
+ * they are compared. @see docs/spec/policies.md#names
  */
 export function sanitisePolicies(names: readonly string[]): string[] {
   const clean = policySet(names)
   return clean.includes(ROOT) ? [ROOT] : clean
 }
 
-/** The policies a token gets: the given ones, with `default` unless that is suppressed. */
+/** Returns the policies of a token: the given ones, and `default` unless it is suppressed. */
 export const withDefault = (names: readonly string[], suppressed: boolean): string[] =>
   sanitisePolicies(suppressed ? names : [...names, DEFAULT])
 
 const VISIBLE = '[\\x21-\\x2b\\x2d-\\x39\\x3b-\\x7e]'
 const POLICY_NAME = new RegExp(`^${VISIBLE}+(?: +${VISIBLE}+)*$`)
 
-/** Whether a name can be carried by role tags and lists of policies alike. */
+/** Reports whether role tags and policy lists can contain the name. */
 export const isPolicyName = (name: string): boolean => POLICY_NAME.test(name)
 
-/** What makes a name, in words. */
+/** Describes valid policy names. */
 export const POLICY_NAMES =
   'a policy name may hold visible ASCII characters other than ":" and ",", and blanks inside'

@@ -4,17 +4,17 @@ import { isObject } from '../values/json.ts'
 
 /** A parameter of a request. */
 export interface Parameter {
-  /** all names it goes by: the one that was sent, current and old ones */
+  /** all names of the parameter: the sent one, current and old ones */
   names: readonly string[]
   /** as sent */
   value: unknown
-  /** what would be stored of a value that was sent; throws when it cannot be read */
+  /** Returns the stored form of a sent value. Throws if the value is unreadable. */
   read: (raw: unknown) => unknown
 }
 
-/** Whether a rule lets the parameters of a write pass. */
+/** Reports whether a rule permits the parameters of a write. */
 export function parametersPass(rule: Rule, parameters: readonly Parameter[]): boolean {
-  // fields are case-sensitive: a name in capitals is not the parameter that is required
+  // field names are case-sensitive, so a name in capitals does not satisfy a required parameter
   if (rule.required.some(name => !parameters.some(({ names }) => names.includes(name)))) return false
   if (parameters.length > 0 && Object.hasOwn(rule.denied, '*')) return false
   return parameters.every(parameter => passes(rule, parameter))
@@ -36,7 +36,7 @@ function passes(rule: Rule, parameter: Parameter): boolean {
     : open
 }
 
-/** What a rule lists for a parameter under any of its names; an empty list means every value. */
+/** Returns a rule's values for a parameter under any of its names. An empty list means every value. */
 function entriesFor(rules: ParameterRules, names: readonly string[]): readonly unknown[] | undefined {
   const lists = [...new Set(names.map(name => name.toLowerCase()))].flatMap(name => {
     const entries = rules[name]
@@ -46,12 +46,12 @@ function entriesFor(rules: ParameterRules, names: readonly string[]): readonly u
   return lists.some(entries => entries.length === 0) ? [] : lists.flat()
 }
 
-/** A value as it would be stored. */
+/** A value in the form in which it would be stored. */
 interface Value {
   /** as sent */
   raw: unknown
   whole: unknown
-  /** of a list its items, of anything else itself; the empty text where there is nothing */
+  /** the items of a list, or the value itself; the empty text if there is no value */
   items: readonly unknown[]
   empty: boolean
 }
@@ -64,12 +64,12 @@ function stored({ value: raw, read }: Parameter): Value | undefined {
   return { raw, whole, items, empty: isEmpty(raw) || isEmpty(whole) }
 }
 
-/** What a rule lists: an item, or a whole value. */
+/** A listed value of a rule: an item, or a whole value. */
 interface Entry {
   empty: boolean
   item?: unknown
   whole?: unknown
-  /** the field cannot read the item, so that texts are compared */
+  /** true if the field cannot read the item, so that texts are compared */
   unread?: true
 }
 
@@ -80,7 +80,7 @@ function entryOf(raw: unknown, read: Parameter['read']): Entry {
   if (!found) return { empty, item: raw, unread: true }
   const { whole } = found
   if (!Array.isArray(whole)) return { empty, item: whole }
-  // a text of one item stands for that item, one of several for the list
+  // a text with one item matches that item; a text with several items matches the whole list
   return whole.length > 1 ? { empty, whole } : { empty, item: whole[0] }
 }
 
@@ -89,7 +89,7 @@ function attempt(read: Parameter['read'], raw: unknown): { whole: unknown } | un
     const whole = read(raw)
     return { whole: Array.isArray(whole) ? [...new Set(whole)] : whole }
   } catch {
-    // whatever cannot be read is judged by its name alone
+    // an unreadable value is judged by its parameter's name alone
     return undefined
   }
 }
@@ -113,7 +113,7 @@ function allows(entries: readonly Entry[], value: Value): boolean {
   )
 }
 
-// both as plain data: what HCL made has no prototype
+// structuredClone makes both plain data, because parsed HCL objects have no prototype
 const isWhole = ({ whole }: Entry, value: Value): boolean =>
   whole !== undefined && isDeepStrictEqual(structuredClone(whole), structuredClone(value.whole))
 
@@ -131,7 +131,7 @@ function globs(pattern: string, value: string): boolean {
   return pattern.endsWith('*') ? value.startsWith(bare) : value === pattern
 }
 
-/** The rules of several policies on parameters: values add up. */
+/** Merges the parameter constraints of several policies. Their values add up. */
 export function mergedParameters(all: readonly ParameterRules[]): ParameterRules {
   const values = new Map<string, unknown[]>()
   const open = new Set<string>()
@@ -139,7 +139,7 @@ export function mergedParameters(all: readonly ParameterRules[]): ParameterRules
     const seen = values.get(name)
     if (seen) for (const value of given) seen.push(value)
     else values.set(name, [...given])
-    // an empty list means every value, and stays so
+    // an empty list permits every value, even if other policies list some
     if (given.length === 0) open.add(name)
   }
   const united: Record<string, readonly unknown[]> = Object.create(null)

@@ -3,7 +3,7 @@ import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { type HclBody, HclFault, readHcl } from './hcl.ts'
 
-/** A policy that cannot be used; the message says why and where. */
+/** An invalid policy. The message says what is wrong and where. */
 export class PolicyFault extends Error {}
 
 const fault = (message: string): never => {
@@ -21,8 +21,8 @@ const shorthands: ReadonlyMap<unknown, readonly Capability[]> = new Map(
 )
 
 /**
- * Reads a policy in HCL or JSON. Whatever would change access and is not understood is refused:
- * unknown arguments, templates, wildcards in the wrong place.
+ * Parses a policy in HCL or JSON. Rejects everything that might change access but is not supported: unknown arguments, templates, and
+ * wildcards in the wrong place.
  *
  * @throws PolicyFault
  * @see docs/spec/policies.md#language
@@ -70,7 +70,7 @@ function pathsOf({ attributes, blocks }: HclBody): PathBody[] {
   return [...fromBlocks, ...pathsOfValue(attributes['path'])]
 }
 
-/** Arguments of a path, whether written `name = { … }` or `name { … }`. */
+/** Returns the arguments of a path, written as `name = { … }` or `name { … }`. */
 function argumentsOf(path: string, { attributes, blocks }: HclBody): Record<string, unknown> {
   const all: Record<string, unknown> = Object.assign(Object.create(null), attributes)
   for (const { type, label, body } of blocks) {

@@ -2,20 +2,20 @@ import type { Rule } from '../model/policy.ts'
 import { lowerAscii } from '../values/names.ts'
 
 /**
- * Rules by the segments of their paths. A path is looked up segment by segment, and so meets only rules that can
- * cover it: what a look-up costs follows from the path, not from the number of rules.
+ * A tree of rules by path segment. A look-up visits only rules that can cover the path, so its cost depends on the path and not on the
+ * number of rules.
  */
 interface Node {
   below?: Spelt<Node>
   plus?: Node
-  /** the rule whose path ends here */
+  /** rule whose path ends at this node */
   end?: Rule
-  /** rules that end in `*`, by what they have of the next segment; and the lengths of that */
+  /** rules that end in `*`, by their text in the next segment, and the lengths of these texts */
   open?: Spelt<Rule>
   lengths?: Set<number>
 }
 
-/** Things by a text, and by the text without its ASCII case once that is asked for. */
+/** Values by text, and by lower-case text once that is needed. */
 interface Spelt<T> {
   exact: Map<string, T>
   caseless?: Map<string, T[]>
@@ -26,13 +26,13 @@ export interface Lookup {
   path: string
   /** index of the segment that is compared without ASCII case */
   caseless?: number | undefined
-  /** `+` covers an empty last segment too */
+  /** true if `+` also covers an empty last segment */
   emptyLast?: boolean
 }
 
 const trees = new WeakMap<readonly Rule[], Node>()
 
-/** The rules, at most one for each path text, that cover a path. */
+/** Returns the rules that cover a path, at most one per path text. */
 export function covering(rules: readonly Rule[], { path, caseless, emptyLast }: Lookup): Rule[] {
   const parts = path.split('/')
   const found: Rule[] = []

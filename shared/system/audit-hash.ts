@@ -3,9 +3,9 @@ import { text } from '../api/fields.ts'
 
 export const auditHashFields = { input: text('The value to look for', { secret: true, required: true }) }
 
-/** GET sys/audit: no devices, for the one log is the deployment's, and is neither enabled nor disabled here. */
+/** Handles GET sys/audit: returns no devices, because the deployment's audit log cannot be enabled or disabled here. */
 export const listAudit = (): Outcome => answer(data({}))
 
-/** POST sys/audit-hash/:method_path: how a value would appear in the audit log. There is one log, whatever the path. */
+/** Handles POST sys/audit-hash/:method_path: returns the HMAC of a value in the audit log. There is one log, whatever the path. */
 export const auditHash = async (call: Call<typeof auditHashFields>): Promise<Outcome> =>
   answer(data({ hash: await call.ports.cipher.hmac(call.parameters.input ?? '') }))

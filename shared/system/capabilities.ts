@@ -8,7 +8,7 @@ import { accessorField, findByAccessor, findToken, requiredToken } from '../toke
 import { loadRights } from '../tokens/rights.ts'
 import { sameSecret } from '../values/secret.ts'
 
-/** Paths that one request may ask about, and bytes of each. */
+/** Maximum number of paths in a request, and of bytes per path. */
 const MOST_PATHS = 1000
 const LONGEST_PATH = 1024
 
@@ -21,20 +21,20 @@ export const accessorCapabilityFields = { ...accessorField, ...capabilityFields 
 
 type CapabilityCall = Call<typeof capabilityFields>
 
-/** POST sys/capabilities-self. */
+/** Handles POST sys/capabilities-self. */
 export const capabilitiesSelf = (call: CapabilityCall): Outcome =>
   answerCapabilities(call, callerOf(call).rights)
 
-/** POST sys/capabilities: of the token that is named. */
+/** Handles POST sys/capabilities, for the token in the body. */
 export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityFields>): Promise<Outcome> {
   const { text: own, rights } = callerOf(call)
   const asked = call.parameters.token ?? ''
-  // the caller's last use may have taken its token away
+  // if this is the caller's own token, its last use may just have deleted it
   if (sameSecret(asked, own.reveal())) return answerCapabilities(call, rights)
   return answerCapabilities(call, await rightsOf(call, (await foundToken(call, asked)).token))
 }
 
-/** POST sys/capabilities-accessor: of the token behind an accessor. */
+/** Handles POST sys/capabilities-accessor, for the token of an accessor. */
 export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilityFields>): Promise<Outcome> {
   const item = await findByAccessor(call, call.parameters.accessor ?? '')
   return answerCapabilities(call, await rightsOf(call, item.data))
@@ -42,7 +42,7 @@ export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilit
 
 const invalidToken = () => invalid('invalid token')
 
-// to the caller, whose own token is good, another one is a parameter
+// an invalid token in the body is a parameter error, because the caller's own token is valid
 const foundToken = (call: Call, asked: string) =>
   findToken(call, asked).catch((error: unknown) => {
     throw error instanceof ApiError && error.code === 'bad_token' ? invalidToken() : error

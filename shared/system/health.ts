@@ -15,7 +15,7 @@ import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
 import { licenceForHealth } from './license-status.ts'
 
-/** Overrides of the status by situation; each takes a number. @see docs/spec/cluster.md#health */
+/** Request parameters that override the HTTP status of a situation. @see docs/spec/cluster.md#health */
 export const healthFields = {
   uninitcode: text('Status when not initialised; default 501'),
   sealedcode: text(
@@ -39,7 +39,7 @@ const situations = {
   active: { status: 200, override: 'activecode' },
 } as const
 
-/** What the head of the journal says. */
+/** The state of the journal's head that health needs. */
 type Journaling = Pick<JournalView['head'] & {}, 'mode' | 'last' | 'stagedAt'>
 
 function situationOf(
@@ -50,20 +50,20 @@ function situationOf(
   if (!record) return 'uninitialised'
   if (record.mode === 'bootstrapping') return 'changing'
   if (isCopyOfPrimary(record, deployment)) return 'changing'
-  // it has ended its epoch, or is about to begin one: another cluster may be serving already
+  // a primary without a writing head has ended its epoch or not begun it, so another cluster may be serving already
   if (record.mode === 'primary' && head && head.mode !== 'writing') return 'changing'
   return isActive(record) ? 'active' : 'secondary'
 }
 
 const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary' || mode === 'secondary'
 
-/** What a secondary last heard of its primary, and the head of the journal, read with the request's first read. */
+/** Reads a secondary's last contact and the head of the journal with the request's first read. */
 export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
   keys: [key('contact')] as const,
   ...prefetchJournal(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
 })
 
-/** GET and HEAD sys/health: for load balancers and monitors. @see docs/spec/cluster.md#health */
+/** Handles GET and HEAD sys/health, for load balancers and monitors. @see docs/spec/cluster.md#health */
 export async function health(call: AlwaysCall<typeof healthFields>): Promise<Outcome> {
   const bad = Object.entries(call.parameters).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
@@ -79,12 +79,12 @@ export async function health(call: AlwaysCall<typeof healthFields>): Promise<Out
   return answer({ kind: 'plain', status: Number(wanted ?? status), body })
 }
 
-/** Milliseconds for which an environment believes what KMS said: anybody may ask for health as often as they like. */
+/** Milliseconds for which an environment caches KMS's answer, because anyone may request health at any rate. */
 const KEYRING_ANSWER_AGE_MS = 10_000
 
 /**
- * Whether every function that begins now would fail, for KMS does not open the keyring, where the deployment wants that
- * to be looked at (`healthChecksKeyring`).
+ * Reports whether KMS fails to unwrap the keyring, so that every new function would fail. Checked only if the deployment sets
+ * `healthChecksKeyring`.
  */
 async function isSealed(
   { ports, now }: Pick<AlwaysCall, 'ports' | 'now'>,
@@ -130,7 +130,7 @@ function healthOf(
 }
 
 /**
- * GET sys/seal-status. KMS keeps the keys: an initialised cluster is never sealed.
+ * Handles GET sys/seal-status. An initialised cluster is never sealed, because KMS holds the key.
  * @see docs/spec/cluster.md#seal-status
  */
 export async function sealStatus(call: AlwaysCall): Promise<Outcome> {
@@ -159,7 +159,7 @@ export async function sealStatus(call: AlwaysCall): Promise<Outcome> {
   })
 }
 
-/** GET sys/leader: there are no nodes, so the cluster leads itself. Other clusters know it by the address of its link. */
+/** Handles GET sys/leader. A cluster has no nodes, so it reports itself as leader. `leader_cluster_address` is the address of its link. */
 export const readLeader = ({ request, cluster, ports: { deployment } }: AlwaysCall): Outcome => {
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
@@ -180,6 +180,6 @@ const leaderOf = (address: string, ofLink: string): Answer => ({
   },
 })
 
-/** GET sys/init: whether the cluster is initialised. */
+/** Handles GET sys/init: returns whether the cluster is initialised. */
 export const initStatus = (call: AlwaysCall): Outcome =>
   answer({ kind: 'plain', status: 200, body: { initialized: call.cluster !== undefined } })

@@ -2,7 +2,7 @@ import { answer, type Call, data, keyList, type Outcome } from '../api/call.ts'
 import { cutPage, type listFields, pageOf } from '../api/listing.ts'
 import { printTime } from '../values/time.ts'
 
-/** GET sys/ha-status: there are no nodes, so the cluster is the one active node of itself. */
+/** Handles GET sys/ha-status. A cluster has no nodes, so it reports itself as the only active node. */
 export const haStatus = (call: Call): Outcome => {
   const { deployment } = call.ports
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
@@ -22,7 +22,7 @@ export const haStatus = (call: Call): Outcome => {
   return answer(data({ nodes: [node] }))
 }
 
-/** LIST sys/version-history: the version that is announced, since the cluster began. Earlier ones are not kept. */
+/** Handles LIST sys/version-history: returns the announced version, since the initialisation. Earlier versions are not recorded. */
 export const versionHistory = (call: Call<typeof listFields>): Outcome => {
   const { apiVersion } = call.ports.deployment
   const installed = printTime(call.cluster.record.initialisedAt)

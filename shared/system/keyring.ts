@@ -5,10 +5,10 @@ import { termNumberOf } from '../storage/encryption.ts'
 import { key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
-/** The term that encrypts, or why KMS does not unwrap the keyring. */
+/** The encrypting term, or why KMS does not unwrap the keyring. */
 export type OpenedKeyring = Result<number | undefined, string>
 
-/** Unwraps the keyring by one call of KMS, because a remembered keyring proves nothing. */
+/** Unwraps the keyring with one call to KMS, because a cached keyring proves nothing. */
 export async function openKeyring(
   cipher: Pick<FieldCipher, 'expectKeyring' | 'encrypt'>,
   record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>,

@@ -4,7 +4,7 @@ import type { Deployment, Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 import { logDaysLeft } from '../watching/notice.ts'
 
-/** GET sys/license/status: the licence in the deployment's settings, or why it cannot be used. */
+/** Handles GET sys/license/status: returns the licence in the deployment's settings, or why it cannot be used. */
 export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
   const licensing = readLicence(deployment.license)
   if (!licensing.ok)
@@ -16,7 +16,10 @@ export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
   return answer(data({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings))
 }
 
-/** GET sys/license/features: what user interfaces show. A licence that has ended is named still, for all goes on by it. */
+/**
+ * Handles GET sys/license/features, for user interfaces. An expired licence still lists its features, because running replication
+ * continues.
+ */
 export function licenseFeatures({ ports: { deployment } }: Call): Outcome {
   const licensing = readLicence(deployment.license)
   return answer(data({ features: !licensing.ok ? [] : licensing.value.features }))
@@ -24,7 +27,7 @@ export function licenseFeatures({ ports: { deployment } }: Call): Outcome {
 
 const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= now
 
-// what runs goes on after the licence has ended, so nothing is ever terminated
+// an expired licence stops nothing that runs, so `terminated` is always false
 const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
   license_id: id,
   features,
@@ -33,7 +36,7 @@ const shownOf = ({ id, features, startsAt, endsAt }: Licence) => ({
   terminated: false,
 })
 
-/** What health says of the licence; undefined when there is none. */
+/** Returns the licence part of health; undefined if there is no licence. */
 export function licenceForHealth({ license }: Deployment) {
   const licensing = readLicence(license)
   return !licensing.ok
@@ -41,7 +44,7 @@ export function licenceForHealth({ license }: Deployment) {
     : { state: 'autoloaded', expiry_time: printTime(licensing.value.endsAt * 1000), terminated: false }
 }
 
-/** Writes down how many days of a licence are left, as a warning in its last thirty days and after its end. */
+/** Logs the remaining days of the licence, as a warning in the last thirty days and after expiry. */
 export function watchLicence({ deployment, clock, log }: Pick<Ports, 'deployment' | 'clock' | 'log'>): void {
   const read = readLicence(deployment.license)
   if (!read.ok) return

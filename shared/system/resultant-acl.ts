@@ -3,8 +3,8 @@ import type { ParameterRules, Rule } from '../model/policy.ts'
 import { defined } from '../values/defined.ts'
 
 /**
- * GET sys/internal/ui/resultant-acl: the caller's rules as graphical clients read them, by path. As in the original,
- * rules with `+` are not among them.
+ * Handles GET sys/internal/ui/resultant-acl: returns the caller's rules by path, for graphical clients. Omits rules with `+`, as Vault
+ * does.
  */
 export function resultantAcl(call: Call): Outcome {
   const { root, rules } = callerOf(call).rights

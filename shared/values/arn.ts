@@ -16,13 +16,13 @@ export interface Entity {
 const ACCOUNT = /^\d{12}$/
 const NAME = /^[\w+=,.@-]{1,128}$/
 const SESSION = /^[\w+=,.@-]{2,64}$/
-/** one segment of a path: visible ASCII */
+/** one path segment: visible ASCII */
 const SEGMENT = /^[\x21-\x7e]+$/
 const BEGINNING_OF_ACCOUNT = /^\d{0,12}$/
 const services = { user: 'iam', role: 'iam', 'instance-profile': 'iam', 'assumed-role': 'sts' } as const
 
 /**
- * Reads the ARN of a user, a role, an assumed role or an instance profile.
+ * Parses the ARN of a user, a role, an assumed role or an instance profile.
  * @returns undefined for every other text; never throws
  */
 export function parseEntity(arn: string): Entity | undefined {
@@ -72,15 +72,15 @@ function assumedRole(partition: Partition, account: string, names: string[]): En
   return { type: 'assumed-role', partition, account, name, path: '', session }
 }
 
-/** `arn:P:iam::ACCOUNT:type/name`: without path, an assumed role as its role. */
+/** Returns `arn:P:iam::ACCOUNT:type/name`: without the path, and for an assumed role the ARN of its role. */
 export const canonicalArn = (entity: Entity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type === 'assumed-role' ? 'role' : entity.type}/${entity.name}`
 
-/** The name and path as IAM writes them: `arn:P:iam::ACCOUNT:type/path/name`. */
+/** Returns the ARN with name and path as in IAM: `arn:P:iam::ACCOUNT:type/path/name`. */
 export const iamArn = (entity: Entity): string =>
   `arn:${entity.partition}:iam::${entity.account}:${entity.type}/${entity.path === '' ? '' : `${entity.path}/`}${entity.name}`
 
-/** Whether a role matches a pattern of the deployment's IAM policy, where `*` stands for any text. */
+/** Reports whether a role matches a pattern of the deployment's IAM policy, in which `*` matches any text. */
 export const matchesRolePattern = (pattern: string, role: string): boolean =>
   new RegExp(
     `^${pattern

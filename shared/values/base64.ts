@@ -2,10 +2,10 @@ const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/
 
 /**
- * Decodes standard base64 and refuses everything that `Buffer.from` would let pass: other alphabets,
- * missing padding, junk, stray bits in the last character.
+ * Decodes standard base64. Rejects what `Buffer.from` accepts: other alphabets, missing padding, junk, and stray bits in the last
+ * character.
  *
- * @returns the bytes, or undefined when the text is not exactly what encoding those bytes gives
+ * @returns the bytes; undefined unless the text is exactly the encoding of those bytes
  * @see https://www.rfc-editor.org/rfc/rfc4648#section-4
  */
 export function decodeBase64(text: string): Buffer | undefined {
@@ -14,12 +14,11 @@ export function decodeBase64(text: string): Buffer | undefined {
   return bytes.toString('base64') === text ? bytes : undefined
 }
 
-/** Removes ASCII white space: base64 tools wrap lines, shells turn line ends into blanks, YAML indents. */
+/** Removes ASCII white space, because base64 tools wrap lines, shells turn line breaks into blanks and YAML indents. */
 export const removeSpace = (text: string): string => text.replace(/[\t\n\r ]+/g, '')
 
 /**
- * The one reader for base64 that people send: as `decodeBase64`, wherever white space stands in the text. A text
- * without white space, as programs send it, is read once.
+ * Decodes base64 from users: like `decodeBase64`, but ignores white space. Text without white space is decoded once.
  *
  * @param padding `optional`: the `=` at the end may be missing
  */
@@ -31,7 +30,7 @@ export function readBase64(text: string, padding: 'required' | 'optional' = 'req
   return decodeBase64(bare.endsWith('=') ? bare : bare.padEnd(Math.ceil(bare.length / 4) * 4, '='))
 }
 
-/** Decodes the URL-safe alphabet, with padding or without any; undefined when the text is something else. */
+/** Decodes URL-safe base64, with or without padding; undefined for any other text. */
 export function decodeBase64Url(text: string): Buffer | undefined {
   if (!URL_SAFE.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')

@@ -1,10 +1,10 @@
-/** What a batch may hold: so many elements, and so many bytes of JSON; one element in any case. */
+/** The size limit of a batch: number of elements, and bytes as JSON. A batch has at least one element. */
 interface LargestBatch {
   readonly elements: number
   readonly bytes: number
 }
 
-/** Takes a list apart into batches, in its order. */
+/** Splits a list into batches, in order. */
 export function splitIntoBatches<T>(all: readonly T[], most: LargestBatch): T[][] {
   const batches: T[][] = []
   let bytes = 0

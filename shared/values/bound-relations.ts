@@ -1,11 +1,11 @@
 import type { bounds } from './bounds.ts'
 
-/** So far back DynamoDB's point-in-time recovery reaches, at most. */
+/** Maximum days of DynamoDB's point-in-time recovery. */
 const RECOVERY_DAYS = 35
 
 export type Bounds = Readonly<Record<keyof typeof bounds, number>>
 
-/** What must hold between bounds, with the sentence that says so. */
+/** Relations that must hold between the bounds, each with a sentence. */
 const relations: readonly (readonly [string, (all: Bounds) => boolean])[] = [
   [
     'a day lies between the promise and the deletion of a journal entry: the engine’s clock is not ours',

@@ -1,16 +1,15 @@
 import { isIP } from 'node:net'
 
 /**
- * Whether a text is an address or a network (`10.0.0.1`, `10.0.0.0/8`, `2001:db8::/32`).
- * Host bits may be set: `10.0.0.1/8` is the network 10.0.0.0/8.
+ * Reports whether a text is an address or a network (`10.0.0.1`, `10.0.0.0/8`, `2001:db8::/32`). Host bits may be set: `10.0.0.1/8` is
+ * the network 10.0.0.0/8.
  * @see docs/spec/roles.md#token-parameters
  */
 export const isCidr = (text: string): boolean => readNetwork(text) !== undefined
 
 /**
- * Whether an address lies in at least one of the networks. An IPv4 address inside IPv6 (`::ffff:…`)
- * counts as the IPv4 address, and so does a network of such addresses; no other IPv6 network holds any IPv4
- * address, not even `::/0`.
+ * Reports whether one of the networks contains an address. An IPv4-mapped IPv6 address (`::ffff:…`) counts as the IPv4 address, and so
+ * does a network of such addresses. No other IPv6 network contains IPv4 addresses, not even `::/0`.
  *
  * @param networks texts that `isCidr` accepts; others match nothing
  */
@@ -19,7 +18,7 @@ export function anyContains(networks: readonly string[], address: string): boole
   return one !== undefined && networks.some(text => contains(readNetwork(text), one))
 }
 
-/** The network of one address; undefined for a text that is none. */
+/** Returns the network that contains only this address; undefined for an invalid address. */
 export function hostNetwork(address: string): string | undefined {
   const family = isIP(address)
   const network = family === 0 ? '' : `${address}/${family === 4 ? WIDTH[4] : WIDTH[6]}`
@@ -29,7 +28,7 @@ export function hostNetwork(address: string): string | undefined {
 interface Network {
   family: 4 | 6
   address: bigint
-  /** leading bits that count */
+  /** number of significant leading bits */
   bits: number
 }
 
@@ -72,7 +71,7 @@ function readV6(text: string): bigint {
   )
 }
 
-/** The 16-bit groups of a part of an address; one in the form of IPv4 makes two. */
+/** Returns the 16-bit groups of a part of an address. A part in IPv4 form has two groups. */
 const groups = (text: string): bigint[] =>
   text === ''
     ? []

@@ -1,4 +1,4 @@
-/** The largest duration the interface carries, in seconds. @see docs/spec/transport.md#durations */
+/** The largest supported duration, in seconds. @see docs/spec/transport.md#durations */
 export const LONGEST_DURATION = 2 ** 31 - 1
 
 const SECOND = 1_000_000_000n
@@ -13,17 +13,17 @@ const NANOSECONDS = {
   h: 3600n * SECOND,
 } as const
 const PART = /(?=\.?\d)(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y
-/** No duration within the range needs more characters. */
+/** Durations within the range never need more characters. */
 const LONGEST_TEXT = 64
 const MINUTE = 60
 const HOUR = 3600
 const DAY = 86_400
 
 /**
- * Reads a duration as Vault's clients write it: whole seconds (`90`), Go's notation (`1h30m`, `1.5h`,
- * `100ms`) or days (`3d`, alone). Parts of a second are cut off; the empty text is 0.
+ * Parses a duration as Vault's clients write it: whole seconds (`90`), Go's notation (`1h30m`, `1.5h`, `100ms`) or days (`3d`, alone).
+ * Fractions of a second are cut off. The empty text is 0.
  *
- * @returns seconds, or undefined when the text is none of these, negative, or out of range
+ * @returns seconds; undefined for any other text, and for negative or too large durations
  * @see docs/spec/transport.md#durations
  */
 export function parseDuration(text: string): number | undefined {
@@ -42,7 +42,7 @@ export function parseDuration(text: string): number | undefined {
   return inRange(Number(nanoseconds / SECOND))
 }
 
-/** Whole nanoseconds of one part, as Go counts them: what is left of one is cut off. */
+/** Returns the whole nanoseconds of one part. Cuts off fractions of a nanosecond, as Go does. */
 function nanosecondsOf([, whole = '', fraction = '', unit]: RegExpExecArray): bigint {
   const size = NANOSECONDS[unit as keyof typeof NANOSECONDS]
   return (BigInt(whole + fraction) * size) / 10n ** BigInt(fraction.length)
@@ -50,7 +50,7 @@ function nanosecondsOf([, whole = '', fraction = '', unit]: RegExpExecArray): bi
 
 const inRange = (seconds: number): number | undefined => (seconds <= LONGEST_DURATION ? seconds : undefined)
 
-/** Writes seconds as Go prints a duration: `0s`, `5m0s`, `1h0m0s`. @see docs/spec/login-ec2.md#token */
+/** Formats seconds as Go prints durations: `0s`, `5m0s`, `1h0m0s`. @see docs/spec/login-ec2.md#token */
 export function printDuration(seconds: number): string {
   const h = Math.floor(seconds / HOUR)
   const m = Math.floor((seconds % HOUR) / MINUTE)

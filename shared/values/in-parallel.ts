@@ -1,6 +1,6 @@
 const AT_ONCE = 16
 
-/** Does something with each element, `atOnce` at a time. @returns the results, in the elements' order */
+/** Maps each element with an asynchronous function, `atOnce` at a time. @returns the results in the elements' order */
 export async function mapInParallel<T, R>(
   elements: readonly T[],
   work: (element: T) => Promise<R>,

@@ -1,23 +1,22 @@
 import { isExact } from './number.ts'
 import { failed, ok, type Result } from './result.ts'
 
-/** Limits of a body, against exhaustion by depth or number. @see docs/spec/transport.md#bodies */
+/** Limits of a JSON text, against exhaustion by depth or size. @see docs/spec/transport.md#bodies */
 export interface JsonLimits {
   depth: number
-  /** members of one object, elements of one array */
+  /** members of one object, or elements of one array */
   members: number
-  /** values in all */
+  /** values in total */
   values: number
-  /** whether a repeated key is an error; otherwise the last one counts */
+  /** rejects repeated keys; by default the last one wins */
   uniqueKeys?: boolean
 }
 
 export type JsonFault = 'malformed' | 'too complex' | 'repeated key' | 'inexact number'
 
 /**
- * `JSON.parse` behind a scan that first bounds depth and number of values, and finds repeated keys and numbers
- * that would lose digits.
- * Messages never quote the text.
+ * Parses JSON after a scan that limits depth and number of values, and finds repeated keys and numbers that would lose digits. Error
+ * messages never quote the text.
  */
 export function readJson(text: string, limits: JsonLimits): Result<unknown, JsonFault> {
   const fault = scan(text, limits)
@@ -31,11 +30,11 @@ export function readJson(text: string, limits: JsonLimits): Result<unknown, Json
 
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-/** Whether a value is a JSON object. */
+/** Reports whether a value is a JSON object. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Parses JSON of our own. @returns undefined when it is none */
+/** Parses trusted JSON. @returns undefined for invalid JSON */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -52,15 +51,14 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 
 interface Level {
   members: number
-  /** keys seen so far, in their escaped form undone; absent in an array */
+  /** unescaped keys seen so far; absent in an array */
   keys?: Set<string>
 }
 
-/** Only an escape can spell half of a surrogate pair. */
+/** Matches an escaped surrogate. Only an escape can encode half of a surrogate pair. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
-// One pass over the structural characters. Grammar is left to JSON.parse: what slips through here
-// is malformed there.
+// One pass over the structural characters. JSON.parse checks the grammar, so it rejects malformed text that this scan accepts.
 function scan(text: string, limits: JsonLimits): JsonFault | undefined {
   const levels: Level[] = []
   let values = 1
@@ -71,7 +69,7 @@ function scan(text: string, limits: JsonLimits): JsonFault | undefined {
       const end = endOfString(text, at)
       if (end < 0) return 'malformed'
       const quoted = text.slice(at, end + 1)
-      // no key, item or answer can carry half of a character
+      // keys, items and responses cannot contain half of a surrogate pair
       if (SURROGATE.test(quoted) && !unescaped(quoted)?.isWellFormed()) return 'malformed'
       if (level?.keys && limits.uniqueKeys && isKey(text, end)) {
         const key = unescaped(quoted)

@@ -1,18 +1,18 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
 /*
- * Addresses of other clusters. Members tell them and activation tokens bear them, so what is called, stored or shown may
- * have been chosen by a former member: it must not lead to what only this machine reaches.
+ * Addresses of other clusters. They come from members and activation tokens, so a former member may have chosen them.
+ * They must not lead to hosts that only this machine can reach.
  */
 
-/** `https://host:port` and nothing else; without a slash, a user, a path, a query or a fragment, even an empty one. */
+/** Exactly `https://host:port`: no trailing path, user, query or fragment, not even an empty one. */
 const FORM = /^https?:\/\/[^\s/\\?#@]+\/?$/i
 const LONGEST = 255
 
 const NEAR_NAMES =
   /(?:^|\.)(?:localhost|localdomain|metadata|instance-data|instance-data\.ec2\.internal|metadata\.google\.internal|metadata\.goog)$/
 
-/** Unspecified, loopback, link-local, and metadata; also as IPv6 writes them for IPv4: compatible, NAT64, 6to4. */
+/** Unspecified, loopback, link-local and metadata addresses, also in IPv6 forms of IPv4: compatible, NAT64 and 6to4. */
 const near = new BlockList()
 for (const [net, prefix] of [
   ['0.0.0.0', 8],
@@ -33,23 +33,23 @@ for (const [net, prefix] of [
 ] as const)
   near.addSubnet(net, prefix, 'ipv6')
 
-/** Reports whether a host, as a URL names it, is this machine, its link-local network or its metadata service. */
+/** Reports whether a URL's host is the local machine, its link-local network or its metadata service. */
 export function isLocalAddress(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '')
   return isIP(host) ? near.check(host, isIPv4(host) ? 'ipv4' : 'ipv6') : NEAR_NAMES.test(host)
 }
 
-/** What a deployment says of addresses. */
+/** The deployment's rules for addresses. */
 export interface AddressRules {
-  /** the embedded host: other clusters may be on this machine, by plain http too */
+  /** true on the embedded host, where other clusters may run on this machine and use plain http */
   plainEndpoints: boolean
 }
 
 const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
 
 /**
- * An address of another cluster as it is kept and called: scheme, host and port.
- * @returns undefined for what must not be stored, shown or called
+ * Returns the address of another cluster as scheme, host and port.
+ * @returns undefined for an address that must not be stored, shown or called
  */
 export function memberAddress(text: string, { plainEndpoints }: AddressRules): string | undefined {
   if (text.length > LONGEST || !FORM.test(text) || !URL.canParse(text)) return undefined
@@ -59,6 +59,6 @@ export function memberAddress(text: string, { plainEndpoints }: AddressRules): s
   return !plainEndpoints && isLocalAddress(hostname) ? undefined : origin
 }
 
-/** Those of some addresses that may be used. */
+/** Returns the usable addresses. */
 export const memberAddresses = (texts: readonly string[], rules: AddressRules): string[] =>
   texts.flatMap(text => memberAddress(text, rules) ?? [])

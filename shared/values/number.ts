@@ -1,8 +1,8 @@
 const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * Whether a decimal number survives being read as a double: no digit is lost, and an integer is a safe one.
- * What is not exact is refused rather than rounded. @see docs/spec/transport.md#bodies
+ * Reports whether a decimal number is exact as a double: no digit is lost, and an integer is safe. Inexact numbers are rejected, not
+ * rounded. @see docs/spec/transport.md#bodies
  */
 export function isExact(literal: string): boolean {
   const value = Number(literal)
@@ -11,7 +11,7 @@ export function isExact(literal: string): boolean {
   return written?.digits === kept?.digits && written?.exponent === kept?.exponent
 }
 
-/** The significant digits of a decimal number, and the power of ten of the last one. */
+/** Returns the significant digits of a decimal number and the power of ten of the last digit. */
 function digitsOf(literal: string): { digits: string; exponent: number } | undefined {
   const [, whole = '', fraction = '', power = '0'] = DECIMAL.exec(literal) ?? []
   const all = whole + fraction

@@ -1,12 +1,12 @@
 /**
- * Whether a value equals a configured one, or begins with it where the configured one ends in `*`.
- * A `*` anywhere else is an ordinary character: it is legal in IAM paths.
+ * Reports whether a value equals a configured one, or begins with it if it ends in `*`. A `*` elsewhere is an ordinary character,
+ * because IAM paths may contain it.
  * @see docs/spec/login-ec2.md#constraints
  */
 export const matchesPattern = (configured: string, value: string): boolean =>
   configured.endsWith('*') ? value.startsWith(configured.slice(0, -1)) : configured === value
 
-/** Whether a glob covers a value: each `*`, wherever it stands, is any text, also none. Looks at the value once. */
+/** Reports whether a glob matches a value. Each `*` matches any text, also none. Runs in a single pass over the value. */
 export function matchesGlob(glob: string, value: string): boolean {
   const [first = '', ...rest] = glob.split('*')
   const last = rest.pop()
@@ -23,10 +23,10 @@ export function matchesGlob(glob: string, value: string): boolean {
   return true
 }
 
-/** Whether a value is in a list; an empty list binds nothing and so admits everything. */
+/** Reports whether a value is in a list. An empty list matches everything. */
 export const isIn = (configured: readonly string[], value: string | undefined): boolean =>
   configured.length === 0 || (value !== undefined && configured.includes(value))
 
-/** The same with trailing wildcards. */
+/** Reports whether a value matches an entry, with trailing wildcards. An empty list matches everything. */
 export const matchesAny = (configured: readonly string[], value: string | undefined): boolean =>
   configured.length === 0 || (value !== undefined && configured.some(one => matchesPattern(one, value)))

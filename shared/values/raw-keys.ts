@@ -1,26 +1,26 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 
-/** Signing: Ed25519. Agreeing on a key: X25519. */
+/** Ed25519 keys sign; X25519 keys agree on a shared key. */
 export type Curve = 'Ed25519' | 'X25519'
 
-/** Bytes of every key of these curves. */
+/** Bytes of a raw key. */
 export const RAW_KEY = 32
 
-/** What stands before the 32 bytes of a private key in PKCS #8. */
+/** The PKCS #8 bytes before the 32 bytes of a private key. */
 const PREFIX: Readonly<Record<Curve, Buffer>> = {
   Ed25519: Buffer.from('302e020100300506032b657004220420', 'hex'),
   X25519: Buffer.from('302e020100300506032b656e04220420', 'hex'),
 }
 
-/** The private key that 32 random bytes make. @throws Error when they are not 32 */
+/** Builds the private key of a 32-byte seed. @throws Error for another length */
 export const privateKey = (curve: Curve, seed: Uint8Array): KeyObject =>
   createPrivateKey({ key: Buffer.concat([PREFIX[curve], checked(seed)]), format: 'der', type: 'pkcs8' })
 
-/** Public keys by curve and text. Reading one takes a third of the time that verifying a signature with it takes. */
+/** Recently used public keys. Parsing one costs a third of verifying a signature with it. */
 const recent = new Map<string, KeyObject>()
 const MOST_RECENT = 64
 
-/** Returns the public key of 32 bytes; the same object for keys that were used recently. @throws Error when they are not 32 */
+/** Returns the public key of 32 bytes, cached if it was used recently. @throws Error for another length */
 export function publicKey(curve: Curve, raw: Uint8Array): KeyObject {
   const x = checked(raw).toString('base64url')
   const known = recent.get(`${curve} ${x}`)
@@ -31,7 +31,7 @@ export function publicKey(curve: Curve, raw: Uint8Array): KeyObject {
   return key
 }
 
-/** The public half of a private key, 32 bytes. */
+/** Returns the 32 public bytes of a private key. */
 export function rawPublicKey(key: KeyObject): Buffer {
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
   return Buffer.from(x, 'base64url')

@@ -2,7 +2,7 @@ import { defined } from './defined.ts'
 import { isObject } from './json.ts'
 import type { Schema, Shape } from './shape.ts'
 
-/** Longest list of oddities that is kept: the sender chooses how many there are. */
+/** Maximum number of reported faults, because the sender controls how many there are. */
 const MOST_ODDITIES = 20
 
 type Json = Readonly<Record<string, unknown>>
@@ -14,15 +14,15 @@ interface Described extends Schema {
   anyOf?: readonly Described[]
 }
 
-/** The fields that fit a shape, and `odd`: paths of those that are missing, unknown or of another form. */
+/** The fields that match a shape. `odd`: the paths of missing, unknown and invalid fields. */
 export interface ShapeRead<T> {
   fields: Partial<T>
   odd: readonly string[]
 }
 
 /**
- * Reads an object by its shape. Fields of the first level that are missing or of another form are left out. Below it,
- * missing fields are neutral: empty, 0 or false.
+ * Reads an object by its shape. Omits missing and invalid fields of the first level. Missing fields of deeper levels get a neutral
+ * value: empty, 0 or false.
  */
 export function readShape<T>(shape: Shape<T>, raw: unknown): ShapeRead<T> {
   const odd: string[] = []

@@ -1,6 +1,5 @@
 /**
- * AWS partitions: the part of the cloud a region, an account and an ARN belong to.
- * `iamRegion` is where a partition's IAM calls are signed for.
+ * The AWS partitions. Each region, account and ARN belongs to one. `iamRegion`: the region for which IAM calls are signed.
  * @see https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html
  */
 const partitions = {
@@ -36,11 +35,11 @@ export const partitionNames = Object.keys(partitions) as Partition[]
 
 export const isPartition = (name: string): name is Partition => Object.hasOwn(partitions, name)
 
-/** The partition of a region's name, undefined when no partition has such names. */
+/** Returns the partition of a region name; undefined if no partition has such names. */
 export const partitionOf = (region: string): Partition | undefined =>
   region.length > 32 ? undefined : partitionNames.find(name => partitions[name].regions.test(region))
 
-/** Regions of partitions that this service does not support, because they cannot be reached from outside to test it. */
+/** Regions of unsupported partitions. They cannot be tested, because they are unreachable from outside. */
 const unsupported = {
   'aws-iso': /^us-iso(-[a-z]+)+-\d+$/,
   'aws-iso-b': /^us-isob(-[a-z]+)+-\d+$/,
@@ -49,8 +48,8 @@ const unsupported = {
 }
 
 /**
- * The refusal of a region or an ARN in an unsupported partition, by the partition's name; undefined: it is in none.
- * @param subject what the text is, for example `bound_region: us-iso-east-1`
+ * Returns the error text for a region or an ARN in an unsupported partition; undefined for others.
+ * @param subject describes the text, for example `bound_region: us-iso-east-1`
  */
 export function unsupportedFault(text: string, subject: string): string | undefined {
   const [name] =
@@ -63,7 +62,7 @@ export function unsupportedFault(text: string, subject: string): string | undefi
   )
 }
 
-/** Regions that there are, as the SDK of this version lists them; a test compares both. */
+/** The existing regions, as in this version of the AWS SDK. A test compares both. */
 const existing = new Set(
   `af-south-1
   ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6 ap-southeast-7
@@ -78,30 +77,30 @@ const existing = new Set(
   us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1 us-west-2`.split(/\s+/),
 )
 
-/** Whether AWS has a region of that name, as far as this version knows. */
+/** Reports whether AWS has a region of that name, as far as this version knows. */
 export const isExistingRegion = (region: string): boolean => existing.has(region)
 
-/** The region in which IAM calls of a partition are signed. */
+/** Returns the region for which a partition's IAM calls are signed. */
 export const iamRegionOf = (partition: Partition): string => partitions[partition].iamRegion
 
-/** Host of the security token service: of a region, or the global one where there is none. */
+/** Returns the host of STS in a region, or the global host. */
 export function stsHost(region?: string): string {
   const partition = region === undefined ? undefined : partitionOf(region)
   return partition ? `sts.${region}.${partitions[partition].suffix}` : 'sts.amazonaws.com'
 }
 
-/** Host of a service in a region. */
+/** Returns the host of a service in a region. */
 export const serviceHost = (service: string, region: string): string =>
   `${service}.${region}.${partitions[partitionOf(region) ?? 'aws'].suffix}`
 
-/** The one endpoint without a region in its name; it takes signatures for us-east-1. */
+/** The region of the global STS endpoint, which has no region in its name. */
 export const GLOBAL_STS_REGION = 'us-east-1'
 
 const STS_HOST = /^(sts|sts-fips|vpce-[a-z0-9-]+\.sts)\.([a-z0-9-]+)\.([a-z.]+)$/
 
 /**
- * The region that a host name of the security token service stands for: regional, FIPS, dual-stack, VPC
- * endpoint, or the global one. Undefined for every other host. @see docs/spec/login-iam.md#endpoint
+ * Returns the region of an STS host name: regional, FIPS, dual-stack, VPC endpoint, or the global one. Returns undefined for every other
+ * host. @see docs/spec/login-iam.md#endpoint
  */
 export function regionOfStsHost(host: string): string | undefined {
   if (host === stsHost()) return GLOBAL_STS_REGION

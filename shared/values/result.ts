@@ -4,13 +4,13 @@ export interface Ok<T> {
   readonly value: T
 }
 
-/** A failure, with what went wrong. */
+/** A failure, with its fault. */
 export interface Failed<F> {
   readonly ok: false
   readonly fault: F
 }
 
-/** What a function returns that either succeeds or fails in a way its caller handles. */
+/** The result of a function whose failures the caller handles. */
 export type Result<T, F> = Ok<T> | Failed<F>
 
 const NOTHING: Ok<undefined> = Object.freeze({ ok: true, value: undefined })
@@ -25,8 +25,8 @@ export function ok(value?: unknown): Ok<unknown> {
 /** Returns a failure. */
 export const failed = <const F>(fault: F): Failed<F> => ({ ok: false, fault })
 
-/** Another writer changed an item since it was read: read it again, and decide again. */
+/** An item has changed since it was read. The caller must read it again and decide again. */
 export const CONFLICT: Failed<'conflict'> = Object.freeze(failed('conflict'))
 
-/** What the caller waits for has not happened yet. */
+/** The awaited event has not happened yet. */
 export const PENDING: Failed<'pending'> = Object.freeze(failed('pending'))

@@ -1,6 +1,6 @@
 import type { Result } from './result.ts'
 
-/** A clock with which a caller can wait. */
+/** A clock that can sleep. */
 interface Sleeping {
   /** epoch milliseconds */
   now(): number

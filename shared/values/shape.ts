@@ -1,13 +1,13 @@
-/** A JSON Schema, as OpenAPI prints it. */
+/** A JSON Schema for OpenAPI. */
 export type Schema = Readonly<Record<string, unknown>>
 
 declare const described: unique symbol
-/** A JSON Schema that describes values of `T`. */
+/** A JSON Schema for values of `T`. */
 export type Shape<T = unknown> = Schema & { readonly [described]?: T }
-/** The values that a shape describes. */
+/** The type of the values that a shape describes. */
 export type ValueOf<S> = S extends { readonly [described]?: infer T } ? T : never
 
-/** Fields of an object by name. */
+/** The fields of an object, by name. */
 type Shapes = Readonly<Record<string, Shape>>
 type Values<S extends Shapes> = { readonly [Name in keyof S]: ValueOf<S[Name]> }
 type Flat<T> = { readonly [Name in keyof T]: T[Name] }
@@ -18,12 +18,12 @@ export const anInt: Shape<number> = { type: 'integer' }
 export const aFlag: Shape<boolean> = { type: 'boolean' }
 export const nullShape: Shape<null> = { type: 'null' }
 export const anyValue: Shape = {}
-/** RFC 3339. */
+/** An RFC 3339 time. */
 export const aTime: Shape<string> = { type: 'string', format: 'date-time' }
-/** RFC 3339, or empty where there is none. */
+/** An RFC 3339 time, or an empty text. */
 export const timeOrEmpty: Shape<string> = { type: 'string', description: 'a time, or empty' }
 
-/** The same with what it means. */
+/** Adds a description to a shape. */
 export const withDescription = <T>(schema: Shape<T>, description: string): Shape<T> => ({
   ...schema,
   description,
@@ -48,7 +48,7 @@ export const oneOf = <S extends readonly Shape[]>(...shapes: S): Shape<ValueOf<S
   anyOf: shapes,
 })
 
-/** An object of these fields, and of no others. */
+/** Describes an object with exactly these fields. */
 export const object = <R extends Shapes, O extends Shapes = Readonly<Record<never, Shape>>>(
   required: R,
   optional?: O,
@@ -58,5 +58,5 @@ export const object = <R extends Shapes, O extends Shapes = Readonly<Record<neve
   required: Object.keys(required),
 })
 
-/** A shape that has a name of its own in the document. */
+/** Gives a shape a name in the OpenAPI document. */
 export const withTitle = <T>(title: string, schema: Shape<T>): Shape<T> => ({ title, ...schema })

@@ -1,4 +1,4 @@
-/** Error codes by which AWS's services say that they are asked too often. */
+/** AWS error codes for throttled requests. */
 const CODES = [
   'RequestLimitExceeded',
   'SlowDown',
@@ -7,5 +7,5 @@ const CODES = [
   'TooManyRequestsException',
 ]
 
-/** Whether an error code of AWS means that the same request may succeed later. */
+/** Reports whether an AWS error code means that a retry may succeed later. */
 export const isThrottling = (code: string | undefined): boolean => code !== undefined && CODES.includes(code)

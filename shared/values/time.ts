@@ -5,13 +5,12 @@ const RFC3339 =
 export interface Instant {
   /** whole seconds since 1970 */
   seconds: number
-  /** digits of the fraction of a second, as written */
+  /** digits of the fraction, as written */
   fraction: string
 }
 
 /**
- * Reads an RFC 3339 time strictly: `T`, an offset, a calendar date that exists.
- * `Date.parse` accepts far more and cuts fractions to milliseconds.
+ * Parses an RFC 3339 time strictly: `T`, an offset, and an existing date. `Date.parse` accepts more and cuts fractions to milliseconds.
  * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
  */
 export function parseInstant(text: string): Instant | undefined {
@@ -35,7 +34,7 @@ export function parseInstant(text: string): Instant | undefined {
   return { seconds: utc / 1000 - offset, fraction: match[7] ?? '' }
 }
 
-/** Negative, zero or positive as `a` is before, at or after `b`. */
+/** Returns a negative number, zero or a positive number if `a` is before, at or after `b`. */
 export function compareInstants(a: Instant, b: Instant): number {
   if (a.seconds !== b.seconds) return a.seconds - b.seconds
   const digits = Math.max(a.fraction.length, b.fraction.length)
@@ -43,9 +42,9 @@ export function compareInstants(a: Instant, b: Instant): number {
   return x === y ? 0 : x < y ? -1 : 1
 }
 
-/** RFC 3339 in UTC with trailing zeros of the fraction trimmed. @param ms milliseconds since 1970 */
+/** Formats a time as RFC 3339 in UTC, without trailing zeros of the fraction. @param ms milliseconds since 1970 */
 export const printTime = (ms: number): string =>
   new Date(ms).toISOString().replace(/\.(\d*?)0*Z$/, (_, digits) => (digits ? `.${digits}Z` : 'Z'))
 
-/** Milliseconds since a moment; 0 where clocks differ and the moment is still to come. */
+/** Returns the milliseconds since a time; 0 if the time is in the future, because clocks differ. */
 export const ageSince = (at: number, now: number): number => Math.max(0, now - at)

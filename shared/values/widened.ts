@@ -1,2 +1,2 @@
-/** The type of values whose neutral one is a literal: `0` stands for numbers, `false` for both truth values. */
+/** Widens the literal type of a neutral value: `0` to number, `false` to boolean, `''` to string. */
 export type Widened<T> = T extends number ? number : T extends boolean ? boolean : T extends '' ? string : T

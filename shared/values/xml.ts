@@ -1,13 +1,13 @@
-/** One element of an XML answer: either text or children, never both. */
+/** An XML element. It has either text or children, never both. */
 export interface XmlElement {
   name: string
-  /** from `xmlns`, the only attribute that is accepted, of the element or of the nearest one around it */
+  /** namespace from `xmlns`, the only accepted attribute, of the element or its nearest ancestor */
   namespace: string
   children: XmlElement[]
   text: string
 }
 
-/** Characters of a text, and levels of its elements. */
+/** Maximum characters of a text and levels of elements. */
 const LIMITS = { longest: 65_536, deepest: 8 }
 const entities = new Map([
   ['amp', '&'],
@@ -16,7 +16,7 @@ const entities = new Map([
   ['quot', '"'],
   ['apos', "'"],
 ])
-/** The characters of XML 1.0: neither control characters nor halves of surrogate pairs. */
+/** The characters of XML 1.0, without control characters and surrogates. */
 const LEGAL = /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]*$/u
 const SPACE = ' \t\n\r'
 const PROLOG =
@@ -26,12 +26,11 @@ const CLOSE = /<\/([A-Za-z][\w.-]*)[ \t\n\r]*>/y
 const TEXT = /[^<]+/y
 
 /**
- * Reads the small, plain XML that AWS's query services answer with. Everything else is refused: document
- * types, comments, CDATA, processing instructions, prefixes, attributes other than `xmlns`, entities beyond the
- * five predefined ones and character references, text beside elements, illegal characters, anything but white
- * space before or after the one root.
+ * Parses the simple XML of AWS query services. Rejects everything else: document types, comments, CDATA, processing instructions,
+ * prefixes, attributes other than `xmlns`, entities other than the five predefined ones and character references, text next to
+ * elements, illegal characters, and anything but white space around the root element.
  *
- * @returns the root, or undefined
+ * @returns the root element, or undefined
  * @see docs/spec/login-iam.md#answer-of-sts
  */
 export function readXml(text: string): XmlElement | undefined {
@@ -46,7 +45,7 @@ export function readXml(text: string): XmlElement | undefined {
   return reader.at === body.length ? root : undefined
 }
 
-/** The one child of a name, in its parent's namespace; undefined when there is none or more than one. */
+/** Returns the only child with a name, in its parent's namespace; undefined if there is none or more than one. */
 export function onlyChild(parent: XmlElement, name: string): XmlElement | undefined {
   const [found, second] = parent.children.filter(child => child.name === name)
   return second || found?.namespace !== parent.namespace ? undefined : found

@@ -5,10 +5,7 @@ import { replicationAnswers } from './replication.ts'
 import { mountAnswers, policyAnswers, systemAnswers } from './system.ts'
 import { identityAnswers, tokenAnswers } from './tokens.ts'
 
-/**
- * What every operation of the endpoint table answers. The document and the tests read it; no function does, so that no
- * login loads it.
- */
+/** The successful response of every operation. Only the OpenAPI document and the tests read it, so no function loads it. */
 export const answers: Answers = {
   ...methodAnswers,
   ...tokenAnswers,

@@ -96,7 +96,7 @@ const rekeyAt = (path: string, name: string): Answers => ({
 
 const SECONDARY = '/sys/replication/dr/secondary'
 
-/** What holders of recovery shares do together. */
+/** Responses of the ceremonies with recovery shares. */
 export const ceremonyAnswers: Answers = {
   ...attemptAt(`${SECONDARY}/generate-operation-token`, 'OperationToken'),
   [`POST ${SECONDARY}/operation-token/delete`]: describeAnswer('deleteOperationToken', undefined, {

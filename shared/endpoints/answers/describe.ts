@@ -1,6 +1,6 @@
 import { aFlag, anInt, aText, mapOf, type Schema, texts } from '../../values/shape.ts'
 
-/** The shape of a value that stands for all others of its kind: what a table of fields keeps where nothing was said. */
+/** Returns the shape of values like this one, which is the neutral value of a setting. */
 export function shapeLike(value: unknown): Schema {
   if (Array.isArray(value)) return texts
   if (typeof value === 'boolean') return aFlag
@@ -8,23 +8,23 @@ export function shapeLike(value: unknown): Schema {
   return typeof value === 'string' ? aText : mapOf(texts)
 }
 
-/** What an operation answers where it succeeds, beside what its row says. */
+/** The successful response of an operation, in addition to its row. */
 export interface AnswerDescription {
-  /** the name of the operation, which generated clients call it by */
+  /** operation ID, from which generated clients take their method names */
   id: string
-  /** of rows that answer `data`: the data. `keys`: what stands beside each name. `plain`: the whole body */
+  /** rows that return `data`: the shape of the data; `keys`: the info of each name; `plain`: the whole body */
   shape?: Schema
-  /** the example of a request: a body that its fields take */
+  /** example of a request body */
   requestExample?: Readonly<Record<string, unknown>>
-  /** 204 is an answer, too: nothing was found */
+  /** true if 204 is a response too, because nothing was found */
   mayBeEmpty?: true
-  /** the answer is wrapped, always or where nothing else was asked for */
+  /** true if the response is wrapped: always, or unless the client asks otherwise */
   wrapped?: 'always' | 'usually'
-  /** the body, where it is not what the row says */
+  /** the body, if it differs from what the row declares */
   body?: Schema
 }
 
-/** What operations answer, by method and path of their rows. */
+/** The responses of operations, by method and path of their rows. */
 export type Answers = Readonly<Record<string, AnswerDescription>>
 
 export const describeAnswer = (

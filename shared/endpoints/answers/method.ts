@@ -18,7 +18,7 @@ import {
 } from '../../values/shape.ts'
 import { type Answers, describeAnswer, shapeLike } from './describe.ts'
 
-/** How terms of tokens read back, from the table of terms. */
+/** Returns the shapes of token parameters in responses, from the table of terms. */
 export function termShapes(taker: TermOwner) {
   const own = termRows.filter(([_, { of }]) => of.includes(taker))
   const old = termRows.flatMap(([_, { old, neutral }]) =>
@@ -147,7 +147,7 @@ const login = {
   iam_request_headers: { Authorization: ['AWS4-HMAC-SHA256 Credential=…'] },
 }
 
-/** The auth method: logins, and what is configured for them. */
+/** Responses of the auth method: logins and configuration. */
 export const methodAnswers: Answers = {
   'POST /auth/:mount/login': describeAnswer('login', undefined, { requestExample: login }),
   'POST /auth/:mount/role/:role/explain': describeAnswer('explainLogin', explanation, {

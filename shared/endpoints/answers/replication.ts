@@ -135,7 +135,7 @@ const operator = { dr_operation_token: 'hvs.CAESIJ' }
 const byOperator = { requestExample: operator }
 const DR = '/sys/replication/dr'
 
-/** Replication to other clusters, and the licence that it needs. */
+/** Responses of replication and its licence. */
 export const replicationAnswers: Answers = {
   [`GET ${DR}/status`]: describeAnswer('readDrStatus', statusShape),
   'GET /sys/replication/status': describeAnswer(

@@ -58,7 +58,7 @@ const visible = object({ type: aText, description: aText, options: object({}) })
 
 const tune = { requestExample: { default_lease_ttl: '1h', max_lease_ttl: '24h' } }
 
-/** Paths under which the auth method is enabled. */
+/** Responses about the mounts of the auth method. */
 export const mountAnswers: Answers = {
   'GET /sys/auth/:method_path/tune': describeAnswer('readTuning', tuning),
   'POST /sys/auth/:method_path/tune': describeAnswer('tuneMount', undefined, tune),
@@ -81,7 +81,7 @@ const policy = { requestExample: { policy: 'path "secret/*" { capabilities = ["r
 const names = object({ keys: texts, policies: texts })
 const capabilities = withDescription(mapOf(texts), 'by path; `capabilities` too where one path was asked for')
 
-/** Policies, and what they come to. */
+/** Responses about policies and capabilities. */
 export const policyAnswers: Answers = {
   'POST /sys/policies/acl/:policy_name': describeAnswer('writePolicy', undefined, policy),
   'GET /sys/policies/acl/:policy_name': describeAnswer('readPolicy', object({ name: aText, policy: aText })),
@@ -205,7 +205,7 @@ const reencryption = object({
   unreadable: object({ count: anInt, names: texts }),
 })
 
-/** The cluster itself. */
+/** Responses about the cluster. */
 export const systemAnswers: Answers = {
   'GET /sys/health': describeAnswer('readHealth', health),
   'GET /sys/seal-status': describeAnswer('readSealStatus', sealStatus),

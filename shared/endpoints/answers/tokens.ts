@@ -19,7 +19,7 @@ import {
 import { type Answers, describeAnswer, shapeLike } from './describe.ts'
 import { termShapes } from './method.ts'
 
-/** What a lookup shows of the terms that a token keeps. */
+/** Returns the shapes of the token parameters that a lookup shows. */
 const keptTerms = (shown: 'shown' | 'shown where used') =>
   Object.fromEntries(
     termRows
@@ -82,7 +82,7 @@ const aToken = { requestExample: { token: 'hvs.CAESIJ' } }
 const anAccessor = { requestExample: { accessor: '8609694a7cdc' } }
 const newToken = { requestExample: { policies: ['web'], ttl: '1h' } }
 
-/** Tokens, and answers that wait behind one. */
+/** Responses about tokens and wrapped responses. */
 export const tokenAnswers: Answers = {
   'POST /auth/token/lookup': describeAnswer('lookUpToken', token, aToken),
   'GET /auth/token/lookup': describeAnswer('lookUpTokenByQuery', token),
@@ -168,7 +168,7 @@ const entity = withTitle(
   }),
 )
 
-/** Who somebody is over several logins. */
+/** Responses about entities and aliases. */
 export const identityAnswers: Answers = {
   'GET /identity/entity/id/:id': describeAnswer('readEntity', entity),
   'POST /identity/entity/id/:id': describeAnswer('writeEntity', undefined, {
