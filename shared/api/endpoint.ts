@@ -304,7 +304,7 @@ export const isOpenToAnonymous = ({ access: { by } }: Pick<Endpoint, 'access'>):
 export const describeAccess = ({ access }: Pick<Endpoint, 'access'>): string => {
   if (access.by === 'anyone')
     return access.strictly
-      ? `Needs no token; where the setting \`strictCeremony\` is on, the capability \`${access.strictly}\` on the path.`
+      ? `Needs no token; with the setting \`strictCeremony\`, needs the capability \`${access.strictly}\` on the path.`
       : 'Needs no token.'
   if (access.by === 'token') return 'Needs a valid token.'
   if (access.by === 'operation-token')

@@ -37,7 +37,7 @@ export function readLicence({ text, publicKey }: Deployment['license']): Licensi
   const parts = text.split('.')
   const [header = '', claims = '', signature = ''] = parts
   if (parts.length !== 3 || !parts.every(part => PART.test(part)))
-    return failed('the licence is no signed token')
+    return failed('the licence is not a signed token')
   const key = keyOf(publicKey)
   if (!key) return failed('licensePublicKey is not an Ed25519 public key')
   const { alg } = jsonIn(header)
@@ -59,9 +59,9 @@ const jsonIn = (part: string): Readonly<Record<string, unknown>> =>
   parseObject(Buffer.from(part, 'base64url').toString('utf8')) ?? {}
 
 function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): Licensing {
-  const namesDrReplication = Array.isArray(features) && features.every(one => typeof one === 'string')
-  if (!namesDrReplication) return failed('the licence names no features')
-  if (!Number.isSafeInteger(exp)) return failed('the licence has no end')
+  const isNameList = Array.isArray(features) && features.every(one => typeof one === 'string')
+  if (!isNameList) return failed('the licence names no features')
+  if (!Number.isSafeInteger(exp)) return failed('the licence has no expiry')
   const startsAt = [nbf, iat].find(one => Number.isSafeInteger(one)) ?? 0
   return ok({
     id: typeof jti === 'string' ? jti : '',
@@ -72,18 +72,18 @@ function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unk
 }
 
 /** Requires that the licence names the feature. It may have expired, because running replication continues. */
-export const named: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
+export const namesDrReplication: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
 
 /** Requires that the licence names the feature and has not expired, which starting something new needs. */
 export const isUnexpired: LicenceRule = (license, now) => {
   const licensing = readLicence(license)
   const ended = licensing.ok && licensing.value.endsAt * 1000 <= now
-  return missingFrom(licensing, now) ?? (ended ? 'the licence has ended' : undefined)
+  return missingFrom(licensing, now) ?? (ended ? 'the licence has expired' : undefined)
 }
 
 function missingFrom(licensing: Licensing, now: number): string | undefined {
   if (!licensing.ok) return licensing.fault
   const { features, startsAt } = licensing.value
   if (!features.includes(DR_REPLICATION)) return `the licence does not name ${DR_REPLICATION}`
-  return startsAt * 1000 > now ? 'the licence has not begun yet' : undefined
+  return startsAt * 1000 > now ? 'the licence is not valid yet' : undefined
 }

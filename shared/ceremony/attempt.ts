@@ -16,13 +16,13 @@ import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, isAuthorised
 
 export const startFields = {
   otp: text(
-    `One-time password of ${TOKEN_TEXT_LENGTH} bytes by which the token is masked; default: one is made`,
+    `One-time password of ${TOKEN_TEXT_LENGTH} bytes that masks the token; default: a generated one`,
     {
       secret: true,
     },
   ),
   // the key is public but long, so audit entries contain its HMAC, and the fingerprint of an accepted key
-  pgp_key: text('OpenPGP public key by which the token is encrypted instead', { secret: true }),
+  pgp_key: text('OpenPGP public key that encrypts the token instead', { secret: true }),
 }
 
 export const shareFields = {
@@ -142,7 +142,7 @@ async function protectionOf(
 ): Promise<Protection> {
   if (otp !== '') {
     if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH) throw invalidOtp()
-    const warnings = pgp_key === '' ? [] : ['pgp_key is not used: an otp was given']
+    const warnings = pgp_key === '' ? [] : ['pgp_key was ignored, because the request has an otp']
     return { otp, made: false, warnings }
   }
   if (pgp_key === '') return { otp: newOtp(random, TOKEN_TEXT_LENGTH), made: true, warnings: [] }

@@ -30,7 +30,7 @@ export const batchTokenNotRevocable = (): ApiError =>
   refused(
     'invalid_request',
     'a batch token cannot be revoked',
-    'it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
+    'it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
   )
 
 const names: Record<Purpose, string> = {
@@ -52,19 +52,19 @@ export const attemptInProgress = (purpose: Purpose): ApiError =>
   refused(
     'invalid_request',
     `${names[purpose]} already in progress`,
-    `go on with it, or cancel it by DELETE ${paths[purpose]}`,
+    `continue it, or cancel it by DELETE ${paths[purpose]}`,
   )
 
 /** An anonymous caller tries to cancel a protected attempt. */
 export const strangerMayNotCancel = (purpose: Purpose): ApiError =>
   refused(
     'permission_denied',
-    'a share was given, or somebody with a token began the attempt: strangers do not end it',
-    `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: an hour without a share ends it`,
+    'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token',
+    `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: the attempt expires after an hour without a share`,
   )
 
 export const noAttempt = (purpose: Purpose): ApiError =>
-  refused('invalid_request', `no ${names[purpose]} in progress`, `begin one by POST ${paths[purpose]}`)
+  refused('invalid_request', `no ${names[purpose]} in progress`, `start one by POST ${paths[purpose]}`)
 
 export const wrongNonce = (purpose: Purpose, nonce: string): ApiError =>
   refused(
@@ -85,14 +85,14 @@ export const duplicateShare = (): ApiError =>
   refused(
     'invalid_request',
     'given key has already been provided during this generation operation',
-    'give one that was not given yet',
+    'submit another share',
   )
 
 export const unknownShare = (): ApiError =>
   refused(
     'invalid_request',
-    'given key is none of the recovery shares of this cluster',
-    'the attempt goes on as it was: give one of the shares that were handed out last',
+    'given key is not a recovery share of this cluster',
+    'the attempt is unchanged; submit one of the most recently issued shares',
     { reason: { why: 'recovery-shares' } },
   )
 
@@ -104,12 +104,12 @@ export const invalidOtp = (): ApiError =>
   refused(
     'invalid_request',
     `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
-    'leave it out to be given one',
+    'omit it to get a generated one',
   )
 
 export const invalidMaskedToken = (): ApiError =>
   refused(
     'invalid_request',
-    'encoded_token and otp do not belong together',
-    'the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
+    'encoded_token and otp do not match',
+    'encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
   )

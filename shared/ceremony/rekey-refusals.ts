@@ -9,14 +9,14 @@ export const verificationRequired = (nonce: string): ApiError =>
   refused(
     'invalid_request',
     `rekey operation already finished; verification must be performed; nonce for the verification operation is "${nonce}"`,
-    `give shares of the new key by POST ${AT}/verify`,
+    `submit shares of the new key by POST ${AT}/verify`,
   )
 
 export const nothingToVerify = (): ApiError =>
   refused(
     'invalid_request',
     'no rekey verification in progress',
-    `one begins when enough shares of the present key were given by POST ${AT}/update, and only where require_verification was asked for`,
+    `a verification starts when enough shares of the current key were submitted by POST ${AT}/update, and only if the rekey was started with require_verification`,
   )
 
 export const wrongPgpKeyCount = (): ApiError =>
@@ -29,13 +29,13 @@ export const wrongPgpKeyCount = (): ApiError =>
 export const noUnsealKeys = (): ApiError =>
   refused(
     'invalid_request',
-    'KMS keeps the keys of this cluster: there are no unseal keys, and no root key that shares protect',
-    `the recovery key is made anew by ${AT}/init, or without a token by sys/rekey-recovery-key/init; terms of the keyring by sys/rotate`,
+    'KMS holds the keys of this cluster, so there are neither unseal keys nor a root key protected by shares',
+    `to replace the recovery key use ${AT}/init, or sys/rekey-recovery-key/init without a token; to rotate the keyring use sys/rotate`,
   )
 
 export const noBackups = (): ApiError =>
   refused(
     'invalid_request',
     'backup is not supported: this service keeps no shares, encrypted or not',
-    'have the holders keep what the rekeying answers, and ask for require_verification, so that the old shares count until the new ones were given',
+    'let the holders keep the shares of the response, and set require_verification, so that the old shares stay valid until the new ones were submitted',
   )

@@ -6,14 +6,14 @@ export const auditGroup: Group = {
   endpoints: [
     row.get({
       path: '/sys/audit',
-      summary: 'List audit devices: none, the log belongs to the deployment',
+      summary: 'List audit devices; always empty, because the deployment configures the audit log',
       access: byPolicy('read', { sudo: true }),
       mirrored: true,
       handle: listAudit,
     }),
     row.post({
       path: '/sys/audit-hash/:method_path',
-      summary: 'How a value appears in the audit log',
+      summary: 'Compute the HMAC of a value, as the audit log shows it',
       fields: auditHashFields,
       answers: 'data',
       mirrored: true,

@@ -6,7 +6,7 @@ import {
   operationToken,
   row,
 } from '../api/endpoint.ts'
-import { named } from '../api/licence.ts'
+import { namesDrReplication } from '../api/licence.ts'
 import { startFields } from '../ceremony/attempt.ts'
 import {
   decodeFields,
@@ -23,7 +23,7 @@ const GENERATE = `${SECONDARY}/generate-operation-token`
 /** Needs no token, because the recovery shares authorise. A strict deployment requires one if the row says so. */
 const ceremony = {
   access: anyone,
-  licence: named,
+  licence: namesDrReplication,
   uses: ['ceremony', 'workflow'],
   secretAnswers: ['nonce', 'otp', 'encoded_token'],
   mirrored: true,
@@ -40,7 +40,7 @@ export const ceremonyGroup: Group = {
   endpoints: [
     row.get({
       ...attempt,
-      summary: 'State of the attempt to make a DR operation token from recovery shares',
+      summary: 'State of the generation of a DR operation token',
       // command-line clients ask any cluster for the token length before they decode a token
       serves: 'dr',
       anyNamespace: true,
@@ -48,7 +48,7 @@ export const ceremonyGroup: Group = {
     }),
     row.post({
       ...attempt,
-      summary: 'Start an attempt to make a DR operation token from recovery shares',
+      summary: 'Start generating a DR operation token from recovery shares',
       fields: startFields,
       access: anyoneUnlessStrict('update'),
       serves: 'secondary',
@@ -65,7 +65,7 @@ export const ceremonyGroup: Group = {
     row.post({
       ...ceremony,
       path: `${GENERATE}/update`,
-      summary: 'Give one recovery share; the last one needed makes the token',
+      summary: 'Submit one recovery share; the last required share creates the token',
       access: anyoneButIdentify('update'),
       fields: operationShareFields,
       serves: 'secondary',
@@ -74,15 +74,15 @@ export const ceremonyGroup: Group = {
     }),
     row.post({
       path: `${SECONDARY}/operation-token/delete`,
-      summary: 'Void the DR operation token that was generated',
+      summary: 'Revoke the generated DR operation token',
       access: operationToken,
       serves: 'secondary',
-      licence: named,
+      licence: namesDrReplication,
       handle: deleteOperationToken,
     }),
     row.post({
       path: '/sys/decode-token',
-      summary: 'Unmask a token by its one-time password',
+      summary: 'Unmask a token with its one-time password',
       fields: decodeFields,
       access: anyone,
       serves: 'dr',

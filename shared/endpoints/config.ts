@@ -56,7 +56,7 @@ export const configGroup: Group = {
 
     row.post({
       ...certificate,
-      summary: 'Register a certificate that may vouch for identity documents',
+      summary: 'Register a certificate that verifies identity documents',
       fields: certificateFields,
       access: byPolicy('by-existence'),
       uses: ['write'],
@@ -77,22 +77,22 @@ export const configGroup: Group = {
 
     row.post({
       ...sts,
-      summary: 'Associate a satellite account with a role to assume',
+      summary: 'Configure the role to assume for another AWS account',
       fields: stsFields,
       access: byPolicy('by-existence'),
       uses: ['write'],
       handle: writeSts,
     }),
-    row.get({ ...sts, summary: 'Read the role of a satellite account', handle: readSts }),
+    row.get({ ...sts, summary: 'Read the role to assume for an AWS account', handle: readSts }),
     row.delete({
       ...sts,
-      summary: 'Delete the role of a satellite account',
+      summary: 'Delete the role to assume for an AWS account',
       uses: ['write'],
       handle: removeSubject,
     }),
     row.list({
       path: '/auth/:mount/config/sts',
-      summary: 'List satellite accounts',
+      summary: 'List AWS accounts with a role to assume',
       handle: listKindOfMount('sts-role'),
     }),
   ],

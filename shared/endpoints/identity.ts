@@ -22,14 +22,14 @@ export const identityGroup: Group = {
     row.get({ ...entity, summary: 'Read an entity', handle: readEntity }),
     row.post({
       ...entity,
-      summary: 'Change an entity: disable it, give it policies',
+      summary: 'Change an entity: disable it, or set its policies',
       fields: entityFields,
       uses: ['write'],
       handle: writeEntity,
     }),
     row.delete({
       ...entity,
-      summary: 'Delete an entity: its tokens go',
+      summary: 'Delete an entity; its tokens become invalid',
       uses: ['write'],
       handle: deleteEntity,
     }),

@@ -7,7 +7,7 @@ export const keysGroup: Group = {
     row.post({
       path: '/sys/rotate',
       also: '/sys/rotate/keyring',
-      summary: 'Add a term to the keyring: what is encrypted from now on is encrypted by it',
+      summary: 'Rotate the keyring: add a term that encrypts from now on',
       fields: rotateFields,
       access: byPolicy('update', { sudo: true }),
       uses: ['key-factory'],
@@ -16,7 +16,7 @@ export const keysGroup: Group = {
     }),
     row.get({
       path: '/sys/key-status',
-      summary: 'The term that encrypts, and since when',
+      summary: 'The term that encrypts, and its start',
       mirrored: true,
       prepare: prepareKeys,
       handle: keyStatus,

@@ -27,7 +27,7 @@ export const listsGroup: Group = {
     }),
     row.delete({
       ...access,
-      summary: 'Forget an instance: its next login is a first one',
+      summary: 'Delete the access-list entry of an instance, so that its next login counts as its first',
       uses: ['write'],
       handle: removeSubject,
     }),
@@ -39,7 +39,7 @@ export const listsGroup: Group = {
     }),
     row.post({
       ...denied,
-      summary: 'Deny a role tag: no login with it from now on',
+      summary: 'Deny a role tag, so that no login can use it',
       uses: ['write'],
       handle: denyTag,
     }),

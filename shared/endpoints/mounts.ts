@@ -46,7 +46,7 @@ export const mountsGroup: Group = {
     row.get({ path: '/sys/auth', summary: 'List mounts', mirrored: true, subject, handle: listMounts }),
     row.get({
       path: '/sys/mounts',
-      summary: 'List the engines beside the auth methods',
+      summary: 'List the built-in secret engines',
       mirrored: true,
       subject,
       handle: listEngines,
@@ -61,7 +61,7 @@ export const mountsGroup: Group = {
     }),
     row.post({
       ...mount,
-      summary: 'Enable the auth method under another name',
+      summary: 'Enable the auth method at another path',
       fields: enableFields,
       access: byPolicy('update', { sudo: true }),
       uses: ['write'],
@@ -69,14 +69,14 @@ export const mountsGroup: Group = {
     }),
     row.delete({
       ...mount,
-      summary: 'Disable a mount: its data and its tokens go',
+      summary: 'Disable a mount: deletes its data and its tokens',
       access: byPolicy('delete', { sudo: true }),
       uses: ['write', 'background'],
       handle: disableMount,
     }),
     row.get({
       path: '/sys/internal/ui/mounts',
-      summary: 'Mounts that are shown to everybody',
+      summary: 'List the mounts that everyone may see',
       access: anyone,
       handle: visibleMounts,
     }),

@@ -23,16 +23,16 @@ const tags: Readonly<Record<string, string>> = {
   login: 'Logins of AWS workloads',
   config: 'Configuration of a mount',
   'rotate-root': 'Rotation of the access key of a mount',
-  roles: 'Who may log in, and what tokens are like',
+  roles: 'Permitted logins and the settings of their tokens',
   explain: 'Why a login is refused',
   lists: 'Instances that have logged in, and role tags that are denied',
-  tidy: 'Removal of what has expired',
+  tidy: 'Removal of expired entries',
   tokens: 'Tokens and token roles',
   renewal: 'Renewal of tokens',
-  wrapping: 'Answers that wait behind a token',
+  wrapping: 'Wrapped responses',
   identity: 'Entities and their aliases',
   mounts: 'Paths of the auth method',
-  policies: 'Policies, and what they come to',
+  policies: 'Policies and capabilities',
   audit: 'The audit log',
   keys: 'The keyring',
   system: 'The state of the cluster',
@@ -40,7 +40,7 @@ const tags: Readonly<Record<string, string>> = {
   init: 'Initialisation',
   ceremony: 'DR operation tokens from recovery shares',
   'generate-root': 'Root tokens from recovery shares',
-  rekey: 'Another recovery key',
+  rekey: 'Replacement of the recovery key',
 }
 
 /** Builds the OpenAPI 3.1 document from the endpoint table and the responses of its rows. */
@@ -53,7 +53,7 @@ export function openApi(groups: readonly Group[], answers: Answers, version: str
       title: 'cloud-auth',
       version,
       description: DESCRIPTION.replaceAll('\n', ' '),
-      contact: { name: 'Who runs the deployment' },
+      contact: { name: 'Operator of the deployment' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [

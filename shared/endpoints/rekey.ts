@@ -48,20 +48,20 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
   return [
     row.get({
       ...init,
-      summary: 'State of the attempt to make another recovery key',
+      summary: 'State of the replacement of the recovery key',
       access: access.look,
       handle: showRekey,
     }),
     row.post({
       ...init,
-      summary: 'Start an attempt to make another recovery key from shares of the present one',
+      summary: 'Start replacing the recovery key with shares of the current one',
       fields: rekeyFields,
       access: access.start,
       handle: startRekey,
     }),
     row.delete({
       ...init,
-      summary: 'Cancel the attempt; the present recovery key stays',
+      summary: 'Cancel the attempt and keep the current recovery key',
       access: access.cancel,
       answers: 'nothing',
       handle: cancelRekey,
@@ -69,7 +69,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     row.post({
       ...shared,
       path: `${path}/update`,
-      summary: 'Give one share of the present recovery key; the last one needed makes the new one',
+      summary: 'Submit one share of the current recovery key; the last required share creates the new key',
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
@@ -83,7 +83,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     }),
     row.post({
       ...verify,
-      summary: 'Give one share of the new recovery key; the last one needed puts it into force',
+      summary: 'Submit one share of the new recovery key; the last required share activates it',
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
@@ -91,7 +91,7 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     }),
     row.delete({
       ...verify,
-      summary: 'Start the verification over: under another nonce, without the shares given so far',
+      summary: 'Restart the verification: discards the submitted shares and changes the nonce',
       access: access.cancel,
       handle: restartVerification,
     }),

@@ -27,7 +27,7 @@ export const rolesGroup: Group = {
     row.post({
       ...role,
       path: `${role.path}/tag`,
-      summary: 'Make a role tag',
+      summary: 'Create a role tag',
       fields: roleTagFields,
       answers: 'data',
       secretAnswers: ['tag_value'],

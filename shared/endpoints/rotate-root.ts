@@ -7,7 +7,7 @@ export const rotateRootGroup: Group = {
   endpoints: [
     row.post({
       path: '/auth/:mount/config/rotate-root',
-      summary: 'Exchange the configured access key for a new one',
+      summary: 'Rotate the configured access key',
       uses: ['write', 'access-keys'],
       answers: 'data',
       subject: ({ mount }) => key('client-config', mount),

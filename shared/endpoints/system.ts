@@ -13,7 +13,7 @@ export const systemGroup: Group = {
       ...probe,
       path: '/sys/health',
       head: true,
-      summary: 'Health, as a status code',
+      summary: 'Health as an HTTP status',
       fields: healthFields,
       prepare: prepareHealth,
       uses: ['licence'],
@@ -24,29 +24,29 @@ export const systemGroup: Group = {
     row.get({
       ...probe,
       path: '/sys/init',
-      summary: 'Whether the cluster is initialised',
+      summary: 'Report whether the cluster is initialised',
       handle: initStatus,
     }),
     row.get({
       path: '/sys/ha-status',
-      summary: 'The nodes of the cluster: there is one',
+      summary: 'The nodes of the cluster; always one',
       mirrored: true,
       handle: haStatus,
     }),
     row.list({
       path: '/sys/version-history',
-      summary: 'The versions that were installed: the announced one',
+      summary: 'The installed versions; only the announced one',
       handle: versionHistory,
     }),
     row.get({
       path: '/sys/internal/ui/resultant-acl',
-      summary: 'What the caller’s policies come to',
+      summary: 'The effective rules of the caller’s policies',
       access: { by: 'token' },
       handle: resultantAcl,
     }),
     row.get({
       path: '/sys/internal/specs/openapi',
-      summary: 'This interface as an OpenAPI document',
+      summary: 'This API as an OpenAPI document',
       access: { by: 'token' },
       answers: 'plain',
       handle: async () => {

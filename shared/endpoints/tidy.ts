@@ -57,7 +57,7 @@ export const tidyGroup: Group = {
     ...tidyLists.flatMap(endpointsOf),
     row.get({
       path: '/auth/:mount/tidy-status',
-      summary: 'The last and the next run over each list',
+      summary: 'The last and the next tidy of each list',
       handle: tidyStatus,
     }),
   ],

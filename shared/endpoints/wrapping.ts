@@ -9,7 +9,7 @@ export const wrappingGroup: Group = {
   endpoints: [
     row.post({
       path: '/sys/wrapping/wrap',
-      summary: 'Wrap what the body holds',
+      summary: 'Wrap the body of the request',
       uses: ['write'],
       answers: 'data',
       freeForm: true,
@@ -18,7 +18,7 @@ export const wrappingGroup: Group = {
     row.post({
       ...byToken,
       path: '/sys/wrapping/unwrap',
-      summary: 'Open a wrapped answer, once',
+      summary: 'Unwrap a response; works once',
       uses: ['write'],
       answers: 'data',
       handle: unwrap,
@@ -26,14 +26,14 @@ export const wrappingGroup: Group = {
     row.post({
       ...byToken,
       path: '/sys/wrapping/lookup',
-      summary: 'What is known of a wrapped answer',
+      summary: 'Describe a wrapped response without unwrapping it',
       answers: 'data',
       handle: lookupWrapping,
     }),
     row.post({
       ...byToken,
       path: '/sys/wrapping/rewrap',
-      summary: 'Exchange a wrapping token',
+      summary: 'Move a wrapped response to a new token',
       uses: ['write'],
       answers: 'data',
       handle: rewrap,

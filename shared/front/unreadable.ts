@@ -24,7 +24,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 const NO_HTTP: Refusal = {
   status: '400 Bad Request',
   code: 'invalid_request',
-  text: 'this is no request of HTTP/1.1',
+  text: 'this is not an HTTP/1.1 request',
 }
 
 /** Formats a response in the API's form that closes the connection. */

@@ -260,7 +260,7 @@ async function admitted(
 /** @throws ApiError if the client asks a DR secondary, which stores nothing for clients, to wrap a response */
 function checkWrapping({ cluster }: Base, { facts }: Intake): void {
   if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
-    throw invalid('X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer')
+    throw invalid('X-Vault-Wrap-TTL cannot be used on a DR secondary, because it stores nothing of its own')
 }
 
 const missed = ({ match }: Intake): ApiError =>

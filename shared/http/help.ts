@@ -41,7 +41,7 @@ const found = (
     method: 'GET',
     path: `${place}?help`,
     summary: 'What a path is for',
-    fields: { help: text('Anything: asks what the path is for instead of calling it') },
+    fields: { help: text('Any value: returns help on the path instead of calling it') },
     access: { by: 'token' },
     answers: 'plain',
     handle: () => answer({ kind: 'plain', status: 200, body: { ...help } }),

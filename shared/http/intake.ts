@@ -128,7 +128,7 @@ const isProbe = (found: Match): boolean => found.kind === 'endpoint' && found.en
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
   wrapTtl === undefined || !isOpenToAnonymous({ access }) || answers === 'auth'
     ? undefined
-    : invalid('X-Vault-Wrap-TTL: of the endpoints that need no token only a login can be wrapped')
+    : invalid('X-Vault-Wrap-TTL: without a token only the response of a login can be wrapped')
 
 // HEAD is a separate operation that few endpoints implement.
 const refuseHead = (request: HttpRequest, found: Match): Match =>
@@ -158,7 +158,7 @@ async function readParameters(
   const unknown = endpoint.freeForm ? [] : parsed.value.unknown.filter(name => !repeated.includes(name))
   const warnings = [
     ...(overridden.length > 0
-      ? [`parameters of the path replaced these of the body: ${overridden.join(', ')}`]
+      ? [`path parameters replaced these parameters of the body: ${overridden.join(', ')}`]
       : []),
     ...(unknown.length > 0 ? [await warningOf(unknown, endpoint)] : []),
   ]

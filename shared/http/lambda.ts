@@ -66,7 +66,7 @@ const observe = (ports: Ports) => ({
 
 /** Replaces a response that is too large for the front end by an error. */
 function refused(served: Served): Served {
-  const error = invalid('the answer is too large: use the parameters after and limit')
+  const error = invalid('the response is too large: use the parameters after and limit')
   const response = renderError(error)
   const { 'x-request-id': id = '' } = served.response.headers
   return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }

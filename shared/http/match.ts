@@ -98,9 +98,7 @@ export function matchEndpoint(group: Group, operation: Operation | undefined, pa
     pathParameters: first.pathParameters,
     path,
     serves: first.route.endpoint.serves,
-    hint: isListing
-      ? 'this path is a listing; ask with the verb LIST, or with GET and ?list=true'
-      : undefined,
+    hint: isListing ? 'this path is a listing: use the verb LIST, or GET with ?list=true' : undefined,
   })
 }
 

@@ -14,7 +14,7 @@ export const TAG = {
   integer: 0x02,
   octetString: 0x04,
   null: 0x05,
-  readOid: 0x06,
+  oid: 0x06,
   sequence: 0x30,
   set: 0x31,
   /** [0] and [1], constructed */
@@ -109,8 +109,8 @@ const LONGEST_OID = 20
  * Returns the dotted text of an OBJECT IDENTIFIER; undefined for other elements, truncated identifiers and padded arcs, because
  * each identifier has exactly one encoding.
  */
-export function oid(node: BerNode | undefined): string | undefined {
-  if (node?.tag !== TAG.readOid || node.content.length > LONGEST_OID) return undefined
+export function readOid(node: BerNode | undefined): string | undefined {
+  if (node?.tag !== TAG.oid || node.content.length > LONGEST_OID) return undefined
   const arcs: number[] = []
   let value = 0
   let begun = false

@@ -1,4 +1,4 @@
-import { type BerNode, encodeElement, oid, readBer, readOctets, TAG, toDer } from './ber.ts'
+import { type BerNode, encodeElement, readBer, readOctets, readOid, TAG, toDer } from './ber.ts'
 import { digestOf, type SignatureAlgorithm, signatureAlgorithm } from './signature-algorithms.ts'
 
 /**
@@ -49,7 +49,7 @@ const VERSION = '01'
 export function readSignedData(der: Buffer): SignedData | undefined {
   const outer = der.length > LARGEST ? undefined : readBer(der)
   const [type, wrapper] = fields(outer, TAG.sequence, 2)
-  if (oid(type) !== OID.signedData) return undefined
+  if (readOid(type) !== OID.signedData) return undefined
   const [body] = fields(wrapper, TAG.context0, 1)
   const [version, digestAlgorithms, info, ...rest] = body?.tag === TAG.sequence ? body.children : []
   const signerInfos = rest.pop()
@@ -76,7 +76,7 @@ const isSubsequence = (tags: readonly number[], of: readonly number[]): boolean 
 function readContent(info: BerNode | undefined): Buffer | undefined {
   const [type, wrapper] = fields(info, TAG.sequence, 2)
   const [string] = fields(wrapper, TAG.context0, 1)
-  const content = oid(type) === OID.data ? readOctets(string) : undefined
+  const content = readOid(type) === OID.data ? readOctets(string) : undefined
   return content && content.length > 0 ? content : undefined
 }
 
@@ -101,19 +101,19 @@ function algorithmId(node: BerNode | undefined): string | undefined {
   if (node?.tag !== TAG.sequence) return undefined
   const [id, parameters, ...more] = node.children
   const plain = !parameters || (parameters.tag === TAG.null && parameters.content.length === 0)
-  return plain && more.length === 0 ? oid(id) : undefined
+  return plain && more.length === 0 ? readOid(id) : undefined
 }
 
 // The signature covers the attributes encoded as a SET OF, not under the tag [0] of the message.
 function readAttributes(node: BerNode): SignedAttributes | undefined {
   const pairs = node.children.map(child => fields(child, TAG.sequence, 2))
   const values = (wanted: string) =>
-    pairs.filter(([type]) => oid(type) === wanted).map(([, set]) => fields(set, TAG.set, 1)[0])
+    pairs.filter(([type]) => readOid(type) === wanted).map(([, set]) => fields(set, TAG.set, 1)[0])
   const contentTypes = values(OID.contentType)
   const [digest, second] = values(OID.messageDigest)
   const messageDigest = readOctets(digest)
-  const plain = contentTypes.length < 2 && contentTypes.every(value => oid(value) === OID.data)
-  const typed = pairs.every(([type]) => oid(type) !== undefined)
+  const plain = contentTypes.length < 2 && contentTypes.every(value => readOid(value) === OID.data)
+  const typed = pairs.every(([type]) => readOid(type) !== undefined)
   if (!messageDigest || second || !plain || !typed) return undefined
   return { signed: encodeElement(TAG.set, Buffer.concat(node.children.map(toDer))), messageDigest }
 }

@@ -12,13 +12,13 @@ import { printTime } from '../values/time.ts'
 
 export const entityFields = {
   name: text('Name of the entity'),
-  disabled: bool('Whether logins and tokens of the entity are refused'),
-  policies: list('Policies that every token of the entity has in addition', { counts: policySet }),
+  disabled: bool('Reject logins and tokens of the entity'),
+  policies: list('Additional policies of all tokens of the entity', { counts: policySet }),
   metadata: map('Texts by name'),
 }
 
 export const entityLookupFields = {
-  name: text('Name of the entity: looks at all of them'),
+  name: text('Name of the entity; searches all entities'),
   id: text('ID of the entity'),
   alias_id: text('ID of its alias'),
   alias_name: text('Name of its alias, together with alias_mount_accessor'),

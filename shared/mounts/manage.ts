@@ -38,11 +38,11 @@ function lease(doc: string): Field<number> {
 
 /** Settings that are stored as sent. */
 const kept = {
-  listing_visibility: text('`unauth` shows the mount to everybody; `hidden` or empty does not'),
-  audit_non_hmac_request_keys: list('Parameters that the audit log shows as they are'),
-  audit_non_hmac_response_keys: list('Data of answers that the audit log shows as they are'),
-  passthrough_request_headers: list('Kept and answered, without effect: the method reads no headers'),
-  allowed_response_headers: list('Kept and answered, without effect: the method sets no headers'),
+  listing_visibility: text('`unauth` shows the mount to everyone; `hidden` or empty does not'),
+  audit_non_hmac_request_keys: list('Request parameters that the audit log shows in plain text'),
+  audit_non_hmac_response_keys: list('Response fields that the audit log shows in plain text'),
+  passthrough_request_headers: list('Stored and returned, without effect: the method reads no headers'),
+  allowed_response_headers: list('Stored and returned, without effect: the method sets no headers'),
 }
 
 const WITHOUT_EFFECT = ['passthrough_request_headers', 'allowed_response_headers'] as const
@@ -50,12 +50,10 @@ const WITHOUT_EFFECT = ['passthrough_request_headers', 'allowed_response_headers
 const plugin = 'Not supported: there are no plugins'
 
 export const tuneFields = {
-  default_lease_ttl: lease(
-    'Lifetime of tokens when nothing else is said; 0 or `system`: 768h; empty: no change',
-  ),
-  max_lease_ttl: lease('Greatest lifetime of tokens; 0 or `system`: 768h; empty: no change'),
+  default_lease_ttl: lease('Default lifetime of tokens; 0 or `system`: 768h; empty: no change'),
+  max_lease_ttl: lease('Maximum lifetime of tokens; 0 or `system`: 768h; empty: no change'),
   token_type: text(`One of ${mountTokenTypes.join(', ')}`, { counts: type => type || 'default-service' }),
-  description: text('For people'),
+  description: text('Description for administrators'),
   ...kept,
   options: unsupported('Not supported: the method has no options'),
   force_no_cache: unsupported('Not supported: nothing is cached'),
@@ -71,8 +69,8 @@ export const tuneFields = {
 
 export const enableFields = {
   type: text(`One of ${methodTypes.join(', ')}`, { required: true }),
-  description: text('For people'),
-  config: anything('What the tuning of a mount takes'),
+  description: text('Description for administrators'),
+  config: anything('Tuning settings of the mount'),
   local: bool('Accepted and ignored: all mounts replicate'),
   seal_wrap: bool('Accepted and ignored: secrets are always encrypted'),
   external_entropy_access: bool('Accepted and ignored: randomness is that of the runtime'),
@@ -88,7 +86,8 @@ const tableOf = (call: Call): Item<'mounts'> => {
 /** Returns the mount path of the request. @throws ApiError unless it is one segment */
 function pathOf(call: Call): string {
   const path = call.pathParameters['method_path'] ?? ''
-  if (path === '') throw invalid('the path names no mount; GET sys/auth, without a slash at its end, has all')
+  if (path === '')
+    throw invalid('the path names no mount; use GET sys/auth, without a trailing slash, to list all mounts')
   if (path.includes('/')) throw invalid('the path of a mount must be one segment, without "/"')
   if (!NAME.test(path)) throw invalid('the path of a mount may hold letters, digits, "_", "-" and "."')
   return path
@@ -118,7 +117,7 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
 
 /** Returns a warning for each setting that is stored without effect. */
 const effectWarnings = (given: Supplied<typeof tuneFields>): string[] =>
-  WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is kept, but has no effect`)
+  WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is stored, but has no effect`)
 
 /** Reads the tuning settings inside an enable request, like those of a tune request. */
 function tuningIn(config: unknown): Parsed<typeof tuneFields> {

@@ -13,7 +13,7 @@ const MOST_PATHS = 1000
 const LONGEST_PATH = 1024
 
 export const capabilityFields = {
-  paths: list(`Paths to tell capabilities on, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
+  paths: list(`Paths to return capabilities for, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
   path: text('Deprecated: paths', { replacedBy: 'paths' }),
 }
 export const tokenCapabilityFields = { ...requiredToken, ...capabilityFields }

@@ -19,7 +19,7 @@ import { licenceForHealth } from './license-status.ts'
 export const healthFields = {
   uninitcode: text('Status when not initialised; default 501'),
   sealedcode: text(
-    'Status of an active cluster whose keyring does not open, where that is looked at; default 503',
+    'Status of an active cluster whose keyring KMS does not unwrap, if that is checked; default 503',
   ),
   removedcode: text('Accepted for compatibility'),
   drsecondarycode: text('Status of a DR secondary; default 472'),

@@ -12,7 +12,7 @@ export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
       data({ autoloading_used: false, autoloaded: null, persisted_autoload: null }, [licensing.fault]),
     )
   const shown = shownOf(licensing.value)
-  const warnings = isEnded(licensing.value, now) ? ['the licence has ended'] : []
+  const warnings = isEnded(licensing.value, now) ? ['the licence has expired'] : []
   return answer(data({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings))
 }
 

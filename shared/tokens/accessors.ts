@@ -38,6 +38,6 @@ async function onePage(call: Call, { after, limit = Number.POSITIVE_INFINITY }: 
     if (found.length >= limit) break
   }
   if (found.length === 0 && from && !(await call.ports.store.read([from]))[0])
-    throw invalid('no token has the accessor in after any more: give the accessor before it in your list')
+    throw invalid('after: no token has this accessor any more; use the previous accessor of your list')
   return found.slice(0, limit)
 }

@@ -39,13 +39,13 @@ export const createFields = {
   policies: list('Policies; default: those of the parent', { counts: policySet }),
   meta: map('Metadata, texts by name'),
   no_parent: bool('Make an orphan; needs sudo'),
-  no_default_policy: bool('Leave the policy `default` out'),
+  no_default_policy: bool('Exclude the policy `default`'),
   renewable: bool('Whether the token can be renewed; default true'),
   ttl: duration('Lifetime', { formerly: 'lease' }),
   explicit_max_ttl: duration('Hard limit of the lifetime'),
   period: duration('Period of a periodic token; needs sudo'),
   display_name: text('Name in logs; default `token`'),
-  num_uses: int('How many requests the token may make; 0: any number'),
+  num_uses: int('Number of requests the token may make; 0: unlimited'),
   type: text('`service` (default) or `batch`'),
   entity_alias: text('Not supported: an entity comes from a login'),
 }
@@ -140,7 +140,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
   return { token, warnings: [...granted.warnings, ...(unbound ? [UNBOUND] : [])] }
 }
 
-const UNBOUND = 'token_bound_cidrs and token_strictly_bind_ip do not apply to a root token without end'
+const UNBOUND = 'token_bound_cidrs and token_strictly_bind_ip do not apply to a root token that never expires'
 
 /**
  * Returns the networks of a new token: those of the token role, else those of the parent unless the caller has sudo. An orphan

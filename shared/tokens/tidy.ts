@@ -9,7 +9,7 @@ import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
 /** Handles POST auth/token/tidy. */
 export async function startTokenTidy(call: Call): Promise<Outcome> {
   await call.ports.background.start({ job: 'token-tidy', at: scanStart, of: 'token' })
-  return answer(accepted('the tidy was started; what it removed is in the log'))
+  return answer(accepted('tidy was started; the log will show what it removed'))
 }
 
 export interface TokenTidyJob {

@@ -35,7 +35,7 @@ export const tokenRoleFields = {
   path_suffix: text('Appended to the path of tokens'),
   ...tokenFields('token-role'),
   token_type: text(
-    '`service`, `batch`, or `default-service` and `default-batch`: unless the request says it',
+    '`service`, `batch`, or `default-service` and `default-batch`, which apply if the request sets no type',
   ),
 }
 

@@ -101,7 +101,7 @@ describe('warnings', () => {
       ttl: 'SECRET',
     })
     expect(body.warnings).toEqual([
-      'parameters of the path replaced these of the body: role',
+      'path parameters replaced these parameters of the body: role',
       'unknown parameters were ignored: foo, ttl',
     ])
     expect(body.data.tag_value).toContain(':r=one:')

@@ -15,9 +15,7 @@ beforeAll(async () => {
 
 const NO_OPERATION = { errors: ['unsupported operation'] }
 const A_LISTING = {
-  errors: [
-    'unsupported operation: this path is a listing; ask with the verb LIST, or with GET and ?list=true',
-  ],
+  errors: ['unsupported operation: this path is a listing: use the verb LIST, or GET with ?list=true'],
 }
 
 describe('POST and PUT are the same operation', () => {

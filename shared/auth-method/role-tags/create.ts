@@ -12,7 +12,7 @@ export const roleTagFields = {
     'Policies of logins with the tag, all of them among the role’s; an empty list gives `default` only',
     { counts: policySet },
   ),
-  max_ttl: duration('Greatest lifetime of tokens of such logins'),
+  max_ttl: duration('Maximum lifetime of tokens of such logins'),
   instance_id: lowerText('The only instance that may use the tag'),
   allow_instance_migration: bool('As in the role'),
   disallow_reauthentication: bool('As in the role'),

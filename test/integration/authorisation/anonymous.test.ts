@@ -127,7 +127,7 @@ describe('with a valid token', () => {
       'GET',
       '/roles',
       405,
-      'unsupported operation: this path is a listing; ask with the verb LIST, or with GET and ?list=true',
+      'unsupported operation: this path is a listing: use the verb LIST, or GET with ?list=true',
     ],
     ['GET', '/role/caf%C3%A9', 404, NO_NAME],
   ])('%s %s gets %i under any policy', async (method, path, status, text) => {

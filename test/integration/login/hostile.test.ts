@@ -124,7 +124,9 @@ describe('hostile login bodies: CVE-2025-6203, HCSEC-2025-24, CVE-2025-59043, CV
       const proof = { ...valid, role: 'web', nonce: 'n' }
       // Node's parser rejects unknown verbs before a Web Function sees them
       const unparsed =
-        loginsByWebFunction() && !METHODS.includes(verb) ? [400, 'this is no request of HTTP/1.1'] : undefined
+        loginsByWebFunction() && !METHODS.includes(verb)
+          ? [400, 'this is not an HTTP/1.1 request']
+          : undefined
       const anonymous = await api(verb, `${mount}/login`, proof, { token: '' })
       expect([anonymous.status, errorsOf(anonymous)]).toEqual(unparsed ?? [403, 'permission denied'])
       const known = await api(verb, `${mount}/login`, proof)

@@ -50,7 +50,8 @@ describe('sys/auth', () => {
   })
 
   const refusalOf = (path: string): string => {
-    if (path === '') return 'the path names no mount; GET sys/auth, without a slash at its end, has all'
+    if (path === '')
+      return 'the path names no mount; use GET sys/auth, without a trailing slash, to list all mounts'
     return /\/|%2F/.test(path)
       ? 'the path of a mount must be one segment, without "/"'
       : 'the path of a mount may hold letters, digits, "_", "-" and "."'
@@ -176,8 +177,8 @@ describe('sys/auth', () => {
     const { status, body } = await done('POST', place, { ...lists, surprise: 1, options: null })
     expect([status, body.data]).toEqual([200, null])
     expect(body.warnings).toEqual([
-      'passthrough_request_headers is kept, but has no effect',
-      'allowed_response_headers is kept, but has no effect',
+      'passthrough_request_headers is stored, but has no effect',
+      'allowed_response_headers is stored, but has no effect',
       'unknown parameters were ignored: surprise',
     ])
     expect((await done('GET', place)).body.data).toMatchObject(lists)

@@ -17,7 +17,7 @@ const rows: [code: Code, status: number, text: string | undefined, kind?: 'begin
   [
     'misdirected',
     403,
-    'this address answers the proxy in front of it only: send requests to the address of the proxy',
+    'this address accepts requests of its proxy only: send requests to the address of the proxy',
   ],
   ['not_found', 404, ''],
   ['no_such_mount', 404, undefined],

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isUnexpired, named, readLicence } from '../../../shared/api/licence.ts'
+import { isUnexpired, namesDrReplication, readLicence } from '../../../shared/api/licence.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
@@ -29,10 +29,10 @@ describe('reading a licence', () => {
   )
   test.each<[name: string, text: string, key: string, fault: string]>([
     ['none', '', publicKey, 'this deployment has no licence'],
-    ['two parts', `${header}.${claims}`, publicKey, 'the licence is no signed token'],
-    ['four parts', `${good}.x`, publicKey, 'the licence is no signed token'],
-    ['no signature', `${header}.${claims}.`, publicKey, 'the licence is no signed token'],
-    ['blanks', `${header}.${claims}.${signature} `, publicKey, 'the licence is no signed token'],
+    ['two parts', `${header}.${claims}`, publicKey, 'the licence is not a signed token'],
+    ['four parts', `${good}.x`, publicKey, 'the licence is not a signed token'],
+    ['no signature', `${header}.${claims}.`, publicKey, 'the licence is not a signed token'],
+    ['blanks', `${header}.${claims}.${signature} `, publicKey, 'the licence is not a signed token'],
     ['no key', good, '', 'licensePublicKey is not an Ed25519 public key'],
     ['nonsense for a key', good, 'AAAA', 'licensePublicKey is not an Ed25519 public key'],
     [
@@ -60,8 +60,8 @@ describe('reading a licence', () => {
       publicKey,
       'the licence must be signed by EdDSA',
     ],
-    ['no end', licenceText(privateKey, { exp: undefined }), publicKey, 'the licence has no end'],
-    ['an end in words', licenceText(privateKey, { exp: '9' }), publicKey, 'the licence has no end'],
+    ['no end', licenceText(privateKey, { exp: undefined }), publicKey, 'the licence has no expiry'],
+    ['an end in words', licenceText(privateKey, { exp: '9' }), publicKey, 'the licence has no expiry'],
     [
       'no features',
       licenceText(privateKey, { features: 'DR Replication' }),
@@ -84,7 +84,7 @@ describe('what a licence does for an endpoint', () => {
   const of = (claims: object) => licenceText(privateKey, { nbf: 100, exp: 200, ...claims })
   const lasting = of({})
   const lacking = 'the licence does not name DR Replication'
-  const early = 'the licence has not begun yet'
+  const early = 'the licence is not valid yet'
   test.each<
     [name: string, text: string, now: number, goesOn: string | undefined, begins: string | undefined]
   >([
@@ -98,10 +98,10 @@ describe('what a licence does for an endpoint', () => {
       lasting,
       at(200),
       undefined,
-      'the licence has ended',
+      'the licence has expired',
     ],
   ])('%s', (_, text, now, goesOn, begins) => {
-    expect(named({ text, publicKey }, now)).toBe(goesOn)
+    expect(namesDrReplication({ text, publicKey }, now)).toBe(goesOn)
     expect(isUnexpired({ text, publicKey }, now)).toBe(begins)
   })
 })

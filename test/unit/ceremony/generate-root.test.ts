@@ -65,7 +65,7 @@ describe('a root token from recovery shares', () => {
     const { encoded_token } = (await w.give(nonce, c)).body
     expect(encoded_token).toMatch(/^[A-Za-z0-9+/]{44}$/)
     expect((await w.give(nonce, a)).body.errors).toEqual([
-      'no root generation in progress; begin one by POST sys/generate-root/attempt',
+      'no root generation in progress; start one by POST sys/generate-root/attempt',
     ])
   })
 
@@ -98,7 +98,7 @@ describe('a root token from recovery shares', () => {
   test('with both, the password counts, and the answer says so', async () => {
     const { status, body } = await (await ceremonyWorld()).start({ otp: OTP, pgp_key: 'x' })
     expect([status, body.pgp_fingerprint]).toEqual([200, ''])
-    expect(body.warnings).toEqual(['pgp_key is not used: an otp was given'])
+    expect(body.warnings).toEqual(['pgp_key was ignored, because the request has an otp'])
   })
 
   test.each([
@@ -127,9 +127,7 @@ describe('one slot', () => {
     const again = await w.start()
     expect([again.status, again.body.errors]).toEqual([
       400,
-      [
-        'root generation already in progress; go on with it, or cancel it by DELETE sys/generate-root/attempt',
-      ],
+      ['root generation already in progress; continue it, or cancel it by DELETE sys/generate-root/attempt'],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)
   })
@@ -186,7 +184,7 @@ describe('a foreign share', () => {
       expect([status, body.errors]).toEqual([
         400,
         [
-          'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
+          'given key is not a recovery share of this cluster; the attempt is unchanged; submit one of the most recently issued shares',
         ],
       ])
     }
@@ -268,7 +266,7 @@ describe('guards of a slot that anybody may take', () => {
     w.clock.ms += 1_000
     expect((await w.show()).body).toMatchObject(IDLE_BODY)
     expect((await w.give(nonce, b)).body.errors).toEqual([
-      'no root generation in progress; begin one by POST sys/generate-root/attempt',
+      'no root generation in progress; start one by POST sys/generate-root/attempt',
     ])
     expect((await w.start()).status).toBe(200)
   })

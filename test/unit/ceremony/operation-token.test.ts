@@ -204,7 +204,10 @@ describe('a start', () => {
 
   test('with both takes the password, and says so', async () => {
     const { body } = await (await secondary()).start({ otp: OTP, pgp_key: 'x' })
-    expect([body.pgp_fingerprint, body.warnings]).toEqual(['', ['pgp_key is not used: an otp was given']])
+    expect([body.pgp_fingerprint, body.warnings]).toEqual([
+      '',
+      ['pgp_key was ignored, because the request has an otp'],
+    ])
   })
 
   test('while an attempt is in progress is refused', async () => {
@@ -214,7 +217,7 @@ describe('a start', () => {
     expect([again.status, again.body.errors]).toEqual([
       400,
       [
-        `${NAME} already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
+        `${NAME} already in progress; continue it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt`,
       ],
     ])
     expect((await w.show()).body.nonce).toBe(nonce)
@@ -555,9 +558,9 @@ describe('sys/decode-token', () => {
   test.each([
     [{ encoded_token: 'CRQQSg' }, 'otp is required'],
     [{ otp: 'abcd' }, 'encoded_token is required'],
-    [{ encoded_token: 'CRQQSg', otp: 'abc' }, /^encoded_token and otp do not belong together/],
-    [{ encoded_token: '!', otp: 'abcd' }, /^encoded_token and otp do not belong together/],
-    [{ encoded_token: '/////w', otp: 'abcd' }, /^encoded_token and otp do not belong together/],
+    [{ encoded_token: 'CRQQSg', otp: 'abc' }, /^encoded_token and otp do not match/],
+    [{ encoded_token: '!', otp: 'abcd' }, /^encoded_token and otp do not match/],
+    [{ encoded_token: '/////w', otp: 'abcd' }, /^encoded_token and otp do not match/],
   ])('%j: 400', async (body, text) => {
     const reply = await (await secondary()).send('POST', '/sys/decode-token', body)
     expect([reply.status, reply.body.errors]).toEqual([

@@ -283,7 +283,7 @@ describe('the role of the cluster', () => {
     const wrapped = await send({ ...anyRole, headers }, undefined, { mode: 'secondary', rules })
     expect([wrapped.status, wrapped.body]).toEqual([
       400,
-      { errors: ['X-Vault-Wrap-TTL: a DR secondary stores nothing of its own, so it wraps no answer'] },
+      { errors: ['X-Vault-Wrap-TTL cannot be used on a DR secondary, because it stores nothing of its own'] },
     ])
     const limited = await send(anyRole, undefined, { mode: 'secondary', rules, own: { numUses: 3 } })
     expect([limited.status, limited.commits]).toEqual([403, []])

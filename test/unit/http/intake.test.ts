@@ -3,7 +3,7 @@ import { answer, noContent } from '../../../shared/api/call.ts'
 import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { type ApiError, invalid } from '../../../shared/api/errors.ts'
 import { duration, text } from '../../../shared/api/fields.ts'
-import { isUnexpired, named } from '../../../shared/api/licence.ts'
+import { isUnexpired, namesDrReplication } from '../../../shared/api/licence.ts'
 import { readIntake } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { Deployment } from '../../../shared/ports.ts'
@@ -42,7 +42,7 @@ const group: Group = {
       path: '/sys/licensed',
       summary: 'x',
       access: byPolicy('update'),
-      licence: named,
+      licence: namesDrReplication,
       answers: 'nothing',
       handle,
     }),
@@ -169,14 +169,14 @@ describe('a request, as far as it can be read by itself', () => {
     expect({ ...parameters }).toEqual({})
     expect(raw).toEqual({ b: 1, a: 2 })
     expect(warnings).toEqual([
-      'parameters of the path replaced these of the body: role, mount',
+      'path parameters replaced these parameters of the body: role, mount',
       'unknown parameters were ignored: b, a',
     ])
   })
 
   test('the names of path parameters, also those that clients use for them, are no unknown fields', async () => {
     const { warnings, unknownFields } = await take({ body: '{"role":"other","mount_point":"cloud"}' })
-    expect(warnings).toEqual(['parameters of the path replaced these of the body: role'])
+    expect(warnings).toEqual(['path parameters replaced these parameters of the body: role'])
     expect(unknownFields).toBe(false)
   })
 

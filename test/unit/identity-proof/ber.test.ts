@@ -7,7 +7,14 @@ import {
   sequence,
   tlv,
 } from '../../../infra/local/provider/documents/der.ts'
-import { encodeElement, oid, readBer, readOctets, TAG, toDer } from '../../../shared/identity-proof/ber.ts'
+import {
+  encodeElement,
+  readBer,
+  readOctets,
+  readOid,
+  TAG,
+  toDer,
+} from '../../../shared/identity-proof/ber.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
@@ -95,12 +102,12 @@ describe('octets: constructed OCTET STRINGs', () => {
   })
 })
 
-describe('oid', () => {
-  const read = (content: string) => oid(readBer(tlv(TAG.readOid, hex(content))))
+describe('readOid', () => {
+  const read = (content: string) => readOid(readBer(tlv(TAG.oid, hex(content))))
   test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
     'reads %s',
     dotted => {
-      expect(oid(readBer(objectId(dotted)))).toBe(dotted)
+      expect(readOid(readBer(objectId(dotted)))).toBe(dotted)
     },
   )
 
@@ -120,7 +127,7 @@ describe('oid', () => {
   })
 
   test('is not an element of another type', () => {
-    expect(oid(readBer(hex('04 01 2a')))).toBeUndefined()
+    expect(readOid(readBer(hex('04 01 2a')))).toBeUndefined()
   })
 })
 

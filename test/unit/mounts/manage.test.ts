@@ -173,8 +173,8 @@ describe('tuning a mount', () => {
 
   test('warns of what it keeps without effect', () => {
     expect(tune({ ...lists, description: 'd' }).answer.warnings).toEqual([
-      'passthrough_request_headers is kept, but has no effect',
-      'allowed_response_headers is kept, but has no effect',
+      'passthrough_request_headers is stored, but has no effect',
+      'allowed_response_headers is stored, but has no effect',
     ])
     const quiet = { description: 'd', passthrough_request_headers: [], audit_non_hmac_request_keys: ['a'] }
     expect(tune(quiet).answer.warnings).toBeUndefined()

@@ -51,7 +51,7 @@ describe('a page of auth/token/accessors', () => {
     else
       expect([status, body.errors]).toEqual([
         400,
-        ['no token has the accessor in after any more: give the accessor before it in your list'],
+        ['after: no token has this accessor any more; use the previous accessor of your list'],
       ])
     expect((await pageOf(`&limit=${LIMIT}&after=${previous}`)).keys).toEqual(next.keys)
   })

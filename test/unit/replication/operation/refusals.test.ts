@@ -221,7 +221,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   attemptInProgress: [
     token.attemptInProgress('operation'),
     'invalid_request',
-    'generation of a DR operation token already in progress; go on with it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
+    'generation of a DR operation token already in progress; continue it, or cancel it by DELETE sys/replication/dr/secondary/generate-operation-token/attempt',
   ],
   unknownTerm: [
     token.unknownTerm(),
@@ -231,17 +231,17 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   batchTokenNotRevocable: [
     token.batchTokenNotRevocable(),
     'invalid_request',
-    'a batch token cannot be revoked; it ends by its ttl; take `update` on this path from its policies on the primary to end it before',
+    'a batch token cannot be revoked; it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
   ],
   invalidMaskedToken: [
     token.invalidMaskedToken(),
     'invalid_request',
-    'encoded_token and otp do not belong together; the one is base64 without padding of as many bytes as the other has: give both as the ceremony answered them',
+    'encoded_token and otp do not match; encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',
   ],
   noAttempt: [
     token.noAttempt('root'),
     'invalid_request',
-    'no root generation in progress; begin one by POST sys/generate-root/attempt',
+    'no root generation in progress; start one by POST sys/generate-root/attempt',
   ],
   wrongNonce: [
     token.wrongNonce('operation', 'n-1'),
@@ -256,22 +256,22 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   invalidOtp: [
     token.invalidOtp(),
     'invalid_request',
-    'otp must have 33 bytes, as many as the token that it masks; leave it out to be given one',
+    'otp must have 33 bytes, as many as the token that it masks; omit it to get a generated one',
   ],
   strangerMayNotCancel: [
     token.strangerMayNotCancel('root'),
     'permission_denied',
-    'a share was given, or somebody with a token began the attempt: strangers do not end it; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: an hour without a share ends it',
+    'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token; send a token whose policies allow `delete` on sys/generate-root/attempt, or wait: the attempt expires after an hour without a share',
   ],
   unknownShare: [
     token.unknownShare(),
     'invalid_request',
-    'given key is none of the recovery shares of this cluster; the attempt goes on as it was: give one of the shares that were handed out last',
+    'given key is not a recovery share of this cluster; the attempt is unchanged; submit one of the most recently issued shares',
   ],
   duplicateShare: [
     token.duplicateShare(),
     'invalid_request',
-    'given key has already been provided during this generation operation; give one that was not given yet',
+    'given key has already been provided during this generation operation; submit another share',
   ],
   tooManyAttempts: [token.tooManyAttempts(51), 'too_many_requests', 'too many attempts; try again later'],
   operationTokenMissing: [
