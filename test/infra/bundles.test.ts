@@ -136,13 +136,13 @@ describe('contents of the bundles', () => {
   test('a position in a bundle maps to its source', () => {
     const files = readdirSync(`${directory}/login`).filter(name => name.endsWith('.mjs'))
     const read = (name: string) => readFileSync(`${directory}/login/${name}`, 'utf8')
-    const file = files.find(name => read(name).includes('the answer is too large: use')) ?? ''
+    const file = files.find(name => read(name).includes('the response is too large: use')) ?? ''
     const lines = read(file).split('\n')
-    const line = lines.findIndex(text => text.includes('the answer is too large: use'))
+    const line = lines.findIndex(text => text.includes('the response is too large: use'))
     const map = JSON.parse(read(`${file}.map`))
     const found = new SourceMap(map).findEntry(
       line,
-      lines[line]?.indexOf('the answer is too large: use') ?? 0,
+      lines[line]?.indexOf('the response is too large: use') ?? 0,
     )
     expect(found).toMatchObject({
       originalSource: expect.stringMatching(/shared\/http\/lambda\.ts$/),

@@ -183,7 +183,7 @@ describe('tokens bound to networks', () => {
     const role = fresh('open')
     await done('POST', `/auth/token/roles/${role}`, { token_bound_cidrs: '127.0.0.9' })
     const { body } = await done('POST', `/auth/token/create/${role}`)
-    expect(body.warnings).toEqual([expect.stringContaining('without end')])
+    expect(body.warnings).toEqual([expect.stringContaining('never expires')])
     expect(await lookUp(body.auth.client_token)).not.toHaveProperty('bound_cidrs')
     expect(await lives(body.auth.client_token)).toBe(true)
   })

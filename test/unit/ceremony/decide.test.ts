@@ -31,7 +31,7 @@ const secrets = (...shares: Buffer[]): Secrets => ({
   shares: shares.map(share => share.toString('hex')),
 })
 const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
-const FOREIGN = expect.stringMatching(/^given key is none of the recovery shares/)
+const FOREIGN = expect.stringMatching(/^given key is not a recovery share/)
 /** Of three holders. */
 const recoveryOf = (shares: readonly Buffer[], threshold = 3): RecoveryKey => ({
   shares: 3,

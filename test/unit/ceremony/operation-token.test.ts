@@ -236,7 +236,7 @@ describe('a share, in the order of the checks', () => {
     [
       'no attempt',
       { key: other.toString('hex'), nonce: 'x' },
-      new RegExp(`^no ${NAME} in progress; begin one `),
+      new RegExp(`^no ${NAME} in progress; start one `),
     ],
   ])('%s: 400', async (_, body, text) => {
     const w = await secondary()

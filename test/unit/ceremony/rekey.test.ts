@@ -90,9 +90,9 @@ test('what rekeying alone refuses, word for word', () => {
   expect(told).toHaveLength(Object.keys(refusals).length)
   expect(told.map(({ code, message }) => `${code}: ${message}`)).toEqual([
     'invalid_request: rekey operation already finished; verification must be performed; nonce for the verification operation is "n-2"; submit shares of the new key by POST sys/rotate/recovery/verify',
-    'invalid_request: no rekey verification in progress; one begins when enough shares of the present key were given by POST sys/rotate/recovery/update, and only where require_verification was asked for',
+    'invalid_request: no rekey verification in progress; a verification starts when enough shares of the current key were submitted by POST sys/rotate/recovery/update, and only if the rekey was started with require_verification',
     'invalid_request: incorrect number of PGP keys for rekey; pgp_keys must name one key for each of secret_shares, or none',
-    'invalid_request: KMS holds the keys of this cluster, so there are neither unseal keys nor a root key protected by shares; the recovery key is made anew by sys/rotate/recovery/init, or without a token by sys/rekey-recovery-key/init; terms of the keyring by sys/rotate',
+    'invalid_request: KMS holds the keys of this cluster, so there are neither unseal keys nor a root key protected by shares; to replace the recovery key use sys/rotate/recovery/init, or sys/rekey-recovery-key/init without a token; to rotate the keyring use sys/rotate',
     'invalid_request: backup is not supported: this service keeps no shares, encrypted or not; let the holders keep the shares of the response, and set require_verification, so that the old shares stay valid until the new ones were submitted',
   ])
 })

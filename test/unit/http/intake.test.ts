@@ -149,7 +149,7 @@ describe('a request, as far as it can be read by itself', () => {
     const token = { 'x-vault-token': 'hvs.a' }
     const { facts, fault } = await take({ ...parts, headers: { ...wrapped('1m'), ...token } })
     expect(facts.wrapTtl).toBe(wrapTtl)
-    expect(fault?.message.includes('only a login') ?? false).toBe(refused)
+    expect(fault?.message.includes('only the response of a login') ?? false).toBe(refused)
     expect((await take({ ...parts, headers: wrapped('0') })).fault).toBeUndefined()
   })
 

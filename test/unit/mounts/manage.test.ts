@@ -93,7 +93,7 @@ describe('enabling a mount', () => {
     ['the token store’s path', 'token', { type: 'cloud' }, 'already in use'],
     ['a nested path', 'a/b', { type: 'cloud' }, 'one segment'],
     ['a path with a space', 'a b', { type: 'cloud' }, 'may hold'],
-    ['no path', '', { type: 'cloud' }, 'GET sys/auth, without a slash at its end'],
+    ['no path', '', { type: 'cloud' }, 'GET sys/auth, without a trailing slash'],
     ['an unknown type', 'x', { type: 'ldap' }, 'type must be one of'],
     ['a second token store', 'x', { type: 'token' }, 'type must be one of'],
     ['a type of a prototype', 'x', { type: 'constructor' }, 'type must be one of'],

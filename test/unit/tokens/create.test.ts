@@ -171,7 +171,7 @@ describe('the networks that a token is tied to', () => {
   test('a root token without end is not tied, and says so', () => {
     expect(decide({}, { ...byRoot, role: bound })).toEqual({
       token: expect.objectContaining({ policies: ['root'], ttl: 0, boundCidrs: [] }),
-      warnings: [expect.stringContaining('without end')],
+      warnings: [expect.stringContaining('never expires')],
     })
     expect(decide({ ttl: 60 }, { ...byRoot, role: bound })).toMatchObject({
       token: { policies: ['root'], ttl: 60, boundCidrs: ROLES },

@@ -61,7 +61,7 @@ describe.each(lists)('$list', ({ list, kind }) => {
     await expired(-1, 1, 71, 73)
     const started = await api('POST', `${mount.path}/tidy/${list}`, body)
     expect(started.status, started.text).toBe(202)
-    expect(started.body.warnings[0]).toContain('the tidy was started')
+    expect(started.body.warnings[0]).toContain('tidy was started')
     expect(await finished(list)).toMatchObject({ removed: 4 - left.length, failed: 0 })
     expect(await namesOf(list)).toEqual([...left].sort())
   })
