@@ -127,6 +127,8 @@ describe('other request targets', () => {
       status: 400,
       text: expect.stringContaining('list must be true or false'),
     })
-    expect((await get('/v1/sys/init?help=1')).text).toContain('## GET: Report whether the cluster is initialised')
+    expect((await get('/v1/sys/init?help=1')).text).toContain(
+      '## GET: Report whether the cluster is initialised',
+    )
   })
 })
