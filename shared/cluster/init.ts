@@ -18,12 +18,12 @@ import { createTermItems } from './terms.ts'
 export const initFields = {
   recovery_shares: int('Number of recovery key shares; default 5'),
   recovery_threshold: int('Shares needed together; default 3'),
-  recovery_pgp_keys: list('OpenPGP public keys, one for each share, by which the shares are encrypted'),
-  root_token_pgp_key: text('OpenPGP public key by which the root token is encrypted'),
+  recovery_pgp_keys: list('OpenPGP public keys that encrypt the shares, one for each share'),
+  root_token_pgp_key: text('OpenPGP public key that encrypts the root token'),
   stored_shares: int('Accepted and ignored'),
-  secret_shares: int('Not used: the keys are kept by KMS'),
-  secret_threshold: int('Not used: the keys are kept by KMS'),
-  pgp_keys: list('Not used: the keys are kept by KMS'),
+  secret_shares: int('Not used: KMS keeps the keys'),
+  secret_threshold: int('Not used: KMS keeps the keys'),
+  pgp_keys: list('Not used: KMS keeps the keys'),
 }
 
 type Given = Supplied<typeof initFields>

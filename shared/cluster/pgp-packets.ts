@@ -69,7 +69,7 @@ export function checkPackets(bytes: Uint8Array): void {
   const reader = new Reader(bytes)
   if (reader.left === 0) throw new KeyFault('it is empty')
   if (reader.left > LARGEST_KEY)
-    throw new KeyFault(`it has ${reader.left} bytes, and ${LARGEST_KEY} are taken${EXPORT_LESS}`)
+    throw new KeyFault(`it has ${reader.left} bytes (limit ${LARGEST_KEY})${EXPORT_LESS}`)
   const signatures = { onOne: 0, all: 0, most: MOST_SIGNATURES }
   for (let packets = 1; reader.left > 0; packets++) {
     if (packets > MOST_PACKETS) throw new KeyFault(`it has more than ${MOST_PACKETS} packets${EXPORT_LESS}`)
@@ -81,7 +81,7 @@ export function checkPackets(bytes: Uint8Array): void {
       signatures.onOne = 0
       signatures.most = Math.min(signatures.most, checkPublicKey(new Reader(body)))
     } else if (USERS.has(tag)) signatures.onOne = 0
-    else if (!OTHERS.has(tag)) throw new KeyFault('it has a packet that no public key has')
+    else if (!OTHERS.has(tag)) throw new KeyFault('it has a packet that does not belong in a public key')
     checkSignatures(signatures)
   }
 }
@@ -104,7 +104,7 @@ function checkSignatures({ onOne, all, most }: { onOne: number; all: number; mos
 /** Reads one packet. Rejects lengths that only messages use: unknown length and partial bodies. */
 function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
   const head = reader.number(1)
-  if (head < 0x80) throw new KeyFault('it is no OpenPGP key')
+  if (head < 0x80) throw new KeyFault('it is not an OpenPGP key')
   if (head < 0xc0) {
     if ((head & 3) === 3) throw new KeyFault('it has a packet of unknown length')
     return {
@@ -122,14 +122,14 @@ function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
 /** @returns how many signatures a key with this algorithm may have */
 function checkPublicKey(body: Reader): number {
   const version = body.number(1)
-  if (version !== 4 && version !== 6) throw new KeyFault('it is of another version than 4 and 6')
+  if (version !== 4 && version !== 6) throw new KeyFault('its version is neither 4 nor 6')
   body.take(4)
   const algorithm = body.number(1)
   if (version === 6) body.take(4)
   const check = materials[algorithm]
   if (!check)
     throw new KeyFault(
-      `a key in it is of the algorithm ${algorithm}, and only RSA, ECDH, ECDSA, EdDSA, X25519 and Ed25519 are taken`,
+      `it has a key of algorithm ${algorithm}; allowed are RSA, ECDH, ECDSA, EdDSA, X25519 and Ed25519`,
     )
   return check(body)
 }
@@ -137,13 +137,13 @@ function checkPublicKey(body: Reader): number {
 /** Checks one number of the key material. @param bits its maximum size */
 function checkNumber(body: Reader, bits = LARGEST_NUMBER): void {
   const length = body.number(2)
-  if (length > bits) throw new KeyFault(`a number in it has ${length} bits, and ${bits} are taken`)
+  if (length > bits) throw new KeyFault(`a number in it has ${length} bits (limit ${bits})`)
   body.take(Math.ceil(length / 8))
 }
 
 function checkCurve(body: Reader): number {
   const most = CURVES.get(Buffer.from(body.take(body.number(1))).toString('hex'))
-  if (most === undefined) throw new KeyFault('it is on a curve that is not taken')
+  if (most === undefined) throw new KeyFault('its curve is not supported')
   checkNumber(body)
   return most
 }

@@ -43,7 +43,7 @@ const unusable = (where: string, cause: unknown) =>
 export function decodePublicKey(given: string, where: string): Buffer {
   try {
     if (given.length > LONGEST_TEXT)
-      throw new KeyFault(`its text has ${given.length} characters, and ${LONGEST_TEXT} are taken`)
+      throw new KeyFault(`its text has ${given.length} characters (limit ${LONGEST_TEXT})`)
     const bytes = bytesOf(given)
     checkPackets(bytes)
     return bytes

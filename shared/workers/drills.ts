@@ -31,7 +31,7 @@ export const drillHandler =
   async (event: unknown, context: Context): Promise<StepResult> => {
     const given = v.safeParse(order, event)
     if (!drill) {
-      if (given.success) throw new DrillStopped('the setting drill of this deployment is not there')
+      if (given.success) throw new DrillStopped('the setting drill of this deployment is missing')
       return DONE
     }
     const run: DrillRun = {
@@ -59,7 +59,7 @@ async function runDrillStep(
   if (step === 'report') return reportDrill(run, operation)
   // a drill that was started by hand begins with the step `check`
   if (step === 'check' && !(await beginDrill(run, operation)))
-    throw new DrillStopped('this cluster is no primary, or another drill runs')
+    throw new DrillStopped('this cluster is not the primary, or another drill is running')
   try {
     return await takeDrillStep(run, operation, step)
   } catch (cause) {

@@ -50,19 +50,20 @@ export function journalHandler(ports: Ports, notify: () => Promise<void>): (even
     const entries = streamKeysIn(event)
     if (entries) {
       await closeHoles(ports)
-      if (await containsChanges(ports, entries)) await notify().catch(otherwise('secondaries are not told'))
+      if (await containsChanges(ports, entries))
+        await notify().catch(otherwise('secondaries could not be notified'))
       return
     }
     if (isFrom(event, HOST_REFRESHES.source)) return refreshHashes(ports, 'now')
     logWorkflowEnd(event, ports)
     await handleRestoredCopy(ports)
-    await maintainOperation(ports).catch(otherwise('an operation waits'))
-    await finishStepDown(ports).catch(otherwise('the end of an epoch is not noted yet'))
-    await maintainReencryption(ports).catch(otherwise('nothing is encrypted anew yet'))
+    await maintainOperation(ports).catch(otherwise('an operation could not be restarted'))
+    await finishStepDown(ports).catch(otherwise('the end of an epoch could not be stored'))
+    await maintainReencryption(ports).catch(otherwise('re-encryption could not be started'))
     await maintainJournal(ports)
     await refreshHashes(ports, 'paced')
-    await sendRoleEvents(ports).catch(otherwise('a change of role is not told yet'))
-    await watchPeers(ports).catch(otherwise('other clusters were not looked at'))
+    await sendRoleEvents(ports).catch(otherwise('the event of a role change could not be sent'))
+    await watchPeers(ports).catch(otherwise('other clusters could not be checked'))
   }
 }
 
@@ -76,7 +77,7 @@ function logWorkflowEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
   const given = v.safeParse(ended, event)
   if (!given.success) return
   const { status, stateMachineArn, name } = given.output.detail
-  log.error('a workflow came to a bad end', { status, workflow: stateMachineArn.split(':').at(-1), name })
+  log.error('a workflow did not succeed', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
 interface EntryRecord {
@@ -97,7 +98,7 @@ export const roundHandler =
   async (_event: unknown, context: Context): Promise<void> => {
     watchLicence(ports)
     await watchCertificates(ports).catch((error: unknown) =>
-      ports.log.warn('certificates were not looked at', { error: String(error) }),
+      ports.log.warn('certificates could not be checked', { error: String(error) }),
     )
     return runHourly(createRun(ports, lambdaDeadline(ports, context)))
   }
@@ -117,7 +118,7 @@ export const pullHandler =
     if (isHostReturn(event)) return fenceBeforeServing(ports, carryTo)
     const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, lambdaDeadline(ports, context) - RUN_REST_MS)
     await fenceOthers(ports, carryTo, deadline).catch((error: unknown) =>
-      ports.log.warn('other primaries were not asked', { error: String(error) }),
+      ports.log.warn('other primaries could not be asked to end their epochs', { error: String(error) }),
     )
     const connect = connectVia(carryTo, ports)
     const isScheduled = isSchedule(event)

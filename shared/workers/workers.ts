@@ -36,7 +36,7 @@ export const workers = {
   'on-tidy-schedule': {
     uses: ['read', 'write', 'background', 'licence'],
     summary:
-      'starts the hourly tidy of every list, and whatever an earlier request left unfinished; tells of a licence that ends',
+      'starts the hourly tidy of every list, and completes unfinished requests; warns before a licence expires',
     timeout: 5,
     // the next hourly run follows anyway
     queued: { minutes: 60, retries: 2 },
@@ -66,7 +66,7 @@ export const workers = {
   'on-pull': {
     uses: ['read', 'journal', 'apply', 'link', 'key-factory', 'authorities'],
     summary:
-      'follows the primary of a DR set, on a secondary; on a primary has others of the set end their epochs',
+      'on a secondary, follows the primary; on a primary, makes other primaries of the set end their epochs',
     // a run takes a minute, and then finishes its current work
     timeout: 2,
     // the minimum of Lambda: it runs all the time, and mostly waits
@@ -89,12 +89,12 @@ export const workers = {
       'background',
       'authorities',
     ],
-    summary: 'does the steps of operations, as their workflows name them',
+    summary: 'runs the steps of operations, as their workflows name them',
     timeout: 15,
   },
   'on-attempt': {
     uses: ['read', 'ceremony', 'workflow'],
-    summary: 'has executions wait for attempts to make a DR operation token, and for what becomes of them',
+    summary: 'stores which executions wait for a ceremony of a DR operation token, or for its result',
     timeout: 1,
   },
   'on-drill': {
@@ -107,7 +107,7 @@ export const workers = {
   'on-journal': {
     uses: ['read', 'journal', 'workflow', 'link', 'events', 'authorities', 'role', 'background'],
     summary:
-      'keeps the journal dense and its tree up to date; starts the workflow that an operation lacks, and re-encryption; tells of changes of role',
+      'closes holes of the journal and refreshes its tree; restarts interrupted operations and re-encryption; sends events of role changes',
     timeout: 1,
     // the next minute's run repairs everything except the log line about a workflow's end
     queued: { minutes: 5, retries: 2 },

@@ -25,17 +25,17 @@ export const workflows = {
     steps: ['handshake', 'close', { seconds: CLOSING_S }, 'wipe', 'sync', 'serve'],
   },
   'merkle-check': {
-    summary: 'checks the tree of this cluster against what stands in its tables',
+    summary: 'checks the tree of this cluster against its tables',
     authority: 'POST sys/replication/merkle-check',
     steps: ['check'],
   },
   reindex: {
-    summary: 'makes the tree of this cluster anew',
+    summary: 'rebuilds the tree of this cluster',
     authority: 'POST sys/replication/reindex',
     steps: ['build', 'compare'],
   },
   demotion: {
-    summary: 'makes this DR primary a secondary that follows nobody',
+    summary: 'makes this DR primary a secondary without a primary',
     authority: 'POST sys/replication/dr/primary/demote',
     steps: ['close', 'finish'],
   },
@@ -45,12 +45,12 @@ export const workflows = {
     steps: promotionSteps,
   },
   'update-primary': {
-    summary: 'has this DR secondary follow another primary, or none',
+    summary: 'makes this DR secondary follow another primary, or none',
     authority: 'POST sys/replication/dr/secondary/update-primary',
     steps: ['find', 'drain', 'adopt', 'finish'],
   },
   disable: {
-    summary: 'has this DR secondary leave its set and serve clients',
+    summary: 'makes this DR secondary leave its set and serve clients',
     authority: 'POST sys/replication/dr/secondary/disable',
     steps: ['find', 'drain', 'adopt', 'leave', 'forget', 'finish'],
   },

@@ -25,7 +25,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
     ports.log.error(alarming.tree, {
       operation: id,
       ...counts(faults),
-      reason: 'POST sys/replication/reindex makes it anew',
+      reason: 'POST sys/replication/reindex rebuilds it',
     })
   const check: Partial<TreeCheck> = {
     treeId: snapshot.treeId,

@@ -30,7 +30,7 @@ export async function buildTree(run: OperationRun, id: string): Promise<StepResu
     await note({ stage: 'commit', done: total, total }, true)
     await repairHashes(view, faults, snapshot)
     const buckets = faults.filter(({ level }) => level === 'bucket').length
-    run.ports.log.info('tree made anew', {
+    run.ports.log.info('tree rebuilt', {
       operation: id,
       items: view.tally.seen,
       buckets,

@@ -72,10 +72,10 @@ export const drillSteps: readonly DrillStep[] = [
 async function checkBoth(drilling: Drilling): Promise<string> {
   const [own, peer] = await Promise.all([readMember(drilling, 'own'), readMember(drilling, 'peer')])
   if (own.answer.status.mode !== 'primary')
-    throw new DrillStopped('this cluster is no primary: the one that is rehearses')
+    throw new DrillStopped('this cluster is not the primary: only the primary starts a drill')
   const { mode, set, memberName } = peer.answer.status
   if (mode !== 'secondary' || set !== own.answer.status.set)
-    throw new DrillStopped(`peer: it is no secondary of this set, but ${mode}`)
+    throw new DrillStopped(`peer: it is not a secondary of this set, but ${mode}`)
   const token = await drilling.token()
   const ready = await drilling.ask('own', 'GET', 'sys/replication/dr/readiness', { token })
   if (ready.status !== 200) throw new DrillStopped(`own readiness answers ${ready.status}: ${ready.text}`)

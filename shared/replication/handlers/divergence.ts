@@ -108,7 +108,7 @@ export function describeMissingInput(
     return head?.mode === 'writing' ? '' : 'the end of a change of the role: repeat this in a few seconds'
   const link = primaryOf(record)
   if (!link)
-    return 'a primary: POST sys/replication/dr/secondary/update-primary has this cluster follow one, and what is lost is known by its journal'
+    return 'a primary: POST sys/replication/dr/secondary/update-primary makes this cluster follow one, whose journal shows what is lost'
   if (head?.mode === 'applying' && head.link === (link.name ?? '')) return ''
   return head?.mode === 'syncing'
     ? 'the end of the sync that is under way: repeat this in a few seconds'

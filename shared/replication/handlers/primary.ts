@@ -17,7 +17,7 @@ import { recordOf } from './record.ts'
 
 export const primaryFields = {
   primary_cluster_addr: text(
-    'Address that secondaries are given; default: the one under which this cluster is reached',
+    'Address of this cluster for secondaries; default: the configured one, or that of this request',
   ),
 }
 
@@ -57,7 +57,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
 }
 
 const BECOMING =
-  'this cluster is becoming a DR primary, with a short interruption; others can follow it once its journal is built, which GET sys/replication/dr/status shows'
+  'this cluster is becoming a DR primary, with a short interruption; other clusters can follow it when its journal is built, which GET sys/replication/dr/status shows'
 
 /** @throws ApiError `busy` if another request was faster */
 async function becomePrimary(

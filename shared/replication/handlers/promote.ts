@@ -14,9 +14,9 @@ import { recordOf } from './record.ts'
 
 export const promoteFields = {
   primary_cluster_addr: text(
-    'Address that secondaries are given; default: the one under which this cluster is reached',
+    'Address of this cluster for secondaries; default: the configured one, or that of this request',
   ),
-  force: bool('Go on although something is in the way, or the primary may still be serving'),
+  force: bool('Promote despite obstacles, even if the primary may still be serving'),
 }
 
 /** Reads the items that a promotion needs together with the request's first read. */

@@ -12,9 +12,9 @@ import { rotateKeyring } from './rotate.ts'
 export const revokeFields = {
   id: text('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
   retire: bool(
-    'Then rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
+    'Also rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
   ),
-  force: bool('Revoke the UUID in `id` also if this cluster has never heard of it'),
+  force: bool('Revoke the UUID in `id` even if this cluster does not know it'),
 }
 
 const REVOKE_TRIES = 5
@@ -77,4 +77,4 @@ function describe(target: RevocationTarget, given: string): string[] {
 }
 
 const KEEPS =
-  'the revoked cluster keeps what it has: it reads what terms of the keyring made until now encrypted, batch tokens of terms that bear no signature it can make; POST sys/rotate with retire=true ends these; the runbook of a stolen cluster says what else to renew'
+  'the revoked cluster keeps its copy and its keys: it can decrypt what existing terms encrypted, and make batch tokens of terms without a signer; POST sys/rotate with retire=true ends these tokens; the runbook of a stolen cluster says what else to renew'

@@ -87,7 +87,7 @@ const describeHolders = (given: readonly TermRecipient[]): string[] =>
   given.length === 0
     ? []
     : [
-        `older terms were given to ${given.map(describeHolder).join(', ')}: whoever has these clusters, or a copy of one (a drill’s, one that has left by secondary/disable), goes on reading what older terms encrypted`,
+        `older terms were given to ${given.map(describeHolder).join(', ')}: these clusters, and copies of them (for a drill, or after secondary/disable), can still decrypt what older terms encrypted`,
       ]
 
 const describeHolder = (one: TermRecipient): string =>
@@ -104,7 +104,7 @@ async function describeAcknowledgements(ports: AckPorts, patience: number): Prom
 
 const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
   const last = heartbeat ? `${Math.round(ageSince(heartbeat.at, now) / 1000)} s ago` : 'never'
-  return `not yet acknowledged by ${id}, which honours tokens of older terms until it hears of this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
+  return `not yet acknowledged by ${id}, which accepts tokens of older terms until it has applied this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
 }
 
 /** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */

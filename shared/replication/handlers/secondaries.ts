@@ -18,13 +18,13 @@ import { checkTransition } from '../operation/transitions.ts'
 import { ownAddress } from './addresses.ts'
 
 export const secondaryTokenFields = {
-  id: text('Name of the secondary, which no other one has', { required: true }),
-  ttl: duration('How long the token may be used; default 30 minutes, a day at most'),
+  id: text('Unique name of the secondary', { required: true }),
+  ttl: duration('Lifetime of the token; default 30 minutes, at most a day'),
   secondary_public_key: text(
-    'Public key that the secondary has generated: the token is encrypted for it, and readable for nobody else',
+    'Public key that the secondary has generated; then only the secondary can decrypt the token',
   ),
   replace: bool(
-    'End an earlier admission under this name in the same transaction; without it a name that is taken is refused',
+    'End an earlier admission with this name in the same transaction; without it, a name that is taken is refused',
   ),
 }
 

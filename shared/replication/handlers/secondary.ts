@@ -23,11 +23,13 @@ import { loadAuthorities } from './certificates.ts'
 import { recordOf } from './record.ts'
 
 export const becomeFields = {
-  token: text('Activation token that the primary has made', { secret: true, required: true }),
-  primary_api_addr: text('Where the primary is reached, instead of the address in the token'),
-  ca_cert: text('Certificates that vouch for the primary’s, PEM; default: the usual ones'),
-  ca_file: text('The same, by the name of a file that the setting caBundles ships'),
-  ca_path: text('The same, by the name of a folder of such files; ".": all of them'),
+  token: text('Activation token from the primary', { secret: true, required: true }),
+  primary_api_addr: text('Address of the primary, instead of the one in the token'),
+  ca_cert: text(
+    'PEM certificates of the authorities that may sign the primary’s; default: public authorities',
+  ),
+  ca_file: text('The same, as the name of a file in the folder of the setting caBundles'),
+  ca_path: text('The same, as the name of a folder of such files; ".": all files'),
   client_cert_pem: unsupported('Certificate of the caller'),
   client_key_pem: unsupported('Key of the caller'),
 }
@@ -57,7 +59,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
 }
 
 const BECOMING =
-  'the primary has admitted this cluster, which becomes its secondary: its items are deleted, and it serves no clients until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares count here'
+  'the primary has admitted this cluster, which becomes its secondary: its items are deleted, and it serves no clients until the first sync is done; GET sys/replication/dr/status shows how far that is. From then on the primary’s tokens and recovery shares are valid here'
 
 /**
  * Returns the input of an operation that follows a primary.
@@ -127,9 +129,9 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
 const LEFT =
   'replication is being switched off, with a short interruption: this cluster has forgotten its set, serves clients from now on, and cannot come back to the set without being emptied'
 const TWIN =
-  'if the primary lives, both hold the same tokens, access lists and credentials of the provider: a token that is revoked on one is valid on the other, an instance may log in to both, and auth/…/config/rotate-root on one takes the key away from the other; revoke tokens and configure credentials of its own here. Batch tokens made from now on are good on this cluster alone'
+  'if the primary is alive, both hold the same tokens, access lists and credentials of the provider: a token that is revoked on one is valid on the other, an instance may log in to both, and auth/…/config/rotate-root on one takes the key away from the other; revoke tokens and configure credentials of its own here. Batch tokens made from now on are good on this cluster alone'
 const TORN =
-  'the copy was not complete: a sync was under way, or had not been brought to its end; what this cluster has may be of different moments'
+  'the copy was incomplete, because a sync was running or had not ended; the items of this cluster may be from different moments'
 
 /**
  * Handles POST sys/replication/recover, and sys/replication/dr/secondary/recover with an operation token: restarts
@@ -148,7 +150,7 @@ export function recoverLink({ ports, now, ...call }: Call): Outcome {
   }
 }
 
-const RESTARTED = 'the link to the primary begins anew; GET sys/replication/dr/status shows its progress'
+const RESTARTED = 'following the primary starts again; GET sys/replication/dr/status shows its progress'
 const ALONE =
   'this cluster follows nobody, so it has nothing to fetch again; give it the token of a primary by POST sys/replication/dr/secondary/update-primary'
 const IS_PRIMARY =

@@ -138,9 +138,9 @@ async function begin(
 }
 
 export const reindexFields = {
-  diff: bool('Compare a secondary with its primary, too, and fetch what differs'),
-  force: bool('Make the hashes of all pages anew, not only of those that do not fit'),
-  skip_flush: bool('Leave the hashes of pages to the background'),
+  diff: bool('Also compare a secondary with its primary, and fetch the items that differ'),
+  force: bool('Recompute the hashes of all pages, not only of wrong ones'),
+  skip_flush: bool('Recompute the hashes of pages later, in the background'),
 }
 
 /** Handles POST sys/replication/dr/secondary/reindex. */
@@ -173,7 +173,7 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
 }
 
 const REINDEXING =
-  'the tree is being made anew in the background, and everything else goes on; GET sys/replication/dr/status shows how far it is'
+  'the tree is being rebuilt in the background while everything else continues; GET sys/replication/dr/status shows its progress'
 
 /**
  * Handles POST sys/replication/merkle-root: computes the root at the last position, or returns the stored one if it is less

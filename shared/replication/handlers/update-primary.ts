@@ -20,10 +20,10 @@ const { token, ...other } = becomeFields
 const { required: _, ...optional } = token
 
 export const updateFields = {
-  token: { ...optional, doc: 'Activation token that the other primary has made; "": follow nobody' },
+  token: { ...optional, doc: 'Activation token from the other primary; "": follow no primary' },
   ...other,
   update_primary_addrs: list(
-    'Where the primary is looked for, in this order, by the credentials that are there',
+    'Addresses of the primary, in the order in which to try them with the existing credentials',
   ),
 }
 

@@ -56,7 +56,7 @@ export const operationUnknown = () => failed('internal', 'there is no such opera
 const errorExplanations: readonly [name: RegExp, why: string][] = [
   [/^ApiError$/, 'tables or keys of this cluster could not be used, or were being changed'],
   [/^AccessDenied/, 'the IAM role of its function does not allow what the step needs'],
-  [/^(States|Lambda|Sandbox)\./, 'its function was cut off, or could not be started'],
+  [/^(States|Lambda|Sandbox)\./, 'its Lambda was stopped, or could not be started'],
 ]
 
 /** Characters of an error's own text that are stored. */
@@ -74,8 +74,8 @@ export const stepFailed = (at: string, { error, cause }: StepError) => {
   const detail = isPublic || !message ? {} : { detail: message.slice(0, LONGEST_DETAIL) }
   return failed(
     'internal',
-    `the step ${at} failed in every attempt: ${why ?? 'an error that no step expects'} (${error})`,
-    `the log of this cluster has the details, under the id of the operation; if ${STATUS} does not show the role that was asked for, ask again: what was done stays done, and nothing is done twice`,
+    `the step ${at} failed in every attempt: ${why ?? 'an unexpected error'} (${error})`,
+    `find the details in the log of this cluster by the id of the operation; if ${STATUS} does not show the requested role, repeat the request: completed steps are not repeated`,
     detail,
   )
 }
@@ -147,7 +147,7 @@ export function noPrimaryFound(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
     [...failures.values()].some(isTransient) ? 'busy' : 'activation_failed',
-    `nobody answered as the primary of this set: ${reasons.join('; ')}`,
+    `no address answered as the primary of this set: ${reasons.join('; ')}`,
     'nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
     { retryAfter: SILENT_RETRY_S },
   )
@@ -190,8 +190,7 @@ export const treeTooLarge = () =>
 /** The text of `cause` says what to do next. */
 export const treeBusy = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
-export const bucketsKeepChanging = () =>
-  failed('busy', 'some buckets of the tree are written to all the time', LATER)
+export const bucketsKeepChanging = () => failed('busy', 'some buckets of the tree keep changing', LATER)
 
 export const hashesKeepChanging = () => failed('busy', 'the hashes of the tree keep changing', LATER)
 
@@ -229,7 +228,7 @@ export const primaryReplaced = (why: string) =>
   failed(
     'passed_over',
     `the cluster that answers as the primary has begun another epoch, or follows another cluster: ${why}`,
-    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force, if it shall be the primary',
+    'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
   )
 
 export const handoverIncomplete = (end: number, here: number) =>
@@ -246,7 +245,7 @@ export const journalEndsDiffer = (end: string, here: string) =>
 export const syncStarted = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
 
 export const handoverUnusable = (what: string) =>
-  failed('busy', `what has been received cannot be applied: ${what}`, OR_FORCE)
+  failed('busy', `received journal entries cannot be applied: ${what}`, OR_FORCE)
 
 export const noJournalToTakeOver = () =>
   failed('busy', 'this cluster has no journal of another cluster that it could take over', AS_IT_IS)

@@ -37,7 +37,7 @@ export async function replaceWaiting(
   if (operation?.data.status !== 'running') return undefined
   const { data } = operation
   if (!isWaiting(data) || !waitingSteps[data.name]?.replaceableBy.includes(name)) return undefined
-  log.info('an operation makes way', { operation: running, name: data.name, step: data.step, to: name })
+  log.info('an operation was replaced', { operation: running, name: data.name, step: data.step, to: name })
   const { code, message: text } = operationReplaced(name)
   const ended: OperationState = { ...data, status: 'failed', fault: { code, text }, changedAt: clock.now() }
   const given = data.name === 'activation' ? [remove(key('pending-link'))] : []

@@ -42,14 +42,14 @@ export const notASecondary = (mode: ClusterMode): ApiError =>
 export const publicKeyNotForPrimary = (): ApiError =>
   refused(
     'invalid_request',
-    'this cluster is a DR primary: its keys are made when it becomes one',
-    'ask the cluster that shall become its secondary',
+    'this cluster is a DR primary: it made its keys when it became one',
+    'send this to the cluster that becomes its secondary',
   )
 
 export const idUnusable = (): ApiError =>
   refused(
     'invalid_request',
-    'id must be letters, digits, "_", and "-" or "." inside, 128 at most',
+    'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"',
     'choose another name for the secondary',
   )
 
@@ -100,7 +100,7 @@ export const treeNotBuilt = (): ApiError =>
 export const reindexRunning = (): ApiError =>
   refused(
     'invalid_request',
-    'a reindex is under way already',
+    'a reindex is already running',
     'GET sys/replication/dr/status shows how far it is',
   )
 
@@ -120,7 +120,7 @@ export const operationStillRunning = (
 ): ApiError =>
   refused(
     'busy',
-    `the operation ${id} (${name}) goes on by itself; its step is ${step}${position && `, at position ${position}`}`,
+    `the operation ${id} (${name}) is still running, at the step ${step}${position && `, at position ${position}`}`,
     waits
       ? 'GET sys/replication/dr/status shows its progress; it waits for another cluster, and POST sys/replication/dr/secondary/update-primary, or a promotion with force, replaces it'
       : 'GET sys/replication/dr/status shows its progress',
@@ -140,7 +140,7 @@ export function operationGivenUp(fault: OperationFault = unknownFault, usual = 5
 
 const unknownFault: OperationFault = {
   code: 'internal',
-  text: 'the operation could not be begun; repeat this',
+  text: 'the operation could not begin; repeat this',
 }
 
 export const secondariesChanging = (): ApiError =>
@@ -156,7 +156,7 @@ export const noClusterToRevoke = (given: string, holders: readonly string[]): Ap
   refused(
     'invalid_request',
     `id: no cluster of this name or id (${JSON.stringify(given.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
-    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one has never heard of`,
+    `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one does not know`,
   )
 
 /** @param meanings descriptions of what the text matches */
@@ -178,7 +178,7 @@ export const checkStartConflict = (): ApiError =>
   refused(
     'busy',
     'other checks are being started at the same time',
-    'repeat this: the check then waits for its turn',
+    'repeat this: it then waits for the running check',
     {
       retryAfter: 1,
     },
@@ -222,8 +222,8 @@ export const primaryCannotJoin = (): ApiError =>
 export const addressesNeedLink = (): ApiError =>
   refused(
     'invalid_request',
-    'this cluster has no credentials for a primary, so update_primary_addrs would not help it',
-    'use token: one that the primary has made by POST sys/replication/dr/primary/secondary-token',
+    'this cluster has no credentials for a primary, so it cannot use update_primary_addrs',
+    'use a token that the primary makes by POST sys/replication/dr/primary/secondary-token',
   )
 
 export const tokenUnusable = (): ApiError =>
@@ -236,7 +236,7 @@ export const tokenUnusable = (): ApiError =>
 export const activationTokenExpired = (): ApiError =>
   refused(
     'invalid_request',
-    'token has lapsed',
+    'token has expired',
     'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   )
 
@@ -264,25 +264,25 @@ export const updateAmbiguous = (): ApiError =>
 export const addressCountUnusable = (): ApiError =>
   refused(
     'invalid_request',
-    'update_primary_addrs has no address, or more than 16',
-    'list where the primary may be reached, in the order in which it shall be asked',
+    'update_primary_addrs must have 1 to 16 addresses',
+    'list the addresses of the primary in the order in which to try them',
   )
 
 export const parameterNeedsToken = (name: string): ApiError =>
-  refused('invalid_request', `${name} goes with a token only`, 'leave it out')
+  refused('invalid_request', `${name} is only allowed with a token`, 'leave it out')
 
 export const caUnusable = (): ApiError =>
   refused(
     'invalid_request',
-    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM',
-    'leave it out if a publicly trusted authority vouches for the primary',
+    'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities',
+    'leave them out if a public authority issued the certificate of the primary',
   )
 
 export const caTooLarge = (): ApiError =>
   refused(
     'invalid_request',
-    'certificates of authorities come to more than 32 KiB',
-    'give only those that vouch for the primary',
+    'the certificates of authorities are larger than 32 KiB',
+    'give only those of the certificate of the primary',
   )
 
 export const caFileUnknown = (
@@ -293,9 +293,9 @@ export const caFileUnknown = (
   refused(
     'invalid_request',
     shipped.length === 0
-      ? `${field}: this deployment ships no certificates`
-      : `${field} ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} names none of the certificates that this deployment ships: ${listed(shipped)}`,
-    'name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+      ? `${field}: this deployment has no certificate files`
+      : `${field} ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} names no certificate file of this deployment, which has: ${listed(shipped)}`,
+    'name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
   )
 
 const LONGEST_SHOWN = 80

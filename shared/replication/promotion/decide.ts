@@ -154,7 +154,7 @@ const checks: readonly Check[] = [
     overridden: true,
     finds: ({ keyring: { opened, failed } }) =>
       opened > 0 && failed.length > 0
-        ? `the keyring does not open everything: ${failed.slice(0, 5).join(', ')}`
+        ? `the keyring cannot decrypt some fields: ${failed.slice(0, 5).join(', ')}`
         : undefined,
     retryAfter: RETRY_SECONDS.mended,
   },
@@ -205,7 +205,7 @@ const checks: readonly Check[] = [
     finds: ({ stuck }) =>
       stuck === undefined
         ? undefined
-        : `what has been received cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
+        : `received journal entries cannot be applied: ${stuck}; POST sys/replication/dr/secondary/recover tries again`,
     retryAfter: RETRY_SECONDS.mended,
   },
   {

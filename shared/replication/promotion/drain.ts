@@ -68,7 +68,7 @@ async function awaitRest(
     if (now?.data.status !== 'running') return 'time'
     const passed = await followOrPause(follower, {
       pause: DRAIN_PAUSE_MS,
-      warning: 'the rest of the journal was asked for in vain',
+      warning: 'the rest of the journal could not be fetched',
       failureOf: isPassedOver,
     }).catch((error: unknown) => {
       // with force, the promotion continues without the rest

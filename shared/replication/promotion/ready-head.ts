@@ -40,8 +40,8 @@ export async function prepareHead(
   if (drained === 'busy' || drained === 'moved') return pauseAndRepeat(own)
   const what =
     drained === 'missing'
-      ? 'a staged journal entry is not there'
-      : `${drained.mismatch.length} items are not as journal entries say`
+      ? 'a staged journal entry is missing'
+      : `${drained.mismatch.length} items do not match the journal entries`
   if (!force) throw handoverUnusable(what)
   return skipStagedEntries(own, what)
 }

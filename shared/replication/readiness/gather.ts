@@ -110,9 +110,9 @@ function placeSetting(
   const elsewhere = region !== here
   const text =
     region === ''
-      ? 'names no region: see that it is reached from here'
+      ? 'names no region: check that this cluster reaches it'
       : elsewhere
-        ? `calls go to ${region}, and this cluster is in ${here}: they end when that region does`
+        ? `calls go to ${region}, and this cluster is in ${here}: they fail if that region fails`
         : 'names the region of this cluster'
   return { path, field, value, region, elsewhere, text }
 }

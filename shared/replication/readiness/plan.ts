@@ -51,7 +51,7 @@ const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   handover: ({ facts }) =>
     shouldRequestHandover(facts)
       ? `has the primary end its epoch ${primaryReportOf(facts.primary)?.epoch ?? ''} for this cluster: from then on nobody serves, until the step open`
-      : `is left out: ${reasonWithoutHandover(facts)}`,
+      : `is skipped: ${reasonWithoutHandover(facts)}`,
   drain: ({ facts, head }) => {
     const received = `applies ${head.last - head.applied} positions that are received`
     if (!shouldRequestHandover(facts))
@@ -77,7 +77,7 @@ const primaryReportOf = (primary: PrimaryFacts) =>
   primary.state === 'answers' ? primary.reported : undefined
 
 const reasonWithoutHandover = ({ primary, head }: PromotionFacts): string => {
-  if (primary.state === 'answers') return `what is here is being fetched anew (${head?.mode})`
+  if (primary.state === 'answers') return `a sync is running (${head?.mode})`
   if (primary.state === 'silent') return 'the primary does not answer'
   return primary.state === 'none' ? 'this cluster knows no primary' : 'the primary refuses this cluster'
 }

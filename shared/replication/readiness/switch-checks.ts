@@ -57,7 +57,7 @@ const rows: readonly SwitchRow[] = [
       keyringFault(keyring) ??
       (keyring.failed.length === 0
         ? undefined
-        : `the keyring does not open everything here: ${keyring.failed.slice(0, 5).join(', ')}`),
+        : `the keyring here cannot decrypt some fields: ${keyring.failed.slice(0, 5).join(', ')}`),
   },
   {
     name: 'secondaries',

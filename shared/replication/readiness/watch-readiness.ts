@@ -17,7 +17,7 @@ const PRIMARY_TIMEOUT_MS = 3000
  */
 export async function watchReadiness(ports: FollowerPorts, connect: Connect): Promise<void> {
   await tryReadiness(ports, connect).catch((error: unknown) =>
-    ports.log.warn('readiness was not tried', { error: String(error) }),
+    ports.log.warn('readiness could not be checked', { error: String(error) }),
   )
 }
 

@@ -37,15 +37,12 @@ export function describeTermWaits({ data: { unusedSince } }: Item<'term'>, facts
   const { now, secondaries } = facts
   const end = unusedSince === undefined ? undefined : unusedSince + TERM_KEPT_MS
   return [
-    ...(isDataReencrypted(facts) && unusedSince !== undefined
-      ? []
-      : ['what is stored is being encrypted anew']),
-    ...(areOwnKeysReencrypted(facts) ? [] : ['this cluster has not encrypted its own keys anew']),
+    ...(isDataReencrypted(facts) && unusedSince !== undefined ? [] : ['stored data is being re-encrypted']),
+    ...(areOwnKeysReencrypted(facts) ? [] : ['this cluster has not re-encrypted its own keys']),
     ...secondaries
       .filter(one => one.activatedAt !== undefined && !hasFollowed(one, facts))
       .map(
-        ({ id }) =>
-          `the secondary ${id} has not told that it has all of this, and its own keys, encrypted anew`,
+        ({ id }) => `the secondary ${id} has not reported that its data and its own keys are re-encrypted`,
       ),
     ...(end === undefined || now >= end ? [] : [`it is kept until ${printTime(end)}`]),
   ]

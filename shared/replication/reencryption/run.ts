@@ -68,7 +68,7 @@ async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencry
   const head = progress.epoch === '' ? undefined : await journal.head()
   const position = head && lastPosition(head)
   const { termNumber, written, seen, unreadable } = progress
-  if (unreadable.count > 0) log.error('stored fields open by no term that is held', { ...unreadable })
+  if (unreadable.count > 0) log.error('no held term decrypts some stored fields', { ...unreadable })
   const facts = { number: termNumber, seen, written, unreadable: unreadable.count }
   await writeAuditEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
   await store.commit(

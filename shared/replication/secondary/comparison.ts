@@ -46,7 +46,7 @@ export async function takeComparisonStep(follower: Follower): Promise<Progress> 
   if (found.length > 0) {
     own.log.error(`${alarming.items} after a sync`, { count: found.length, items: nameItems(found) })
     const begun = await syncDiffering(follower, head, found, {
-      fault: 'more items than can be kept are not as the primary has them',
+      fault: 'more items differ from the primary’s than this cluster remembers',
       compare: true,
     })
     if (begun) return begun

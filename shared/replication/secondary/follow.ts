@@ -156,7 +156,7 @@ export async function takePrefetched(
 /** Handles the outcome of applying staged entries. */
 async function afterApplying(follower: Follower, head: Head, outcome: StagedOutcome): Promise<Progress> {
   const { own, session } = follower
-  if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is not there any more')
+  if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is missing')
   if (typeof outcome === 'object') return repair(follower, head, outcome.mismatch)
   if (outcome === 'done') delete session.reported.fault
   else await pauseBeforeRetry(own, 1)
@@ -175,7 +175,7 @@ async function repair(follower: Follower, { applied }: Head, wrong: readonly Pla
   if (!head || head.applied !== applied || (head.mode !== 'applying' && head.mode !== 'draining'))
     return 'worked'
   const begun = await syncDiffering(follower, head, wrong, {
-    fault: 'more items than can be kept cannot be brought in line',
+    fault: 'more items differ from the primary’s than this cluster remembers',
   })
   // given-up items: journal entries overwrite them from now on
   return begun ?? 'worked'

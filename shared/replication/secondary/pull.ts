@@ -158,7 +158,7 @@ async function contactPrimary({ ports, follower, since }: Pulling): Promise<void
     const refused = toUnansweredCall(error, before?.data, ports.clock.now())
     const now = await follower.cluster()
     if (before && now) await ports.store.commit([put(place, { ...before.data, failedCall: refused })], now)
-    follower.own.log.warn('the primary was asked in vain', { error: refused.text })
+    follower.own.log.warn('the primary did not answer, or refused', { error: refused.text })
   }
 }
 

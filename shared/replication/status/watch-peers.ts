@@ -34,13 +34,12 @@ export function findPeerFaults({ record, secondaries, contact, applied, fault, n
   if (record.mode === 'primary')
     return secondaries.flatMap(({ id, heartbeat }) =>
       heartbeat && isSilent(heartbeat, now)
-        ? [`the secondary ${id} has not been heard of for ${secondsSince(heartbeat.at, now)} s`]
+        ? [`the secondary ${id} has sent no heartbeat for ${secondsSince(heartbeat.at, now)} s`]
         : [],
     )
   if (record.mode !== 'secondary' || !record.link || !contact) return []
   if (contact.failedCall) return [`the primary refuses this secondary: ${contact.failedCall.text}`]
-  if (isSilent(contact, now))
-    return [`the primary has not been heard of for ${secondsSince(contact.at, now)} s`]
+  if (isSilent(contact, now)) return [`the primary has not answered for ${secondsSince(contact.at, now)} s`]
   if (fault !== undefined) return [`this secondary cannot apply what the primary has: ${fault}`]
   const isBehind =
     applied !== undefined && applied < contact.frontier && now - contact.at >= bounds.LARGEST_LAG_MS

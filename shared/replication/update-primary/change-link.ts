@@ -56,7 +56,7 @@ async function drainOldLink(
   const applied = await stopStaging(ports, treeId)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
-  ports.log.error('what was staged cannot be applied: everything is fetched anew', { applied })
+  ports.log.error('staged journal entries cannot be applied: a full sync follows', { applied })
   const moved = await ports.journal.moveHead(moves.refetchAll({ mode: 'draining', incarnation }))
   return moved !== 'refused'
 }

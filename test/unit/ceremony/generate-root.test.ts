@@ -104,7 +104,7 @@ describe('a root token from recovery shares', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
     [{ otp: 'ü'.repeat(33) }, /^otp must have 33 bytes/],
-    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is no OpenPGP key$/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is not an OpenPGP key$/],
   ])('is not begun with %j', async (body, text) => {
     const w = await ceremonyWorld()
     const reply = await w.start(body)

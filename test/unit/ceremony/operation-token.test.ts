@@ -190,7 +190,7 @@ describe('under an OpenPGP key', () => {
 describe('a start', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
-    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is no OpenPGP key$/],
+    [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is not an OpenPGP key$/],
     [
       { pgp_key: '!' },
       /^pgp_key is not a usable OpenPGP public key: it is neither base64 of .* nor an armoured key$/,

@@ -119,9 +119,9 @@ test('reports one text for each reason to wait', () => {
   })
   const [old] = all.terms
   expect(old && describeTermWaits(old, all)).toEqual([
-    'what is stored is being encrypted anew',
-    'this cluster has not encrypted its own keys anew',
-    'the secondary west has not told that it has all of this, and its own keys, encrypted anew',
+    'stored data is being re-encrypted',
+    'this cluster has not re-encrypted its own keys',
+    'the secondary west has not reported that its data and its own keys are re-encrypted',
     expect.stringMatching(/^it is kept until 2027-/),
   ])
 })

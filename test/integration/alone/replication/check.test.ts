@@ -51,7 +51,7 @@ const CLEAN = { whole: false, roots: [false, false], pages: [null, null] }
 
 async function reindex(name: string, options = {}): Promise<void> {
   const { body } = await set.at(name).ok('POST', '/sys/replication/reindex', options)
-  expect(body.warnings[0]).toMatch(/made anew in the background/)
+  expect(body.warnings[0]).toMatch(/rebuilt in the background/)
   await set.settled()
 }
 

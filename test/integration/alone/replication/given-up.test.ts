@@ -96,7 +96,7 @@ test.each(cases)('%s whose step %s fails: the advice in its text works', async (
   if (reply.status !== 200) {
     expect(reply.status, reply.text).toBe(503)
     expect(reply.text).toMatch(
-      /the step \w+ failed in every attempt: .*; the log.*: the function is broken"|goes on by itself/,
+      /the step \w+ failed in every attempt: .*; find the details.*: the function is broken"|is still running/,
     )
     expect(reply.text).not.toMatch(/repeat the call/)
     // an error's own text may not be public

@@ -206,7 +206,7 @@ describe('an obstacle', () => {
     const does = Object.fromEntries(
       shown.promotion.steps.map(({ step, does: text }: { step: string; does: string }) => [step, text]),
     )
-    expect(does['handover']).toContain('left out')
+    expect(does['handover']).toContain('skipped')
     expect((await promote('west')).status).toBe(200)
     expect(does['claim']).toContain((await set.at('west').record()).epoch)
     set.mend()

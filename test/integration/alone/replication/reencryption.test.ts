@@ -344,7 +344,7 @@ describe('a term that encrypts nothing any more', () => {
     }
     expect(await destroyedAt('east')).toBe(0)
     expect((await statusAt('east')).older_terms[0].waits_for).toEqual([
-      'the secondary west has not told that it has all of this, and its own keys, encrypted anew',
+      'the secondary west has not reported that its data and its own keys are re-encrypted',
     ])
     set.heal('east', 'west')
     await minutes(4)

@@ -88,7 +88,7 @@ describe('update-primary with an empty token', () => {
 
   test('removes the credentials, so that addresses are refused', async () => {
     const { status: code, body } = await update({ update_primary_addrs: [set.at('east').address] })
-    expect([code, body.errors]).toEqual([400, [expect.stringMatching(/no credentials .* use token/)]])
+    expect([code, body.errors]).toEqual([400, [expect.stringMatching(/no credentials .* use a token/)]])
   })
 
   test('can be followed by a token, without a wipe', async () => {
@@ -146,7 +146,7 @@ describe('update-primary with addresses', () => {
     expect(code).toBe(400)
     expect(body.errors).toEqual([
       expect.stringMatching(
-        `^nobody answered as the primary of this set: ${south}: .+; ${west}: .+; nothing has changed on this cluster: after a fail-over`,
+        `^no address answered as the primary of this set: ${south}: .+; ${west}: .+; nothing has changed on this cluster: after a fail-over`,
       ),
     ])
     expect(await standing()).toEqual(before)

@@ -25,8 +25,8 @@ test('a silent or lagging secondary is logged once a minute while that lasts', a
   set.pass(70_000)
   for (let minutes = 0; minutes < 2; minutes++)
     expect(await told()).toEqual([
-      [expect.stringMatching(/^the secondary west has not been heard of for \d+ s$/)],
-      [expect.stringMatching(/^the primary has not been heard of for \d+ s$/)],
+      [expect.stringMatching(/^the secondary west has sent no heartbeat for \d+ s$/)],
+      [expect.stringMatching(/^the primary has not answered for \d+ s$/)],
     ])
   set.heal('east', 'west')
   await set.converge()

@@ -187,7 +187,7 @@ describe('initialisation', () => {
     ],
     [
       { root_token_pgp_key: 'AAAA' },
-      'root_token_pgp_key: key 1 is not a usable OpenPGP public key: it is no OpenPGP key',
+      'root_token_pgp_key: key 1 is not a usable OpenPGP public key: it is not an OpenPGP key',
     ],
     ...['secret_shares', 'secret_threshold', 'pgp_keys'].map((name): [Record<string, unknown>, string] => [
       { [name]: 1 },

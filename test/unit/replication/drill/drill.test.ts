@@ -180,13 +180,13 @@ describe('the check before a drill', () => {
     [
       'on a secondary',
       () => (answers['own sys/replication/dr/status'] = { data: closedFormerPrimary }),
-      /no primary/,
+      /not the primary/,
     ],
     [
       'with a cluster of another set',
       () =>
         (answers['peer sys/replication/dr/status'] = { data: { mode: 'secondary', cluster_id: 'other' } }),
-      /no secondary of this set/,
+      /not a secondary of this set/,
     ],
     [
       'with two primaries',
@@ -228,7 +228,7 @@ describe('the check before a drill', () => {
     now += 29_999
     expect(await takeDrillStep(run(), 'one', 'check')).toEqual({ next: 'again' })
     now = START + 30_000
-    await expect(takeDrillStep(run(), 'one', 'check')).rejects.toThrow('no primary')
+    await expect(takeDrillStep(run(), 'one', 'check')).rejects.toThrow('not the primary')
   })
 })
 

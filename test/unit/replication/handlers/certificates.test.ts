@@ -33,7 +33,7 @@ describe('certificates of the authorities for a primary’s certificate', () => 
 
   const NAMES = 'a.pem, old/a.pem, old/older/b.pem, older.pem'
   const NEXT =
-    'name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert'
+    'name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert'
   test.each<[given: AuthorityParameters]>([
     [{ ca_file: 'b.pem' }],
     [{ ca_file: 'old' }],
@@ -49,13 +49,13 @@ describe('certificates of the authorities for a primary’s certificate', () => 
   ])('%j matches no file of the deployment', async given => {
     const [[field = '', name]] = Object.entries(given) as [[string, string]]
     expect(await found(given)).toBe(
-      `${field} ${JSON.stringify(name)} names none of the certificates that this deployment ships: ${NAMES}; ${NEXT}`,
+      `${field} ${JSON.stringify(name)} names no certificate file of this deployment, which has: ${NAMES}; ${NEXT}`,
     )
   })
 
   test('a deployment without certificates says so', async () => {
     expect(await found({ ca_file: 'a.pem' }, {})).toBe(
-      `ca_file: this deployment ships no certificates; ${NEXT}`,
+      `ca_file: this deployment has no certificate files; ${NEXT}`,
     )
   })
 
@@ -63,7 +63,7 @@ describe('certificates of the authorities for a primary’s certificate', () => 
     const large = { ...SHIPPED, 'large.pem': newAuthority('x'.repeat(15_000)).cert }
     expect(await found({ ca_path: 'old' }, large)).toHaveLength(2)
     expect(await found({ ca_path: '.' }, large)).toMatch(
-      /^certificates of authorities come to more than 32 KiB; /,
+      /^the certificates of authorities are larger than 32 KiB; /,
     )
   })
 

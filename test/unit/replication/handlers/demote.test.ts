@@ -92,7 +92,7 @@ describe('a demotion', () => {
       'if it takes longer than a request may',
       {},
       {},
-      'busy: the operation <id> (demotion) goes on by itself; its step is close; GET sys/replication/dr/status shows its progress',
+      'busy: the operation <id> (demotion) is still running, at the step close; GET sys/replication/dr/status shows its progress',
     ],
   ])('is refused %s', async (_, parts, becomes, text) => {
     expect(await world(parts, becomes).demote().catch(codeAndText)).toBe(text)

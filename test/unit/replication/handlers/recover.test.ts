@@ -34,7 +34,7 @@ describe('recover', () => {
   test('stores the request, and wakes the puller', async () => {
     const { recover, woken } = world(following)
     const { answer, changes, afterwards } = recover()
-    expect(answer.warnings).toEqual([expect.stringContaining('begins anew')])
+    expect(answer.warnings).toEqual([expect.stringContaining('starts again')])
     expect(changes).toEqual([
       expect.objectContaining({ kind: 'put', key: key('recovery'), data: { at: NOW }, expected: 'any' }),
     ])

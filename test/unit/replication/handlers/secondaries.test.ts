@@ -166,7 +166,7 @@ describe('an activation token', () => {
   })
 
   const ID =
-    'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary'
+    'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"; choose another name for the secondary'
   test.each<[name: string, given: Record<string, unknown>, items: Item[], text: string]>([
     ['an id that ends in a dash', { id: 'a-' }, [], ID],
     ['an id with a slash', { id: 'a/b' }, [], ID],
@@ -267,7 +267,7 @@ describe('a public key', () => {
     const { call } = await callOf({}, { mode: 'primary' })
     expect(await generatePublicKey(call).catch(codeAndText)).toEqual([
       'invalid_request',
-      'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
+      'this cluster is a DR primary: it made its keys when it became one; send this to the cluster that becomes its secondary',
     ])
   })
 })

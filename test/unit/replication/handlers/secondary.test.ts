@@ -172,7 +172,7 @@ describe('secondary/enable', () => {
       'an expired token',
       { token: tokenUntil(NOW / 1000) },
       {},
-      'invalid_request: token has lapsed; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
+      'invalid_request: token has expired; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
     ],
     [
       'a primary',
@@ -196,13 +196,13 @@ describe('secondary/enable', () => {
       'a certificate file that the deployment does not contain',
       { token: TOKEN, ca_file: 'ca.pem' },
       {},
-      'invalid_request: ca_file: this deployment ships no certificates; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+      'invalid_request: ca_file: this deployment has no certificate files; name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
     ],
     [
       'an invalid certificate',
       { token: TOKEN, ca_cert: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
       {},
-      'invalid_request: what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out if a publicly trusted authority vouches for the primary',
+      'invalid_request: ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave them out if a public authority issued the certificate of the primary',
     ],
     [
       'a token that the primary refuses',
@@ -225,7 +225,7 @@ describe('secondary/enable', () => {
       'an operation that takes too long',
       { token: TOKEN },
       {},
-      'busy: the operation <id> (activation) goes on by itself; its step is handshake; GET sys/replication/dr/status shows its progress',
+      'busy: the operation <id> (activation) is still running, at the step handshake; GET sys/replication/dr/status shows its progress',
     ],
   ])('rejects %s', async (_, given, parts, text) => {
     expect(await world(parts).enable(given).catch(codeAndText)).toBe(text)

@@ -19,7 +19,7 @@ const NEITHER =
 const BOTH =
   'invalid_request: both token and update_primary_addrs are given; give the token of another primary, or the addresses of the same one'
 const NO_ADDRESS =
-  'invalid_request: update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked'
+  'invalid_request: update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order in which to try them'
 
 describe('parameters of secondary/update-primary', () => {
   test.each<[name: string, raw: Record<string, unknown>, expected: unknown]>([
@@ -68,12 +68,12 @@ describe('parameters of secondary/update-primary', () => {
     [
       'addresses with certificates',
       { update_primary_addrs: ['https://a'], ca_cert: 'PEM' },
-      'invalid_request: ca_cert goes with a token only; leave it out',
+      'invalid_request: ca_cert is only allowed with a token; leave it out',
     ],
     [
       'an empty token with an address',
       { token: '', primary_api_addr: 'https://a' },
-      'invalid_request: primary_api_addr goes with a token only; leave it out',
+      'invalid_request: primary_api_addr is only allowed with a token; leave it out',
     ],
     [
       'a malformed address',

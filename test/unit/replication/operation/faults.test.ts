@@ -12,13 +12,13 @@ const MAKE_TOKEN = 'make one on the primary by POST sys/replication/dr/primary/s
 const AS_IT_IS =
   'GET sys/replication/dr/status shows the present role of this cluster: ask for what that role allows'
 const LOG_TELLS =
-  'the log of this cluster has the details, under the id of the operation; if GET sys/replication/dr/status does not show the role that was asked for, ask again: what was done stays done, and nothing is done twice'
+  'find the details in the log of this cluster by the id of the operation; if GET sys/replication/dr/status does not show the requested role, repeat the request: completed steps are not repeated'
 
 const rows: Readonly<Record<string, Row>> = {
   bucketsKeepChanging: [
     fault.bucketsKeepChanging(),
     'busy',
-    'some buckets of the tree are written to all the time; repeat this later',
+    'some buckets of the tree keep changing; repeat this later',
   ],
   comparisonFailed: [
     fault.comparisonFailed(new Error('no answer')),
@@ -53,7 +53,7 @@ const rows: Readonly<Record<string, Row>> = {
   primaryReplaced: [
     fault.primaryReplaced('west was admitted before; give it another token'),
     'passed_over',
-    'the cluster that answers as the primary has begun another epoch, or follows another cluster: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force, if it shall be the primary',
+    'the cluster that answers as the primary has begun another epoch, or follows another cluster: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
   ],
   operationReplaced: [
     fault.operationReplaced('update-primary'),
@@ -71,9 +71,9 @@ const rows: Readonly<Record<string, Row>> = {
     'the primary’s journal ends at position 7, and this cluster receives nothing beyond 6; repeat this later, or use force',
   ],
   handoverUnusable: [
-    fault.handoverUnusable('a staged journal entry is not there'),
+    fault.handoverUnusable('a staged journal entry is missing'),
     'busy',
-    'what has been received cannot be applied: a staged journal entry is not there; repeat this later, or use force',
+    'received journal entries cannot be applied: a staged journal entry is missing; repeat this later, or use force',
   ],
   syncStarted: [
     fault.syncStarted(),
@@ -129,7 +129,7 @@ const rows: Readonly<Record<string, Row>> = {
       ]),
     ),
     'busy',
-    'nobody answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
+    'no address answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   ],
   noJournalToClose: [
     fault.noJournalToClose(),
@@ -217,10 +217,10 @@ test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_
 })
 
 test.each([
-  ['States.Timeout', '', 'its function was cut off, or could not be started'],
-  ['Lambda.TooManyRequestsException', '', 'its function was cut off, or could not be started'],
+  ['States.Timeout', '', 'its Lambda was stopped, or could not be started'],
+  ['Lambda.TooManyRequestsException', '', 'its Lambda was stopped, or could not be started'],
   ['AccessDeniedException', '', 'the IAM role of its function does not allow what the step needs'],
-  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an error that no step expects'],
+  ['TypeError', '{"errorMessage":"x of arn:aws:secret"}', 'an unexpected error'],
   ['ApiError', '{"errorMessage":"the storage is busy"}', 'the storage is busy'],
   ['ApiError', 'the storage is busy', 'the storage is busy'],
   ...['{"errorMessage":7}', '"a text"', ''].map(cause => [

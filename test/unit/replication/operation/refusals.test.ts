@@ -20,7 +20,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   addressesNeedLink: [
     role.addressesNeedLink(),
     'invalid_request',
-    'this cluster has no credentials for a primary, so update_primary_addrs would not help it; use token: one that the primary has made by POST sys/replication/dr/primary/secondary-token',
+    'this cluster has no credentials for a primary, so it cannot use update_primary_addrs; use a token that the primary makes by POST sys/replication/dr/primary/secondary-token',
   ],
   alreadyPrimary: [
     role.alreadyPrimary(),
@@ -30,17 +30,17 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   caFileUnknown: [
     role.caFileUnknown('ca_file', 'x.pem', ['a.pem']),
     'invalid_request',
-    'ca_file "x.pem" names none of the certificates that this deployment ships: a.pem; name one that the setting caBundles ships, relative to its folder, or give the certificates themselves as ca_cert',
+    'ca_file "x.pem" names no certificate file of this deployment, which has: a.pem; name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
   ],
   caTooLarge: [
     role.caTooLarge(),
     'invalid_request',
-    'certificates of authorities come to more than 32 KiB; give only those that vouch for the primary',
+    'the certificates of authorities are larger than 32 KiB; give only those of the certificate of the primary',
   ],
   caUnusable: [
     role.caUnusable(),
     'invalid_request',
-    'what is given as ca_cert, ca_file or ca_path must be certificates of authorities, PEM; leave it out if a publicly trusted authority vouches for the primary',
+    'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities; leave them out if a public authority issued the certificate of the primary',
   ],
   becomingSecondary: [
     role.becomingSecondary({}),
@@ -50,7 +50,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   checkStartConflict: [
     role.checkStartConflict(),
     'busy',
-    'other checks are being started at the same time; repeat this: the check then waits for its turn',
+    'other checks are being started at the same time; repeat this: it then waits for the running check',
   ],
   diffNeedsPrimary: [
     role.diffNeedsPrimary(),
@@ -75,7 +75,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   idUnusable: [
     role.idUnusable(),
     'invalid_request',
-    'id must be letters, digits, "_", and "-" or "." inside, 128 at most; choose another name for the secondary',
+    'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"; choose another name for the secondary',
   ],
   journalBusy: [
     journal.journalBusy(),
@@ -90,7 +90,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   addressCountUnusable: [
     role.addressCountUnusable(),
     'invalid_request',
-    'update_primary_addrs has no address, or more than 16; list where the primary may be reached, in the order in which it shall be asked',
+    'update_primary_addrs must have 1 to 16 addresses; list the addresses of the primary in the order in which to try them',
   ],
   notWriting: [
     journal.notWriting(),
@@ -100,7 +100,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   publicKeyNotForPrimary: [
     role.publicKeyNotForPrimary(),
     'invalid_request',
-    'this cluster is a DR primary: its keys are made when it becomes one; ask the cluster that shall become its secondary',
+    'this cluster is a DR primary: it made its keys when it became one; send this to the cluster that becomes its secondary',
   ],
   noTree: [
     role.noTree('disabled'),
@@ -115,7 +115,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   noClusterToRevoke: [
     role.noClusterToRevoke('wset', ['west (c-2)', 'c-3']),
     'invalid_request',
-    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this one has never heard of',
+    'id: no cluster of this name or id ("wset"); nothing was revoked; these clusters hold keys: west (c-2), c-3; force=true revokes the UUID of a cluster that this one does not know',
   ],
   notAPrimary: [
     role.notAPrimary('disabled'),
@@ -135,12 +135,12 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   parameterNeedsToken: [
     role.parameterNeedsToken('ca_cert'),
     'invalid_request',
-    'ca_cert goes with a token only; leave it out',
+    'ca_cert is only allowed with a token; leave it out',
   ],
   operationStillRunning: [
     role.operationStillRunning('promotion', 'o-1', 'verify', { position: '000001.a/7', waits: false }),
     'busy',
-    'the operation o-1 (promotion) goes on by itself; its step is verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
+    'the operation o-1 (promotion) is still running, at the step verify, at position 000001.a/7; GET sys/replication/dr/status shows its progress',
   ],
   selfRevocation: [
     role.selfRevocation('east'),
@@ -165,7 +165,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   reindexRunning: [
     role.reindexRunning(),
     'invalid_request',
-    'a reindex is under way already; GET sys/replication/dr/status shows how far it is',
+    'a reindex is already running; GET sys/replication/dr/status shows how far it is',
   ],
   restoredCopy: [
     role.restoredCopy({}),
@@ -201,7 +201,7 @@ const rows: Readonly<Record<string, readonly [refusal: ApiError, code: ApiError[
   activationTokenExpired: [
     role.activationTokenExpired(),
     'invalid_request',
-    'token has lapsed; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
+    'token has expired; make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   ],
   tokenUnusable: [
     role.tokenUnusable(),

@@ -77,7 +77,7 @@ const NO_PRIMARY = '400 not a DR primary'
 const NO_SECONDARY = '400 not a DR secondary'
 const IS_PRIMARY = '400 this cluster is a DR primary'
 const ALREADY = '400 this cluster is a DR primary already'
-const NO_LINK = '400 this cluster has no credentials for a primary, so update_primary_addrs would not help it'
+const NO_LINK = '400 this cluster has no credentials for a primary, so it cannot use update_primary_addrs'
 const READDRESSED = { isNewAddress: true }
 const BY_ADDRESSES = { byAddresses: true }
 

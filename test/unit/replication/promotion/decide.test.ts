@@ -204,7 +204,7 @@ describe('the text of each obstacle', () => {
     'keyring-terms': [
       [
         { keyring: { opened: 1, failed: ['role hmacKey', 'config secretKey'] } },
-        `the keyring does not open everything: role hmacKey, config secretKey${LAST}`,
+        `the keyring cannot decrypt some fields: role hmacKey, config secretKey${LAST}`,
       ],
     ],
     'newest-term': [
@@ -231,7 +231,7 @@ describe('the text of each obstacle', () => {
     stuck: [
       [
         { stuck: 'policy p' },
-        `what has been received cannot be applied: policy p; POST sys/replication/dr/secondary/recover tries again${LAST}`,
+        `received journal entries cannot be applied: policy p; POST sys/replication/dr/secondary/recover tries again${LAST}`,
       ],
     ],
     'no-primary': [

@@ -100,7 +100,7 @@ describe('the steps of a planned promotion', () => {
     expect(
       does({ primary: { state: 'silent', lastAnswerAt: NOW - 60_000, silentMs: 60_000 } }),
     ).toMatchObject({
-      handover: expect.stringMatching(/left out: the primary does not answer/),
+      handover: expect.stringMatching(/skipped: the primary does not answer/),
       claim: expect.stringContaining('behind position 100'),
       serve: expect.stringContaining('end earlier epochs'),
     })
@@ -108,7 +108,7 @@ describe('the steps of a planned promotion', () => {
 
   test('with force during a sync skip the handover, although the primary answers', () => {
     expect(does({ head: { ...head, mode: 'syncing', unfinishedSync: 'all' } }, true)).toMatchObject({
-      handover: expect.stringMatching(/left out: what is here is being fetched anew \(syncing\)/),
+      handover: expect.stringMatching(/skipped: a sync is running \(syncing\)/),
     })
   })
 })

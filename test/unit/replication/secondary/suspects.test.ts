@@ -141,7 +141,7 @@ describe('keys that differ', () => {
       progress: 'stopped',
       state: { kind: 'none' },
       fault: expect.stringMatching(
-        /more items than can be kept are not as the primary has them: policy [0-9a-f]{12}, /,
+        /more items differ from the primary’s than this cluster remembers: policy [0-9a-f]{12}, /,
       ),
     })
     expect(begun).toEqual([])

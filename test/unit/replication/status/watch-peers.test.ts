@@ -30,8 +30,8 @@ const heard = (seconds: number, frontier = 100) => ({ at: ago(seconds), frontier
 describe('a primary', () => {
   test('reports secondaries without a heartbeat for a minute by name, and none that has never connected', () => {
     expect(findPeerFaults(primary(59, 60, undefined, 3600))).toEqual([
-      'the secondary s1 has not been heard of for 60 s',
-      'the secondary s3 has not been heard of for 3600 s',
+      'the secondary s1 has sent no heartbeat for 60 s',
+      'the secondary s3 has sent no heartbeat for 3600 s',
     ])
   })
 })
@@ -46,11 +46,7 @@ describe('a secondary', () => {
     ],
     ['less than five seconds behind is not reported', secondary(heard(4, 107)), []],
     ['during a sync is not reported', secondary(heard(9, 107), { applied: undefined }), []],
-    [
-      'with a silent primary is reported',
-      secondary(heard(61)),
-      ['the primary has not been heard of for 61 s'],
-    ],
+    ['with a silent primary is reported', secondary(heard(61)), ['the primary has not answered for 61 s']],
     [
       'that is refused is reported',
       secondary({ ...heard(70), failedCall: { at: NOW, code: 'permission_denied', text: 'revoked' } }),
