@@ -23,7 +23,7 @@ beforeAll(async () => {
   }
 })
 
-/** A delivery of CloudWatch Logs. */
+/** Builds a delivery of CloudWatch Logs. */
 const delivery = (events: [time: number, message: string][], messageType = 'DATA_MESSAGE') => {
   const logEvents = events.map(([time, message], index) => ({
     id: `${index}`,
@@ -33,13 +33,13 @@ const delivery = (events: [time: number, message: string][], messageType = 'DATA
   const content = { messageType, owner: ACCOUNT, logGroup: 'functions', logStream: STREAM, logEvents }
   return { awslogs: { data: gzipSync(JSON.stringify(content)).toString('base64') } }
 }
-/** What Lambda's runtime makes of an object that the console is given. */
+/** Returns the log line that Lambda's runtime writes when the console gets an object. */
 const framed = (message: object) =>
   JSON.stringify({ timestamp: '2026-08-01T00:00:00.000Z', level: 'INFO', requestId: 'r', message })
 const kept = async (group: string) => (await aws.control.logEvents({ group })).events
 
 describe('the carrier of audit entries', () => {
-  test('writes each as it was, under the name of its stream', async () => {
+  test('writes each entry unchanged into the stream with its original name', async () => {
     const entry = { audit: 'request', request: { path: 'auth/cloud/login' } }
     await carryEntries(delivery([[1, framed(entry)]]), 'one')
     await carryEntries(delivery([[2, framed({ ...entry, audit: 'response' })]]), 'one')
@@ -52,7 +52,7 @@ describe('the carrier of audit entries', () => {
     )
   })
 
-  test('what unpacks to more than any delivery is refused before it is (CVE-2026-39396, GHSA-r65v-xgwc-g56j)', async () => {
+  test('a delivery that unpacks to more than the limit is refused (CVE-2026-39396, GHSA-r65v-xgwc-g56j)', async () => {
     const data = gzipSync(Buffer.alloc(64 * 2 ** 20, ' ')).toString('base64')
     await expect(carryEntries({ awslogs: { data } }, 'bomb')).rejects.toMatchObject({
       code: 'ERR_BUFFER_TOO_LARGE',
@@ -60,7 +60,7 @@ describe('the carrier of audit entries', () => {
   })
 
   test.each(['{"timestamp":"2026', 'text', '"{}"', '{"message":"request"}', '[]'])(
-    'what is not in the runtime’s frame is carried as it is: %s',
+    'a line without the runtime’s frame is carried unchanged: %s',
     async text => {
       await carryEntries(delivery([[0, text]]), `odd ${text}`)
       expect((await kept(`odd ${text}`)).map(one => one.message)).toEqual([text])
@@ -76,7 +76,7 @@ describe('the carrier of audit entries', () => {
     expect(await kept('quiet')).toEqual([])
   })
 
-  test('fails when the log did not take all of them, and keeps those that it took', async () => {
+  test('fails when the log rejects some entries, and keeps the accepted ones', async () => {
     const old = -15 * 24 * HOUR
     const events: [number, string][] = [
       [0, framed({ audit: 'request' })],
@@ -87,7 +87,7 @@ describe('the carrier of audit entries', () => {
     expect((await kept('some')).map(one => one.timestamp)).toEqual([NOW])
   })
 
-  test('fails on what it cannot read', async () => {
+  test('fails on an event without a delivery', async () => {
     await expect(carryEntries({}, 'none')).rejects.toThrow()
   })
 

@@ -5,7 +5,7 @@ import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
 import type { StsRequest } from '../../shared/ports.ts'
 import { rawServer, webServer } from '../support/service/server.ts'
 
-test('101 Switching Protocols fails as an STS that could not be reached', async () => {
+test('an STS that answers 101 Switching Protocols counts as not reachable', async () => {
   const { url } = await rawServer(
     onTestFinished,
     socket =>
@@ -25,8 +25,12 @@ test('101 Switching Protocols fails as an STS that could not be reached', async 
 })
 
 test.each([
-  ['to AWS itself only what was signed goes', false, undefined],
-  ['an imitation is told for whom the request was meant', true, 'host=sts.eu-west-1.amazonaws.com'],
+  ['a request to AWS itself has only the signed headers', false, undefined],
+  [
+    'a request to an imitation names the real host in the Forwarded header',
+    true,
+    'host=sts.eu-west-1.amazonaws.com',
+  ],
 ])('%s', async (_, redirected, forwarded) => {
   const { url, requests } = await webServer(onTestFinished, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/xml' }).end('<x/>')

@@ -27,8 +27,8 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-describe('the API of a cluster, asked by its address', () => {
-  test('token and parameters are sent, and the data of the answer come back', async () => {
+describe('a call to a cluster’s API by its address', () => {
+  test('sends token and parameters, and returns the data of the answer', async () => {
     const given = { token: 'hvb.x', body: { id: 'east' } }
     expect(await ask('own', 'POST', 'fine', given)).toEqual({
       status: 200,
@@ -42,11 +42,11 @@ describe('the API of a cluster, asked by its address', () => {
     ['nothing', { status: 204, data: {}, text: '' }],
     ['refused', { status: 503, data: {}, text: 'one; two' }],
     ['gateway', { status: 502, data: {}, text: '' }],
-  ])('the answer of the path "%s" is told by its status, data and errors', async (path, answer) => {
+  ])('an answer of the path "%s" is returned as status, data and errors', async (path, answer) => {
     expect(await ask('own', 'GET', path)).toEqual(answer)
   })
 
-  test('a redirect is an error and not followed, and so is a cluster that cannot be reached', async () => {
+  test('fails on a redirect without following it, and on a cluster that cannot be reached', async () => {
     await expect(ask('own', 'GET', 'moved', { token: 'hvb.x' })).rejects.toThrow()
     await expect(ask('peer', 'GET', 'fine')).rejects.toThrow()
   })

@@ -28,7 +28,7 @@ beforeAll(async () => {
 const metadataOf = async (instanceId: string): Promise<string> =>
   (await aws.control.metadataPort({ ...PLACE, instanceId })).url
 
-/** A key pair of a user of this name, so that it shows whose credentials were chosen. */
+/** Makes a user and a key pair for it. The name shows whose credentials were chosen. */
 async function pairOf(name: string): Promise<{ accessKey: string; secretKey: string }> {
   await aws.control.putUser({ account: PLACE.account, name })
   const made = await aws.control.createAccessKey({ account: PLACE.account, user: name })
@@ -43,7 +43,7 @@ const unconfigured = {} as ProviderSettings
 const configured = ({ accessKey, secretKey }: { accessKey: string; secretKey: string }) =>
   ({ credentials: { accessKey, secretKey: new Secret(secretKey) } }) as ProviderSettings
 
-/** Who STS says the chosen credentials are. */
+/** Returns the identity that STS reports for the chosen credentials. */
 async function chosen(settings: ProviderSettings, given: Environment): Promise<string | undefined> {
   const credentials = await baseCredentials(settings, given)
   const sts = new STSClient({ region: PLACE.region, endpoint: aws.url, credentials })
@@ -61,7 +61,7 @@ describe('credentials for calls to AWS', () => {
     process.env = { ...before }
   })
 
-  test('configured ones come before CLOUD_*, those before the runtime’s, those before the instance’s', async () => {
+  test('are taken from the configuration, then CLOUD_*, then the runtime, then the instance', async () => {
     const [own, cloud, lambda] = await Promise.all(['configured', 'cloud', 'runtime'].map(pairOf))
     if (!own || !cloud || !lambda) throw new Error('three pairs')
     runtime(lambda)
@@ -73,26 +73,26 @@ describe('credentials for calls to AWS', () => {
     expect(await chosen(unconfigured, environment())).toMatch(/^assumed-role\/server\/i-/)
   })
 
-  test('half a pair of keys counts as none', async () => {
+  test('half a pair of keys is ignored', async () => {
     const { accessKey } = await pairOf('half')
     process.env['AWS_ACCESS_KEY_ID'] = accessKey
     const half = environment({ cloudKeys: { accessKey, secretKey: '' } })
     expect(await chosen(unconfigured, half)).toMatch(/^assumed-role\/server\//)
   })
 
-  test('the runtime’s session token goes along', async () => {
+  test('include the session token of the runtime', async () => {
     const session = await aws.control.session({ account: PLACE.account, role: 'server', session: 'lambda' })
     runtime({ accessKey: session.accessKeyId, secretKey: session.secretAccessKey })
     process.env['AWS_SESSION_TOKEN'] = session.sessionToken
     expect(await chosen(unconfigured, environment())).toBe('assumed-role/server/lambda')
   })
 
-  test('an instance’s credentials say when they end, so that they are fetched again', async () => {
+  test('credentials of an instance have an expiration, so that they are fetched again', async () => {
     const { expiration } = await baseCredentials(unconfigured, environment())
     expect(expiration?.getTime()).toBeGreaterThan(Date.now())
   })
 
-  test('on Lambda the metadata service is never asked', async () => {
+  test('on Lambda the metadata service is never called', async () => {
     const asked = async () => (await aws.control.calls()).calls.filter(call => call.service === 'imds').length
     const count = await asked()
     await expect(baseCredentials(unconfigured, environment({ onLambda: true }))).rejects.toThrow(
@@ -101,7 +101,7 @@ describe('credentials for calls to AWS', () => {
     expect(await asked()).toBe(count)
   })
 
-  test('a metadata service whose answer breaks off is reported as a broken connection', async () => {
+  test('a metadata service that breaks off its answer is reported as a broken connection', async () => {
     const { url } = await rawServer(onTestFinished, socket =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')),
     )
@@ -110,7 +110,7 @@ describe('credentials for calls to AWS', () => {
     )
   })
 
-  test('a metadata service that answers without an end is read up to a limit', async () => {
+  test('an endless answer of the metadata service fails at the size limit', async () => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       const more = () => void (response.destroyed || response.write('x'.repeat(65_536), more))
       more()
@@ -120,7 +120,7 @@ describe('credentials for calls to AWS', () => {
     )
   })
 
-  test('a metadata service that refuses is reported with the status of its answer', async () => {
+  test('a metadata service that refuses is reported with its status', async () => {
     const nowhere = environment({ metadataEndpoint: await metadataOf('i-0fffffffffffffff0') })
     await expect(baseCredentials(unconfigured, nowhere)).rejects.toThrow('instance metadata answered 404')
   })

@@ -30,7 +30,7 @@ const busAt = (eventsEndpoint: string) =>
     meter: callMeter(),
   })
 
-test('events are on the default bus of the region as they were given, in requests that AWS would take', async () => {
+test('events are put unchanged on the default bus of the region, in requests of a size that AWS takes', async () => {
   await busAt(provider.url).put(Array.from({ length: 12 }, () => event))
   const { events } = await provider.control.busEvents({})
   expect(events).toHaveLength(12)
@@ -45,7 +45,7 @@ test('events are on the default bus of the region as they were given, in request
   expect(put).toHaveLength(12)
 })
 
-test('a bus that cannot be reached, or refuses a signature, is busy', async () => {
+test('the error is busy when the bus cannot be reached or refuses the signature', async () => {
   await expect(busAt('http://127.0.0.1:1').put([event])).rejects.toMatchObject({ code: 'busy' })
   const key = process.env['AWS_SECRET_ACCESS_KEY']
   process.env['AWS_SECRET_ACCESS_KEY'] = 'another'

@@ -51,13 +51,13 @@ beforeEach(async () => {
 
 const meter = callMeter()
 
-/** Instances as a new environment sees them. */
+/** Returns the port for instances, as a new environment has it. */
 function instances() {
   const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment
   return ec2Instances(provider({ environment, clock: systemClock, meter }), { clock: systemClock, meter })
 }
 
-/** What was found, by its ID; a fault by its message. */
+/** Looks up instances. Returns the ID of each, or the message of its error. */
 async function found(all: readonly string[], { to = target, port = instances() } = {}) {
   const asked = all.map(one => port.describe(to, one, Date.now() + 10_000))
   const told = await Promise.all(
@@ -71,7 +71,7 @@ async function found(all: readonly string[], { to = target, port = instances() }
   return told
 }
 
-/** The IDs that each call to EC2 named: in a filter, or by themselves. */
+/** Returns for each EC2 call its status and the IDs that it named, in a filter or alone. */
 async function described(): Promise<string[]> {
   const { calls } = await aws.control.calls()
   const ec2 = calls.filter(({ action }) => action === 'DescribeInstances')
@@ -84,29 +84,29 @@ async function described(): Promise<string[]> {
   })
 }
 
-describe('look-ups of instances that wait at the same time', () => {
-  test('are one call for the first, and one with a filter for the others', async () => {
+describe('concurrent look-ups of instances', () => {
+  test('use one call for the first, and one call with a filter for all others', async () => {
     expect(await found(idsTo(20))).toEqual(idsTo(20))
     expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 19'])
   })
 
-  test('are a hundred in a call at most', async () => {
+  test('put at most a hundred IDs into a call', async () => {
     expect(await found(idsTo(130))).toEqual(idsTo(130))
     expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 100', '200 filter 29'])
   })
 
-  test('one after the other share nothing, and nothing is kept', async () => {
+  test('look-ups one after the other share no call and cache nothing', async () => {
     const port = instances()
     for (const one of [id(1), id(1), id(2)]) expect(await found([one], { port })).toEqual([one])
     expect(await described()).toEqual([1, 1, 2].map(one => `200 alone ${id(one)}`))
   })
 
-  test('an instance that EC2 does not know keeps nobody out, and is asked for alone', async () => {
+  test('an unknown instance fails no other look-up and is looked up again alone', async () => {
     expect(await found([id(1), id(2), id(999), id(3)])).toEqual([id(1), id(2), 'none', id(3)])
     expect(await described()).toEqual([`200 alone ${id(1)}`, '200 filter 3', `400 alone ${id(999)}`])
   })
 
-  test('what an answer tells of another account is none of ours: CVE-2025-11621', async () => {
+  test('an answer with instances of another account does not count (CVE-2025-11621)', async () => {
     const instance = (account: string, one: string) =>
       `<item><reservationId>r-1</reservationId><ownerId>${account}</ownerId><instancesSet><item><instanceId>${one}</instanceId><instanceState><code>16</code><name>running</name></instanceState></item></instancesSet></item>`
     const body = `<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><reservationSet>${instance(HOME, id(2))}${instance(FOREIGN, id(999))}</reservationSet></DescribeInstancesResponse>`
@@ -117,7 +117,7 @@ describe('look-ups of instances that wait at the same time', () => {
     expect(await found([id(999)])).toEqual(['none'])
   })
 
-  test('of other accounts, regions and configurations they share nothing', async () => {
+  test('look-ups of different accounts, regions or configurations share no call', async () => {
     const port = instances()
     const others = [
       { ...target, region: 'us-east-1' },
@@ -137,7 +137,7 @@ describe('look-ups of instances that wait at the same time', () => {
     )
   })
 
-  test('a shared call that failed fails nobody', async () => {
+  test('after a shared call failed each instance is looked up alone', async () => {
     await aws.control.fault({
       service: 'ec2',
       kind: 'error',
@@ -148,11 +148,11 @@ describe('look-ups of instances that wait at the same time', () => {
     expect(await found(idsTo(3))).toEqual(idsTo(3))
     const [first, shared, ...alone] = await described()
     expect([first, shared]).toEqual([`200 alone ${id(1)}`, `403 filter ${id(2)},${id(3)}`])
-    // at the same time, in either order
+    // both are sent at the same time, so their order varies
     expect(alone.sort()).toEqual([`200 alone ${id(2)}`, `200 alone ${id(3)}`])
   })
 
-  test('a shared call that is throttled is sent again', async () => {
+  test('a shared call that is throttled is repeated', async () => {
     await aws.control.fault({ service: 'ec2', kind: 'throttle', times: 3, skip: 1 })
     expect(await found(idsTo(9))).toEqual(idsTo(9))
     const calls = await described()
@@ -160,21 +160,21 @@ describe('look-ups of instances that wait at the same time', () => {
     expect(calls.at(-1)).toBe('200 filter 8')
   })
 
-  test('one that asks alone is throttled as often as max_retries says', async () => {
+  test('a look-up of one instance is repeated max_retries times when it is throttled', async () => {
     const to = { ...target, client: { ...target.client, maxRetries: 1 } }
     await aws.control.fault({ service: 'ec2', kind: 'throttle', times: 9 })
     expect(await found([id(1)], { to })).toEqual(['EC2 is throttling requests'])
     expect(await described()).toHaveLength(2)
   })
 
-  test('each that asks counts a call for itself', async () => {
+  test('each look-up counts one call', async () => {
     const port = instances()
     const counts = idsTo(3).map(one => meter.measure(() => found([one], { port })))
     const told = await Promise.all(counts)
     expect(told.map(({ calls }) => calls['ec2'])).toEqual([1, 1, 1])
   })
 
-  test('under a limit of 20 calls a second all of 300 are found by a few calls', async () => {
+  test('300 look-ups under a limit of 20 calls a second need at most six calls', async () => {
     await aws.control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 20, burst: 2 })
     const environments = Array.from({ length: 3 }, () => found(idsTo(100)))
     for (const told of await Promise.all(environments)) expect(told).toEqual(idsTo(100))

@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 type AnyServer = Server | Http2Server | Http2SecureServer
 
-/** Listens until the test ends; its connections can be cut before that. */
+/** Listens until the test ends. Its connections can be cut earlier. */
 async function listening(server: AnyServer, scheme = 'http') {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => sockets.add(socket))
@@ -53,10 +53,10 @@ async function listening(server: AnyServer, scheme = 'http') {
   return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
 }
 
-/** The Lambda behind a gateway. */
+/** Makes the Lambda behind a gateway. */
 const gateway = (seen: string[]): RequestListener => linkGateway(linkHandler(w.ports), seen)
 
-/** The router itself, which speaks gRPC. */
+/** Makes the router itself, which speaks gRPC. */
 const router = (protocols: string[]) =>
   connectNodeAdapter({
     routes: createLinkRoutes(async (method, call, reachedAt) => {
@@ -65,7 +65,7 @@ const router = (protocols: string[]) =>
     }),
   })
 
-/** As on the embedded host, whose clusters are all on this machine. */
+/** Makes the carrier of the embedded host, whose clusters are all on this machine. */
 const carrier = (authorities?: Authorities) =>
   createLinkCarrier({ ...(authorities && { authorities }), deployment: { plainEndpoints: true } })
 
@@ -79,8 +79,8 @@ const admitted = async (addresses: readonly string[], ca?: string) => {
 }
 
 /**
- * A front that takes no connections for some milliseconds, as its queue is full: what is tried meanwhile is never answered.
- * Then it carries on everything to another address.
+ * Starts a front with a full queue. It takes no connections for some milliseconds, and attempts in
+ * this time never get an answer. Afterwards it passes everything on to another address.
  */
 async function fullFor(ms: number, to: string) {
   const { port } = new URL(to)
@@ -112,8 +112,8 @@ async function fullFor(ms: number, to: string) {
   return { url: `http://127.0.0.1:${own}`, full: { close }, taken: lines.next() }
 }
 
-describe('what carries calls', () => {
-  test('speaks gRPC where it is understood', async () => {
+describe('the carrier of link calls', () => {
+  test('speaks gRPC with a server that understands it', async () => {
     const seen: string[] = []
     const { url } = await listening(createHttp2Server(router(seen)))
     const one = await admitted([url])
@@ -121,7 +121,7 @@ describe('what carries calls', () => {
     expect(seen).toEqual(['Activate', 'Heartbeat'])
   })
 
-  test('speaks gRPC-Web behind a gateway, and asks for nothing else once it knows', async () => {
+  test('speaks gRPC-Web behind a gateway, and tries nothing else after the first answer', async () => {
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
     const one = await admitted([url])
@@ -132,28 +132,31 @@ describe('what carries calls', () => {
     expect(seen).toEqual(Array.from({ length: 4 }, () => 'application/grpc-web+proto'))
   })
 
-  test.each(['http2', 'http1'] as const)('brings refusals, by %s, with code and addresses', async version => {
-    const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
-    const { url } = await listening(server)
-    const one = await admitted([url])
-    await w.revoke('west')
-    w.clock.ms += 1000
-    const error = await one.heartbeat().catch((cause: unknown) => cause)
-    expect(error).toBeInstanceOf(LinkRefused)
-    expect(error).toMatchObject({
-      code: 'permission_denied',
-      addresses: ['https://primary.example', 'https://west.example'],
-    })
-  })
+  test.each(['http2', 'http1'] as const)(
+    'returns a refusal with its code and addresses, by %s',
+    async version => {
+      const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
+      const { url } = await listening(server)
+      const one = await admitted([url])
+      await w.revoke('west')
+      w.clock.ms += 1000
+      const error = await one.heartbeat().catch((cause: unknown) => cause)
+      expect(error).toBeInstanceOf(LinkRefused)
+      expect(error).toMatchObject({
+        code: 'permission_denied',
+        addresses: ['https://primary.example', 'https://west.example'],
+      })
+    },
+  )
 
-  test('tells the service at which address it was reached', async () => {
+  test('passes the address of a call on to the service', async () => {
     w = await primaryWorld({ clusterAddr: '' })
     Object.assign(w.ports.deployment, { plainEndpoints: true })
     const { url } = await listening(createHttp2Server(router([])))
     expect((await (await admitted([url])).heartbeat()).addresses).toEqual([url])
   })
 
-  test('brings large answers whole', async () => {
+  test('returns a large answer completely', async () => {
     w.memory.journal.readRaw = async places =>
       places.map(({ kind, pk, sk }) => ({ kind, pk, sk, rev: 'r', data: { text: 'x'.repeat(300_000) } }))
     const { url } = await listening(createServer(gateway([])))
@@ -167,7 +170,7 @@ describe('what carries calls', () => {
   })
 })
 
-test('a host offers gRPC, and passes every call on to its gateway', async () => {
+test('a host takes gRPC calls and passes each on to its gateway', async () => {
   const seen: string[] = []
   const { url } = await listening(createServer(gateway(seen)))
   const port = await startLinkPort(url)
@@ -180,7 +183,7 @@ test('a host offers gRPC, and passes every call on to its gateway', async () => 
   expect(seen).toHaveLength(3)
 })
 
-test('a host takes no call that unpacks to more than its gateway takes', async () => {
+test('a host refuses a call that unpacks to more than the limit of its gateway', async () => {
   const seen: string[] = []
   const { url } = await listening(createServer(gateway(seen)))
   const port = await startLinkPort(url)
@@ -195,8 +198,8 @@ test('a host takes no call that unpacks to more than its gateway takes', async (
   expect(seen).toEqual([])
 })
 
-describe('connections', () => {
-  test.each(['http2', 'http1'] as const)('that died unnoticed are made anew, by %s', async version => {
+describe('connections of the carrier', () => {
+  test.each(['http2', 'http1'] as const)('a dead connection is replaced, by %s', async version => {
     const server = version === 'http2' ? createHttp2Server(router([])) : createServer(gateway([]))
     const { url, cut } = await listening(server)
     const one = await admitted([url])
@@ -206,7 +209,7 @@ describe('connections', () => {
     expect((await one.source.keyring({ term: 1 })).term).toBe(1)
   })
 
-  test('that do not come about are given up with the call: who is back is reached at once', async () => {
+  test('a connection that is not accepted ends with its call, and the next call uses a new one', async () => {
     const { url } = await listening(createHttp2Server(router([])))
     const { url: front, full, taken } = await fullFor(1500, url)
     onTestFinished(full.close)
@@ -216,13 +219,13 @@ describe('connections', () => {
     const before = sockets()
     for (let count = 0; count < 2; count++)
       await expect(carry('Heartbeat', call, 300)).rejects.toThrow(/timed out/)
-    // the kernel repeats each ever more rarely, up to once a minute: a new one goes at once
+    // the kernel repeats a connection attempt ever more rarely; a new connection is tried at once
     expect(sockets()).toBe(before + 2)
     await taken
     expect((await carry('Heartbeat', call, 10_000)).signature.length).toBe(0)
   })
 
-  test('of several addresses the one that answers is used, and used first from then on', async () => {
+  test('uses the address that answers, and tries it first from then on', async () => {
     const dead = await closedPort()
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
@@ -231,7 +234,7 @@ describe('connections', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('when nobody answers, every address is named with its fault', async () => {
+  test('names every address with its error when none answers', async () => {
     const [first, second] = [await closedPort(), await closedPort()]
     const attempt = admitted([first, second])
     await expect(attempt).rejects.toThrow(LinkSilent)
@@ -240,11 +243,11 @@ describe('connections', () => {
     await expect(attempt).rejects.toThrow(second)
   })
 
-  test('a call without any address fails, and says that none is known', async () => {
+  test('a call without addresses fails and says that no address is known', async () => {
     await expect(admitted([])).rejects.toThrow('no address of the other cluster is known')
   })
 
-  test('a server that never answers is given up in time, and nothing is said to it twice', async () => {
+  test('a call to a server that never answers ends at its timeout and is sent only once', async () => {
     const { url, count } = await rawServer(onTestFinished, () => undefined)
     const carry = carrier()({ addresses: [url] })
     const { source } = follower(w, 'west', {
@@ -256,14 +259,14 @@ describe('connections', () => {
     expect(count()).toBe(1)
   })
 
-  test('a server that takes calls and ends their connections has not answered', async () => {
+  test('a server that closes the connection after a call counts as silent', async () => {
     const { url } = await rawServer(onTestFinished, socket => socket.on('data', () => socket.destroy()))
     const attempt = admitted([url])
     await expect(attempt).rejects.toThrow(LinkSilent)
     await expect(attempt).rejects.not.toThrow(LinkUnsigned)
   })
 
-  test('a front that answers in its cluster’s stead has, at whichever of the addresses, and its status is told', async () => {
+  test('an answer of a front counts as unsigned, at any of the addresses, and its status is reported', async () => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(503, { 'content-type': 'application/json' }).end('{}')
     })
@@ -273,11 +276,11 @@ describe('connections', () => {
   })
 })
 
-describe('what is not trusted', () => {
+describe('the carrier refuses', () => {
   const secrets = createServerTls('link test')
 
   test.each(['http2', 'http1'] as const)(
-    'a certificate that nobody vouches for, unless it is given: %s',
+    'a certificate of an unknown authority, unless it is given: %s',
     async version => {
       const server =
         version === 'http2'
@@ -296,7 +299,7 @@ describe('what is not trusted', () => {
     },
   )
 
-  describe('but a certificate that an authority vouches for', () => {
+  describe('a certificate of an authority', () => {
     const authority = newAuthority('an organisation')
     const answering = async (names?: readonly string[]) => {
       const server = createHttpsServer(authority.issue('a balancer', names), gateway([]))
@@ -310,18 +313,18 @@ describe('what is not trusted', () => {
     }
     const shipped = { shipped: async () => new Map([['own.pem', authority.cert]]) }
 
-    test('is trusted where the authority is given, or shipped with the deployment', async () => {
+    test('is trusted when the authority is given or shipped with the deployment', async () => {
       expect(await heartbeatOver(await answering(), carrier(), authority.cert)).toBe(w.epoch)
       w = await primaryWorld()
       expect(await heartbeatOver(await answering(), carrier(shipped))).toBe(w.epoch)
     })
 
-    test('is trusted where it is shipped, by who loads what carries with the first call too', async () => {
+    test('is trusted when the authority is shipped, also with the lazy carrier', async () => {
       const lazy = createLazyCarrier(() => ({ authorities: shipped, deployment: { plainEndpoints: true } }))
       expect(await heartbeatOver(await answering(), lazy)).toBe(w.epoch)
     })
 
-    test('is never trusted for another name, nor where other authorities are given', async () => {
+    test('is not trusted for another name, or when other authorities are given', async () => {
       const elsewhere = await answering(['elsewhere.example'])
       await expect(heartbeatOver(elsewhere, carrier(), authority.cert)).rejects.toThrow(
         /IP: 127.0.0.1 is not in the cert/,
@@ -334,7 +337,7 @@ describe('what is not trusted', () => {
     })
   })
 
-  test('a redirect, wherever it leads', async () => {
+  test('a redirect to any target', async () => {
     const seen: string[] = []
     const { url: target } = await listening(createServer(gateway(seen)))
     const { url, requests } = await webServer(onTestFinished, (_, response) => {
@@ -345,7 +348,7 @@ describe('what is not trusted', () => {
     expect(seen).toEqual([])
   })
 
-  test('an address of this machine, by a deployment: nobody is called', async () => {
+  test('an address of this machine in a deployment', async () => {
     const seen: string[] = []
     const { url } = await listening(createServer(gateway(seen)))
     const carry = createLinkCarrier({ deployment: { plainEndpoints: false } })({ addresses: [url] })
@@ -368,7 +371,7 @@ describe('what is not trusted', () => {
     [500, 'application/json', '{"message":"Internal Server Error"}'],
     [504, 'text/plain', ''],
     [404, 'application/json', '{"message":"Not Found"}'],
-  ])('what somebody else answers: %i %s', async (status, type, body) => {
+  ])('an answer of somebody else: %i %s', async (status, type, body) => {
     const { url } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(status, { 'content-type': type }).end(body)
     })
@@ -383,9 +386,9 @@ describe('the Lambda behind every front end', () => {
     ['another path', { rawPath: '/cloudauth.link.v1.LinkService/Nothing' }, 404],
     ['another verb', { method: 'GET' }, 405],
     ['gRPC, whose trailers get lost', { type: 'application/grpc' }, 415],
-    ['no protocol of ours', { type: 'text/plain' }, 415],
+    ['a content type that is no protocol of the link', { type: 'text/plain' }, 415],
   ])(
-    '%s: answered with $2',
+    '%s: answers $2',
     async (_, {
       rawPath = '/cloudauth.link.v1.LinkService/Heartbeat',
       method = 'POST',
@@ -397,7 +400,7 @@ describe('the Lambda behind every front end', () => {
     },
   )
 
-  test('a call that comes around the proxy is refused: others of the set come through it', async () => {
+  test('refuses a call that bypasses the proxy, and takes one through it', async () => {
     const proxy = { secretHashes: [sha256('s').toString('hex')], hops: 1 }
     const ports = { ...w.ports, deployment: { ...w.ports.deployment, proxy } }
     const calling = (headers: object) =>
@@ -420,7 +423,7 @@ describe('the Lambda behind every front end', () => {
     })
   })
 
-  test('Connect as JSON is understood: what is no call is refused with its text', async () => {
+  test('understands Connect as JSON, and refuses an invalid call with its text', async () => {
     const answer = await ask({
       version: '2.0',
       rawPath: '/cloudauth.link.v1.LinkService/Heartbeat',
@@ -435,7 +438,7 @@ describe('the Lambda behind every front end', () => {
     })
   })
 
-  test('a load balancer gets its headers as lists', async () => {
+  test('a load balancer gets headers as lists', async () => {
     const answer = await ask({
       path: '/cloudauth.link.v1.LinkService/Heartbeat',
       httpMethod: 'POST',

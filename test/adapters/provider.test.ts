@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 
 let versions = 0
-/** What an adapter of its own answers for an account: the state of the instance, or the fault. */
+/** Describes the instance of an account with a new adapter. Returns its state or the error message. */
 async function describeIn(account: string, keys: Partial<ProviderSettings>, times = 1): Promise<string[]> {
   versions += 1
   const client = {
@@ -72,16 +72,16 @@ async function describeIn(account: string, keys: Partial<ProviderSettings>, time
 
 const REFUSED = `no STS role is configured for account ${FOREIGN}`
 
-describe('without a role to assume, only the own account is looked at: CVE-2025-11621', () => {
-  test('the own account is', async () => {
+describe('without a role to assume', () => {
+  test('the own account can be looked up (CVE-2025-11621)', async () => {
     expect(await describeIn(HOME, { credentials: old }, 2)).toEqual(['running', 'running'])
   })
 
-  test('another one is not, however often it is asked for', async () => {
+  test('another account is refused each time (CVE-2025-11621)', async () => {
     expect(await describeIn(FOREIGN, { credentials: old }, 2)).toEqual([REFUSED, REFUSED])
   })
 
-  test('nor is it while a new key is not known everywhere and the old one still serves', async () => {
+  test('another account is refused too while a new key is not known everywhere yet', async () => {
     const rotated = { credentials: fresh, previous: old }
     expect(await describeIn(HOME, { credentials: fresh })).toEqual([
       expect.stringContaining('InvalidClientTokenId'),

@@ -6,7 +6,7 @@ import { closedPort } from '../support/service/server.ts'
 
 const meter = { count: () => undefined, measure: () => Promise.reject(new Error('not here')) }
 
-/** The port, to a service at an address. */
+/** Returns the port to a service at an address. */
 function portTo(url: string) {
   vi.stubEnv('AWS_ENDPOINT_URL_SFN', url)
   vi.stubEnv('AWS_REGION', 'eu-west-1')
@@ -16,7 +16,7 @@ function portTo(url: string) {
 }
 
 describe('workflows on Step Functions', () => {
-  test('an operation has one execution, however often it is started, and its id is all that goes in', async () => {
+  test('an operation has one execution although it is started twice, and only its id is the input', async () => {
     const machine = await stateMachine({ A: { Type: 'Succeed' } })
     const port = portTo(machine.url)
     expect(await port.start('m', 'op-1')).toBe('runs')
@@ -31,7 +31,7 @@ describe('workflows on Step Functions', () => {
     expect(input).toBe('{"operation":"op-1"}')
   })
 
-  test('an operation that has not ended has another execution when the one before is over', async () => {
+  test('an unfinished operation gets another execution after the earlier one ended', async () => {
     const machine = await stateMachine({ A: tokenTask() }, () => undefined)
     const port = portTo(machine.url)
     expect([await port.start('m', 'op'), await port.start('m', 'op')]).toEqual(['runs', 'runs'])
@@ -42,7 +42,7 @@ describe('workflows on Step Functions', () => {
     expect(input).toBe('{"operation":"op"}')
   })
 
-  test('a step that waits is answered once; then nobody waits', async () => {
+  test('a waiting step is answered once, later signals find no step', async () => {
     const tokens: string[] = []
     const machine = await stateMachine({ A: tokenTask() }, (_, { token }: { token: string }) => {
       tokens.push(token)
@@ -57,13 +57,13 @@ describe('workflows on Step Functions', () => {
     expect(await port.signal('guessed', {})).toBe(false)
   })
 
-  test('what cannot be reached is busy, and may be tried again', async () => {
+  test('the error is busy when Step Functions cannot be reached', async () => {
     const port = portTo(await closedPort())
     await expect(port.start('m', 'op')).rejects.toMatchObject({ code: 'busy' })
     await expect(port.signal('x', {})).rejects.toMatchObject({ code: 'busy' })
   })
 
-  test('so is a machine that is not there', async () => {
+  test('the error is busy when the state machine is missing', async () => {
     const machine = await stateMachine({ A: { Type: 'Succeed' } })
     await expect(portTo(machine.url).start('other', 'op')).rejects.toMatchObject({ code: 'busy' })
   })

@@ -21,11 +21,17 @@ import type { StoredItem } from '../../shared/storage/requests.ts'
 import { sendTo } from '../support/tables/store.ts'
 import { childrenMs } from './children.ts'
 
-/** How fast a secondary takes what its primary has: journal entries of ec2 logins, of a token and an access-list entry each. */
+/**
+ * The rate at which a secondary applies journal entries of ec2 logins. Each entry has a token and an
+ * access-list entry.
+ */
 export interface AppliedRate {
   entries: number
   perSecond: number
-  /** milliseconds of this process for a journal entry, and of those that it has started: the engine */
+  /**
+   * milliseconds of processor time for a journal entry: of this process, and of its children (the
+   * engine)
+   */
   cpuMs: number
   engineMs: number
 }
@@ -34,7 +40,7 @@ const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 const DAY = 86_400
 const EPOCH = epochName(1, randomUUID())
 
-/** What logins of a fleet leave in the journal. @param instances that log in in turn */
+/** Makes the journal entries that logins of a fleet leave. @param instances that log in in turn */
 function loginEntries(count: number, instances: number): JournalEntry[] {
   const at = Date.now()
   const now = Math.floor(at / 1000)
@@ -73,7 +79,7 @@ function loginEntries(count: number, instances: number): JournalEntry[] {
 
 const CELLS_AT_ONCE = 1200
 
-/** A primary that has all of its journal entries in memory: what the link costs is not counted. */
+/** Returns a primary that has all journal entries in memory, so that the link costs nothing. */
 function linkOver(entries: readonly JournalEntry[]): SourceLink {
   const lineage = [[EPOCH, 1]] as const
   const never = async () => {
@@ -111,9 +117,9 @@ function linkOver(entries: readonly JournalEntry[]): SourceLink {
 }
 
 /**
- * Lets a secondary with tables of its own catch up with so many logins.
- * @param takesFor milliseconds for which a transaction keeps its items at least, refusing others, as on AWS; absent: it
- * does not
+ * Lets a secondary with its own tables catch up with a number of logins.
+ * @param takesFor milliseconds for which a transaction locks its items at least and refuses others, as on
+ * AWS; absent: no lock
  */
 export async function appliedRate(
   { engine, model }: { engine: string; model: Model },

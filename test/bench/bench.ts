@@ -1,4 +1,5 @@
-// `npm run bench`: logins by number of clients, as curves. The tests never run it. `MODES` has the other modes.
+// `npm run bench`: measures logins by number of clients, as curves. The tests never run it. `MODES` has the
+// other modes.
 
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -55,7 +56,7 @@ const print = (text: string): void => {
 }
 const results: Record<string, unknown> = {}
 
-/** Returns what numbers depend on; the load is that of the last minute. */
+/** Describes the machine on which the numbers depend. `load` is the load of the last minute. */
 const machine = () => ({
   cores: availableParallelism(),
   processor: cpus()[0]?.model ?? 'unknown',
@@ -63,7 +64,7 @@ const machine = () => ({
   load: loadavg()[0],
 })
 
-/** Starts the imitated AWS in a process of its own, so that its work does not count as the host's. */
+/** Starts the imitated AWS in its own process, so that its work does not count as the host's. */
 function providerProcess(): Promise<ReachedProvider & { stop: () => void }> {
   const child = spawn(process.execPath, ['infra/local/provider/main.ts', '--port', '0'], {
     cwd: root,
@@ -78,7 +79,7 @@ function providerProcess(): Promise<ReachedProvider & { stop: () => void }> {
   })
 }
 
-/** Logs in from a process of its own. */
+/** Logs in from a separate process. */
 function load(order: LoadOrder): Promise<LoadResult> {
   const child = fork(`${root}test/bench/load.ts`, [], { env: { PATH: process.env['PATH'] }, silent: true })
   return new Promise((resolve, reject) => {
@@ -92,7 +93,7 @@ function load(order: LoadOrder): Promise<LoadResult> {
   })
 }
 
-// calls of a pair are counted on the clock of the clusters in tests
+// a test counts the calls of a pair, with the clock of its clusters
 if (asked.cost) {
   const { status } = spawnSync(
     'npx',
@@ -104,7 +105,7 @@ if (asked.cost) {
 
 const provider = await providerProcess()
 
-/** Runs work with a host in this process, and a fleet that logs in to it. */
+/** Runs work with a host in this process and a fleet that logs in to it. */
 async function withHost(work: (host: Host, world: World) => Promise<void>): Promise<void> {
   const host = await startHost({
     cluster: 'bench',
@@ -128,7 +129,7 @@ function draw(title: string, at: readonly number[], curves: Curve, of = ''): voi
 
 const tools = { print, results, load, provider, another: providerProcess, draw }
 
-/** The modes; the numbers of each are kept in `bench-<name>.json`. */
+/** The modes. The numbers of each are kept in `bench-<name>.json`. */
 const MODES = {
   against: () =>
     againstBench(resolve(asked.against ?? ''), JSON.parse(asked.options) as Partial<HostOptions>, tools),

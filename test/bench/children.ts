@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const TICK_MS = 10
 
-/** Processor time of the processes that this one has started, milliseconds: where it has a host, the engine's. */
+/**
+ * Returns the processor time of this process's children in milliseconds. With a host this is the
+ * engine's.
+ */
 export function childrenMs(): number {
   let ticks = 0
   for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {

@@ -8,9 +8,9 @@ interface Tools {
   print(text: string): void
   results: Record<string, unknown>
   load: Load
-  /** URL of the imitated AWS */
+  /** address of the imitated AWS */
   provider: ReachedProvider
-  /** starts another one */
+  /** starts a second imitated AWS */
   another(): Promise<ReachedProvider & { stop: () => void }>
 }
 
@@ -22,8 +22,8 @@ const ROUNDS = 3
 const CLIENTS = [1, 16, 64]
 
 /**
- * `--against <checkout>`: processor time of a login, ours ÷ that of another checkout, in turns. Both hosts make the same roles
- * and users, each at an AWS of its own.
+ * `--against <checkout>`: compares the processor time of a login with that of another checkout (ours ÷
+ * theirs), in turns. Both hosts make the same roles and users, each at its own AWS.
  * @param options of our host
  */
 export async function againstBench(

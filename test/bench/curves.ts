@@ -7,7 +7,7 @@ interface Tools {
   print(text: string): void
   results: Record<string, unknown>
   load: Load
-  /** URL of the imitated AWS */
+  /** address of the imitated AWS */
   provider: ReachedProvider
   draw(title: string, at: readonly number[], curves: Curve, of: string): void
 }
@@ -18,7 +18,10 @@ const INSTANCES = 400
 const SECONDS = 4
 const WARM_UP = 2
 
-/** Logins by clients, of both types, without a journal and with one: printed, kept, and drawn. */
+/**
+ * Measures logins by number of clients, for both types, without a journal and with one. Prints, keeps
+ * and draws the numbers.
+ */
 export async function curvesBench(tools: Tools): Promise<void> {
   const { results, provider } = tools
   const host = await servedHost({ directory: root, provider, instances: INSTANCES })

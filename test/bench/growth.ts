@@ -15,17 +15,17 @@ interface Tools {
   print(text: string): void
   results: Record<string, unknown>
   load: Load
-  /** draws what came of it, by name */
+  /** draws the result, by name */
   draw(title: string, at: readonly number[], curves: Record<string, number[]>): void
 }
 
 const SECONDS = 5
 const WARM_UP = 2
 const CLIENTS = 16
-/** Items in a commit, and commits at a time, while tables are filled. */
+/** The items of a commit and the concurrent commits that fill the tables. */
 const COMMIT = { items: 50, atOnce: 8 }
 
-/** `--growth 1000,100000`: how long logins take among so many tokens, and as many roles. */
+/** `--growth 1000,100000`: measures how long logins take with these numbers of tokens and roles. */
 export async function growthBench(
   host: Host,
   world: World,
@@ -39,7 +39,7 @@ export async function growthBench(
   for (const size of sizes) {
     await seeded(size - held)
     held = size
-    // what was signed before may have ended while the tables were filled
+    // earlier signatures may have expired while the tables were filled
     const bodies = { ec2: world.ec2, iam: [await iamLogin(host)] }
     for (const type of ['ec2', 'iam'] as const) {
       const order = { url: `${host.base_url}/auth/cloud/login`, bodies: bodies[type], concurrency: CLIENTS }

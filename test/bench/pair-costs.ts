@@ -5,28 +5,34 @@ import type { HashCalls, RecordedPair } from '../support/set/recorded-calls.ts'
 
 const MINUTES = 43_800
 const CLUSTERS = 2
-/** Assumed: a function that answers runs for so long, milliseconds, and logs so many bytes (docs/look-up/costs.md). */
+/**
+ * Assumed running time of an answering function in milliseconds, and the bytes that it logs
+ * (docs/look-up/costs.md).
+ */
 const RUNS_MS = 60
 const LOGS = { invocation: 1350, gateway: 300, login: 5600 }
 const MEMORY_MB = 1024
-/** New environments in a minute, of both clusters, each of which has KMS unwrap the keyring. */
+/** New environments of both clusters in a minute. Each has KMS unwrap the keyring. */
 const STARTS = 0.5
-/** Metrics that the alarms of a deployment have; `test/infra/alarms.test.ts` counts them. */
+/** Metrics of a deployment's alarms. `test/infra/alarms.test.ts` counts them. */
 export const ALARM_METRICS = 29
-/** Assumed: a refresh of all pages runs for so long, seconds. */
+/** Assumed running time of a refresh of all pages, in seconds. */
 const REFRESH_SECONDS = 3
-/** Buckets of a page of a set that has served for days. */
+/** Buckets of a page in a set that has served for days. */
 const BUCKETS = 256
 const READ_UNIT_BYTES = 4096
 
-/** What a part costs in a month, USD. */
+/** The costs of each part in a month, in USD. */
 export type Costs = Record<string, number>
 
 const monthly = (perMinute: number, price: number): number => perMinute * MINUTES * price
 
 export const sumOf = (costs: Costs): number => Object.values(costs).reduce((sum, one) => sum + one, 0)
 
-/** What hashes of both clusters cost. Their pages count as full, however few items the recorded set has. */
+/**
+ * Returns the costs of the hashes of both clusters. Their pages count as full, however few items the
+ * recorded set has.
+ */
 export function hashCosts({ refreshes, pages, bytes, buckets, reads, writes }: HashCalls): Costs {
   const unitsOfPage = Math.ceil((BUCKETS * (bytes / Math.max(1, buckets))) / READ_UNIT_BYTES)
   const seconds =
@@ -38,7 +44,10 @@ export function hashCosts({ refreshes, pages, bytes, buckets, reads, writes }: H
   }
 }
 
-/** What a pair costs beside storage and backups, by the calls that were recorded. On-pull runs all the time, and is paid for it. */
+/**
+ * Returns the costs of a pair without storage and backups, from the recorded calls. On-pull runs all
+ * the time.
+ */
 export function pairCosts({ link, functions, hashes }: RecordedPair): Costs {
   const linkCalls = Object.values(link).reduce((sum, count) => sum + count, 0)
   const all = Object.entries(functions)
@@ -64,7 +73,10 @@ export function pairCosts({ link, functions, hashes }: RecordedPair): Costs {
   }
 }
 
-/** What a pair costs whatever it does. @param when `idle`: without clients, whose metrics have no series then */
+/**
+ * Returns the costs of a pair that do not depend on calls.
+ * @param when `idle`: no clients, so their metrics have no series
+ */
 export function standingCosts(when: 'idle' | 'usual'): Costs {
   const { metrics, alarms } = computeWatchingCost(ALARM_METRICS)
   return {

@@ -22,12 +22,12 @@ import { writeUnits } from './units.ts'
 import { whereIs } from './where.ts'
 import { makeWorld, type World } from './world.ts'
 
-/** What the bench gives its parts. */
+/** Tools that the bench gives its parts. */
 export interface BenchTools {
   print(text: string): void
-  /** what is written to the file of results */
+  /** numbers for the file of results */
   results: Record<string, unknown>
-  /** logs in from a process of its own */
+  /** logs in from a separate process */
   load(order: LoadOrder): Promise<LoadResult>
   draw(title: string, at: readonly number[], curves: Curve, of: string): void
 }
@@ -36,15 +36,18 @@ const INSTANCES = 400
 const SECONDS = 8
 const LAG_SECONDS = 70
 const AT_ONCE = 16
-/** Journal entries that are applied, and milliseconds for which transactions keep their items as on AWS. */
+/** Journal entries to apply, and milliseconds for which transactions lock their items as on AWS. */
 const CELLS = 8000
 const TAKES_FOR = 5
-/** Items over which the journal is begun, and which the first sync fetches. */
+/** Items that the journal starts with and that the first sync fetches. */
 const ITEMS = 5000
 const SAMPLE_MS = 25
 const CHANGEOVER_MS = 30_000
 
-/** `npm run bench -- --replication`: what replication costs a primary, and how fast a secondary follows. */
+/**
+ * `npm run bench -- --replication`: measures the costs of replication for a primary, and the speed of
+ * a secondary.
+ */
 export async function replicationBench(provider: ReachedProvider, tools: BenchTools): Promise<void> {
   const { print, results } = tools
   const [processor] = cpus()
@@ -118,7 +121,7 @@ async function logins(
   return rates
 }
 
-/** Begins the journal over many items. */
+/** Enables replication with many items in the tables. */
 async function enabled(host: Host, { print, results }: BenchTools): Promise<void> {
   const store = tableStore(whereIs(host))
   await seed(
@@ -142,7 +145,7 @@ function journalOf(host: Host): Journal {
   return dynamoTables(given, sendTo(engine_url, credentials)).journal
 }
 
-/** Write units of a login on AWS, by what one has left in the journal. */
+/** Computes the write units of a login on AWS from its journal entry. */
 async function units(host: Host, world: World, { print, results }: BenchTools): Promise<void> {
   const MODEL = { ec2: [14, 12], iam: [8, 6] }
   const journal = journalOf(host)
@@ -161,12 +164,12 @@ async function units(host: Host, world: World, { print, results }: BenchTools): 
 
 interface Synced {
   items: number
-  /** milliseconds that it took, and of processor time of both engines meanwhile */
+  /** its duration in milliseconds, and the processor time of both engines meanwhile */
   ms: number
   engineMs: number
 }
 
-/** Makes the second host a secondary, and watches its first sync, and the comparison behind it. */
+/** Makes the second host a secondary, and measures its first sync and the comparison after it. */
 async function joined(pair: { east: Host; west: Host }, { print, results }: BenchTools): Promise<void> {
   const joining = joinLocalPair(pair, () => undefined)
   const [synced] = await Promise.all([watchedSync(pair.west), joining])
@@ -203,8 +206,8 @@ interface Sample {
 }
 
 /**
- * How long a position of the primary takes to be applied on the secondary, while half of what the primary can take comes:
- * for longer than a minute, since workers are started anew by the minute.
+ * Measures the delay until the secondary has applied a position of the primary, at half of the
+ * primary's highest rate. It runs longer than a minute, because workers are started anew each minute.
  */
 async function lag(
   { east, west }: { east: Host; west: Host },
@@ -231,7 +234,7 @@ async function lag(
       'the secondary does not catch up',
       async () => (done.at(-1)?.seq ?? 0) >= (written.at(-1)?.seq ?? 1),
     )
-  // what stood in the journal before the first sync is applied behind it
+  // the secondary first applies the journal entries from before the first sync
   await caughtUp()
   for (const samples of [written, done]) samples.splice(0, samples.length - 1)
   const run = await load(order)
@@ -251,12 +254,12 @@ async function lag(
 }
 
 interface Lag {
-  /** milliseconds: when it was written, and for how long it was missing on the secondary */
+  /** milliseconds: the time of the write, and the delay until the secondary had it */
   at: number
   lag: number
 }
 
-/** The lag that a part of all did not exceed. */
+/** Returns the lag that a part of all did not exceed. */
 const share = (lags: readonly Lag[], part: number): number =>
   lags.map(one => one.lag).toSorted((a, b) => a - b)[Math.floor(lags.length * part)] ?? 0
 

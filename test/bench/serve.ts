@@ -1,4 +1,5 @@
-// A process of the bench: a host of some checkout, with a fleet that logs in to it. The parent asks by its methods.
+// A process of the bench: a host of some checkout, with a fleet that logs in to it. The parent calls its
+// methods by messages.
 
 import { availableParallelism } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
@@ -11,9 +12,9 @@ import { childrenMs } from './children.ts'
 import { makeWorld } from './world.ts'
 
 export interface ServeOrder {
-  /** a checkout, with its slash */
+  /** a checkout, with a final slash */
   directory: string
-  /** URL of the imitated AWS */
+  /** address of the imitated AWS */
   provider: ReachedProvider
   instances: number
   options?: Partial<HostOptions>
@@ -24,7 +25,10 @@ export interface Served {
   bodies: Record<'ec2' | 'iam', string[]>
 }
 
-/** Processor time so far, milliseconds. `threads`: of functions; `helpers`: what sweeps and compiles. */
+/**
+ * Processor time so far, in milliseconds. `threads`: of functions; `helpers`: of garbage collection
+ * and compilation.
+ */
 export interface CpuParts {
   main: number
   threads: number
@@ -40,7 +44,7 @@ process.on('worker', worker => {
 
 const milliseconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000
 async function cpu(): Promise<CpuParts> {
-  // one that has just ended has taken its time with it
+  // a worker that has just ended took its time with it
   const none = { user: 0, system: 0 }
   const each = await Promise.all([...workers].map(worker => worker.cpuUsage().catch(() => none)))
   const threads = each.reduce((sum, one) => sum + milliseconds(one), 0)
@@ -74,7 +78,7 @@ async function start({ directory, provider, instances, options }: ServeOrder) {
 }
 
 let host: Host | undefined
-/** What the parent may ask for. */
+/** The methods that the parent can call. */
 const methods = {
   start: async (order: ServeOrder): Promise<Served> => {
     const started = await start(order)

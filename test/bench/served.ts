@@ -7,20 +7,20 @@ import type { CpuParts, Methods, Served, ServeOrder } from './serve.ts'
 export type Load = (order: LoadOrder) => Promise<LoadResult>
 export type Type = 'ec2' | 'iam'
 
-/** What logins cost: processor time of each part for one, milliseconds. */
+/** The costs of logins: processor time of each part for one login, in milliseconds. */
 export interface Measured extends LoadResult {
   cpu: CpuParts
   /** of the whole host */
   whole: number
 }
 
-/** A host in a process of its own, and the fleet that logs in to it. */
+/** A host in its own process, and the fleet that logs in to it. */
 export interface ServedHost extends Served {
   ask<M extends keyof Methods>(
     method: M,
     argument?: Parameters<Methods[M]>[0],
   ): Promise<Awaited<ReturnType<Methods[M]>>>
-  /** logs in as fast as it is answered, and tells what it cost */
+  /** logs in as fast as it gets answers, and measures the costs */
   measure(load: Load, type: Type, concurrency: number, seconds: number): Promise<Measured>
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ interface Told {
   error?: string
 }
 
-/** Once a process is ready: asks it, several things at once if need be. */
+/** Returns a function that calls methods of a process, once the process is ready. Calls can overlap. */
 function asking(child: ChildProcess): Promise<(method: string, argument?: unknown) => Promise<never>> {
   const waiting = new Map<number, (told: Told) => void>()
   let asked = 0

@@ -12,7 +12,7 @@ interface Tools {
 
 const ROUNDS = 15
 
-/** The bytes of the login's bundle. */
+/** Prints the size of the login's bundle. */
 function printSizes(host: Host, { print, results }: Tools): void {
   const { code } = host.runtimeOf('login')
   const files = readdirSync(code).filter(name => name.endsWith('.mjs'))
@@ -24,13 +24,13 @@ function printSizes(host: Host, { print, results }: Tools): void {
   )
 }
 
-/** From the start of a process to its first answer, milliseconds. */
+/** The time from the start of a process to its first answer, in milliseconds. */
 interface First {
   cpu: number
   wall: number
 }
 
-/** A process that answers one event, and tells of its processor time. */
+/** The script of a process that answers one event and reports its processor time. */
 const HARNESS = (module: string, event: unknown) => `
   import { handler } from ${JSON.stringify(module)}
   const answer = await handler(${JSON.stringify(event)}, { getRemainingTimeInMillis: () => 15000 })
@@ -50,8 +50,8 @@ function firstAnswer(script: string, environment: Record<string, string>): First
 }
 
 /**
- * `--start`: what a new process takes for its first login, of both types, beside one that only answers. Nothing that was
- * compiled before is used.
+ * `--start`: measures the first login of a new process, for both types, and a process with an empty
+ * function. It uses no compile cache.
  * @param directory for scripts
  */
 export function startBench(host: Host, world: World, directory: string, tools: Tools): void {

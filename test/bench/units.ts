@@ -2,13 +2,13 @@ import type { EntryChange, JournalEntry } from '../../shared/journal/journal-ent
 import { encodeBody } from '../../shared/journal/journal-entry.ts'
 import { bucketOf, bucketText } from '../../shared/journal/tree.ts'
 
-/** Write units of a journaled commit on AWS, by the sizes of what it has written. */
+/** The write units of a journaled commit on AWS, by the sizes of its items. */
 export interface WriteUnits {
   primary: number
   secondary: number
 }
 
-/** Bytes of a value as DynamoDB counts them, about. */
+/** Estimates the bytes of a value as DynamoDB counts them. */
 function bytesOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value === 'number') return Math.ceil(String(Math.abs(value)).length / 2) + 1
@@ -19,11 +19,14 @@ function bytesOf(value: unknown): number {
 
 const kilobytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024))
 
-/** What the text of a bucket, and what `id`, `at`, `ttl` and the names of a journal entry come to. */
+/** Bytes of a bucket's text, and of `id`, `at`, `ttl` and the attribute names of a journal entry. */
 const BUCKET = 45
 const CELL = 120
 
-/** A transaction takes two units for a kilobyte, an index one; `expiry` is written twice where its sort key changes. */
+/**
+ * Counts the units of an item: two for a kilobyte in a transaction, one for an index. `expiry` is
+ * written twice when its sort key changes.
+ */
 function unitsOfItem({ item, prev }: EntryChange): number {
   if (!item) return 2
   const tree = prev ? 0 : 1

@@ -1,7 +1,10 @@
 import type { Host } from '../../infra/local/host/host.ts'
 import type { Where } from '../support/tables/store.ts'
 
-/** Where the tables of a host are, as one of its functions reaches them. @param folder of the function */
+/**
+ * Returns the location of a host's tables, as one of its functions reaches them.
+ * @param folder of the function
+ */
 export function whereIs(host: Host, folder = 'login'): Where {
   const { environment } = host.runtimeOf(folder)
   return {

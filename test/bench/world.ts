@@ -3,17 +3,17 @@ import type { Host } from '../../infra/local/host/host.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import { call } from '../support/service/api.ts'
 
-/** A fleet that logs in, and what each of its logins looks like. */
+/** A fleet that logs in, with the bodies of its logins. */
 export interface World {
   /** bodies of logins, each of another instance with its own nonce */
   ec2: string[]
-  /** bodies of logins with one signed request, which holds for 15 minutes */
+  /** bodies of logins with one signed request, valid for 15 minutes */
   iam: string[]
 }
 
 const ROLE = 'bench'
 
-/** A cluster of which its API and its AWS are known. */
+/** A cluster with known API and AWS. */
 type Reached = Pick<Host, 'base_url' | 'root_token' | 'control'>
 
 async function write(host: Reached, path: string, body: unknown): Promise<void> {
@@ -21,13 +21,13 @@ async function write(host: Reached, path: string, body: unknown): Promise<void> 
   if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.text}`)
 }
 
-/** The body of an iam login that is signed now, and holds for 15 minutes. */
+/** Signs an iam login now and returns its body, which is valid for 15 minutes. */
 export async function iamLogin({ control }: Pick<Reached, 'control'>): Promise<string> {
   const session = await control.session({ account: HOME.account, role: ROLE, session: 'bench' })
   return JSON.stringify({ role: 'worker', ...signLogin(session) })
 }
 
-/** Makes a fleet, and the bodies of its logins. */
+/** Makes a fleet and the bodies of its logins. */
 export async function makeWorld(host: Reached, instances: number): Promise<World> {
   const { control } = host
   const role = await control.putRole({ account: HOME.account, name: ROLE })
@@ -53,7 +53,7 @@ export async function makeWorld(host: Reached, instances: number): Promise<World
   return { ec2, iam: [await iamLogin(host)] }
 }
 
-/** A login as the gateway hands it to the Lambda. */
+/** Returns a login as the gateway hands it to the Lambda. */
 export const loginEvent = (body: string) => ({
   version: '2.0',
   rawPath: '/v1/auth/cloud/login',

@@ -1,22 +1,22 @@
-/** One BER value: constructed ones have parts, primitive ones content. */
+/** One BER value. Constructed ones have parts, primitive ones content. */
 export interface Ber {
   tag: number
-  /** Whether the length was left open. */
+  /** true when the length is open */
   indefinite: boolean
   parts: Ber[]
   content: Buffer
-  /** Tag, length and content as they stood. */
+  /** tag, length and content as in the input */
   raw: Buffer
 }
 
-/** Reads exactly one value, definite or indefinite; throws on anything left over. */
+/** Reads exactly one value, definite or indefinite. Throws when bytes are left over. */
 export function readBer(bytes: Buffer): Ber {
   const { value, end } = readAt(bytes, 0)
   if (end !== bytes.length) throw new Error(`${bytes.length - end} bytes after the value`)
   return value
 }
 
-/** The value found by following part numbers. */
+/** Returns the value at a path of part numbers. */
 export function at(value: Ber, ...path: number[]): Ber {
   return path.reduce((from, index) => {
     const part = from.parts[index]

@@ -11,13 +11,13 @@ import {
 } from '../../infra/local/provider/provider.ts'
 import type { TestKey } from './hand-signer.ts'
 
-/** The account most tests live in. */
+/** The account of most tests. */
 export const account = '111122223333'
 
-/** The region most tests live in. */
+/** The region of most tests. */
 export const region = 'eu-west-1'
 
-/** A provider that ends with the test. Its clock stands still: only the test advances it. */
+/** Starts a provider that ends with the test. Only the test advances its clock. */
 export async function provider(options: ProviderOptions = {}): Promise<RunningProvider> {
   const now = Date.now()
   const started = await startProvider({ home: { account, region }, clock: () => now, ...options })
@@ -25,7 +25,7 @@ export async function provider(options: ProviderOptions = {}): Promise<RunningPr
   return started
 }
 
-/** A provider and an IAM user `bob` of the usual account with a key. */
+/** Starts a provider and makes an IAM user `bob` of the usual account with a key. */
 export async function providerWithUser(options: ProviderOptions = {}) {
   const { url, control, close } = await provider(options)
   const user = await control.putUser({ account, name: 'bob', path: '/team/' })
@@ -33,13 +33,16 @@ export async function providerWithUser(options: ProviderOptions = {}) {
   return { url, control, close, user, key }
 }
 
-/** What the provider's clock says, epoch milliseconds. */
+/** Returns the time of the provider's clock, in epoch milliseconds. */
 export const nowOf = async ({ control }: Pick<RunningProvider, 'control'>): Promise<number> =>
   Date.parse((await control.advance({ seconds: 0 })).now)
 
-/** Real SDK clients of the provider; one attempt per call, so that a test sees each answer. */
+/**
+ * Returns real SDK clients of the provider. They try each call once, so that a test sees every
+ * answer.
+ */
 export function clientsOf(url: string, credentials: TestKey, inRegion = region) {
-  // Only what signs: a session's `expiration` is text, and the SDK wants a Date or nothing.
+  // Only the parts for signatures: a session's `expiration` is text, and the SDK wants a Date or nothing.
   const { accessKeyId, secretAccessKey, sessionToken } = credentials
   const identity = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
   const settings = { endpoint: url, region: inRegion, credentials: identity, maxAttempts: 1 }

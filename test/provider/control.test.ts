@@ -22,7 +22,7 @@ const command = ({ url, controlToken }: Reached, name: string, init: RequestInit
   fetch(`${url}/_control/${name}`, { headers: { authorization: `Bearer ${controlToken}` }, ...init })
 
 describe('control over HTTP', () => {
-  test('has every method of control in the process, with the same effect and results', async () => {
+  test('has all methods of control in the process, with equal effects and results', async () => {
     const { url, control, controlToken } = await provider()
     const remote = remoteControl(url, controlToken)
     expect(Object.keys(remote)).toEqual(Object.keys(control))
@@ -39,7 +39,7 @@ describe('control over HTTP', () => {
     expect(await control.listInstances({ account, region })).toEqual([])
   })
 
-  test('answers 400 with the fault of the argument', async () => {
+  test('answers 400 and names the wrong argument', async () => {
     const body = JSON.stringify({ account: '1', name: 'bob' })
     const answer = await command(await provider(), 'putUser', { method: 'POST', body })
     expect([answer.status, await answer.json()]).toEqual([
@@ -56,28 +56,28 @@ describe('control over HTTP', () => {
     ['calls', 'POST', '1', 400],
     ['putUser', 'POST', '', 400],
     ['calls', 'POST', '', 200],
-  ])('%s by %s with %o gives %i', async (name, method, body, status) => {
+  ])('%s by %s with %o answers %i', async (name, method, body, status) => {
     expect((await command(await provider(), name, { method, body })).status).toBe(status)
   })
 
   test.each([
     ['no token', {}],
     ['another token', { authorization: 'Bearer mine' }],
-    ['an empty one', { authorization: 'Bearer ' }],
-  ])('is refused with %s, and the refusal says where the token is', async (_, headers) => {
+    ['an empty token', { authorization: 'Bearer ' }],
+  ])('is refused with %s, and the refusal names the place of the token', async (_, headers) => {
     const answer = await command(await provider(), 'calls', { method: 'POST', body: '{}', headers })
     expect(answer.status).toBe(401)
     expect(await answer.json()).toMatchObject({ error: expect.stringContaining('control_token') })
   })
 
-  test.each(['_control/calls', ''])('pages in a browser get nothing from /%s', async path => {
+  test.each(['_control/calls', ''])('a page in a browser gets nothing from /%s', async path => {
     const { url, controlToken } = await provider()
     const headers = { origin: 'http://evil.example', authorization: `Bearer ${controlToken}` }
     const answer = await fetch(`${url}/${path}`, { method: 'POST', body: '{}', headers })
     expect([answer.status, await answer.json()]).toEqual([403, { error: 'not for browsers' }])
   })
 
-  test('the operator has one key, whoever asks for it', async () => {
+  test('every call of operatorKey returns the same key', async () => {
     const { url, control, controlToken } = await provider()
     const key = await control.operatorKey({})
     expect(await remoteControl(url, controlToken).operatorKey({})).toEqual(key)
@@ -87,32 +87,32 @@ describe('control over HTTP', () => {
   })
 })
 
-describe('arguments', () => {
+describe('arguments of commands', () => {
   test.each([
     ['an unknown member', { account, region, instance: 'i-1' }, /instance/],
     ['an unknown state', { account, region, state: 'asleep' }, /^state: /],
-    ['a region that is none', { account, region: 'europe' }, /^region: not the name of a region$/],
-    ['a time that is none', { account, region, pendingTime: 'yesterday' }, /^pendingTime: /],
+    ['an invalid region', { account, region: 'europe' }, /^region: not the name of a region$/],
+    ['an invalid time', { account, region, pendingTime: 'yesterday' }, /^pendingTime: /],
   ])('%s is refused', async (_name, input, message) => {
     const { control } = await provider()
     await expect(control.putInstance(input as never)).rejects.toThrow(message)
   })
 
-  test('a service that is not served cannot be given a fault or a limit', async () => {
+  test('a fault or limit for a service that is not served is refused', async () => {
     const { control } = await provider()
     await expect(control.fault({ service: 's3' as never, kind: 'error' })).rejects.toThrow(/^service: /)
     const limit = { service: 's3' as never, action: 'x', perSecond: 1, burst: 1 }
     await expect(control.limit(limit)).rejects.toThrow(/^service: /)
   })
 
-  test('results are copies', async () => {
+  test('results are copies, so that a change of one changes no state', async () => {
     const { control } = await provider()
     const instance = await control.putInstance({ account, region })
     instance.tags['later'] = 'x'
     expect((await control.listInstances({ account, region }))[0]?.tags).toEqual({})
   })
 
-  test('the third key of a user, and a session of no role, are refused', async () => {
+  test('a third key of a user and a session of a missing role are refused', async () => {
     const { control } = await provider()
     await control.putUser({ account, name: 'bob' })
     await control.createAccessKey({ account, user: 'bob' })

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const launch = () => provider.control.putInstance({ account, region, privateIp: '172.31.0.9' })
 const bytesOf = (base64: string) => Buffer.from(base64, 'base64')
 
-/** The places in a SignedData that a verifier visits. */
+/** Returns the parts of a SignedData that a verifier visits. */
 function readCms(base64: string) {
   const outer = readBer(bytesOf(base64))
   const data = at(outer, 1, 0)
@@ -36,7 +36,7 @@ function readCms(base64: string) {
   }
 }
 
-/** Attribute values by the type's last two arcs. */
+/** Returns attribute values by the last two arcs of their type. */
 const attributesOf = (set: Ber) =>
   new Map(set.parts.map(part => [at(part, 0).content.subarray(-2).toString('hex'), at(part, 1, 0)]))
 
@@ -47,8 +47,8 @@ const forms = [
 const certificateOf = (form: 'rsa2048' | 'pkcs7') =>
   new X509Certificate(form === 'pkcs7' ? certificates.dsa : certificates.rsa2048)
 
-describe('the document (facts of published documents)', () => {
-  test('has the keys, their order and the spacing of the metadata service, and no last newline', async () => {
+describe('the identity document (facts of published documents)', () => {
+  test('has keys, order and spacing of the metadata service, and no last newline', async () => {
     const instance = await launch()
     const { document } = await provider.control.documents(instance)
     expect(document).toBe(
@@ -86,7 +86,7 @@ describe('the certificates', () => {
       'L=Seattle',
       'O=cloud-auth local provider',
     ])
-    // [0] version 2, which is v3; OpenSSL's own `ca` also asks for a keyUsage these have not, as AWS's.
+    // [0] version 2 is v3. OpenSSL's `ca` also asks for a keyUsage, which these lack, as AWS's do.
     expect(certificate.raw.includes(Buffer.from('a003020102', 'hex'))).toBe(true)
     expect(certificate.ca).toBe(false)
     const bits = name === 'rsa2048' ? 2048 : 1024
@@ -94,7 +94,7 @@ describe('the certificates', () => {
     expect(certificate.publicKey.asymmetricKeyType).toBe(name === 'dsa' ? 'dsa' : 'rsa')
   })
 
-  test('have serial numbers of their own, and so do those of another provider', async () => {
+  test('have different serial numbers, also from those of another provider', async () => {
     const other = await startProvider()
     const all = [...Object.values(certificates), ...Object.values(await other.control.authority())]
     await other.close()
@@ -103,7 +103,7 @@ describe('the certificates', () => {
 })
 
 describe('signature (identity + signature form)', () => {
-  test('is a bare RSA-1024 SHA-256 signature over the text, wrapped at 76 columns', async () => {
+  test('is a bare RSA-1024 SHA-256 signature of the text, wrapped at 76 columns', async () => {
     const { document, signature } = await provider.control.documents(await launch())
     const { publicKey } = new X509Certificate(certificates.rsa)
     expect(signature.split('\n').map(line => line.length)).toEqual([76, 76, 20])
@@ -119,7 +119,7 @@ describe.each(forms)('%s (CMS)', (form, digest, algorithm) => {
     expect(lines.join('')).toMatch(/^MIAGCSqGSIb3DQEHAqCA[\w+/]+=*$/)
   })
 
-  test('verifies over its attributes, whose digest is that of the embedded document', async () => {
+  test('has a valid signature over its attributes, which hold the digest of the embedded document', async () => {
     const documents = await provider.control.documents(await launch())
     const cms = readCms(documents[form])
     expect(cms.content.toString()).toBe(documents.document)
@@ -136,7 +136,7 @@ describe.each(forms)('%s (CMS)', (form, digest, algorithm) => {
     expect(at(cms.data, 2, 0).content).toEqual(attributes.get('0903')?.content)
   })
 
-  test('signs attributes in DER order, so that re-tagging gives the bytes that were signed', async () => {
+  test('signs attributes in DER order, so that re-tagging gives the signed bytes', async () => {
     const { attributes } = readCms((await provider.control.documents(await launch()))[form])
     const encoded = attributes.parts.map(part => part.raw)
     expect(encoded).toEqual(encoded.toSorted(Buffer.compare))
@@ -159,7 +159,7 @@ describe.each(forms)('%s (CMS)', (form, digest, algorithm) => {
     expect([octetString.tag, segments.map(part => part.tag)]).toEqual([0x24, [0x04]])
   })
 
-  test('has the algorithm identifiers of the real ones', async () => {
+  test('has the algorithm identifiers of real documents', async () => {
     const cms = readCms((await provider.control.documents(await launch()))[form])
     const wanted = {
       rsa2048: ['300b0609608648016503040201', '300d06092a864886f70d01010b0500'],
@@ -172,7 +172,7 @@ describe.each(forms)('%s (CMS)', (form, digest, algorithm) => {
 })
 
 describe('signDocument', () => {
-  test('signs any text in all forms, a long one in segments', async () => {
+  test('signs any text in all forms, long texts in segments', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.string({ minLength: 990, maxLength: 2100 }),
@@ -197,7 +197,7 @@ describe('signDocument', () => {
   })
 })
 
-test('signing time follows the clock of the provider, the content does not change with it', async () => {
+test('signing time follows the provider’s clock, and the document does not change with it', async () => {
   const instance = await launch()
   const before = await provider.control.documents(instance)
   await provider.control.advance({ seconds: 86_400 * 240 })
@@ -208,7 +208,7 @@ test('signing time follows the clock of the provider, the content does not chang
   expect(timeOf(after.rsa2048)).not.toBe(timeOf(before.rsa2048))
 })
 
-test('documents of an instance that does not exist are refused', async () => {
+test('documents of a missing instance are refused', async () => {
   const failed = provider.control.documents({ account, region, instanceId: 'i-0' })
   await expect(failed).rejects.toThrow('i-0 does not exist')
 })

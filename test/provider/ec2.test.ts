@@ -54,7 +54,7 @@ const idsOf = async (input: DescribeInstancesCommandInput) =>
 const idFilter = (...values: string[]) => ({ Filters: [{ Name: 'instance-id', Values: values }] })
 
 describe('DescribeInstances', () => {
-  test('tells everything the SDK reads of an instance', async () => {
+  test('returns everything that the SDK reads of an instance', async () => {
     const [reservation] = await describeInstances({ InstanceIds: ['i-00000000000000001'] })
     expect(reservation).toMatchObject({ OwnerId: account, ReservationId: expect.stringMatching(/^r-/) })
     expect(reservation?.Instances).toMatchObject([
@@ -78,7 +78,7 @@ describe('DescribeInstances', () => {
     ])
   })
 
-  test('leaves out what an instance has not, keeps the ARN of a profile that is gone', async () => {
+  test('omits missing fields, but keeps the ARN of a deleted profile', async () => {
     const [reservation] = await describeInstances({ InstanceIds: ['i-00000002'] })
     const [instance] = reservation?.Instances ?? []
     expect(instance).toMatchObject({
@@ -93,10 +93,10 @@ describe('DescribeInstances', () => {
   })
 
   test.each([
-    ['all of the account in the region', {}, ['i-00000000000000001', 'i-00000002']],
-    ['MaxResults is tolerated', { MaxResults: 5 }, ['i-00000000000000001', 'i-00000002']],
-    ['by id', idFilter('i-00000002'), ['i-00000002']],
-    ['unknown ids in the filter are silently absent', idFilter('i-00000002', 'i-0000000f'), ['i-00000002']],
+    ['all instances of the account in the region', {}, ['i-00000000000000001', 'i-00000002']],
+    ['MaxResults is ignored', { MaxResults: 5 }, ['i-00000000000000001', 'i-00000002']],
+    ['an instance by ID', idFilter('i-00000002'), ['i-00000002']],
+    ['unknown IDs in the filter are left out', idFilter('i-00000002', 'i-0000000f'), ['i-00000002']],
     ['an instance of another account is absent', idFilter('i-00000000000000003'), []],
     ['an instance of another region is absent', idFilter('i-00000000000000004'), []],
   ])('%s', async (_name, input, ids) => {
@@ -105,7 +105,7 @@ describe('DescribeInstances', () => {
 
   test.each([
     [
-      'one unknown id fails the call',
+      'one unknown ID fails the call',
       ['i-00000002', 'i-0000000f'],
       "The instance ID 'i-0000000f' does not exist",
     ],
@@ -125,7 +125,7 @@ describe('DescribeInstances', () => {
     })
   })
 
-  test('looks into the region of the signature', async () => {
+  test('looks only in the region of the signature', async () => {
     const { ec2 } = clientsOf(provider.url, key, 'us-east-1')
     const { Reservations } = await ec2.send(new DescribeInstancesCommand({}))
     expect(Reservations?.flatMap(one => one.Instances ?? [])).toMatchObject([
@@ -133,7 +133,7 @@ describe('DescribeInstances', () => {
     ])
   })
 
-  test('filters that are not served and filters of more than 200 values are refused', async () => {
+  test('unknown filters and filters of more than 200 values are refused', async () => {
     const other = [{ Name: 'instance-state-name', Values: ['running'] }]
     for (const Filters of [other, [...idFilter('i-00000002').Filters, ...other]])
       await expect(describeInstances({ Filters })).rejects.toMatchObject({ name: 'InvalidParameterValue' })
@@ -145,7 +145,7 @@ describe('DescribeInstances', () => {
   })
 })
 
-describe('errors in the envelope and words of EC2', () => {
+describe('errors of EC2', () => {
   const query = (region: string, body: string, secret = key.secretAccessKey) =>
     signHeaders(
       {
@@ -161,7 +161,7 @@ describe('errors in the envelope and words of EC2', () => {
       { key: { ...key, secretAccessKey: secret }, region, service: 'ec2', date: basicDate() },
     )
 
-  test('code, message and request ID stand in the envelope of EC2', async () => {
+  test('have code, message and request ID in EC2’s envelope', async () => {
     const body = 'Action=DescribeInstances&Version=2016-11-15&InstanceId.1=i-0000000f'
     const answer = await send(provider.url, query(region, body))
     expect(answer.headers['content-type']).toBe('text/xml;charset=UTF-8')
@@ -190,7 +190,7 @@ describe('errors in the envelope and words of EC2', () => {
     expect([answer.status, answer.body]).toEqual([status, expect.stringContaining(`<Code>${code}</Code>`)])
   })
 
-  test('a denied caller: UnauthorizedOperation 403, until it is allowed again', async () => {
+  test('a denied caller gets UnauthorizedOperation 403 until it is allowed again', async () => {
     const aws = await providerWithUser()
     const { ec2 } = clientsOf(aws.url, aws.key)
     const denial = { principalArn: aws.user.arn, action: 'ec2:DescribeInstances' }
@@ -203,7 +203,7 @@ describe('errors in the envelope and words of EC2', () => {
     await expect(ec2.send(new DescribeInstancesCommand({}))).resolves.toBeDefined()
   })
 
-  test('a denied role denies its sessions', async () => {
+  test('a session of a denied role is denied too', async () => {
     const { url, control } = await providerWithUser()
     const role = await control.putRole({ account, name: 'app' })
     const { ec2 } = clientsOf(url, await control.session({ account, role: 'app', session: 'one' }))
@@ -214,10 +214,10 @@ describe('errors in the envelope and words of EC2', () => {
   })
 })
 
-describe('instances under control', () => {
+describe('instances of the control API', () => {
   const name = { account, region: 'ap-south-1', instanceId: 'i-0123456789abcdef0' }
 
-  test('defaults follow the patterns of EC2; account and region share one network', async () => {
+  test('defaults follow EC2’s patterns, and instances of one account and region share a VPC', async () => {
     const one = await provider.control.putInstance({ account, region: 'ap-south-2' })
     const two = await provider.control.putInstance({ account, region: 'ap-south-2' })
     expect(one).toMatchObject({
@@ -233,7 +233,7 @@ describe('instances under control', () => {
     expect(one.vpcId).toBe(two.vpcId)
   })
 
-  test('set changes what is given and nothing else; delete forgets', async () => {
+  test('set changes only the given fields, and delete removes the instance', async () => {
     const { control } = provider
     const before = await control.putInstance({ ...name, tags: { a: '1' } })
     const after = await control.setInstance({ ...name, state: 'terminated', vpcId: null })

@@ -15,7 +15,7 @@ async function aws() {
 }
 
 describe('faults', () => {
-  test('hit as often as said, after letting as many pass as said, then are over', async () => {
+  test('hit `times` calls after `skip` calls, and then no more', async () => {
     const { control, sts } = await aws()
     await control.fault({ service: 'sts', kind: 'error', skip: 1, times: 2 })
     const outcomes: boolean[] = []
@@ -38,21 +38,21 @@ describe('faults', () => {
     await expect(sts.send(new AssumeRoleCommand(order))).rejects.toMatchObject({ name: 'AccessDenied' })
   })
 
-  test('before the effect of a call: nothing took place', async () => {
+  test('before the effect of a call: the call has no effect', async () => {
     const { control, iam } = await aws()
     await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'error' })
     await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ name: 'InternalFailure' })
     expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(1)
   })
 
-  test('after the effect of a call: it took place and only the answer is lost (CreateAccessKey of a rotation)', async () => {
+  test('after the effect of a call: the call has its effect and only its answer is lost (CreateAccessKey of a rotation)', async () => {
     const { control, iam } = await aws()
     await control.fault({ service: 'iam', action: 'CreateAccessKey', kind: 'reset', when: 'after' })
     await expect(iam.send(new CreateAccessKeyCommand({}))).rejects.toMatchObject({ code: 'ECONNRESET' })
     expect((await iam.send(new ListAccessKeysCommand({}))).AccessKeyMetadata).toHaveLength(2)
   })
 
-  test('throttling comes in the words of each service', async () => {
+  test('throttling uses the error of each service', async () => {
     const { control, sts, ec2, kms } = await aws()
     await control.fault({ kind: 'throttle', times: 3 })
     const failures = [
@@ -67,7 +67,7 @@ describe('faults', () => {
     ])
   })
 
-  test('an error has the status and code that are asked for', async () => {
+  test('an error has the given status and code', async () => {
     const { control, ec2 } = await aws()
     await control.fault({ kind: 'error', status: 503, code: 'Unavailable' })
     await expect(ec2.send(new DescribeInstancesCommand({}))).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('faults', () => {
     expect(performance.now() - start).toBeGreaterThan(115)
   })
 
-  test('a call that is held waits until it is released, or all faults are cleared', async () => {
+  test('a held call waits until it is released or all faults are cleared', async () => {
     const { control, sts } = await aws()
     for (const release of [control.release, () => control.clearFaults()]) {
       const { id } = await control.fault({ kind: 'hold' })
@@ -101,7 +101,7 @@ describe('faults', () => {
     }
   })
 
-  test('a raw answer goes out as it is, also to a request nobody signed (CVE-2020-16250)', async () => {
+  test('a raw answer is sent unchanged, also to an unsigned request (CVE-2020-16250)', async () => {
     const { control, url } = await aws()
     const answer = { status: 302, contentType: 'text/html', body: 'junk<GetCallerIdentityResponse>' }
     await control.fault({ service: 'sts', kind: 'answer', answer })
@@ -109,7 +109,7 @@ describe('faults', () => {
     expect([received.status, received.headers['content-type'], received.body]).toEqual(Object.values(answer))
   })
 
-  test('are cleared', async () => {
+  test('are removed by clearFaults', async () => {
     const { control, sts } = await aws()
     const { id } = await control.fault({ kind: 'error', times: 99 })
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
@@ -117,7 +117,7 @@ describe('faults', () => {
     await expect(sts.send(whoAmI())).resolves.toBeDefined()
   })
 
-  test('meet the metadata service too', async () => {
+  test('hit the metadata service too', async () => {
     const { control } = await aws()
     const { instanceId } = await control.putInstance({ account, region })
     const { url } = await control.metadataPort({ account, region, instanceId })
@@ -130,7 +130,7 @@ describe('faults', () => {
 })
 
 describe('limits', () => {
-  test('are a bucket for each account and region, which refills with time', async () => {
+  test('have a bucket for each account and region, which refills with time', async () => {
     const { control, ec2, url, key } = await aws()
     await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 2, burst: 3 })
     const burst = async (client = ec2) => {
@@ -148,7 +148,7 @@ describe('limits', () => {
     expect(await burst()).toBe(6)
   })
 
-  test('refuse as EC2 does, and as the others do', async () => {
+  test('refuse with the throttling error of each service', async () => {
     const { control, ec2, iam, sts } = await aws()
     await control.limit({ service: 'ec2', action: 'DescribeInstances', perSecond: 0, burst: 0 })
     await control.limit({ service: 'sts', action: 'GetCallerIdentity', perSecond: 0, burst: 0 })
@@ -163,7 +163,7 @@ describe('limits', () => {
 })
 
 describe('the call log', () => {
-  test('says who called what, with which headers and body, and what came of it', async () => {
+  test('has caller, action, headers, body and status of each call', async () => {
     const { control, sts, user, key, url } = await aws()
     await sts.send(whoAmI())
     const forged = clientsOf(url, { ...key, secretAccessKey: 'x' }).sts
@@ -186,7 +186,7 @@ describe('the call log', () => {
     expect(Date.parse(calls[0]?.at ?? '')).toBe(await nowOf({ control }))
   })
 
-  test('goes on from a number, and begins anew without reusing numbers', async () => {
+  test('lists calls after a number, and reuses no number after a reset', async () => {
     const { control, sts, iam } = await aws()
     await sts.send(whoAmI())
     const [first] = (await control.calls()).calls
@@ -199,7 +199,7 @@ describe('the call log', () => {
     expect((await control.calls()).calls[0]?.seq).toBe(since + 2)
   })
 
-  test('has status 0 for an answer that was never given', async () => {
+  test('has status 0 for a call without an answer', async () => {
     const { control, sts } = await aws()
     await control.fault({ kind: 'reset' })
     await sts.send(whoAmI()).catch(() => undefined)
@@ -216,8 +216,8 @@ describe('the call log', () => {
   })
 })
 
-describe('the clock', () => {
-  test('ages signatures: after 15 minutes a captured request is worthless', async () => {
+describe('the clock of the provider', () => {
+  test('expires signatures: a captured request is refused after 15 minutes', async () => {
     const { control, url, key } = await aws()
     const request = signHeaders(callerIdentityPost('sts.amazonaws.com'), {
       key,
@@ -235,7 +235,7 @@ describe('the clock', () => {
     expect(element((await send(url, request)).body, 'Message')).toMatch(/^Signature not yet current: /)
   })
 
-  test('is told in the date header, so that clients can correct theirs', async () => {
+  test('is in the date header, so that clients can correct their clocks', async () => {
     const { control, url } = await aws()
     const { now } = await control.advance({ seconds: 7200 })
     const { headers } = await send(url, callerIdentityPost('x'))

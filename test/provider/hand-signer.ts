@@ -1,13 +1,13 @@
 import { createHash, createHmac } from 'node:crypto'
 
-/** A key as tests hold it. */
+/** A key in the form that tests use. */
 export interface TestKey {
   accessKeyId: string
   secretAccessKey: string
   sessionToken?: string
 }
 
-/** A request to be signed or sent. */
+/** A request to sign or send. */
 export interface TestRequest {
   method: string
   path: string
@@ -16,7 +16,7 @@ export interface TestRequest {
   body: string
 }
 
-/** What a signature is for and when it was made. */
+/** The key, scope and date of a signature. */
 export interface Signing {
   key: TestKey
   region: string
@@ -25,7 +25,10 @@ export interface Signing {
   date: string
 }
 
-/** A request in the shape workloads forward: POST, form body, everything they usually sign. */
+/**
+ * Returns a request of the shape that workloads forward: POST, form body, and the usual signed
+ * headers.
+ */
 export const callerIdentityPost = (host: string, extra: [string, string][] = []): TestRequest => ({
   method: 'POST',
   path: '/',
@@ -34,13 +37,13 @@ export const callerIdentityPost = (host: string, extra: [string, string][] = [])
   body: 'Action=GetCallerIdentity&Version=2011-06-15',
 })
 
-/** Time as signatures carry it. */
+/** Formats a time as in signatures. */
 export const basicDate = (time = Date.now()): string =>
   new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')
 
 /**
- * Signs in the header form, every header given; written apart from the provider so that the two check
- * each other. `dateHeader` carries the date in another way than usual.
+ * Signs a request in the header form, with all its headers. The code is separate from the provider,
+ * so that the two check each other. `dateHeader` replaces the usual date header.
  */
 export function signHeaders(
   request: TestRequest,

@@ -24,7 +24,7 @@ afterEach(async () => {
   expect(answer.status, 'the provider goes on after every hostile request').toBe(200)
 })
 
-describe('malformed requests get the 400s of AWS', () => {
+describe('malformed requests get a 400 of AWS', () => {
   const target = (name: string): [string, string][] => [
     ['Host', 'kms.local'],
     ['X-Amz-Target', name],
@@ -32,12 +32,12 @@ describe('malformed requests get the 400s of AWS', () => {
   ]
 
   test.each([
-    ['no JSON', 'TrentService.Decrypt', '{', 'SerializationException'],
+    ['invalid JSON', 'TrentService.Decrypt', '{', 'SerializationException'],
     ['a list', 'TrentService.Decrypt', '[]', 'SerializationException'],
-    ['a number where text belongs', 'TrentService.Decrypt', '{"CiphertextBlob":1}', 'SerializationException'],
+    ['a number for a text', 'TrentService.Decrypt', '{"CiphertextBlob":1}', 'SerializationException'],
     ['nothing', 'TrentService.Decrypt', '{}', 'ValidationException'],
     [
-      'a context that is none',
+      'an invalid context',
       'TrentService.Decrypt',
       '{"CiphertextBlob":"YQ==","EncryptionContext":"x"}',
       'ValidationException',
@@ -45,12 +45,12 @@ describe('malformed requests get the 400s of AWS', () => {
     ['an unknown action', 'TrentService.Nothing', '{}', 'UnknownOperationException'],
     ['an action of another service', 'Logs_20140328.PutLogEvents', '{}', 'UnknownOperationException'],
     ['an inherited name', 'TrentService.constructor', '{}', 'UnknownOperationException'],
-  ])('KMS given %s', async (_name, action, body, type) => {
+  ])('KMS with %s', async (_name, action, body, type) => {
     const answer = await send(provider.url, signed({ headers: target(action), body }, 'kms'))
     expect([answer.status, JSON.parse(answer.body).__type]).toEqual([400, type])
   })
 
-  test('a service that is not served is named in the refusal', async () => {
+  test('the refusal of an unknown service names the service', async () => {
     const answer = await send(provider.url, signed({}, 'dynamodb'))
     expect([answer.status, element(answer.body, 'Message')]).toEqual([
       400,
@@ -64,14 +64,14 @@ describe('malformed requests get the 400s of AWS', () => {
     expect(JSON.parse(answer.body).__type).toBe('MissingAuthenticationTokenException')
   })
 
-  test('a body above 1 MiB is 413, one of 1 MiB is read', async () => {
+  test('a body above 1 MiB is answered with 413, and a body of 1 MiB is read', async () => {
     const body = 'a'.repeat(1024 * 1024)
     expect((await send(provider.url, signed({ body }))).status).toBe(400)
     expect((await send(provider.url, signed({ body: `${body}a` }))).status).toBe(413)
   })
 })
 
-test('whatever is sent, an answer comes and it is no 5xx', async () => {
+test('any request gets a 4xx answer, never a 5xx', async () => {
   const word = fc.oneof(
     fc.constantFrom(
       'Action',
@@ -119,12 +119,12 @@ test('whatever is sent, an answer comes and it is no 5xx', async () => {
 })
 
 test.each([
-  ['a path that is no path', 'GET * HTTP/1.1\r\nHost: x\r\n'],
+  ['an invalid path', 'GET * HTTP/1.1\r\nHost: x\r\n'],
   ['a whole URL', 'GET http://sts.amazonaws.com/?Action=GetCallerIdentity HTTP/1.1\r\nHost: x\r\n'],
   ['two hosts', 'POST / HTTP/1.1\r\nHost: a\r\nHost: b\r\nContent-Length: 0\r\n'],
-  ['a method of nobody', 'LIST / HTTP/1.1\r\nHost: x\r\n'],
+  ['an unknown method', 'LIST / HTTP/1.1\r\nHost: x\r\n'],
   ['an endless escape', `GET /?${'%'.repeat(2000)} HTTP/1.1\r\nHost: x\r\n`],
-])('%s gets a refusal', async (_name, head) => {
+])('%s is refused', async (_name, head) => {
   const socket = connect(Number(new URL(provider.url).port), '127.0.0.1')
   socket.write(`${head}Connection: close\r\n\r\n`)
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 4\d\d /)

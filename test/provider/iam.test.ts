@@ -15,7 +15,7 @@ const notFound = { name: 'NoSuchEntityException', $metadata: { httpStatusCode: 4
 const whoAmI = () => new GetCallerIdentityCommand()
 
 describe('GetUser', () => {
-  test('without a name is the caller', async () => {
+  test('without a name returns the caller', async () => {
     const { url, key, user } = await providerWithUser()
     const { User } = await clientsOf(url, key).iam.send(new GetUserCommand({}))
     expect(User).toEqual({
@@ -43,7 +43,7 @@ describe('GetUser', () => {
     await expect(iam.send(new GetUserCommand({ UserName: 'bob' }))).resolves.toBeDefined()
   })
 
-  test('knows no user of another account, and gives a user made anew another id', async () => {
+  test('does not find users of another account, and a recreated user has another ID', async () => {
     const { url, key, control, user } = await providerWithUser()
     await control.putUser({ account: elsewhere, name: 'carol' })
     const { iam } = clientsOf(url, key)
@@ -53,7 +53,7 @@ describe('GetUser', () => {
     expect([again.arn === user.arn, again.userId === user.userId]).toEqual([true, false])
   })
 
-  test('a user put again keeps its id and keys', async () => {
+  test('of a user that was put again has the same ID and keys', async () => {
     const { url, key, control, user } = await providerWithUser()
     const moved = await control.putUser({ account, name: 'bob', path: '/other/' })
     expect(moved.userId).toBe(user.userId)
@@ -62,7 +62,7 @@ describe('GetUser', () => {
 })
 
 describe('GetRole', () => {
-  test('gives path and unique id; a role made anew has another', async () => {
+  test('returns path and unique ID, and a recreated role has another ID', async () => {
     const { url, key, control } = await providerWithUser()
     const role = await control.putRole({ account, name: 'app', path: '/a/b/' })
     const { iam } = clientsOf(url, key)
@@ -84,7 +84,7 @@ describe('GetRole', () => {
 })
 
 describe('GetInstanceProfile', () => {
-  test('gives the profile with its roles, none that are gone', async () => {
+  test('returns the profile with its existing roles', async () => {
     const { url, key, control } = await providerWithUser()
     const role = await control.putRole({ account, name: 'app', path: '/x/' })
     const profile = await control.putInstanceProfile({
@@ -107,7 +107,7 @@ describe('GetInstanceProfile', () => {
 })
 
 describe('access keys', () => {
-  test('a second key works beside the first; a third is LimitExceeded and changes nothing', async () => {
+  test('a second key works too, a third is refused with LimitExceeded', async () => {
     const { url, key } = await providerWithUser()
     const { iam } = clientsOf(url, key)
     const { AccessKey } = await iam.send(new CreateAccessKeyCommand({ UserName: 'bob' }))
@@ -125,7 +125,7 @@ describe('access keys', () => {
     expect(AccessKeyMetadata?.map(one => one.AccessKeyId)).toEqual([key.accessKeyId, second.accessKeyId])
   })
 
-  test('a deleted key is unknown at once and makes room for another', async () => {
+  test('a deleted key is unknown at once, and another can be made', async () => {
     const { url, key, control } = await providerWithUser()
     const second = await control.createAccessKey({ account, user: 'bob' })
     const { iam } = clientsOf(url, second)
@@ -139,7 +139,7 @@ describe('access keys', () => {
     ).rejects.toMatchObject(notFound)
   })
 
-  test('a key of another user or account cannot be touched', async () => {
+  test('a key of another user or account cannot be deleted', async () => {
     const { url, key, control } = await providerWithUser()
     await control.putUser({ account, name: 'carol' })
     await control.putUser({ account: elsewhere, name: 'bob' })
@@ -155,7 +155,7 @@ describe('access keys', () => {
     }
   })
 
-  test('a new key is unknown for as long as control delays it', async () => {
+  test('a new key is unknown during the delay that control sets', async () => {
     const { url, key, control } = await providerWithUser()
     await control.keyDelay({ milliseconds: 60_000 })
     await expect(clientsOf(url, key).sts.send(whoAmI())).rejects.toMatchObject({
@@ -165,7 +165,7 @@ describe('access keys', () => {
     await expect(clientsOf(url, key).sts.send(whoAmI())).resolves.toMatchObject({ Account: account })
   })
 
-  test('deleting a user takes its keys along', async () => {
+  test('deleting a user deletes its keys', async () => {
     const { url, key, control } = await providerWithUser()
     await control.deleteUser({ account, name: 'bob' })
     await control.putUser({ account, name: 'bob' })

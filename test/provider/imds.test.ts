@@ -20,7 +20,7 @@ async function machine() {
   return { url, control, instance, portOf, askToken, token, get }
 }
 
-describe('tokens', () => {
+describe('tokens of the metadata service', () => {
   test.each([
     ['1', 200],
     ['21600', 200],
@@ -28,18 +28,18 @@ describe('tokens', () => {
     ['21601', 400],
     ['1e3', 400],
     ['', 400],
-  ])('a lifetime of %o gives %i', async (ttl, status) => {
+  ])('a lifetime of %o answers %i', async (ttl, status) => {
     const { askToken } = await machine()
     expect((await askToken({ [ttlHeader]: ttl })).status).toBe(status)
   })
 
-  test('there are none without a lifetime, and none through a proxy', async () => {
+  test('a request without a lifetime or through a proxy is refused', async () => {
     const { askToken } = await machine()
     expect((await askToken({})).status).toBe(400)
     expect((await askToken({ [ttlHeader]: '60', 'X-Forwarded-For': '10.0.0.1' })).status).toBe(403)
   })
 
-  test('nothing is read without one, with an altered one, or with one that has ended', async () => {
+  test('an item is refused without a token, or with an altered or expired one', async () => {
     const { control, get, token } = await machine()
     expect((await get('meta-data/instance-id', {})).status).toBe(401)
     const altered = token.replace(/.$/, last => (last === 'A' ? 'B' : 'A'))
@@ -49,7 +49,7 @@ describe('tokens', () => {
     expect((await get('meta-data/instance-id')).status).toBe(401)
   })
 
-  test('the token of another instance is worth nothing', async () => {
+  test('the token of another instance is refused', async () => {
     const { control, portOf, token } = await machine()
     const other = await control.putInstance({ account, region })
     const path = `${await portOf(other)}/latest/meta-data/instance-id`
@@ -57,7 +57,7 @@ describe('tokens', () => {
   })
 })
 
-describe('items', () => {
+describe('items of the metadata service', () => {
   test.each([
     ['meta-data/instance-id', 'instanceId'],
     ['meta-data/ami-id', 'imageId'],
@@ -73,13 +73,13 @@ describe('items', () => {
     const read = async (item: string) => (await get(`dynamic/instance-identity/${item}`)).text()
     const documents = await control.documents(instance)
     expect(await read('document')).toBe(documents.document)
-    // RSA signatures repeat, the others carry a time or random parts.
+    // RSA signatures repeat, the others contain a time or random parts.
     expect(await read('signature')).toBe(documents.signature)
     expect((await read('pkcs7')).slice(0, 76)).toBe(documents.pkcs7.slice(0, 76))
     expect((await read('rsa2048')).slice(0, 76)).toBe(documents.rsa2048.slice(0, 76))
   })
 
-  test('credentials are those of the role, whose session bears the name of the instance', async () => {
+  test('credentials are those of the role, with the instance’s ID as session name', async () => {
     const { url, get, instance } = await machine()
     expect(await (await get('meta-data/iam/security-credentials/')).text()).toBe('app')
     const answer = await get('meta-data/iam/security-credentials/app')
@@ -96,7 +96,7 @@ describe('items', () => {
     })
   })
 
-  test('there are no credentials of another role, and none without a profile', async () => {
+  test('credentials of another role or without a profile are not found', async () => {
     const { get, control, instance } = await machine()
     expect((await get('meta-data/iam/security-credentials/other')).status).toBe(404)
     for (const instanceProfileArn of [null, `arn:aws:iam::${account}:instance-profile/other/front`]) {
@@ -106,7 +106,7 @@ describe('items', () => {
     }
   })
 
-  test('an item or an instance that is not there is 404', async () => {
+  test('an unknown item and an unknown instance are answered with 404', async () => {
     const { get, portOf } = await machine()
     expect((await get('meta-data/constructor')).status).toBe(404)
     expect((await get('constructor')).status).toBe(404)
@@ -120,7 +120,7 @@ describe('the port of an instance', () => {
     vi.unstubAllEnvs()
   })
 
-  test('is where clients find the instance that keep only host and port of an address', async () => {
+  test('serves clients that keep only host and port of an address', async () => {
     const { url, control, instance } = await machine()
     const { instanceId } = instance
     const { url: metadata } = await control.metadataPort({ account, region, instanceId })
@@ -134,7 +134,7 @@ describe('the port of an instance', () => {
     })
   })
 
-  test('belongs to one instance, and stays', async () => {
+  test('serves one instance and never changes', async () => {
     const { url, control, instance, token } = await machine()
     const other = await control.putInstance({ account, region })
     const portOf = ({ instanceId }: { instanceId: string }) =>
@@ -152,7 +152,7 @@ describe('the port of an instance', () => {
     expect(await get(own.url, '/_control/calls')).toBe(404)
   })
 
-  test('that is taken is told', async () => {
+  test('cannot be one that is in use', async () => {
     const { url, control } = await machine()
     const port = Number(new URL(url).port)
     const asked = control.metadataPort({ account, region, instanceId: 'i-0fffffffffffffff0', port })

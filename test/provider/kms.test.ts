@@ -15,7 +15,7 @@ async function keyed() {
 }
 
 describe('a data key', () => {
-  test('has 32 bytes, which Decrypt gives back under the same context, in any order', async () => {
+  test('has 32 bytes, and Decrypt returns it with the same context in any order', async () => {
     const { kms, plaintext, blob } = await keyed()
     const EncryptionContext = { key: context.key, table: context.table }
     const answer = await kms.send(new DecryptCommand({ CiphertextBlob: blob, EncryptionContext }))
@@ -25,7 +25,7 @@ describe('a data key', () => {
 
   test.each([
     ['another context', { ...context, table: 'cluster' }],
-    ['a context with more in it', { ...context, more: '1' }],
+    ['a context with an additional entry', { ...context, more: '1' }],
     ['none', undefined],
   ])('does not decrypt under %s', async (_name, EncryptionContext) => {
     const { kms, blob } = await keyed()
@@ -34,7 +34,7 @@ describe('a data key', () => {
     ).rejects.toMatchObject({ name: 'InvalidCiphertextException', $metadata: { httpStatusCode: 400 } })
   })
 
-  test('does not decrypt with an altered byte, a truncated blob, and garbage', async () => {
+  test('is not decrypted from an altered, truncated or invalid blob', async () => {
     const { kms, blob } = await keyed()
     const garbage = [
       new Uint8Array([1]),
@@ -53,7 +53,7 @@ describe('a data key', () => {
   })
 
   test.each([
-    ['another length', { KeySpec: 'AES_128' as const }],
+    ['another size', { KeySpec: 'AES_128' as const }],
     ['a number of bytes', { NumberOfBytes: 64 }],
     ['no size', {}],
   ])('of %s is refused', async (_name, size) => {
@@ -63,15 +63,18 @@ describe('a data key', () => {
     })
   })
 
-  test.each(['alias/app', 'arn:aws:kms:x'])('of the key %s is refused: keys have ARNs', async KeyId => {
-    const { kms } = await keyed()
-    const command = new GenerateDataKeyCommand({ KeyId, KeySpec: 'AES_256' })
-    await expect(kms.send(command)).rejects.toMatchObject({ name: 'NotFoundException' })
-  })
+  test.each(['alias/app', 'arn:aws:kms:x'])(
+    'of the key %s is refused, because only ARNs are keys',
+    async KeyId => {
+      const { kms } = await keyed()
+      const command = new GenerateDataKeyCommand({ KeyId, KeySpec: 'AES_256' })
+      await expect(kms.send(command)).rejects.toMatchObject({ name: 'NotFoundException' })
+    },
+  )
 })
 
-describe('common errors in the words of JSON services', () => {
-  test('a bad signature, an unknown key and a denied caller have names of their own', async () => {
+describe('common errors of JSON services', () => {
+  test('have different names for a bad signature, an unknown key and a denied caller', async () => {
     const { url, key, control, user, kms } = await keyed()
     const makeKey = new GenerateDataKeyCommand({ KeyId: arn, KeySpec: 'AES_256' })
     const wrong = clientsOf(url, { ...key, secretAccessKey: 'x' }).kms

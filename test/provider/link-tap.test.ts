@@ -2,7 +2,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LinkFault, startLinkTap } from '../../infra/local/faults/link-tap.ts'
 import { webServer } from '../support/service/server.ts'
 
-/** A cluster that answers every call with its body, a tap before it, and what arrived. */
+/**
+ * Starts a cluster that answers every call with its body, and a tap in front of it. Records the
+ * calls.
+ */
 async function tapped() {
   const arrived: string[] = []
   const { url } = await webServer(onTestFinished, (request, response) => {
@@ -24,8 +27,8 @@ async function tapped() {
   return { tap, call, arrived }
 }
 
-describe('what the tap does to calls of the link', () => {
-  test('nothing, unless it is told', async () => {
+describe('calls of the link through the tap', () => {
+  test('pass unchanged without a fault', async () => {
     const { tap, call, arrived } = await tapped()
     expect(await call('a')).toBe('answer to a')
     expect({ arrived, calls: tap.calls() }).toEqual({ arrived: ['a'], calls: [{ path: '/link/Heartbeat' }] })
@@ -45,7 +48,7 @@ describe('what the tap does to calls of the link', () => {
     expect(await call('b')).toBe('answer to b')
   })
 
-  test('a call that is out of order arrives after the next one', async () => {
+  test('an out-of-order call arrives after the next one', async () => {
     const { tap, call, arrived } = await tapped()
     tap.arrange({ kind: 'reorder' })
     const first = call('a')
@@ -59,7 +62,7 @@ describe('what the tap does to calls of the link', () => {
     ['there', []],
     ['both', []],
     ['back', ['a']],
-  ])('cut on the way %s until it is healed', async (way, wanted) => {
+  ])('are lost while cut on the way %s, until the tap is healed', async (way, wanted) => {
     const { tap, call, arrived } = await tapped()
     tap.cut(way)
     expect(await call('a')).toBe('lost')
@@ -68,7 +71,7 @@ describe('what the tap does to calls of the link', () => {
     expect(await call('b')).toBe('answer to b')
   })
 
-  test('as often as it is told', async () => {
+  test('are hit by a fault as often as arranged', async () => {
     const { tap, call } = await tapped()
     tap.arrange({ kind: 'drop-answer', times: 2 })
     expect(await call('b')).toBe('lost')

@@ -11,7 +11,7 @@ const put = (...times: number[]) =>
     logEvents: times.map(time => ({ timestamp: NOW + time, message: `at ${time}` })),
   })
 
-test('events are kept by group and stream, and read through control', async () => {
+test('events are kept by group and stream, and control returns them', async () => {
   const { url, key, control } = await providerWithUser()
   const { logs } = clientsOf(url, key)
   await logs.send(new CreateLogStreamCommand(stream))
@@ -34,7 +34,7 @@ test('a stream must be created, and only once', async () => {
   })
 })
 
-test('what is too old or too new is told, and the rest is kept; a day is the most at once', async () => {
+test('events that are too old or too new are rejected, and a request may span a day', async () => {
   const { url, key, control } = await providerWithUser()
   const { logs } = clientsOf(url, key)
   await logs.send(new CreateLogStreamCommand(stream))
@@ -49,7 +49,7 @@ test('what is too old or too new is told, and the rest is kept; a day is the mos
   expect(events.map(({ timestamp }) => timestamp - NOW)).toEqual([old + HOUR, 0, 0, HOUR])
 })
 
-test('events out of order, and none at all, are refused', async () => {
+test('events out of order and an empty list are refused', async () => {
   const { url, key, control } = await providerWithUser()
   const { logs } = clientsOf(url, key)
   await logs.send(new CreateLogStreamCommand(stream))

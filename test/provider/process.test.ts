@@ -9,7 +9,8 @@ import { startProvider } from '../../infra/local/provider/provider.ts'
 import { eventually } from '../support/programs/killed-hosts.ts'
 import { isRunning } from '../support/programs/npm-start.ts'
 
-// The imitated AWS as hosts that may be killed share it: nobody owns it, and it is there for as long as one needs it.
+// The imitated AWS as shared by hosts that may be killed. It has no owner, and runs as long as one host
+// needs it.
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-aws-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -18,7 +19,7 @@ const pid = (): number => providerNote(directory)?.pid ?? 0
 const ACCOUNT = '111122223333'
 
 describe('the process of an imitated AWS', () => {
-  test('is one for all who want it at once, and ends with the last of them', async () => {
+  test('is shared by concurrent users, and ends with the last of them', async () => {
     const [one, other] = await Promise.all([startAwsProcess(wanted), startAwsProcess(wanted)])
     expect(one.url).toBe(other.url)
     const byUrl = await useAwsAt({ url: one.url, control_token: one.controlToken })
@@ -30,7 +31,7 @@ describe('the process of an imitated AWS', () => {
     expect(isRunning(pid())).toBe(false)
   })
 
-  test('has its address and its state again, though it was killed', async () => {
+  test('has the same address and state after it was killed', async () => {
     const { url } = await startAwsProcess(wanted)
     process.kill(pid(), 'SIGKILL')
     await eventually(() => !isRunning(pid()) || undefined, 10)
@@ -42,7 +43,7 @@ describe('the process of an imitated AWS', () => {
     await again.close()
   })
 
-  test('is started without a call to the program that has its port by now, when no process holds the directory', async () => {
+  test('is started without a call to an unknown program at its former port, when no process holds the directory', async () => {
     let calls = 0
     const silent = createServer(() => {
       calls += 1
@@ -61,9 +62,9 @@ describe('the process of an imitated AWS', () => {
     'of another directory': () => startAwsProcess({ directory: `${directory}/another`, region: 'us-east-1' }),
   }
   test.each(Object.entries(strangers))(
-    'is not mistaken for another provider %s that has its port by now',
+    'is not confused with another provider %s at its former port',
     async (_, start) => {
-      // at a port that is free: somebody else's process may have taken the one that was noted
+      // at a free port: another process may have taken the noted one
       const stranger = await start()
       const noted = { ...providerNote(directory), url: stranger.url }
       writeFileSync(`${directory}/aws.json`, JSON.stringify(noted))

@@ -2,14 +2,14 @@ import { request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestRequest } from './hand-signer.ts'
 
-/** An answer as tests look at it. */
+/** An answer in the form that tests use. */
 export interface TestAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: string
 }
 
-/** Sends a request to the provider byte for byte: headers in order, whatever host they name. */
+/** Sends a request to the provider byte for byte: headers in order, with any host name. */
 export async function send(url: string, request: TestRequest): Promise<TestAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<TestAnswer>()
   const { hostname, port } = new URL(url)
@@ -34,6 +34,6 @@ export async function send(url: string, request: TestRequest): Promise<TestAnswe
   return promise
 }
 
-/** The text of the first XML element of that name; empty when there is none. */
+/** Returns the text of the first XML element of that name, or an empty text. */
 export const element = (xml: string, name: string): string =>
   new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1] ?? ''

@@ -32,13 +32,13 @@ function requestOf(vector: Vector): WireRequest {
 
 const vanilla = requestOf(vectors.cases[0] as Vector)
 
-/** The first vector with one thing changed. */
+/** Changes one thing of the first vector. */
 const altered = (change: Partial<WireRequest>) => verdict({ ...vanilla, ...change })
 const replaced = (from: string | RegExp, to: string) =>
   altered({ headers: vanilla.headers.map(([name, value]) => [name, value.replace(from, to)]) })
 
 describe('published vectors (SigV4 test suite; IAM User Guide, signing example)', () => {
-  test.each(vectors.cases)('$name holds', vector => {
+  test.each(vectors.cases)('$name is valid', vector => {
     expect(verdict(requestOf(vector))).toBeUndefined()
   })
 
@@ -48,7 +48,7 @@ describe('published vectors (SigV4 test suite; IAM User Guide, signing example)'
   })
 })
 
-describe('whatever is covered by the signature cannot be changed', () => {
+describe('a change of a signed part fails the signature', () => {
   const changes: [string, Partial<WireRequest>][] = [
     ['method', { method: 'POST' }],
     ['path', { path: '/x' }],
@@ -73,21 +73,21 @@ describe('whatever is covered by the signature cannot be changed', () => {
   })
 })
 
-test('a scope of another day than the date is said to be one', () => {
+test('a scope of another day than the date has a message that says so', () => {
   expect(replaced('/20150830/', '/20150829/')).toMatchObject({
     message: expect.stringMatching(/^Date in Credential scope does not match .* '20150829' != '20150830'/),
   })
 })
 
-describe('what must be signed', () => {
-  test('host', () => {
+describe('the signature must cover', () => {
+  test('the host', () => {
     expect(replaced('SignedHeaders=host;', 'SignedHeaders=')).toMatchObject({
       kind: 'bad-signature',
       message: "'host' must be a 'SignedHeader' in the AWS Authorization.",
     })
   })
 
-  test('every x-amz- header that is present', () => {
+  test('every x-amz- header of the request', () => {
     expect(altered({ headers: [...vanilla.headers, ['x-amz-mallory', '1']] })).toMatchObject({
       kind: 'bad-signature',
       message: "'x-amz-mallory' must be a 'SignedHeader' in the AWS Authorization.",
@@ -95,14 +95,14 @@ describe('what must be signed', () => {
     expect(altered({ headers: [...vanilla.headers, ['x-mallory', '1']] })).toBeUndefined()
   })
 
-  test('no header that is absent', () => {
+  test('only headers of the request', () => {
     expect(replaced('SignedHeaders=host;', 'SignedHeaders=absent;host;')).toMatchObject({
       message: "'absent' is a 'SignedHeader' but is not in the request.",
     })
   })
 })
 
-describe('the payload hash header, when given, must be that of the body', () => {
+describe('the payload hash header must match the body', () => {
   test.each(['UNSIGNED-PAYLOAD', '0'.repeat(64)])('not %s', stated => {
     const headers = [...vanilla.headers, ['x-amz-content-sha256', stated]] as const
     const covered = headers.map(([name, value]) => [
@@ -115,7 +115,7 @@ describe('the payload hash header, when given, must be that of the body', () => 
   })
 })
 
-describe('a signature counts for 15 minutes', () => {
+describe('a signature is valid for 15 minutes', () => {
   test.each([
     ['15 minutes old', 15 * minute, undefined],
     ['older', 15 * minute + 1, /^Signature expired: 20150830T123600Z is now earlier than /],
@@ -127,14 +127,14 @@ describe('a signature counts for 15 minutes', () => {
     else expect(found).toEqual({ kind: 'stale-signature', message: expect.stringMatching(message) })
   })
 
-  test('a date that is none is incomplete', () => {
+  test('an invalid date makes the signature incomplete', () => {
     expect(replaced('20150830T123600Z', 'yesterday')).toMatchObject({ kind: 'incomplete' })
     expect(replaced('20150830T123600Z', '20159930T123600Z')).toMatchObject({ kind: 'incomplete' })
   })
 })
 
 describe('temporary keys', () => {
-  test('a key with a session token is not believed without it, nor one without it with it', () => {
+  test('a session token is required for a temporary key and refused for another key', () => {
     expect(verdict(vanilla, signedAt, { ...key, sessionToken: 'token' })).toMatchObject({
       kind: 'unknown-key',
     })
@@ -144,7 +144,7 @@ describe('temporary keys', () => {
     expect(verifySignature(vanilla, presented, key, signedAt)).toMatchObject({ kind: 'unknown-key' })
   })
 
-  test('an ended session is refused, a signature apart', () => {
+  test('an expired session is refused as expired-token', () => {
     expect(verdict(vanilla, signedAt, { ...key, expiresAt: signedAt })).toMatchObject({
       kind: 'expired-token',
     })
@@ -152,13 +152,13 @@ describe('temporary keys', () => {
   })
 })
 
-describe('claims that are not whole', () => {
+describe('incomplete signatures', () => {
   const withAuthorization = (value: string) =>
     altered({ headers: [...vanilla.headers.slice(0, -1), ['authorization', value]] })
   const whole = vanilla.headers.at(-1)?.[1] ?? ''
 
   test.each([
-    ['none at all', '', 'incomplete'],
+    ['an empty header', '', 'incomplete'],
     ['another algorithm', whole.replace('AWS4-HMAC-SHA256', 'AWS4-HMAC-SHA1'), 'incomplete'],
     ['bearer', 'Bearer abc', 'incomplete'],
     ['no signature', whole.replace(/, Signature=.*/, ''), 'incomplete'],
@@ -170,15 +170,15 @@ describe('claims that are not whole', () => {
     expect(withAuthorization(value)).toMatchObject({ kind })
   })
 
-  test('without a header or query signature a request is unsigned', () => {
+  test('a request without a header or query signature counts as unsigned', () => {
     expect(altered({ headers: vanilla.headers.slice(0, -1) })).toMatchObject({ kind: 'unsigned' })
   })
 
-  test('both forms at once', () => {
+  test('a header and a query signature in one request', () => {
     expect(altered({ query: 'X-Amz-Signature=00' })).toMatchObject({ kind: 'incomplete' })
   })
 
-  test('no date header', () => {
+  test('a request without a date header', () => {
     const headers = vanilla.headers.filter(([name]) => name !== 'x-amz-date')
     expect(altered({ headers })).toMatchObject({ kind: 'incomplete' })
   })

@@ -52,7 +52,7 @@ describe('with a state file', () => {
     })
   })
 
-  test('KMS keys survive; calls, faults and limits do not', async () => {
+  test('KMS keys survive a restart, but calls, faults and limits do not', async () => {
     const file = await stateFile()
     const first = await startProvider({ stateFile: file })
     await first.control.putUser({ account, name: 'bob' })
@@ -76,7 +76,7 @@ describe('with a state file', () => {
     })
   })
 
-  test('a change is in the file before its answer; the file is whole at any time', async () => {
+  test('a change is in the file before its answer, and the file is always complete', async () => {
     const file = await stateFile()
     const { control, close } = await startProvider({ stateFile: file })
     onTestFinished(close)
@@ -104,7 +104,7 @@ describe('with a state file', () => {
     expect(await readFile(file, 'utf8')).toContain(AccessKey?.AccessKeyId ?? 'nothing')
   })
 
-  test('the authority is in the file before the first document is out', async () => {
+  test('the authority is in the file before the first document is sent', async () => {
     const file = await stateFile()
     const { control, close } = await startProvider({ stateFile: file })
     onTestFinished(close)
@@ -120,7 +120,7 @@ describe('with a state file', () => {
     expect([item.status, saved.includes('BEGIN CERTIFICATE')]).toEqual([200, true])
   })
 
-  test('that cannot be read the provider does not start', async () => {
+  test('the provider does not start when the file cannot be read', async () => {
     const file = await stateFile()
     await mkdir(dirname(file))
     await writeFile(file, '{')
@@ -128,7 +128,7 @@ describe('with a state file', () => {
   })
 })
 
-test('without a state file every start is a new one', async () => {
+test('without a state file every start has an empty state', async () => {
   const [one, two] = [await startProvider(), await startProvider()]
   onTestFinished(async () => void (await Promise.all([one.close(), two.close()])))
   await one.control.putUser({ account, name: 'bob' })
@@ -138,7 +138,7 @@ test('without a state file every start is a new one', async () => {
   })
 })
 
-test('on a port that is taken the provider does not start', async () => {
+test('the provider does not start on a port in use', async () => {
   const { url, close } = await startProvider()
   onTestFinished(close)
   await expect(startProvider({ port: Number(new URL(url).port) })).rejects.toMatchObject({
@@ -146,7 +146,7 @@ test('on a port that is taken the provider does not start', async () => {
   })
 })
 
-describe('as a process of its own', () => {
+describe('the provider as a process', () => {
   const main = fileURLToPath(new URL('../../infra/local/provider/main.ts', import.meta.url))
 
   async function startProcess(...args: string[]): Promise<ReachedProvider & { child: ChildProcess }> {

@@ -12,7 +12,7 @@ describe('AssumeRole', () => {
     return { ...aws, role, sts: clientsOf(aws.url, aws.key).sts }
   }
 
-  test('gives credentials of the other account that work', async () => {
+  test('returns working credentials of the other account', async () => {
     const { url, control, sts, role } = await satellite()
     const before = await nowOf({ control })
     const { Credentials, AssumedRoleUser } = await sts.send(new AssumeRoleCommand(order))
@@ -21,7 +21,7 @@ describe('AssumeRole', () => {
       Arn: 'arn:aws:sts::222233334444:assumed-role/satellite/login',
       AssumedRoleId: `${role.roleId}:login`,
     })
-    // an hour, told in whole seconds
+    // an hour, in whole seconds
     const made = (Credentials?.Expiration?.getTime() ?? 0) - 3_600_000
     expect(made).toBeGreaterThan(before - 1000)
     expect(made).toBeLessThanOrEqual(after)
@@ -43,7 +43,7 @@ describe('AssumeRole', () => {
     ['nobody', [], false],
     ['somebody else', [`arn:aws:iam::${account}:user/bob`], false],
     ['another account', ['222233334444'], false],
-  ])('a trust policy that names %s lets the caller in: $2', async (_name, principals, trusted) => {
+  ])('a trust policy that names %s admits the caller: $2', async (_name, principals, trusted) => {
     const { sts } = await satellite({ trusts: principals })
     const assumed = sts.send(new AssumeRoleCommand(order))
     if (trusted) await expect(assumed).resolves.toMatchObject({ $metadata: { httpStatusCode: 200 } })
@@ -55,20 +55,17 @@ describe('AssumeRole', () => {
   })
 
   test.each([
-    ['the right external id', 'blue', true],
+    ['the right external ID', 'blue', true],
     ['another', 'green', false],
     ['none', undefined, false],
-  ])(
-    'a role that wants an external id, given %s, lets the caller in: $2',
-    async (_name, ExternalId, trusted) => {
-      const { sts } = await satellite({ externalId: 'blue' })
-      const assumed = sts.send(new AssumeRoleCommand({ ...order, ...(ExternalId && { ExternalId }) }))
-      if (trusted) await expect(assumed).resolves.toBeDefined()
-      else await expect(assumed).rejects.toMatchObject({ name: 'AccessDenied' })
-    },
-  )
+  ])('a role with an external ID admits a caller with %s: $2', async (_name, ExternalId, trusted) => {
+    const { sts } = await satellite({ externalId: 'blue' })
+    const assumed = sts.send(new AssumeRoleCommand({ ...order, ...(ExternalId && { ExternalId }) }))
+    if (trusted) await expect(assumed).resolves.toBeDefined()
+    else await expect(assumed).rejects.toMatchObject({ name: 'AccessDenied' })
+  })
 
-  test('a role that does not exist, one of the other account, and a path left out are all denied', async () => {
+  test('a missing role, a role of the wrong account, and a role without its path are denied', async () => {
     const { sts, control } = await satellite()
     await control.putRole({ account: '222233334444', name: 'deep', path: '/a/' })
     for (const RoleArn of [target('other'), target('satellite', account), target('deep')]) {
@@ -79,7 +76,7 @@ describe('AssumeRole', () => {
     }
   })
 
-  test('a trust policy that names a role lets in its sessions', async () => {
+  test('a trust policy that names a role admits its sessions', async () => {
     const { url, control } = await satellite()
     const { arn } = await control.putRole({ account, name: 'server' })
     await control.putRole({ account: '222233334444', name: 'satellite', trusts: [arn] })
@@ -97,7 +94,7 @@ describe('AssumeRole', () => {
     })
   })
 
-  test('neither the root user assumes a role, nor a caller who was denied it', async () => {
+  test('is denied for the root user and for a caller with a denial', async () => {
     const { url, control, user, sts } = await satellite()
     const root = clientsOf(url, await control.rootKey({ account })).sts
     await expect(root.send(new AssumeRoleCommand(order))).rejects.toMatchObject({ name: 'AccessDenied' })

@@ -20,7 +20,7 @@ const signing = (key: TestKey, more: object = {}) => ({
   ...more,
 })
 
-/** What the SDK would send to AWS itself for GetCallerIdentity, caught on its way out. */
+/** Catches the request for GetCallerIdentity that the SDK would send to AWS. */
 async function caughtFromSdk(key: TestKey, inRegion: string): Promise<TestRequest> {
   const caught: TestRequest[] = []
   const requestHandler = {
@@ -56,7 +56,7 @@ describe('forwarded requests', () => {
     },
   )
 
-  test('a POST of a session, with a header of the login server signed along, is answered', async () => {
+  test('a POST of a session with a signed header of the login server is answered', async () => {
     const { url, control } = await provider()
     await control.putRole({ account, name: 'app' })
     const key = await control.session({ account, role: 'app', session: 'worker' })
@@ -65,7 +65,7 @@ describe('forwarded requests', () => {
     expect([answer.status, element(answer.body, 'Arn')]).toEqual([200, key.arn])
   })
 
-  test('a POST may be dated by its Date header', async () => {
+  test('the Date header can date a POST', async () => {
     const { url, key } = await providerWithUser()
     const now = Date.now()
     const dated = signing(key, { date: basicDate(now) })
@@ -77,7 +77,7 @@ describe('forwarded requests', () => {
     expect((await sent('yesterday')).status).toBe(400)
   })
 
-  test('the path `//` counts as `/`, as the reference sends it', async () => {
+  test('the path `//` counts as `/`, because the reference sends it', async () => {
     const { url, key } = await providerWithUser()
     const request = signHeaders(callerIdentityPost(regionalHost), signing(key))
     expect(await send(url, { ...request, path: '//' })).toMatchObject({ status: 200 })
@@ -100,7 +100,7 @@ describe('forwarded requests', () => {
   test.each([
     ['signed', false],
     ['appended', true],
-  ])('a presigned GET of a session whose token is %s is answered', async (_name, late) => {
+  ])('a presigned GET of a session with its token %s is answered', async (_name, late) => {
     const { url, control } = await provider()
     await control.putRole({ account, name: 'app' })
     const key = await control.session({ account, role: 'app', session: 'worker' })
@@ -119,7 +119,7 @@ describe('forwarded requests', () => {
     expect([answer.status, element(answer.body, 'Arn')]).toEqual([200, user.arn])
   })
 
-  test('a presigned GET is good for 15 minutes, whatever X-Amz-Expires says', async () => {
+  test('a presigned GET is valid for 15 minutes, whatever X-Amz-Expires says', async () => {
     const { url, control, key } = await providerWithUser()
     const request = presign(get(), signing(key))
     await control.advance({ seconds: 14 * 60 })
@@ -143,7 +143,7 @@ describe('forwarded requests', () => {
   })
 })
 
-describe('the host a request was signed for', () => {
+describe('the host that a request was signed for', () => {
   const outcome = async (
     host: string,
     inRegion: string,
@@ -159,7 +159,7 @@ describe('the host a request was signed for', () => {
 
   test.each([
     ['sts.amazonaws.com', 'us-east-1', 'aws'],
-    // what the endpoint of that region takes, and this provider is all endpoints
+    // the endpoint of that region takes it, and this provider is all endpoints
     ['sts.amazonaws.com', 'eu-west-1', 'aws'],
     ['sts.eu-west-1.amazonaws.com', 'eu-west-1', 'aws'],
     ['sts-fips.us-west-2.amazonaws.com', 'us-west-2', 'aws'],
@@ -168,7 +168,7 @@ describe('the host a request was signed for', () => {
     ['sts.cn-north-1.amazonaws.com.cn', 'cn-north-1', 'aws-cn'],
     ['sts.us-gov-west-1.amazonaws.com', 'us-gov-west-1', 'aws-us-gov'],
     ['127.0.0.1:8200', 'sa-east-1', 'aws-cn'],
-  ] as const)('%s holds for a signature of %s by a principal of %s', async (host, inRegion, partition) => {
+  ] as const)('%s takes a signature of %s by a principal of %s', async (host, inRegion, partition) => {
     expect(await outcome(host, inRegion, partition)).toBe('held')
   })
 
@@ -201,7 +201,7 @@ describe('the host a request was signed for', () => {
     expect((await send(url, { ...request, headers })).status).toBe(status)
   })
 
-  test('a name of STS takes no signature for another service', async () => {
+  test('an STS host refuses a signature for another service', async () => {
     const { url, key } = await providerWithUser()
     const request = signHeaders(callerIdentityPost(regionalHost), signing(key, { service: 'iam' }))
     const answer = await send(url, request)

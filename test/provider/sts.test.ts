@@ -14,7 +14,7 @@ const signing = (key: TestKey, more: object = {}) => ({
 })
 
 describe('GetCallerIdentity', () => {
-  test('tells a user its ARN with path, id and account', async () => {
+  test('returns the ARN of a user with path, ID and account', async () => {
     const { url, user, key } = await providerWithUser()
     const { $metadata, ...answer } = await clientsOf(url, key).sts.send(new GetCallerIdentityCommand())
     expect(answer).toEqual({
@@ -26,7 +26,7 @@ describe('GetCallerIdentity', () => {
     expect($metadata.requestId).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('tells a session its assumed-role ARN without the path of the role, and `id:session`', async () => {
+  test('returns the assumed-role ARN of a session without the role’s path, and `id:session`', async () => {
     const { url, control } = await provider()
     const role = await control.putRole({ account, name: 'app', path: '/deep/er/' })
     const session = await control.session({ account, role: 'app', session: 'i-0123456789abcdef0' })
@@ -40,7 +40,7 @@ describe('GetCallerIdentity', () => {
     expect(role.arn).toBe(`arn:aws:iam::${account}:role/deep/er/app`)
   })
 
-  test('tells the root user the ARN of the account', async () => {
+  test('returns the ARN of the account for the root user', async () => {
     const { url, control } = await provider()
     const answer = await clientsOf(url, await control.rootKey({ account })).sts.send(
       new GetCallerIdentityCommand(),
@@ -56,7 +56,7 @@ describe('GetCallerIdentity', () => {
     })
   })
 
-  test('answers text/xml in the namespace of STS, nested as AWS nests', async () => {
+  test('answers text/xml in the namespace of STS, with the nesting of AWS', async () => {
     const { url, key, user } = await providerWithUser()
     const answer = await send(url, signHeaders(callerIdentityPost(regionalHost), signing(key)))
     expect(answer.status).toBe(200)
@@ -93,7 +93,7 @@ describe('GetCallerIdentity', () => {
   })
 })
 
-describe('refusals', () => {
+describe('refusals of STS', () => {
   test.each([
     ['SignatureDoesNotMatch', (key: TestKey) => ({ ...key, secretAccessKey: `${key.secretAccessKey}x` })],
     ['InvalidClientTokenId', (key: TestKey) => ({ ...key, accessKeyId: 'AKIAUNKNOWNUNKNOWN00' })],
@@ -104,7 +104,7 @@ describe('refusals', () => {
     await expect(failed).rejects.toMatchObject({ name: code, $metadata: { httpStatusCode: 403 } })
   })
 
-  test('a session key without its token, with an altered one, or with that of another session', async () => {
+  test('a session key without its token, or with an altered or foreign one, is refused', async () => {
     const { url, control } = await provider()
     await control.putRole({ account, name: 'app' })
     const [one, other] = [
@@ -125,7 +125,7 @@ describe('refusals', () => {
     }
   })
 
-  test('an ended session is ExpiredToken, one of a role made anew is unknown', async () => {
+  test('an expired session is ExpiredToken, and a session of a recreated role is unknown', async () => {
     const { url, control } = await provider()
     const first = await control.putRole({ account, name: 'app' })
     const key = await control.session({ account, role: 'app', session: 'one', ttlSeconds: 900 })
@@ -139,7 +139,7 @@ describe('refusals', () => {
     expect(element(unknown.body, 'Code')).toBe('InvalidClientTokenId')
   })
 
-  test('stand in the error envelope of STS', async () => {
+  test('have the error envelope of STS', async () => {
     const { url } = await provider()
     const answer = await send(url, callerIdentityPost(regionalHost))
     expect(answer.status).toBe(403)
@@ -171,7 +171,7 @@ describe('refusals', () => {
     expect([answer.status, element(answer.body, 'Code')]).toEqual([400, code])
   })
 
-  test('a signed body that does not say it is a form is InvalidAction', async () => {
+  test('a signed body without the content type of a form is InvalidAction', async () => {
     const { url, key } = await providerWithUser()
     const headers: [string, string][] = [
       ['Host', regionalHost],

@@ -13,7 +13,7 @@ interface Order {
 
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
-/** An execution that watches, and how its steps that wait are answered. */
+/** Starts an execution that watches an attempt, with helpers that answer its waiting steps. */
 async function watching(input: object) {
   const orders: Order[] = []
   const machine = await stateMachine(defineAttemptWorkflow(arns).States, (_, order: Order) => {
@@ -27,7 +27,7 @@ async function watching(input: object) {
     )
   const entered = async () =>
     (await machine.events(arn)).flatMap(({ stateEnteredEventDetails: state }) => state?.name ?? [])
-  /** waits until so many things have been asked for */
+  /** waits for a number of orders */
   const asked = (count: number) => until(() => orders.length === count)
   return { machine, arn, orders, answer, asked, entered }
 }
@@ -36,7 +36,7 @@ test.each([
   ['completed', 'completed'],
   ['cancelled', 'cancelled'],
   ['lapsed', 'nobody gave a share for an hour'],
-])('an attempt that is %s ends its execution, whose history says so', async (outcome, name) => {
+])('the execution of an attempt that is %s ends, and its history has the outcome', async (outcome, name) => {
   const { machine, arn, answer, asked, entered, orders } = await watching({ operation: 'n-1' })
   await asked(1)
   await answer({ outcome: 'share', progress: 1, required: 3 })
@@ -53,7 +53,7 @@ test.each([
   expect(orders.map(({ step, operation }) => [step, operation])).toEqual(Array(2).fill(['watch', 'n-1']))
 })
 
-test('when nothing was told for an hour it asks again', async () => {
+test('the execution asks again after an hour without a signal', async () => {
   const { machine, arn, answer, asked, orders } = await watching({ operation: 'n-1' })
   await asked(1)
   machine.time.pass(3600)
@@ -63,7 +63,7 @@ test('when nothing was told for an hour it asks again', async () => {
   expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
-test('started by hand, it waits for the request that begins an attempt', async () => {
+test('an execution started by hand waits for the request that begins an attempt', async () => {
   const { machine, arn, answer, asked, orders, entered } = await watching({})
   await asked(1)
   expect(orders[0]?.step).toBe('wait')
@@ -77,7 +77,7 @@ test('started by hand, it waits for the request that begins an attempt', async (
   expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
-test('begun from the console: the answer to the request alone has the password, and the history shows how far it is', async () => {
+test('only the answer to a request has the password, and the history of a console execution shows just the progress', async () => {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
   let waits = 0
   const machine = await stateMachine(defineAttemptWorkflow(arns).States, async (_, order: object) => {

@@ -12,13 +12,13 @@ import { ATTEMPT_WORKFLOW } from '../../../shared/ceremony/watch.ts'
 import { FINAL_ERROR, workflows } from '../../../shared/workers/workflows.ts'
 import { PREFIX, stillTime, until } from './support.ts'
 
-// A host that is killed leaves the file of its state machines as it was at that moment. It is copied behind every write
-// of an execution, and each copy is gone on with.
+// A killed host leaves the file of its state machines as it was at that moment. These tests copy the file
+// after every write of an execution, and continue with each copy.
 
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 const ID = 'op-1'
 
-/** What steps have done, which outlives those who do them. */
+/** The effects of steps, which outlive the host. */
 interface Outer {
   /** steps that took effect, in their order */
   done: readonly string[]
@@ -40,12 +40,15 @@ interface Copy {
   at: number
 }
 
-/** What a killed host leaves: the file as each write left it, and what steps had done by then. */
+/**
+ * Copies the file after each write, with the effects of steps so far. This is what a killed host
+ * leaves.
+ */
 function copying(store: StateStore, file: string, moment: () => Omit<Copy, 'file'>) {
   const copies: Copy[] = []
   const reader = new DatabaseSync(file)
   let depth = 0
-  /** no process that is killed leaves what is between the writes of one `together` */
+  /** a killed process leaves no state from between the writes of one `together` */
   const copied =
     <F extends (...given: never[]) => unknown>(write: F) =>
     (...given: Parameters<F>) => {
@@ -76,7 +79,7 @@ function copying(store: StateStore, file: string, moment: () => Omit<Copy, 'file
   return { watched, copies }
 }
 
-/** A machine over a file, in a world where steps have done something already. */
+/** Starts a machine over a file, in a world where steps may already have taken effect. */
 function host(
   store: StateStore,
   definition: object,
@@ -93,13 +96,13 @@ function host(
     invoke: async (_, event) => {
       const order = event as Order
       orders.push(order.step)
-      // an effect is there at once, whether or not the answer arrives
+      // the step takes effect even when its answer is lost
       if (!world.now.done.includes(order.step))
         world.now = { ...world.now, done: [...world.now.done, order.step] }
       return (await work(order, world.now, () => machines)) ?? { next: 'done' }
     },
   })
-  /** gives it whatever time it waits for */
+  /** passes all time that it waits for */
   const ended = async () => {
     const arn = `${PREFIX.replace('stateMachine', 'execution')}m:${ID}`
     await until(() => {
@@ -116,7 +119,7 @@ interface Scene {
   definition: object
   work: Work
   status: 'SUCCEEDED' | 'FAILED'
-  /** what steps have done in the end */
+  /** effects of steps at the end */
   done: readonly string[]
   /** seconds that it takes at least */
   takes?: number
@@ -146,7 +149,7 @@ const refused: Scene = {
   done: ['verify', 'handover', 'drain', 'failed'],
 }
 
-/** An attempt that is told of a share and of its end; who asks what it missed is told at once. */
+/** An attempt that gets a share and then its end. Its answers come at once. */
 const attempt: Scene = {
   definition: defineAttemptWorkflow(arns),
   work: ({ token = '' }, outer, machines) => {
@@ -156,7 +159,7 @@ const attempt: Scene = {
       try {
         machines().answer(token, { kind: 'succeeded', output: { outcome } })
       } catch (error) {
-        // an answer that was given before all ended counts
+        // an answer before the end of the host counts
         if (!(error instanceof AwsError)) throw error
       }
     })
@@ -171,10 +174,10 @@ test.each<[string, Scene]>([
   whole('promotion'),
   whole('demotion'),
   whole('update-primary'),
-  ['promotion that is refused', refused],
+  ['a refused promotion', refused],
   [ATTEMPT_WORKFLOW, attempt],
 ])(
-  'killed at any moment, it is gone on with there and comes to one end: %s',
+  'an execution killed at any moment continues there and ends once: %s',
   { timeout: 120_000 },
   async (_, scene) => {
     const { definition, work, status, done, takes = 0 } = scene
@@ -193,7 +196,7 @@ test.each<[string, Scene]>([
     expect(copies.length).toBeGreaterThan(done.length * 3)
 
     for (const [index, copy] of copies.entries()) {
-      // what had been asked of a function may have been done by it before all ended
+      // a function may have done the asked step before the end
       const after = copies[index + 1]?.outer ?? copy.outer
       for (const outer of after.done.length > copy.outer.done.length ? [copy.outer, after] : [copy.outer]) {
         const own = `${copy.file}-${outer.done.length}`
@@ -202,7 +205,7 @@ test.each<[string, Scene]>([
         const execution = await next.ended()
         expect(execution, `copy ${index}`).toMatchObject({ status })
         expect(next.world.now.done).toEqual(done)
-        // nothing that lies behind is done again
+        // no earlier step is repeated
         const behind = copy.outer.done.slice(0, -1)
         expect(behind.filter(step => next.orders.includes(step) && scene !== attempt)).toEqual([])
         expect((execution?.stopped ?? 0) - began).toBeGreaterThanOrEqual(takes * 1000)

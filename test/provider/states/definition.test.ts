@@ -19,14 +19,14 @@ const shaped = (Output: unknown) => machine({ A: { Type: 'Succeed', Output } })
 const retried = (retrier: object) =>
   machine({ A: task({ Next: 'B', Retry: [{ ErrorEquals: ['X'], ...retrier }] }), B: { Type: 'Succeed' } })
 
-describe('definitions that the interpreter honours, and no others', () => {
+describe('definitions of state machines', () => {
   test.each<[what: string, definition: object, fault: string]>([
     [
       'the older query language',
       machine({ A: { Type: 'Succeed' } }, { QueryLanguage: 'JSONPath' }),
       'QueryLanguage',
     ],
-    ['a field that it does not know', machine({ A: task({ ResultPath: '$.x' }) }), 'ResultPath'],
+    ['an unknown field', machine({ A: task({ ResultPath: '$.x' }) }), 'ResultPath'],
     [
       'another integration',
       machine({ A: task({ Resource: 'arn:aws:states:::dynamodb:getItem' }) }),
@@ -35,14 +35,14 @@ describe('definitions that the interpreter honours, and no others', () => {
     ['a Map', machine({ A: { Type: 'Map', Next: 'A' } }), '"Map"'],
     ['a Parallel', machine({ A: { Type: 'Parallel', Next: 'A' } }), '"Parallel"'],
     ['a Pass', machine({ A: { Type: 'Pass', Next: 'A' } }), '"Pass"'],
-    ['a wait for a moment', machine({ A: { Type: 'Wait', Timestamp: 'x', Next: 'A' } }), 'Timestamp'],
+    ['a wait for a time', machine({ A: { Type: 'Wait', Timestamp: 'x', Next: 'A' } }), 'Timestamp'],
     ['a wait by an expression', machine({ A: { Type: 'Wait', Seconds: '{% 1 %}', Next: 'A' } }), 'Seconds'],
     ['a heartbeat', machine({ A: task({ Next: 'A', HeartbeatSeconds: 1 }) }), 'HeartbeatSeconds'],
-    ['a state that ends by a flag', machine({ A: { ...task(), Next: undefined, End: true } }), 'End'],
+    ['a state with End instead of Next', machine({ A: { ...task(), Next: undefined, End: true } }), 'End'],
     ['a pause without jitter', retried({ MaxAttempts: 1 }), 'JitterStrategy'],
     ['a pause with jitter NONE', retried({ MaxAttempts: 1, JitterStrategy: 'NONE' }), 'JitterStrategy'],
     ['a longest pause', retried({ MaxAttempts: 0, MaxDelaySeconds: 5 }), 'MaxDelaySeconds'],
-    ['a way to nowhere', machine({ A: task({ Next: 'Gone' }) }), 'no state Gone'],
+    ['a missing next state', machine({ A: task({ Next: 'Gone' }) }), 'no state Gone'],
     ['a state without a next one', machine({ A: task({ Next: undefined }) }), 'Next'],
     ['an unreadable expression', shaped('{% $states. %}'), 'cannot be read'],
     ['an expression inside a text', shaped('so {% $states.input %}'), 'must be an expression as a whole'],
@@ -53,17 +53,17 @@ describe('definitions that the interpreter honours, and no others', () => {
   test.each<[what: string, expression: string, fault: string | undefined]>([
     ['the operator for absent values', '{% $states.input.a ?? 1 %}', 'the operator ??'],
     ['the operator for false values', '{% $states.input.a ?: 1 %}', 'the operator ?:'],
-    ['the function that runs texts', "{% $eval('1') %}", '$eval'],
-    ['the same, passed on', "{% $map(['1'], $eval) %}", '$eval'],
-    ['a question', '{% $states.input.a ? 1 : 2 %}', undefined],
-    ['their signs in a text', '{% \'?? ?: $eval\' & "??" %}', undefined],
-    ['their signs in a regular expression', '{% $match($states.input.a, /(?:a|b)??/) %}', undefined],
+    ['the function that evaluates text', "{% $eval('1') %}", '$eval'],
+    ['the same function as an argument', "{% $map(['1'], $eval) %}", '$eval'],
+    ['a conditional', '{% $states.input.a ? 1 : 2 %}', undefined],
+    ['the refused signs in a text', '{% \'?? ?: $eval\' & "??" %}', undefined],
+    ['the refused signs in a regular expression', '{% $match($states.input.a, /(?:a|b)??/) %}', undefined],
     ...['parse', 'uuid', 'hash', 'range', 'partition'].map((name): [string, string, string] => [
       `the service's own function ${name}`,
       `{% $${name}(1) %}`,
       `the function $${name} is not supported here`,
     ]),
-  ])('%s: taken or refused as by the service', (_, expression, fault) => {
+  ])('%s is taken or refused as by AWS', (_, expression, fault) => {
     const read = () => readDefinition(shaped({ nested: [expression] }))
     if (fault === undefined) expect(read()).toBeDefined()
     else expect(read).toThrow(fault)

@@ -13,7 +13,7 @@ interface Order {
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 const names = [...drillSteps.map(({ name }) => name), 'report']
 
-/** An execution of a drill. @param answer of its worker, at the n-th time that a step is asked for */
+/** Starts an execution of a drill. @param answer of its worker to a step at the n-th call */
 async function drilling(answer: (step: string, times: number) => unknown) {
   const orders: Order[] = []
   const machine = await stateMachine(defineDrillWorkflow(arns).States, (_, order: Order) => {
@@ -23,14 +23,14 @@ async function drilling(answer: (step: string, times: number) => unknown) {
   return { machine, orders, arn: await machine.start({ anything: 1 }, 'd-1') }
 }
 
-test('a drill takes its steps in their order, under the name of its execution', async () => {
+test('a drill does its steps in order, with the name of its execution', async () => {
   const { machine, arn, orders } = await drilling(() => ({ next: 'done' }))
   expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
   expect(orders.map(({ step }) => step)).toEqual(names)
   expect(new Set(orders.map(({ operation }) => operation))).toEqual(new Set(['d-1']))
 })
 
-test('a step that is not done is asked for again after two seconds', async () => {
+test('an unfinished step is repeated after two seconds', async () => {
   const { machine, arn, orders } = await drilling((step, times) => ({
     next: step === 'settle' && times === 1 ? 'again' : 'done',
   }))
@@ -43,7 +43,7 @@ test('a step that is not done is asked for again after two seconds', async () =>
   expect(orders.filter(({ step }) => step === 'settle')).toHaveLength(2)
 })
 
-test('a drill that stops says so to its worker, once, and fails under the name of the step', async () => {
+test('a drill that stops reports it once to its worker, and fails with the name of the step', async () => {
   const { machine, arn, orders } = await drilling(step => {
     if (step === 'back') throw new FunctionFault('DrillStopped', 'promote on own answers 403')
     return { next: 'done' }

@@ -13,8 +13,8 @@ import { retrier, stateMachine, stillTime, task, tokenTask, until } from './supp
 
 const fault = (type: string) => new FunctionFault(type, 'as the test wants')
 
-describe('a state machine runs as it does on AWS', () => {
-  test('results, variables and the context go from state to state, and choices are made by them', async () => {
+describe('a state machine', () => {
+  test('passes results, variables and the context from state to state, and choices use them', async () => {
     const machine = await stateMachine(
       {
         Begin: {
@@ -64,14 +64,14 @@ describe('a state machine runs as it does on AWS', () => {
     ])
   })
 
-  test('an expression without value fails, whatever else it might have meant', async () => {
+  test('fails on an expression without a value', async () => {
     const machine = await stateMachine({
       A: { Type: 'Succeed', Output: '{% $states.input.absent %}' },
     })
     expect(await machine.run()).toMatchObject({ status: 'FAILED', error: 'States.QueryEvaluationError' })
   })
 
-  test('a condition that is neither true nor false fails, and so does a choice where none applies', async () => {
+  test('fails on a condition that is no boolean, and on a choice without a match', async () => {
     const choice = { Type: 'Choice', Choices: [{ Condition: '{% $states.input.is %}', Next: 'B' }] }
     const machine = await stateMachine({ A: choice, B: { Type: 'Succeed' } })
     expect(await machine.run({ is: 1 })).toMatchObject({ error: 'States.QueryEvaluationError' })
@@ -79,7 +79,7 @@ describe('a state machine runs as it does on AWS', () => {
     expect(await machine.run({ is: true })).toMatchObject({ status: 'SUCCEEDED' })
   })
 
-  test('256 KB are the limit of what a state passes on, and no catcher of everything holds beyond it', async () => {
+  test('fails above 256 KB of state data, even with a catcher of all errors', async () => {
     const large = 'x'.repeat(262_145)
     const machine = await stateMachine(
       {
@@ -95,7 +95,7 @@ describe('a state machine runs as it does on AWS', () => {
     await expect(machine.start({ large })).rejects.toMatchObject({ name: 'InvalidExecutionInput' })
   })
 
-  test('a failed task is tried again after pauses with full jitter, then its error is caught', async () => {
+  test('repeats a failed task after pauses with full jitter, and then catches its error', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     onTestFinished(() => void vi.restoreAllMocks())
     let calls = 0
@@ -136,7 +136,7 @@ describe('a state machine runs as it does on AWS', () => {
     expect(calls).toBe(3)
   })
 
-  test('a task that takes too long has timed out, which is no failure of its own', async () => {
+  test('ends a task at its timeout, which is not States.TaskFailed', async () => {
     const machine = await stateMachine(
       {
         A: task({
@@ -158,7 +158,7 @@ describe('a state machine runs as it does on AWS', () => {
     })
   })
 
-  test('a machine that takes too long has timed out as a whole', async () => {
+  test('ends as a whole at its timeout', async () => {
     const machine = await stateMachine({ A: { Type: 'Wait', Seconds: 100, Next: 'End' } }, undefined, {
       TimeoutSeconds: 50,
     })
@@ -168,14 +168,14 @@ describe('a state machine runs as it does on AWS', () => {
     expect(await machine.ended(arn)).toMatchObject({ status: 'TIMED_OUT' })
   })
 
-  test('an endless machine ends when its history is full', async () => {
+  test('ends when its history is full', async () => {
     const machine = await stateMachine({ A: { Type: 'Choice', Choices: [], Default: 'A' } })
     const arn = await machine.start()
     expect(await machine.ended(arn)).toMatchObject({ status: 'FAILED', error: 'States.Runtime' })
   })
 })
 
-describe('tasks that somebody else ends', () => {
+describe('tasks with a token', () => {
   const waiting = async (more: object = {}, states: object = {}) => {
     const tokens: string[] = []
     const machine = await stateMachine(
@@ -192,26 +192,26 @@ describe('tasks that somebody else ends', () => {
     return { machine, arn, taskToken, tokens, succeed }
   }
 
-  test('an answer becomes the result, once', async () => {
+  test('an answer becomes the result, a second answer is refused', async () => {
     const { machine, arn, succeed } = await waiting()
     await succeed({ by: 'an operator' })
     expect(await machine.ended(arn)).toMatchObject({ output: { by: 'an operator' } })
     await expect(succeed({})).rejects.toMatchObject({ name: 'TaskTimedOut' })
   })
 
-  test('a failure is a failure of the task', async () => {
+  test('a failure answer fails the task', async () => {
     const { machine, arn, taskToken } = await waiting()
     await machine.client.send(new SendTaskFailureCommand({ taskToken, error: 'Refused', cause: 'by law' }))
     expect(await machine.ended(arn)).toMatchObject({ status: 'FAILED', error: 'Refused', cause: 'by law' })
   })
 
-  test('what is no token is refused', async () => {
+  test('an invalid token is refused', async () => {
     const { machine } = await waiting()
     const command = new SendTaskSuccessCommand({ taskToken: 'guessed', output: '{}' })
     await expect(machine.client.send(command)).rejects.toMatchObject({ name: 'InvalidToken' })
   })
 
-  test('a restart in between forgets neither the wait nor the token, and does not ask again', async () => {
+  test('a restart keeps the wait and the token, and does not repeat the order', async () => {
     const { machine, arn, tokens, succeed } = await waiting()
     await machine.restart()
     await succeed('after the restart')
@@ -220,8 +220,8 @@ describe('tasks that somebody else ends', () => {
   })
 })
 
-describe('an execution goes on where it stood when the service starts again', () => {
-  test('states that are behind it are not run again', async () => {
+describe('an execution continues at its state after a restart of the service', () => {
+  test('earlier states are not repeated', async () => {
     const calls: string[] = []
     let stuck = true
     const machine = await stateMachine(
@@ -246,7 +246,7 @@ describe('an execution goes on where it stood when the service starts again', ()
     expect(calls).toHaveLength(3)
   })
 
-  test('a wait is not begun anew', async () => {
+  test('a wait is not started anew', async () => {
     const machine = await stateMachine({
       A: { Type: 'Wait', Seconds: 100, Next: 'B' },
       B: { Type: 'Succeed' },
@@ -259,7 +259,7 @@ describe('an execution goes on where it stood when the service starts again', ()
     expect(await machine.ended(arn)).toMatchObject({ status: 'SUCCEEDED' })
   })
 
-  test('pauses before another try, and the tries so far, are kept', async () => {
+  test('pauses and the number of tries are kept', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0.5)
     onTestFinished(() => void vi.restoreAllMocks())
     let calls = 0
@@ -283,7 +283,7 @@ describe('an execution goes on where it stood when the service starts again', ()
 describe('executions by name', () => {
   const sleeping = { A: { Type: 'Wait', Seconds: 100, Next: 'End' } }
 
-  test('the same name with the same input is the same execution, with another one an error', async () => {
+  test('the same name returns the same execution for equal input, and fails for other input', async () => {
     const machine = await stateMachine(sleeping)
     const arn = await machine.start({ a: 1 }, 'one')
     expect(await machine.start({ a: 1 }, 'one')).toBe(arn)
@@ -291,13 +291,13 @@ describe('executions by name', () => {
     await expect(machine.start({}, 'not a name')).rejects.toMatchObject({ name: 'InvalidName' })
   })
 
-  test('one that has ended leaves its name taken', async () => {
+  test('the name of an ended execution stays taken', async () => {
     const machine = await stateMachine({ A: { Type: 'Succeed' } })
     await machine.ended(await machine.start({}, 'one'))
     await expect(machine.start({}, 'one')).rejects.toMatchObject({ name: 'ExecutionAlreadyExists' })
   })
 
-  test('one can be stopped, with a reason', async () => {
+  test('an execution can be stopped with a reason', async () => {
     const machine = await stateMachine(sleeping)
     const executionArn = await machine.start()
     await machine.client.send(new StopExecutionCommand({ executionArn, error: 'E', cause: 'because' }))
@@ -311,7 +311,7 @@ describe('executions by name', () => {
     expect(await machine.describe(executionArn)).toMatchObject({ status: 'ABORTED' })
   })
 
-  test('they are listed newest first, by status, in pages', async () => {
+  test('executions are listed newest first, by status, in pages', async () => {
     const machine = await stateMachine(sleeping)
     const arns: string[] = []
     for (const name of ['one', 'two', 'three']) arns.unshift(await machine.start({}, name))
@@ -342,13 +342,13 @@ describe('executions by name', () => {
     expect((await list({ nextToken: '1' })).stateMachines).toEqual([])
   })
 
-  test('one that is not there cannot be described', async () => {
+  test('describing a missing execution fails', async () => {
     const machine = await stateMachine(sleeping)
     await expect(machine.describe('arn:of:nothing')).rejects.toMatchObject({ name: 'ExecutionDoesNotExist' })
   })
 })
 
-test('an execution whose end cannot be written down ends nothing else, and the next start goes on with it', async () => {
+test('an execution whose end cannot be stored stops no other, and the next start continues it', async () => {
   const store = openStateStore(':memory:')
   let tries = 0
   const full = () => {
@@ -364,7 +364,7 @@ test('an execution whose end cannot be written down ends nothing else, and the n
     invoke: async () => null,
   })
   machines.start('m', 'one', '{}')
-  // what nobody catches fails this test
+  // an uncaught error would fail this test
   await until(() => tries === 2)
   expect(store.running()).toHaveLength(1)
   await machines.close()

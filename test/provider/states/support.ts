@@ -13,10 +13,10 @@ import { startMachines } from '../../../infra/local/states/machines.ts'
 import { startStatesService } from '../../../infra/local/states/service.ts'
 import { openStateStore } from '../../../infra/local/states/store.ts'
 
-/** What the ARNs of machines begin with. */
+/** The beginning of the machines' ARNs. */
 export const PREFIX = 'arn:aws:states:eu-west-1:111122223333:stateMachine:'
 
-/** Time that stands still until a test moves it. */
+/** Returns a time that only the test advances. */
 export function stillTime(now = Date.UTC(2026, 0, 1)): Time & { pass(seconds: number): void } {
   const waiting = new Set<{ moment: number; resolve: () => void }>()
   return {
@@ -45,7 +45,7 @@ const key = { accessKeyId: 'a', secretAccessKey: 'b' }
 
 type Invoke = (functionName: string, event: never) => unknown
 
-/** The definition of a machine that begins with the first of some states; `End` ends it. */
+/** Defines a machine that begins with the first of some states. `End` ends it. */
 const machineOf = (states: object, more: object) => ({
   QueryLanguage: 'JSONata',
   StartAt: Object.keys(states)[0],
@@ -53,7 +53,10 @@ const machineOf = (states: object, more: object) => ({
   ...more,
 })
 
-/** A service with one machine, `m`, asked through the SDK; it can be ended and started again as it stood. */
+/**
+ * Starts a service with one machine, `m`, which tests call through the SDK. It can be ended and
+ * started again with its state.
+ */
 export async function stateMachine(states: object, invoke: Invoke = () => null, more: object = {}) {
   const directory = mkdtempSync(`${tmpdir()}/states-`)
   onTestFinished(() => rmSync(directory, { recursive: true }))
@@ -113,7 +116,7 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
     start,
     describe,
     ended,
-    /** runs it to its end */
+    /** runs the machine to its end */
     run: async (input: unknown = {}) => ended(await start(input)),
     events: async (executionArn: string) => {
       const { events = [] } = await running.client.send(
@@ -121,7 +124,7 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
       )
       return events
     },
-    /** ends the service and starts it again from what it has written down */
+    /** ends the service and starts it again from its stored state */
     restart: async () => {
       await running.end()
       running = await begin()
@@ -129,7 +132,7 @@ export async function stateMachine(states: object, invoke: Invoke = () => null, 
   }
 }
 
-/** A retrier that tries again so often, with full jitter. */
+/** Makes a retrier with a number of tries and full jitter. */
 export const retrier = (error: string, MaxAttempts = 3, more: object = {}) => ({
   ErrorEquals: [error],
   MaxAttempts,
@@ -137,7 +140,7 @@ export const retrier = (error: string, MaxAttempts = 3, more: object = {}) => ({
   ...more,
 })
 
-/** A state that invokes the function `f`. */
+/** Makes a state that invokes the function `f`. */
 export const task = (more: object = {}) => ({
   Type: 'Task',
   Resource: 'arn:aws:states:::lambda:invoke',
@@ -147,7 +150,7 @@ export const task = (more: object = {}) => ({
   ...more,
 })
 
-/** The same, ended by whoever gets the token. */
+/** Makes a state like `task` that ends by its token. */
 export const tokenTask = (more: object = {}) => ({
   Type: 'Task',
   Resource: 'arn:aws:states:::lambda:invoke.waitForTaskToken',
@@ -156,7 +159,7 @@ export const tokenTask = (more: object = {}) => ({
   ...more,
 })
 
-/** Waits until something is so. */
+/** Waits until a probe returns true. */
 export async function until(probe: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await probe())) await new Promise(resolve => setTimeout(resolve, 5))
 }

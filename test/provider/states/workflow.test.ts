@@ -23,7 +23,7 @@ const workflow: Workflow = {
 }
 const arns = { invoke: 'arn:aws:states:::lambda:invoke', worker: 'arn:aws:lambda:x:1:function:worker' }
 
-/** Runs the workflow; its steps answer, or throw, as a test says. */
+/** Runs the workflow. The test gives the answers or errors of its steps. */
 async function running(
   answer: (order: Order, times: number) => StepResult | undefined,
   input: object = { operation: 'op-1' },
@@ -39,7 +39,7 @@ async function running(
 const steps = (orders: readonly Order[]) => orders.map(({ step }) => step)
 
 describe('a workflow of the table', () => {
-  test('does its steps in order, with waits between, and tells them nothing but the operation', async () => {
+  test('does its steps in order, with waits between, and passes them only the operation', async () => {
     const { machine, orders, arn } = await running(() => undefined)
     await until(async () => (await machine.events(arn)).some(({ type }) => type === 'WaitStateEntered'))
     expect(steps(orders)).toEqual(['first'])
@@ -51,7 +51,7 @@ describe('a workflow of the table', () => {
     ])
   })
 
-  test('does a step again that is not done', async () => {
+  test('repeats an unfinished step', async () => {
     const { machine, orders, arn } = await running(({ step }, times) =>
       step === 'first' && times < 3 ? { next: 'again' } : undefined,
     )
@@ -61,7 +61,7 @@ describe('a workflow of the table', () => {
     expect(steps(orders)).toEqual(['first', 'first', 'first', 'second'])
   })
 
-  test('ends with the step that writes down what failed, where that is final', async () => {
+  test('ends with the step `failed` after a final error', async () => {
     const { machine, orders, arn } = await running(({ step }) => {
       if (step === 'first') throw new FunctionFault('OperationFailed', 'refused')
       return undefined
@@ -75,7 +75,7 @@ describe('a workflow of the table', () => {
     expect(orders[1]).toMatchObject({ operation: 'op-1', at: 'first', error: 'OperationFailed' })
   })
 
-  test('tries anything else four times', async () => {
+  test('tries a step four times after any other error', async () => {
     const { machine, orders, arn } = await running(({ step }) => {
       if (step === 'first') throw new FunctionFault('TypeError', 'a mistake')
       return undefined
@@ -89,7 +89,7 @@ describe('a workflow of the table', () => {
     expect(steps(orders)).toEqual(['first', 'first', 'first', 'first', 'failed'])
   })
 
-  test('started by hand, waits for the request with the authority, and goes on with its operation', async () => {
+  test('started by hand, waits for the authorised request and continues with its operation', async () => {
     const { machine, orders, arn } = await running(() => undefined, { force: true })
     await until(() => orders.length === 1)
     const [{ token = '', ...order } = { token: '' }] = orders
@@ -107,7 +107,7 @@ describe('a workflow of the table', () => {
     ])
   })
 
-  test('started by hand, ends by itself after an hour in which nobody came', async () => {
+  test('started by hand, ends after an hour without a request', async () => {
     const { machine, orders, arn } = await running(() => undefined, {})
     await until(async () => (await machine.events(arn)).some(({ type }) => type === 'TaskScheduled'))
     await until(() => orders.length === 1)
