@@ -15,43 +15,49 @@ import type { Measures } from './watching/metrics.ts'
 import type { CarryTo } from './wire/carry.ts'
 import type { Background, EventBus, Waker, Workflows } from './work-ports.ts'
 
-/** The items of several keys, in their order; undefined where there is none (or it has died). */
+/**
+ * The items of several keys, in the order of the keys; undefined for a key without an item, and for an item that has
+ * expired.
+ */
 export type Items<K extends readonly Key[]> = {
   [I in keyof K]: K[I] extends Key<infer T> ? Item<T> | undefined : never
 }
 
 /** The tables. Reads are strongly consistent; `commit` is the only writer. */
 export interface Store {
-  /** One batch read. */
+  /** Reads items in one batch read. */
   read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
-  /** All items of a collection, sorted by name. */
+  /** Returns all items of a collection, sorted by name. */
   list<K extends Kind>(where: Partitions<K>, page?: Page): Promise<Item<K>[]>
-  /** Items that tidy may remove, in pages: `due` before the given epoch second. The cost is that of what is found. */
+  /**
+   * Yields items that tidy may remove, in pages: their `due` is before the given epoch second. It costs as much as
+   * reading these items.
+   */
   due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
-  /** Items of some kinds of one table wherever they stand, in pages; the cost is that of reading the whole table. */
+  /** Yields the items of some kinds of one table, in pages. It costs as much as reading the whole table. */
   scan<K extends Kind>(kinds: OneOrMore<K>, segment: ScanSegment): AsyncIterable<Scanned<K>>
   /**
-   * Writes all changes or none. A conflict means that something is no longer as it was read: read again and
-   * judge again.
-   * @throws ApiError `busy` when the engine cannot take the write now, or the cluster record is too old
+   * Writes all changes or none. A conflict means that an item has changed since it was read: read again and decide
+   * again.
+   * @throws ApiError `busy` when DynamoDB cannot take the write now, or the cluster record is too old
    */
   commit(changes: readonly Change[], as: ClusterRead, options?: CommitOptions): Promise<'done' | 'conflict'>
 }
 
 export interface CommitOptions {
-  /** attempts while the engine cannot take the write; default 5 */
+  /** attempts while DynamoDB cannot take the write; default 5 */
   tries?: number
 }
 
 export type OneOrMore<T> = T | readonly T[]
 
 export interface Page {
-  /** names greater than this one */
+  /** only names after this one */
   after?: string
   limit?: number
 }
 
-/** An entry of the index `expiry`: enough to delete it as it was seen. */
+/** An entry of the index `expiry`, with what is needed to delete the item unless it has changed. */
 export type Due<K extends Kind> = Key<K> & Pick<Item, 'rev' | 'inTree'> & { readonly due: number }
 
 export interface ScanSegment {
@@ -59,14 +65,14 @@ export interface ScanSegment {
   of: number
   /** where an earlier scan of the segment stopped; absent: at its beginning */
   from?: Cursor | undefined
-  /** items that each call of the scan reads at most, whatever their kind; absent: as many as one call takes */
+  /** the maximum number of items that each call of the scan reads, of any kind; absent: as many as one call takes */
   limit?: number
 }
 
 /** A page of a scan. */
 export interface Scanned<K extends Kind> {
   items: Item<K>[]
-  /** where the segment goes on; absent at its end */
+  /** where the segment continues; absent at its end */
   next?: Cursor
 }
 
@@ -75,54 +81,72 @@ export interface Cursor {
   sk: string
 }
 
-/** The cluster record with the moment it was read, epoch milliseconds: commits refuse one that is too old. */
+/**
+ * The cluster record, and when it was read, epoch milliseconds. Commits with a record that is too old are refused.
+ */
 export interface ClusterRead {
   record: ClusterRecord
   readAt: number
 }
 
-/** The keyring at work. Its keys never leave the adapter. */
+/** Encrypts and decrypts with the keyring. The keys never leave the adapter. */
 export interface FieldCipher {
-  /** what a new environment needs of the tables, to be read along with the cluster record; the first caller is told alone */
+  /**
+   * Returns the keys of items to read together with the cluster record, if the keyring is still unread. Only the
+   * first caller gets one.
+   */
   keysToRead(): Key<'keyring'>[]
   /**
-   * Tells what the cluster record says: a remembered keyring of another name, or of an earlier edition, is forgotten.
-   * @param keyring as it was read along, if it was
+   * Discards the remembered keyring if the cluster record names another one or a later edition.
+   * @param keyring the keyring item, if it was read together with the record
    */
   expectKeyring(record: Pick<ClusterRecord, 'keyring' | 'keyringEdition'>, keyring?: Item<'keyring'>): void
   encrypt(key: Key, field: string, text: string): Promise<Encrypted>
   decrypt(key: Key, field: string, text: Encrypted): Promise<Secret>
-  /** The same text by the term that encrypts. `current`: it is already; `unreadable`: no term of this cluster opens it. */
+  /**
+   * Re-encrypts a text with the active term. `current`: the active term has encrypted it already. `unreadable`: no
+   * term of this cluster decrypts it.
+   */
   reencrypt(key: Key, field: string, text: Encrypted): Promise<Encrypted | 'current' | 'unreadable'>
-  /** a batch token's content, encrypted and decrypted again; undefined for anything that we did not encrypt */
+  /**
+   * Encrypts the content of a batch token. `decryptToken` returns undefined for anything that this keyring did not
+   * encrypt.
+   */
   encryptToken(content: string): Promise<string>
   decryptToken(text: string): Promise<SealedToken | undefined>
   /**
-   * The keyring for another cluster of the set: sealed to that one's X25519 key, 32 bytes, and bound to the set.
+   * Exports the keyring for another cluster of the set: sealed to that cluster's X25519 key, 32 bytes, and bound to
+   * the set.
    * @param set UUID
    */
   exportTo(recipient: Uint8Array, set: string): Promise<{ keyring: string; term: number }>
-  /** `hmac-sha256:…` of a value, for the audit log and for accessors: the same for the life of the cluster */
+  /**
+   * Returns `hmac-sha256:…` of a value, for the audit log and for accessors. It stays the same for the life of the
+   * cluster.
+   */
   hmac(text: string): Promise<string>
 }
 
-/** A keyring that is not stored yet, under a new data key of this cluster's own KMS key. */
+/** A new keyring that is not stored yet, encrypted with a new data key of this cluster's own KMS key. */
 export interface NewKeyring {
   keyring: MadeKeyring
-  /** works with it before it is stored */
+  /** encrypts with the keyring before it is stored */
   cipher: Pick<FieldCipher, 'encrypt'>
-  /** all terms that it holds, oldest first */
+  /** all of its terms, oldest first */
   terms: readonly TermInfo[]
 }
 
-/** What is told of a term by who holds it. `id`: its identity. */
+/** The public facts about a term, from a cluster that has its key. `id`: its identity. */
 export type TermInfo = Pick<Term, 'number' | 'probe'> & {
   id: string
-  /** raw Ed25519 public key of this cluster's own signer of it, base64; absent: it has none */
+  /** raw Ed25519 public key with which this cluster signs the term's batch tokens, base64; absent: it has none */
   signer?: string
 }
 
-/** A batch token as it was sealed: who signed it, and whether its term still counts, is told by the term's item. */
+/**
+ * The decrypted content of a batch token, before its signature and its term are checked. The term's item says who may
+ * sign, and whether the term still counts.
+ */
 export interface SealedToken {
   content: string
   /** identity of the term that encrypted it */
@@ -130,51 +154,52 @@ export interface SealedToken {
   signature: Buffer
 }
 
-/** Makes keys. Times are epoch milliseconds. */
+/** Creates keyrings and changes their terms. Times are epoch milliseconds. */
 export interface KeyFactory {
   newKeyring(now: number): Promise<NewKeyring>
   /**
-   * The keyring with one more term, which encrypts from now on.
-   * @param id of the keyring that it becomes; absent: it stays the same one
+   * Adds a term, which encrypts from now on.
+   * @param id of the resulting keyring; absent: unchanged
    */
   addNextTerm(keyring: MadeKeyring, now: number, id?: string): Promise<NewKeyring>
   /**
-   * A keyring that another cluster exported, under this cluster's own key.
-   * @param own X25519, to which it was sealed
-   * @throws Error when it was not sealed to this key, or for another set
+   * Imports a keyring that another cluster exported, and encrypts it with this cluster's own KMS key.
+   * @param own the X25519 key to which it was sealed
+   * @throws Error when it was sealed to another key, or for another set
    */
   importFrom(exported: string, own: KeyObject, set: string, now: number): Promise<NewKeyring>
   /**
-   * A keyring with the terms of another one besides.
-   * @param lost whether those are terms that the set has lost: fields open by them, and no batch token counts
+   * Unites the terms of two keyrings. The active term of `leading` encrypts.
+   * @param lost whether the set has lost the terms that only `other` has: then they only decrypt fields, and no batch
+   * token of them counts
    */
   unite(leading: MadeKeyring, other: MadeKeyring, now: number, lost?: boolean): Promise<NewKeyring>
   /**
-   * A keyring that has given up terms for good.
+   * Removes terms permanently.
    * @param ids identities
    * @throws Error when one of them encrypts
    */
   removeTerms(keyring: MadeKeyring, ids: readonly string[], now: number): Promise<MadeKeyring>
-  /** A keyring with a signer of this cluster's own for the term that encrypts. */
+  /** Adds this cluster's own signer for the term that encrypts. */
   addSigner(keyring: MadeKeyring, now: number): Promise<NewKeyring>
 }
 
-/** Where a call to AWS goes, and as whom. */
+/** The account and region of a call to AWS, and the credentials for it. */
 export interface AwsTarget {
   region: string
-  /** 12 digits: the account whose resources are looked at */
+  /** 12 digits: the account of the resources */
   account: string
   client: ProviderSettings
   /** role to assume for that account; absent: the account must be the server's own */
   assume?: { role: string; externalId: string }
 }
 
-/** What a mount's client configuration says about calls to AWS. */
+/** The settings of a mount's client configuration for calls to AWS. */
 export interface ProviderSettings {
-  /** changes whenever the settings do: clients are cached by it */
+  /** changes with the settings; clients are cached by it */
   version: string
   credentials?: { accessKey: string; secretKey: Secret }
-  /** used while the first is not yet known everywhere, after a rotation */
+  /** the key pair before the last rotation, used while AWS does not know the new one everywhere */
   previous?: { accessKey: string; secretKey: Secret }
   /** negative: the SDK's default */
   maxRetries: number
@@ -197,13 +222,13 @@ export interface InstanceProfile extends Principal {
 
 /** EC2. Faults of the provider are thrown as ApiError `provider_failed` or `busy`. */
 export interface Instances {
-  /** undefined when EC2 knows no such instance */
+  /** Returns undefined when EC2 does not know the instance. */
   describe(target: AwsTarget, instanceId: string, deadline: number): Promise<Instance | undefined>
-  /** Loads what `describe` needs, which otherwise loads it when it is first called. */
+  /** Loads the code that `describe` needs, which otherwise is loaded at the first call. */
   load(): Promise<void>
 }
 
-/** IAM. Undefined when there is no such entity. */
+/** Looks up entities in IAM. The result is undefined for an unknown entity. */
 export interface Principals {
   find(
     target: AwsTarget,
@@ -213,12 +238,12 @@ export interface Principals {
   profile(target: AwsTarget, name: string, deadline: number): Promise<InstanceProfile | undefined>
 }
 
-/** A caller-identity request, rebuilt from parts, ready to be sent. */
+/** A client's signed caller-identity request, rebuilt from its parts. */
 export interface StsRequest {
   method: 'GET' | 'POST'
   /** where to connect: scheme, host, port */
   endpoint: string
-  /** what the signature names */
+  /** the host in the signature */
   host: string
   /** path and query, as signed */
   target: string
@@ -233,12 +258,12 @@ export interface StsAnswer {
   body: string
 }
 
-/** STS, called with the caller's own signature: needs no credentials of ours. */
+/** Forwards requests to STS with the client's own signature. It needs no credentials of ours. */
 export interface CallerIdentity {
   forward(request: StsRequest, deadline: number): Promise<StsAnswer>
 }
 
-/** Access keys of the IAM user that a mount is configured with. */
+/** Manages the access keys of a mount's configured IAM user. */
 export interface AccessKeys {
   owner(settings: ProviderSettings, deadline: number): Promise<{ userName?: string }>
   list(settings: ProviderSettings, userName: string, deadline: number): Promise<KnownKey[]>
@@ -248,7 +273,7 @@ export interface AccessKeys {
     deadline: number,
   ): Promise<{ accessKey: string; secretKey: Secret }>
   delete(settings: ProviderSettings, userName: string, accessKey: string, deadline: number): Promise<void>
-  /** whether a key is accepted by now */
+  /** Reports whether AWS accepts a key by now. */
   works(settings: ProviderSettings, deadline: number): Promise<boolean>
 }
 
@@ -269,12 +294,15 @@ export interface Entropy {
   uuid(): string
 }
 
-/** Writes one entry of the audit log; a request whose entry cannot be written fails. */
+/** Writes one entry of the audit log. A request whose entry cannot be written fails. */
 export interface Audit {
   write(entry: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** Writes a line; with numbers it makes metrics, whose dimensions are among its fields. @see docs/look-up/monitoring.md#metrics */
+/**
+ * Writes a log line. `measures` become metrics, whose dimensions are among the fields.
+ * @see docs/look-up/monitoring.md#metrics
+ */
 export type Write = (
   message: string,
   fields: Readonly<Record<string, unknown>>,
@@ -287,53 +315,54 @@ export interface Log {
   error: Write
 }
 
-/** What stands between callers and the front end: a distribution of CloudFront, say. */
+/** A proxy between clients and the front end, for example a CloudFront distribution. */
 export interface FrontProxy {
   /**
-   * SHA-256, lower-case hex, of each secret by which requests show that they came through it: two while one takes
-   * the place of the other
+   * SHA-256, lower-case hex, of the secrets that the proxy adds to requests: two of them while one replaces the other
    */
   secretHashes: readonly string[]
-  /** proxies that append to X-Forwarded-For the address they were called from, one behind the other */
+  /** number of proxies in a row that append their caller's address to X-Forwarded-For */
   hops: number
 }
 
-/** Settings of the deployment that rules depend on. */
+/** The settings of the deployment that handlers use. */
 export interface Deployment extends Addresses {
-  /** of this product */
+  /** version of this product */
   version: string
-  /** the version of the API that is spoken: clients switch features by it */
+  /** the API version that clients see; they choose features by it */
   apiVersion: string
   clusterName: string
   /** name of the table `cluster` */
   home: string
   /** region that this cluster runs in */
   region: string
-  /** trust the built-in DSA and RSA-1024 certificates, and SHA-1 */
+  /** whether the built-in DSA and RSA-1024 certificates, and SHA-1, are trusted */
   legacySignatures: boolean
-  /** accept `http://` endpoints in client configurations: only where the provider is an imitation */
+  /** whether client configurations may have `http://` endpoints; only for an imitated AWS */
   plainEndpoints: boolean
   /** role ARN patterns that a satellite account's role must match; trailing and inner `*` */
   assumableRoles: readonly string[]
-  /** fingerprints of the only OpenPGP keys that initialisation takes, lower-case hex; empty: any, or none */
+  /**
+   * fingerprints of the OpenPGP keys that initialisation requires, lower-case hex; empty: it accepts any key, or none
+   */
   initPgpKeys: readonly string[]
-  /** starting and cancelling a ceremony of a DR secondary takes a token, or a direct call of its function */
+  /** whether starting and cancelling a ceremony on a DR secondary needs a token or a direct call of its function */
   strictCeremony: boolean
-  /** what stands before the front end; absent: callers reach it themselves */
+  /** the proxy before the front end; absent: clients reach the front end directly */
   proxy?: FrontProxy | undefined
-  /** health is not 200 while KMS does not open the keyring */
+  /** whether health is an error while KMS does not decrypt the keyring */
   healthChecksKeyring: boolean
-  /** for functions that are told it: a JWT, empty when there is none, and the Ed25519 key that signs it, DER as base64 */
+  /** only in functions that need it: a JWT (empty: none), and the Ed25519 key that verifies it, DER as base64 */
   license: { text: string; publicKey: string }
 }
 
-/** Certificates of authorities that a deployment brings along (setting `caBundles`). */
+/** The certificates of authorities that a deployment ships (setting `caBundles`). */
 export interface Authorities {
   /** PEM by name; names are paths with `/` */
   shipped(): Promise<ReadonlyMap<string, string>>
 }
 
-/** What a handler may reach. Each endpoint names what it uses; the rest throws. */
+/** The ports of handlers. Each endpoint declares the uses of its ports; any other port throws. */
 export interface Ports {
   store: Store
   journal: Journal
@@ -345,7 +374,7 @@ export interface Ports {
   accessKeys: AccessKeys
   background: Background
   puller: Waker
-  /** asks other clusters of the set */
+  /** calls other clusters of the set */
   carryTo: CarryTo
   workflows: Workflows
   events: EventBus
@@ -357,30 +386,36 @@ export interface Ports {
   log: Log
   deployment: Deployment
   meter: Meter
-  /** things remembered from earlier requests that are only ever used as a guess and confirmed by a read */
+  /** values from earlier requests that are used only as guesses, and are confirmed by a read */
   keyHints: Map<string, string>
   memory: Memory
 }
 
-/** What an environment keeps of the last request. It may be served much later: an environment freezes. */
+/**
+ * The values that an environment keeps between requests. They may be old, because an environment may be frozen for
+ * long.
+ */
 export interface Memory {
-  /** believed only while the revision, which is read with every request, is the same */
+  /** valid only while the revision, which every request reads, is the same */
   mounts?: { rev: string; table: MountTable }
-  /** serves refusals that do not depend on it, and only for seconds */
+  /** used only for seconds, and only for refusals that do not depend on its details */
   cluster?: ClusterRead
-  /** by mount and form of the proof, what vouched last: believed only where its revision is read with the login */
+  /**
+   * the last verifying certificate, by mount and form of the proof; valid only if its revision, which the login
+   * reads, is the same
+   */
   certificates?: Map<string, KnownCertificate>
-  /** by why it was refused */
+  /** by the reason of the refusals */
   refusals?: Map<string, CountedRefusals>
-  /** whether KMS opened the keyring when it was asked for health, epoch milliseconds */
+  /** whether KMS decrypted the keyring at the last health request, epoch milliseconds */
   keyring?: { at: number; opens: boolean }
-  /** parts that failed when they were needed last, as they were noted */
+  /** parts that failed when they were last used, as recorded */
   faults?: Map<FaultyPart, RecentFault>
 }
 
-/** Counts calls for the piece of work that makes them; an environment may do several at once. */
+/** Counts the calls of each piece of work. An environment may run several at once. */
 export interface Meter {
   count(service: string): void
-  /** does some work, and tells the numbers of its calls by service */
+  /** Runs some work, and returns its numbers of calls by service. */
   measure<T>(work: () => Promise<T>): Promise<{ value: T; calls: Record<string, number> }>
 }

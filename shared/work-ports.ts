@@ -1,32 +1,38 @@
-/* Ports for work beside the request: background jobs, workflows, the puller, and events for others. */
+/* Ports for work outside of requests: background jobs, workflows, the follower, and events. */
 
-/** Work that outlives the request: runs in a Lambda of its own. */
+/** Starts work that continues after the request, in a Lambda of its own. */
 export interface Background {
   start(job: Readonly<Record<string, unknown>>): Promise<void>
 }
 
-/** State machines of this cluster. What they are given and answered is kept in their history for 90 days: no secrets. */
+/**
+ * Starts and signals the state machines of this cluster. Their history keeps inputs and answers for 90 days, so these
+ * contain no secrets.
+ */
 export interface Workflows {
   /**
-   * Starts one for an operation; for an operation that has one already, nothing happens.
-   * @param before how many the operation has had that ended without ending it; default: none
-   * @returns whether it runs, from now or from before, or has ended
+   * Starts an execution for an operation. If the operation has one already, nothing happens.
+   * @param before number of earlier executions that ended without ending the operation; default: none
+   * @returns whether the execution is running or has ended
    * @throws ApiError `busy` when it cannot be started now
    */
   start(workflow: string, operationId: string, before?: number): Promise<'runs' | 'ended'>
   /**
-   * Answers the step that waits with a task token; the answer becomes its result.
-   * @returns whether anybody waits with it still
+   * Sends the answer to the step that waits with a task token. The answer becomes the step's result.
+   * @returns whether a step is still waiting
    */
   signal(token: string, answer: Readonly<Record<string, unknown>>): Promise<boolean>
 }
 
-/** Starts the worker that fetches what the primary has; one that already runs goes on. */
+/** Starts the follower, which fetches entries from the primary. A running one continues. */
 export interface Waker {
   wake(): Promise<void>
 }
 
-/** An event for whoever listens. @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html */
+/**
+ * An event for subscribers.
+ * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+ */
 export interface BusEvent {
   type: string
   /** RFC 3339 */
@@ -38,7 +44,7 @@ export interface BusEvent {
 /** The default event bus of the account. */
 export interface EventBus {
   /**
-   * Puts all of them, or says that it cannot: then some may have been put.
+   * Sends all events. If it throws, some may have been sent.
    * @throws ApiError `busy`
    */
   put(events: readonly BusEvent[]): Promise<void>

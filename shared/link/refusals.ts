@@ -18,7 +18,7 @@ const MAKE_ANOTHER = 'make one on the primary by POST sys/replication/dr/primary
 const FIND_PRIMARY =
   'find the primary of the set by GET sys/replication/dr/status, and follow it by POST sys/replication/dr/secondary/update-primary'
 const END_THIS_ONE =
-  'if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote'
+  'if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote'
 const FAULTY = 'check that the caller is a cluster of this product, and upgrade it'
 
 // of every call

@@ -54,17 +54,17 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   claimantRevoked: [
     link.claimantRevoked('a cluster'),
     'permission_denied',
-    'a cluster was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+    'a cluster was revoked here; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
   takeOverGivenUp: [
     link.takeOverGivenUp('000002.aaaaaaaaaaaa', 'a cluster'),
     'failed_precondition',
-    'a cluster has followed this cluster since it claimed epoch 000002.aaaaaaaaaaaa, and so has given it up; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+    'a cluster has followed this cluster since it claimed epoch 000002.aaaaaaaaaaaa, and so has given it up; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
   claimantUnknown: [
     link.claimantUnknown('a cluster'),
     'permission_denied',
-    'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+    'no chain of statements leads from a cluster that is known here to the key of a cluster; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
   clocksApart: [
     link.clocksApart(371_000, 300_000, 1_700_000_000_000),
@@ -84,7 +84,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   fencedLater: [
     link.fencedLater('000002.a', '000001.b'),
     'failed_precondition',
-    'this cluster writes 000002.a, which is later than 000001.b; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+    'this cluster writes 000002.a, which is later than 000001.b; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
   selfFence: [
     link.selfFence(),
@@ -144,7 +144,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   lineageRevoked: [
     link.lineageRevoked('000001.b'),
     'permission_denied',
-    'epoch 000001.b belongs to a cluster that was revoked here; if the other one shall be the primary, end this one by POST sys/replication/dr/primary/demote',
+    'epoch 000001.b belongs to a cluster that was revoked here; if the other cluster should be the primary, end this one with POST sys/replication/dr/primary/demote',
   ],
   noOwnJournal: [
     link.noOwnJournal(),
