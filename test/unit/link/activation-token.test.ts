@@ -47,16 +47,16 @@ describe('an activation token', () => {
     expect(Buffer.from(signature, 'base64url')).toHaveLength(132)
   })
 
-  test('says what it was made for', () => {
+  test('names set, secondary and keys', () => {
     expect(readActivation(token)).toEqual({ ...activation, nbf: activation.iat - 5 })
   })
 
-  test('is verified by its signer’s key and by no other', () => {
+  test('is verified only by its signer’s key', () => {
     expect(isSignedBy(signer, token)).toBe(true)
     expect(isSignedBy(parseSignerKey(newSignerKey()), token)).toBe(false)
   })
 
-  test('is not verified when one bit of it is changed', () => {
+  test('is not verified with one changed bit', () => {
     const parts = partsOf(token)
     for (const [index, text] of parts.entries()) {
       for (const bytes of withOneBitChanged(Buffer.from(text, 'base64url'))) {
@@ -76,12 +76,12 @@ describe('an activation token', () => {
     ['four parts', `${token}.${signature}`],
     ['padding', `${token}=`],
     ['another algorithm', `${part({ alg: 'none', kid: '', typ: 'JWT' })}.${claims}.`],
-    ['another spelling of the header', signedBy(`${part({ typ: 'JWT', alg: 'ES512', kid: '' })}.${claims}`)],
+    ['the header in another order', signedBy(`${part({ typ: 'JWT', alg: 'ES512', kid: '' })}.${claims}`)],
     [
       'a signature in DER',
       `${header}.${claims}.${sign('sha512', Buffer.from(`${header}.${claims}`), signer).toString('base64url')}`,
     ],
-  ])('%s: not signed', (_, text) => {
+  ])('a token with %s is not verified', (_, text) => {
     expect(isSignedBy(signer, text)).toBe(false)
   })
 
@@ -89,12 +89,12 @@ describe('an activation token', () => {
   test.each([
     ['another type', { ...all, type: 'performance' }],
     ['no id', { ...all, id: '' }],
-    ['no key to seal it to', { ...all, exchange_key: undefined }],
-    ['a shorter key to seal it to', { ...all, exchange_key: 'AAAA' }],
-    ['a time that is none', { ...all, exp: '1700001800' }],
+    ['no exchange key', { ...all, exchange_key: undefined }],
+    ['a shorter exchange key', { ...all, exchange_key: 'AAAA' }],
+    ['a time that is a text', { ...all, exp: '1700001800' }],
     ['no object', []],
     ['nothing', null],
-  ])('%s: no activation token', (_, value) => {
+  ])('claims with %s are not an activation token', (_, value) => {
     expect(readActivation(`${header}.${part(value)}.${signature}`)).toBeUndefined()
   })
 
@@ -105,7 +105,7 @@ describe('an activation token', () => {
     },
   )
 
-  test('sealed to a secondary, it has no dots and is read by that one only', () => {
+  test('sealed to a secondary it has no dots, and is readable only by that secondary', () => {
     const own = pair()
     const sealed = sealToken(own.keys.exchange, token, randomBytes)
     expect(sealed).not.toContain('.')

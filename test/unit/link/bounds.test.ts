@@ -7,7 +7,7 @@ import { methodNames, readQuestion } from '../../../shared/link/methods.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
-// Whoever is admitted may send what it likes: no field of a message is kept, or worked on, beyond its bound.
+// A member may send anything: no field of a message is stored or used beyond its bounds.
 
 const messages = new Map(file_link.messages.map(one => [one.name, one]))
 const questionOf = (method: Method): DescMessage => {
@@ -16,10 +16,10 @@ const questionOf = (method: Method): DescMessage => {
   return found
 }
 
-/** A number has no bound but that of safe integers. */
+/** A number has no bound except that of safe integers. */
 const isNumber = ({ scalar }: DescField): boolean => scalar !== undefined && ![9, 12].includes(scalar)
 
-/** Every value of a message, at any depth, in which one field alone is beyond its bound. */
+/** Yields each message in which a single field, at any depth, exceeds its bound. */
 function beyond(schema: DescMessage): [path: string, value: Record<string, unknown>][] {
   return schema.fields.flatMap((field): [string, Record<string, unknown>][] => {
     const { bytes = 0, most = 0 } = fieldBounds[field.localName] ?? {}
@@ -42,7 +42,7 @@ function beyond(schema: DescMessage): [path: string, value: Record<string, unkno
 
 const named = (path: string): string => path.replace(' (count)', '').split('.').at(-1) ?? ''
 
-test('every field that is no number has a bound', () => {
+test('every field that is not a number has a bound', () => {
   const free = ['code', 'text', 'body', 'diverged', 'trimmed']
   const all = [...messages.values()].flatMap(({ fields }) => fields)
   const without = all.filter(
@@ -57,7 +57,7 @@ test('every field that is no number has a bound', () => {
 describe.each(methodNames)('%s', method => {
   const schema = questionOf(method)
   const cases = beyond(schema)
-  test(`${cases.length} fields beyond their bounds are refused by name`, () => {
+  test(`${cases.length} fields that exceed their bounds are refused by name`, () => {
     for (const [path, value] of cases) {
       const body = toBinary(schema, create(schema, value))
       expect(() => readQuestion(method, body), path).toThrow(
@@ -73,7 +73,7 @@ describe.each(methodNames)('%s', method => {
   })
 })
 
-test('an envelope beyond its bounds is no call', () => {
+test('an envelope that exceeds its bounds is not a call', () => {
   const right = { nonce: new Uint8Array(16), signature: new Uint8Array(64) }
   const callOf = (more: Record<string, unknown>) =>
     create(CallSchema, { envelope: create(EnvelopeSchema, { ...right, ...more }) })
@@ -82,7 +82,7 @@ test('an envelope beyond its bounds is no call', () => {
     expect(readEnvelope(callOf(value)), path).toBeUndefined()
 })
 
-test('a lineage that leaves out more epochs than claims do is refused', () => {
+test('a lineage that skips more epochs than take-overs can is refused', () => {
   const schema = questionOf('Entries')
   const lineTo = (number: number) =>
     toBinary(

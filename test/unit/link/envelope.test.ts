@@ -42,21 +42,21 @@ const read = (bytes: Uint8Array): Call | undefined => {
 }
 
 describe('a call', () => {
-  test('is known by its signature', () => {
+  test('is verified by its signature', () => {
     expect(isOwn(call)).toBe(true)
     const envelope = readEnvelope(call)
     expect(envelope && isCallSignedBy(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
   })
 
-  test('of one method is none of another', () => {
+  test('of one method is not accepted as another method', () => {
     expect(isOwn(call, 'Activate')).toBe(false)
   })
 
-  test('survives its way unchanged', () => {
+  test('is unchanged after encoding and decoding', () => {
     expect(isOwn(fromBinary(CallSchema, toBinary(CallSchema, call)))).toBe(true)
   })
 
-  test('changed on its way by one bit, cut off or added to, is refused, or says exactly the same', () => {
+  test('with one changed bit, cut off or extended, is refused, or means the same', () => {
     const bytes = toBinary(CallSchema, call)
     const changed = [
       ...withOneBitChanged(bytes),
@@ -75,8 +75,8 @@ describe('a call', () => {
     ['no envelope', create(CallSchema, { body })],
     ['a short nonce', changed({ nonce: nonce.subarray(1) })],
     ['no signature', changed({ signature: new Uint8Array() })],
-    ['a time beyond all clocks', changed({ time: 2n ** 62n })],
-  ])('%s: it has not the shape of one', (_, one) => {
+    ['a time above the safe integers', changed({ time: 2n ** 62n })],
+  ])('an envelope with %s is rejected', (_, one) => {
     expect(readEnvelope(one)).toBeUndefined()
   })
 })
@@ -100,7 +100,7 @@ describe('an answer', () => {
   const sign = (outcome: (typeof outcomes)[number]) =>
     signAnswer('Heartbeat', nonce, outcome, { signing: own.signing, now })
 
-  test.each(outcomes)('is accepted by the caller that knows the key: %j', outcome => {
+  test.each(outcomes)('is accepted by a caller that knows the key: %j', outcome => {
     const answer = sign(outcome)
     expect(verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
     expect(verifyOutcome(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
@@ -109,7 +109,7 @@ describe('an answer', () => {
   })
 
   test.each(outcomes)(
-    'changed on its way by one bit is not believed, or says exactly the same: %j',
+    'with one changed bit is rejected, or means the same: %j',
     outcome => {
       for (const bytes of withOneBitChanged(toBinary(AnswerSchema, sign(outcome)))) {
         let answer: Answer
@@ -127,12 +127,12 @@ describe('an answer', () => {
     },
   )
 
-  test('without a known key is not accepted', () => {
+  test('without a known key is rejected', () => {
     const answer = signAnswer('Heartbeat', nonce, outcomes[1], { signing: undefined, now })
     expect(verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
   })
 
-  test('of each method of the interface has its row', () => {
+  test('of each method has a row', () => {
     expect(methodNames.toSorted()).toEqual(LinkService.methods.map(({ name }) => name).toSorted())
   })
 })

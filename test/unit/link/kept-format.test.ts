@@ -22,8 +22,8 @@ import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
-// Clusters of a set are upgraded one after the other: for a while one follows a primary of an earlier version. What
-// that version has written, or computed, is kept here; what this one writes has to be understood by it.
+// Clusters of a set are upgraded one after the other, so a secondary may follow a primary of an earlier version. Data
+// of each earlier format are kept here, and this version must understand them, and be understood.
 
 interface Kept {
   interface: string
@@ -38,13 +38,13 @@ interface Kept {
 const directory = `${root}test/vectors/formats`
 const numbers = readdirSync(directory).flatMap(name => /^(\d+)\.json$/.exec(name)?.[1] ?? [])
 
-test('every format that there was is kept, and the present one', () => {
+test('the data of every format, and of the present one, exist', () => {
   expect(numbers.map(Number).toSorted((a, b) => a - b)).toEqual(
     Array.from({ length: FORMAT }, (_, index) => index + 1),
   )
 })
 
-/** The fields and methods of an interface, a text for each. */
+/** The fields and methods of an interface, one text for each. */
 const fieldsOf = ({ messages, services }: DescFile): string[] => [
   ...messages.flatMap(({ name, fields }) =>
     fields.map(({ proto: { name: field, number, type, label, typeName } }) =>
@@ -61,19 +61,19 @@ describe.each(numbers)('format %s', number => {
   const bytes = (text: string) => Buffer.from(text, 'base64')
   const file = fromBinary(FileDescriptorProtoSchema, bytes(kept.interface))
   const registry = createFileRegistry(file, () => undefined)
-  /** What its own version reads in bytes; what it does not know is left out. */
+  /** What that version reads from bytes; it drops unknown fields. */
   const asThen = (message: string, content: Uint8Array) => {
     const schema = registry.getMessage(`cloudauth.link.v1.${message}`) as DescMessage
     return toJson(schema, fromBinary(schema, content), { alwaysEmitImplicit: true })
   }
 
-  test('each message and field of it has the same name, number and type today', () => {
+  test('each message and field has the same name, number and type today', () => {
     const [then] = [...registry.files]
     expect(fieldsOf(file_link)).toEqual(expect.arrayContaining(fieldsOf(then as DescFile)))
   })
 
   const its = methodNames.filter(method => method in kept.messages)
-  test('has methods of the interface, and that of this version all of them', () => {
+  test('has only methods of this version; the present format has all of them', () => {
     if (Number(number) === FORMAT) expect(its).toEqual(methodNames)
     expect(its.length).toBeGreaterThan(0)
   })
@@ -83,7 +83,7 @@ describe.each(numbers)('format %s', number => {
       [method, 'question', `${method}Request`] as const,
       [method, 'answer', `${method}Response`] as const,
     ]),
-  )('%s, its %s: what it wrote is read, and it reads what is written of it', (method, part, message) => {
+  )('%s, %s: this version reads what it wrote, and it reads what this version writes', (method, part, message) => {
     const before = bytes(kept.messages[method][part])
     const form = methods[method].forms[part] as {
       read: (from: Uint8Array) => unknown
@@ -92,7 +92,7 @@ describe.each(numbers)('format %s', number => {
     expect(asThen(message, form.write(form.read(before)))).toEqual(asThen(message, before))
   })
 
-  test('what it signed counts', () => {
+  test('its signatures are valid', () => {
     const { signed } = kept
     const [key, nonce] = [bytes(kept.key), bytes(signed.nonce)]
     const call = fromBinary(CallSchema, bytes(signed.call))
@@ -108,7 +108,7 @@ describe.each(numbers)('format %s', number => {
     expect(isStatementSignedBy(key, signed.statement)).toBe(true)
   })
 
-  test('its activation tokens name set, name, address and key', () => {
+  test('its activation tokens have set, name, address and key', () => {
     expect(readActivation(kept.token)).toMatchObject({
       addr: 'https://east.example',
       id: 'west',
@@ -117,12 +117,12 @@ describe.each(numbers)('format %s', number => {
     })
   })
 
-  test('its journal entries are read', () => {
+  test('its journal entries are decoded', () => {
     const position = { epoch: '000003.0123456789ab', seq: 44 }
     expect(decodeBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
   })
 
-  test('leaves, places and hashes are those that it computed', () => {
+  test('its leaves, buckets and hashes are computed alike', () => {
     const { treeId, item, stored, page, root: hash, whole } = kept.tree
     expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
     expect(placeInTree(item, treeId)).toEqual(stored)

@@ -28,8 +28,8 @@ const admission = (more: Partial<Admission> = {}): Admission => ({
   ...more,
 })
 
-describe('what a cluster knows of its membership', () => {
-  test('after an admission: who admitted it, what leads to that one, and what it was told before', () => {
+describe('the membership of a cluster', () => {
+  test('after an admission has the issuer, the statements that lead to it, and the earlier ones', () => {
     const before: Member = { statements: [statement('old'), statement('of east')], addresses: ['a'] }
     const after = addAdmission(before, admission())
     expect(after.statements.map(one => one.signature)).toEqual(['old', 'of east', 'new'])
@@ -41,7 +41,7 @@ describe('what a cluster knows of its membership', () => {
     ])
   })
 
-  test('after a claim: the old key says which one follows it, and the issuer stays', () => {
+  test('after a take-over has a statement by the old key about the new one, and the same issuer', () => {
     const [old, next] = [pair(), pair()]
     const claim = { set: 'a set', id: 'west', epoch: '000004.bbbbbbbbbbbb', old, next }
     const { statements, issuer, addresses } = addTakeOver(addAdmission(undefined, admission()), claim, [
@@ -55,7 +55,7 @@ describe('what a cluster knows of its membership', () => {
     expect(addresses).toEqual(['b', 'c'])
   })
 
-  test('never grows beyond bounds: the newest statements stay, and the addresses that are known longest', () => {
+  test('keeps the newest statements and the oldest addresses at its limits', () => {
     const many = Array.from({ length: 300 }, (_, at) => statement(`s${at}`))
     const { statements } = addVouchers(undefined, { vouchers: many })
     expect([statements.length, statements.at(-1)?.signature]).toEqual([256, 's299'])
@@ -69,7 +69,7 @@ describe('what a cluster knows of its membership', () => {
   })
 })
 
-test('a claim brings a new link key, encrypted for the record, and says so by the old one', async () => {
+test('a take-over makes a new link key, encrypted for the record, with a statement by the old one', async () => {
   const cipher = {
     encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as never,
     decrypt: async (_: unknown, __: string, text: string) => new Secret(text.slice(7)),

@@ -19,7 +19,7 @@ describe('the keys of a link', () => {
     expect(() => parseLinkPair(text.slice(4))).toThrow('64 bytes')
   })
 
-  test('public halves are read back from what a secondary hands out', () => {
+  test('a formatted public key is parsed back', () => {
     const { keys } = pair()
     expect(readPublicKey(formatPublicKey(keys))).toEqual(keys)
   })
@@ -27,11 +27,11 @@ describe('the keys of a link', () => {
   test.each([
     ['nothing', ''],
     ['another version', Buffer.alloc(65, 2).toString('base64')],
-    ['a byte too few', Buffer.alloc(64, 1).toString('base64')],
-    ['a byte too many', Buffer.alloc(66, 1).toString('base64')],
+    ['one byte too few', Buffer.alloc(64, 1).toString('base64')],
+    ['one byte too many', Buffer.alloc(66, 1).toString('base64')],
     ['another alphabet', Buffer.alloc(65, 1).fill(0xff, 1).toString('base64url')],
     ['line breaks', `${Buffer.alloc(65, 1).toString('base64')}\n`],
-  ])('%s is no public key', (_, text) => {
+  ])('a text of %s is not parsed as a public key', (_, text) => {
     expect(readPublicKey(text)).toBeUndefined()
   })
 })

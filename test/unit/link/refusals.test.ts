@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import * as link from '../../../shared/link/refusals.ts'
 import type { LinkRefused, RefusalCode } from '../../../shared/link/source.ts'
 
-// What each refusal of the link says: what is wrong, and what to do next. That the link says so, and when, is shown by
-// `serve/refusals.test.ts`.
+// The text of each refusal of the link: what is wrong, and what to do next. `serve/refusals.test.ts` tests when each
+// is sent.
 
 const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: RefusalCode, text: string]>> = {
   bodyUnreadable: [
@@ -288,11 +288,11 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   ],
 }
 
-test('every refusal of the link stands here', () => {
+test('every refusal of the link has a row', () => {
   expect(Object.keys(rows).sort()).toEqual(Object.keys(link).sort())
 })
 
-test.each(Object.entries(rows))('%s says what is wrong, and what to do next', (_, [refusal, code, text]) => {
+test.each(Object.entries(rows))('%s says what is wrong and what to do next', (_, [refusal, code, text]) => {
   expect([refusal.code, refusal.message]).toEqual([code, text])
   expect(text).toMatch(/; ./)
 })

@@ -32,7 +32,7 @@ interface Fake {
   now?: () => number
   /** the primary's clock; absent: the same */
   theirs?: () => number
-  /** signs the answers; absent: the primary does */
+  /** signs the answers; absent: the primary */
   key?: typeof primary.signing | 'none'
   reply: (method: Method, call: Call) => LinkOutcome
 }
@@ -71,8 +71,8 @@ const body = <M extends Method>(method: M, reply: Reply<M>): LinkOutcome => ({
 const asked = <M extends Method>(method: M, call: Call) =>
   methods[method].forms.question.read(call.body) as Question<M>
 
-describe('a primary behind a link', () => {
-  test('answers, and the answer says how long it took and how far the clocks are apart', async () => {
+describe('the link to a primary', () => {
+  test('measures the round trip and the clock difference', async () => {
     let at = 1000
     const { source } = link({
       now: () => at,
@@ -82,7 +82,7 @@ describe('a primary behind a link', () => {
         return body('Heartbeat', heartbeatReply)
       },
     })
-    // asked at 1000, answered when this clock shows 1200 and that one 6200: halfway it was 1100
+    // Sent at 1000, answered when this clock shows 1200 and the primary's 6200: halfway it was 1100.
     expect(await source.heartbeat(question)).toEqual({
       ...heartbeatReply,
       time: 6200,
@@ -91,7 +91,7 @@ describe('a primary behind a link', () => {
     })
   })
 
-  test('is told what the last heartbeat took', async () => {
+  test('sends the duration of the last heartbeat', async () => {
     const tooks: number[] = []
     let at = 0
     const { source } = link({
@@ -107,7 +107,7 @@ describe('a primary behind a link', () => {
     expect(tooks).toEqual([0, 200])
   })
 
-  test('every call has a later time than the one before, whatever the clock does', async () => {
+  test('gives every call a later time, whatever the clock does', async () => {
     const clock = [1000, 1000, 1000, 900, 900, 900]
     const { source, calls } = link({
       now: () => clock.shift() ?? 900,
@@ -119,7 +119,7 @@ describe('a primary behind a link', () => {
     expect(new Set(times).size).toBe(4)
   })
 
-  test('a call tells by what lineage it was made, as soon as one is known', async () => {
+  test('sends the lineage with each call, once it is known', async () => {
     const { source, calls } = link({ reply: () => body('Heartbeat', heartbeatReply) })
     await source.heartbeat(question)
     await source.heartbeat(question)
@@ -129,7 +129,7 @@ describe('a primary behind a link', () => {
     ])
   })
 
-  test('a refusal is an answer, with the addresses that it names', async () => {
+  test('throws a refusal with its addresses', async () => {
     const refusal = {
       code: 'permission_denied',
       text: 'us-west is revoked',
@@ -141,7 +141,7 @@ describe('a primary behind a link', () => {
     expect(error).toMatchObject({ message: refusal.text, code: refusal.code, addresses: refusal.addresses })
   })
 
-  test('an answer by another key is not accepted, and the error quotes it', async () => {
+  test('rejects an answer by another key, and quotes it', async () => {
     const refusal = { code: 'unavailable', text: 'nobody is here', addresses: [] } as const
     const { source } = link({ key: pair().signing, reply: () => ({ kind: 'refusal', refusal }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkUnbelieved)
@@ -149,7 +149,7 @@ describe('a primary behind a link', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('nobody is here')
   })
 
-  test('an unsigned answer is not accepted, and is quoted: the cluster behind it may still serve', async () => {
+  test('rejects an unsigned answer as LinkUnsigned, and quotes it', async () => {
     const refusal = { code: 'unavailable', text: 'internal error', addresses: [] } as const
     const { source } = link({ key: 'none', reply: () => ({ kind: 'refusal', refusal }) })
     const attempt = source.heartbeat(question)
@@ -157,7 +157,7 @@ describe('a primary behind a link', () => {
     await expect(attempt).rejects.toThrow('is not signed at all; it said: internal error')
   })
 
-  test('no call waits beyond the common deadline, whatever time it has', async () => {
+  test('limits every call by the common deadline', async () => {
     const waits: number[] = []
     const end = { set: 's', from: 'w', signing: own.signing, keys: own.keys, otherKey: primary.keys.signing }
     let at = 0
@@ -179,7 +179,7 @@ describe('a primary behind a link', () => {
     expect(waits).toEqual([10_000, 4000])
   })
 
-  test('no answer is silence, with its cause', async () => {
+  test('throws LinkSilent with the cause if there is no answer', async () => {
     const { source } = link({
       reply: () => {
         throw new Error('connection refused')
@@ -189,22 +189,22 @@ describe('a primary behind a link', () => {
     await expect(source.heartbeat(question)).rejects.toThrow('no answer to Heartbeat: connection refused')
   })
 
-  test('what cannot be read is silence', async () => {
+  test('throws LinkSilent for an unreadable answer', async () => {
     const { source } = link({ reply: () => ({ kind: 'body', body: Buffer.from('0a', 'hex') }) })
     await expect(source.heartbeat(question)).rejects.toThrow(LinkSilent)
   })
 
-  test('a source of a higher format is refused, with what to do', async () => {
+  test('refuses a source with a higher format, with advice', async () => {
     const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: FORMAT + 1 }) })
     await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 
-  test('a source that names no format is not believed', async () => {
+  test('rejects a source without a format', async () => {
     const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: 0 }) })
     await expect(source.heartbeat(question)).rejects.toThrow('the primary names no format of the link')
   })
 
-  test('keys are asked for until all are answered; the head of the last answer counts', async () => {
+  test('asks until all keys are answered, and returns the head of the last answer', async () => {
     const keys = Array.from(
       { length: 230 },
       (_, index): Key => ({ kind: 'role', pk: 'a', sk: String(index) }),
@@ -227,7 +227,7 @@ describe('a primary behind a link', () => {
     expect(seq).toBe(4)
   })
 
-  test('a primary that answers no keys is not asked for ever', async () => {
+  test('stops when a primary answers no keys', async () => {
     const { source } = link({ reply: () => body('Items', { items: [], seq: 1, lineage, epoch }) })
     await expect(source.items({ keys: [{ kind: 'role', pk: 'a', sk: 'b' }] })).rejects.toThrow(LinkSilent)
   })

@@ -13,23 +13,23 @@ const membership = {
 const statement = signStatement(issuer.signing, membership)
 
 describe('a statement of membership', () => {
-  test('is accepted by a cluster that knows the key of its issuer', () => {
+  test('is accepted by a cluster that knows the issuer’s key', () => {
     expect(isStatementSignedBy(issuer.keys.signing, statement)).toBe(true)
     expect(isStatementSignedBy(pair().keys.signing, statement)).toBe(false)
   })
 
-  test.each(Object.keys(membership) as (keyof typeof membership)[])('says nothing with another %s', name => {
+  test.each(Object.keys(membership) as (keyof typeof membership)[])('is rejected with another %s', name => {
     expect(isStatementSignedBy(issuer.keys.signing, { ...statement, [name]: `${statement[name]}x` })).toBe(
       false,
     )
   })
 
-  test('nothing moves from one member to the next', () => {
+  test('binds each field separately', () => {
     const moved = { ...statement, issuer: `${statement.issuer}"`, subject: statement.subject }
     expect(isStatementSignedBy(issuer.keys.signing, moved)).toBe(false)
   })
 
-  test('is not accepted when one bit of its signature is changed, or the text is written differently', () => {
+  test('is rejected with one changed bit of its signature, or in another encoding', () => {
     for (const bytes of withOneBitChanged(Buffer.from(statement.signature, 'base64'))) {
       const changed = { ...statement, signature: bytes.toString('base64') }
       expect(isStatementSignedBy(issuer.keys.signing, changed)).toBe(false)

@@ -15,7 +15,7 @@ import { pair } from '../../builders/link.ts'
 
 const set = 'a set'
 
-/** A cluster with as many link keys as it has had. */
+/** A cluster with all the link keys that it has had. */
 const cluster = () => ({ id: randomUUID(), keys: [pair(), pair(), pair()] as const })
 const [a, b, c, d] = [cluster(), cluster(), cluster(), cluster()]
 type Cluster = typeof a
@@ -23,7 +23,7 @@ type Cluster = typeof a
 const keyText = (own: LinkPair): string => publicKeysOf(own).signing.toString('base64')
 const known = ({ id, keys }: Cluster, at = 0) => ({ id, key: keyText(keys[at] ?? pair()) })
 
-/** @param by cluster, and which of its keys signs; `of`: whom the statement is about, and by which key */
+/** @param by cluster and index of the signing key; `of`: cluster and key of the statement */
 const says = (
   [by, signs]: [Cluster, number],
   [of, which]: [Cluster, number],
@@ -87,14 +87,14 @@ const viaB = (more: Partial<Claimant> = {}): Claimant => ({
 })
 
 describe('a fence counts', () => {
-  test('of a registered cluster that claimed a later epoch', () => {
+  test('by a registered cluster that claimed a later epoch', () => {
     expect(findFenceFault(atA(), claimantB())).toBeUndefined()
     expect(findFenceFault(atA(), claimantB({ chain: [admission(b)] }))?.message).toContain(
       'no chain of statements',
     )
   })
 
-  test('of a cluster that became primary after another one', () => {
+  test('by a cluster that became primary after another one', () => {
     expect(findFenceFault(atA(), viaB())).toBeUndefined()
     for (let missing = 1; missing < 4; missing++)
       expect(
@@ -103,7 +103,7 @@ describe('a fence counts', () => {
       ).toContain('no chain of statements')
   })
 
-  test('of the cluster that admitted the fenced one', () => {
+  test('by the cluster that admitted the fenced one', () => {
     const facts = {
       set,
       ownEpoch: e2,
@@ -119,8 +119,8 @@ describe('a fence counts', () => {
     expect(findFenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevoked(a.id))
   })
 
-  test('of one for which a cluster that both know has vouched since', () => {
-    // B and C were both promoted by force; A, whom both know, has acknowledged C
+  test('by a cluster with a statement of a cluster that both know', () => {
+    // B and C were both promoted by force. A, which both know, has acknowledged C.
     const facts = {
       set,
       ownEpoch: e2,
@@ -139,15 +139,15 @@ describe('a fence counts', () => {
 })
 
 describe('a fence does not count', () => {
-  test('of a cluster that was revoked here', () => {
+  test('by a cluster that was revoked here', () => {
     expect(findFenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
       claimantRevoked(b.id),
     )
-    // also where its key is still registered under another name
+    // also if its key is still registered under another name
     expect(findFenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevoked(b.id))
   })
 
-  test('by way of a cluster that was revoked here, whatever epochs its lineage names', () => {
+  test('with statements by a cluster that was revoked here, whatever epochs its lineage names', () => {
     const lineage = viaB().lineage.filter(([epoch]) => epoch !== e2)
     const facts = atA({ revoked: [b.id] })
     expect(findFenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
@@ -163,17 +163,17 @@ describe('a fence does not count', () => {
     expect(findFenceFault(atA(), { ...claimant, chain })).toBeUndefined()
   })
 
-  test('where an epoch that is not known here belongs to a cluster that was revoked here', () => {
-    // C itself is registered, and has what the revoked one wrote
+  test('if an unknown epoch of its lineage belongs to a revoked cluster', () => {
+    // C itself is registered, and has entries of the revoked cluster
     const chain = [admission(c), says([c, 0], [c, 2], e3)]
     expect(findFenceFault(atA(), viaB({ chain }))).toBeUndefined()
     expect(findFenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevoked(e2))
-    // what both have had in common before the revocation does not matter
+    // epochs that both had before the revocation do not matter
     const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: epochName(2, a.id) })
     expect(findFenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
-  test('by statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
+  test('with statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
     const later = epochName(3, a.id)
     const facts = atA({ ownEpoch: later, lineage: [[later, 30]] })
     const e4 = epochName(4, c.id)
@@ -198,19 +198,19 @@ describe('a fence does not count', () => {
     ['of another epoch', { epoch: e3 }],
     ['with another signature', { signature: admission(c).signature }],
     ['with none', { signature: '' }],
-  ])('by a statement %s', (_, change) => {
+  ])('with a statement %s', (_, change) => {
     const chain = [{ ...claimOf(b, e2), ...change }]
     expect(findFenceFault(atA(), claimantB({ chain }))?.message).toContain('no chain of statements')
   })
 
-  test('by the key of another member, or by a key of a length of its own', () => {
+  test('with the key of another member, or with a key of another length', () => {
     expect(findFenceFault(atA(), claimantB({ key: known(c).key }))?.message).toContain('no chain')
     const short = atA({ registered: [{ id: b.id, key: 'AAAA' }] })
     expect(findFenceFault(short, claimantB())?.message).toContain('no chain')
   })
 })
 
-test('keys that are known lead to others, whatever their epochs', () => {
+test('collectTrustedKeys follows statements of any epoch', () => {
   const keys = collectTrustedKeys(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
   expect(keys).toEqual([known(a), known(b), known(b, 1)])
 })

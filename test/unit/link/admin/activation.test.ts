@@ -22,7 +22,7 @@ import { pair } from '../../../builders/link.ts'
 
 const primary = pair()
 const entropy = { bytes: randomBytes, uuid: randomUUID }
-/** Seals by turning round. */
+/** A cipher that reverses texts. */
 const cipher = {
   encrypt: async (_: unknown, __: string, text: string) => text as never,
   decrypt: async (_: unknown, __: string, text: string) => new Secret(text),
@@ -43,12 +43,12 @@ const stored = (changes: readonly Change[], kind: string) =>
   changes.flatMap(one => (one.kind === 'put' && one.key.kind === kind ? [one] : []))
 const item = (data: Secondary): Item<'secondary'> => ({ ...key('secondary', data.id), rev: 'r', data })
 
-test('what is read before one is made are its secondary and the key that signs', () => {
+test('a new token depends on its secondary’s item and on the key that signs', () => {
   expect(tokenItemKeys('us-west')).toEqual([key('secondary', 'us-west'), key('token-key')])
 })
 
 describe('a new activation token', () => {
-  test('names the primary, the set, the secondary and its end, and is kept by a hash only', async () => {
+  test('names the primary, the set, the secondary and its expiry, and is stored only as a hash', async () => {
     const { token, expires, changes } = await made()
     const claims = readActivation(token.reveal())
     expect(claims).toMatchObject({
@@ -74,7 +74,7 @@ describe('a new activation token', () => {
     expect(JSON.stringify(changes)).not.toContain(claims?.jti)
   })
 
-  test('the first makes the key that signs, later ones use it', async () => {
+  test('the first token makes the signing key, and later tokens use it', async () => {
     const first = await made()
     const [signer] = stored(first.changes, 'token-key')
     const data = (signer as unknown as { data: { key: never } }).data
@@ -86,7 +86,7 @@ describe('a new activation token', () => {
     expect(first.token.reveal()).not.toBe(second.token.reveal())
   })
 
-  test('for a public key it is read by that secondary only, whose keys are known from then on', async () => {
+  test('a token for a public key is readable only by that secondary, and its keys are stored', async () => {
     const own = pair()
     const { token, changes } = await made({ publicKey: formatPublicKey(own.keys) })
     expect(readActivation(token.reveal())).toBeUndefined()
@@ -96,7 +96,7 @@ describe('a new activation token', () => {
     expect(stored(changes, 'secondary')[0]).toMatchObject({ data: { publicKey: formatPublicKey(own.keys) } })
   })
 
-  test('takes the place of one that was revoked, and of no other', async () => {
+  test('replaces a revoked token, and no other', async () => {
     const [first] = stored((await made()).changes, 'secondary')
     const data = (first as unknown as { data: Secondary }).data
     const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })

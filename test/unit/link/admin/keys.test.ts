@@ -13,7 +13,7 @@ import { Secret } from '../../../../shared/values/secret.ts'
 
 const entropy = { bytes: randomBytes, uuid: randomUUID }
 const placed = (place: Key, field: string) => `${place.pk}/${place.sk}/${field}/`
-/** Seals by naming the place: opens nowhere else. */
+/** A cipher that adds the place to the text, and decrypts only at the same place. */
 const cipher = {
   encrypt: async (place: Key, field: string, text: string) => (placed(place, field) + text) as never,
   decrypt: async (place: Key, field: string, text: string) => {
@@ -22,12 +22,12 @@ const cipher = {
   },
 }
 
-test('a primary’s own key is sealed for the cluster record', async () => {
+test('a primary’s own key is encrypted for the cluster record', async () => {
   const sealed = await makeOwnKey({ cipher, entropy })
   expect(publicKeysOf(await decryptOwnKey(sealed, cipher)).signing).toHaveLength(32)
 })
 
-test('a secondary’s new keys wait under their own place, whatever waits there', async () => {
+test('a secondary’s pending keys are encrypted for their own item, and replace older ones', async () => {
   const { publicKey, changes } = await makePendingKey(5, { cipher, entropy })
   const [change] = changes as unknown as { put: Key; data: { pair: never }; expected: string }[]
   expect(change).toMatchObject({
@@ -38,7 +38,7 @@ test('a secondary’s new keys wait under their own place, whatever waits there'
   })
   const text = await decryptPendingKey(change?.data.pair ?? ('' as never), cipher)
   expect(publicKeysOf(parseLinkPair(text))).toEqual(readPublicKey(publicKey))
-  // when a link has been built with them, they are the cluster's
+  // activation stores them in the cluster record
   const own = await decryptOwnKey(await encryptOwnKey(text, cipher), cipher)
   expect(publicKeysOf(own)).toEqual(readPublicKey(publicKey))
 })

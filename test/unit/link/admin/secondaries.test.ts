@@ -30,7 +30,7 @@ const item = (id: string, more: Partial<Secondary> = {}): Item<'secondary'> => (
 const written = (changes: readonly Change[]) =>
   changes.map(change => (change.kind === 'put' ? `${change.key.kind} ${change.key.sk}` : 'something else'))
 
-test('secondaries are told in the order in which their tokens were made, used or not, without revoked ones', () => {
+test('secondaries are listed in the order of their tokens, used or not, without revoked ones', () => {
   const all = [
     item('c', { createdAt: 3 }),
     item('b', { createdAt: 2, revokedAt: 9 }),
@@ -53,17 +53,17 @@ describe('a revocation', () => {
   const revoked = (what: Partial<Revocation>) =>
     makeRevocationChanges({ name: '', ...what }, items, { at: 100, as: { epoch: 'e' } })
 
-  test('covers the cluster that used the token, under all of its names, and no other', () => {
+  test('revokes the cluster that used the token, under all of its names, and no other', () => {
     const changes = revoked({ admission: all[0], cluster: one })
     expect(written(changes)).toEqual(['secondary west', 'secondary west-again', `holder ${one}`])
     expect(changes[0]).toMatchObject({ data: { revokedAt: 100 }, expected: { rev: 'rev of west' } })
   })
 
-  test('of a token that nobody used is one of that token', () => {
+  test('of an unused token revokes only that token', () => {
     expect(written(revoked({ admission: all[3] }))).toEqual(['secondary unused'])
   })
 
-  test('of a cluster without an admission here is one of that cluster, under its own name', () => {
+  test('of a cluster without an admission revokes the cluster under its own name', () => {
     const unknown = one.replaceAll('1', '3')
     const changes = revoked({ cluster: unknown, name: 'north' })
     expect(written(changes)).toEqual([`holder ${unknown}`])

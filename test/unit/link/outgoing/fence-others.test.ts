@@ -15,14 +15,14 @@ import { follower, primaryWorld, START, type World } from '../serve/world.ts'
 const EAST = 'https://east.example'
 const WEST = 'https://west.example'
 
-/** `east` still writes; `west` has claimed a later epoch by the key that east has admitted. */
+/** `east` still writes. `west` has claimed a later epoch, signed with the key that east has admitted. */
 let east: World
 let west: World
 let epoch: string
 let asked: string[]
 let patiences: number[]
 let down: boolean
-/** nobody is there until then, epoch milliseconds */
+/** no cluster answers until then, epoch milliseconds */
 let reachedAt: number
 
 beforeEach(async () => {
@@ -56,7 +56,7 @@ beforeEach(async () => {
 const meets = (of: Partial<Member>) =>
   west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
 
-/** What who fences others reaches, and the addresses it asks; time passes while it rests. */
+/** The ports of a fencing cluster, and the addresses that it calls. Time passes while it sleeps. */
 async function asking(work: (ports: FencingPorts, to: CarryTo) => Promise<void>): Promise<string[]> {
   const before = asked.length
   pass(1000)
@@ -75,7 +75,7 @@ const pass = (ms: number): void => {
   east.clock.ms = west.clock.ms = Math.max(east.clock.ms, west.clock.ms) + ms
 }
 
-/** A run that lasts so long. */
+/** Runs the worker for so long. */
 const fencing = (lasting = 0) => asking((ports, to) => fenceOthers(ports, to, west.clock.ms + lasting))
 
 const promotedAt = (at: number) =>
@@ -84,8 +84,8 @@ const promotedAt = (at: number) =>
 const outcomes = async () => (await west.store.read([key('fences')]))[0]?.data
 const self = async () => (await west.store.read([key('member', west.record.id)]))[0]?.data
 
-describe('a primary', () => {
-  test('asks at all known addresses until the clusters acknowledge, and keeps their statements', async () => {
+describe('fenceOthers', () => {
+  test('calls all known addresses until the clusters acknowledge, and stores their statements', async () => {
     down = true
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -103,7 +103,7 @@ describe('a primary', () => {
     expect(await fencing(), 'and nothing is asked any more').toEqual([])
   })
 
-  test('does not ask a cluster again that denied it, until it has more statements', async () => {
+  test('does not call a denying cluster again until it has more statements', async () => {
     await east.revoke('west')
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
@@ -121,7 +121,7 @@ describe('a primary', () => {
     expect(await fencing()).toEqual([EAST])
   })
 
-  test('asks again in every later epoch', async () => {
+  test('calls again in every later epoch', async () => {
     await fencing()
     const next = epochName(3, west.record.id)
     await west.write(key('cluster'), { ...west.record, epoch: next })
@@ -130,7 +130,7 @@ describe('a primary', () => {
     expect(await outcomes()).toMatchObject({ epoch: next })
   })
 
-  test('accepts no answer that is signed by an unknown key', async () => {
+  test('rejects an answer signed by an unknown key', async () => {
     await meets({ addresses: [EAST] })
     await fencing()
     expect(await outcomes()).toMatchObject({
@@ -139,7 +139,7 @@ describe('a primary', () => {
     expect((await self())?.statements ?? []).toEqual([])
   })
 
-  test('learns addresses from every answer, refusals included, and asks there too', async () => {
+  test('stores addresses from every answer, also from refusals, and calls them', async () => {
     await follower(east, 'north').activate(await east.token('north'))
     await east.revoke('west')
     expect(await fencing(100), 'at once').toEqual([EAST, 'https://north.example'])
@@ -147,7 +147,7 @@ describe('a primary', () => {
     expect(await fencing()).toEqual(['https://north.example'])
   })
 
-  test('asks neither itself nor its secondaries, unless they have been silent for a minute', async () => {
+  test('calls neither itself nor its secondaries, unless they were silent for a minute', async () => {
     const contact = { at: START, roundTripMs: 0, skewMs: 0, epoch, seq: 0, state: 'stream-wals' }
     await meets({ addresses: [WEST, 'https://north.example'] })
     await west.write(key('secondary', 'north'), {
@@ -161,7 +161,7 @@ describe('a primary', () => {
     pass(60_000)
     expect(await fencing()).toEqual(['https://north.example'])
     expect(await outcomes()).toMatchObject({ outcomes: { 'https://north.example': { result: 'silent' } } })
-    // what it did not say then is no news any more when it is heard again
+    // a stored outcome is stale once the secondary sends heartbeats again
     const again = { ...contact, at: west.clock.ms }
     await west.write(key('secondary', 'north'), {
       ...(await west.secondary('north')),
@@ -172,8 +172,8 @@ describe('a primary', () => {
   })
 })
 
-describe('behind a promotion', () => {
-  test('others are asked every two seconds for ten minutes, with growing patience; then once a run', async () => {
+describe('after a promotion', () => {
+  test('others are called every two seconds for ten minutes with growing timeouts, then once per run', async () => {
     down = true
     await promotedAt(west.clock.ms)
     expect((await fencing(60_000)).length).toBe(30)
@@ -181,7 +181,7 @@ describe('behind a promotion', () => {
     expect(new Set(patiences.slice(4))).toEqual(new Set([10_000]))
     pass(8 * 60_000)
     const before = patiences.length
-    // the ten minutes end amid this run
+    // the ten minutes end during this run
     expect((await fencing(120_000)).length).toBe(30)
     expect(new Set(patiences.slice(before)), 'a later run begins where the one before ended').toEqual(
       new Set([10_000]),
@@ -189,7 +189,7 @@ describe('behind a promotion', () => {
     expect(await fencing(60_000)).toEqual([EAST])
   })
 
-  test('an answer makes no cluster wait longer for the next one', async () => {
+  test('an answer does not delay the next call to another cluster', async () => {
     await promotedAt(west.clock.ms)
     await meets({ addresses: [EAST], key: west.keys.signing.toString('base64') })
     await fencing(20_000)
@@ -197,7 +197,7 @@ describe('behind a promotion', () => {
     expect(new Set(patiences)).toEqual(new Set([2000]))
   })
 
-  test('one call at a time goes to an address, and a cluster that hangs delays no other one', async () => {
+  test('an address gets one call at a time, and a hanging cluster delays no other', async () => {
     const NORTH = 'https://north.example'
     await meets({ addresses: [EAST, NORTH] })
     await promotedAt(west.clock.ms)
@@ -226,7 +226,7 @@ describe('behind a promotion', () => {
     expect(most).toBe(1)
   })
 
-  test('a cluster that acknowledges is not asked again, and the run ends', async () => {
+  test('an acknowledging cluster is not called again, and the run ends', async () => {
     down = true
     await promotedAt(west.clock.ms)
     const began = west.clock.ms
@@ -237,7 +237,7 @@ describe('behind a promotion', () => {
   })
 })
 
-describe('a primary that has been away', () => {
+describe('fenceBeforeServing', () => {
   /** west still writes its epoch; east has claimed a later one */
   beforeEach(async () => {
     const later = epochName(3, east.record.id)
@@ -245,7 +245,7 @@ describe('a primary that has been away', () => {
     east.memory.set({ epoch: later, ownEpoch: later, maxEpoch: 3 })
   })
 
-  test('asks everybody, whatever was said before, and waits until it is told to end', async () => {
+  test('calls every address despite earlier outcomes, and waits until its epoch is ended', async () => {
     const fences = {
       epoch,
       outcomes: { [EAST]: { result: 'acknowledged' as const, text: '', statements: 0, at: 1 } },
@@ -264,7 +264,7 @@ describe('a primary that has been away', () => {
     expect(west.clock.ms - began).toBeLessThan(2000 + 1000)
   })
 
-  test('serves after two seconds if no cluster fences it, and at once if none answers', async () => {
+  test('returns after two seconds if no cluster fences, and at once if none answers', async () => {
     const began = west.clock.ms + 1000
     await asking(fenceBeforeServing)
     expect(west.clock.ms - began).toBe(2000)
@@ -275,10 +275,10 @@ describe('a primary that has been away', () => {
     expect(west.clock.ms - next).toBe(0)
   })
 
-  test('is noticed by its successor, which fences it at once; calls of strangers start nothing', async () => {
+  test('makes the successor fence at once; calls of unknown clusters wake nothing', async () => {
     await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken'])
-    // behind a promotion it asks all the time anyway, and whoever was silent until now at once
+    // after a promotion it calls all the time anyway, and a cluster that was silent so far at once
     const promoted = { operation: 'o', request: 'r', warnings: [], at: east.clock.ms }
     await east.write(key('promoted'), promoted)
     await asking(fenceBeforeServing)
@@ -294,7 +294,7 @@ describe('a primary that has been away', () => {
   })
 })
 
-test('a cluster that is not a primary, or no longer writes, asks nobody', async () => {
+test('a cluster that is not a primary, or no longer writes, calls no address', async () => {
   west.memory.set({ mode: 'closed' })
   expect(await fencing()).toEqual([])
   west.memory.set({ mode: 'writing' })
@@ -311,7 +311,7 @@ test.each([
   ['denied', 4, true],
   ['acknowledged', 4, false],
 ] as const)(
-  'whoever answered %s when 3 statements were shown is asked again with %i: %s',
+  'a cluster that answered %s to 3 statements is called again with %i: %s',
   (result, chain, due) => {
     const before = result && { result, text: '', at: 0, statements: 3, signers: 1 }
     expect(isFenceDue(before, { chain, signers: 1 })).toBe(due)
@@ -323,7 +323,7 @@ test.each([
   [0, 0, false],
   [1, 1, false],
 ] as const)(
-  'a cluster that acknowledged when %s signers were shown is called again with %i: %s',
+  'a cluster that acknowledged %s signers is called again with %i: %s',
   (before, signers, due) => {
     const outcome = { result: 'acknowledged' as const, text: '', at: 0, statements: 3, signers: before }
     expect(isFenceDue(outcome, { chain: 3, signers })).toBe(due)

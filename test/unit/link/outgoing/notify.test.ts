@@ -14,7 +14,7 @@ beforeEach(async () => {
 const entropy = { bytes: randomBytes, uuid: randomUUID }
 
 describe('notices', () => {
-  /** A secondary that was admitted, as a cluster with a service of its own. */
+  /** An admitted secondary, as a cluster with a link service. */
   async function secondary(name: string) {
     const world = await primaryWorld()
     await follower(primary, name).activate(await primary.token(name))
@@ -25,7 +25,7 @@ describe('notices', () => {
       link: { ...world.record.link, primaryKey: primary.keys.signing.toString('base64') },
     })
     const known = await primary.secondary(name)
-    // it signs its answers by the key that it was admitted with
+    // it signs answers with the key that it was admitted with
     await primary.write(key('secondary', name), { ...known, publicKey: formatPublicKey(world.keys) })
     return world
   }
@@ -39,7 +39,7 @@ describe('notices', () => {
         primary.clock.ms += ms
       },
     }
-    // as those of a function are: what it has not declared must not even be looked at
+    // ports as of a function: reading an undeclared one throws
     const ports = Object.defineProperty({ ...primary.ports, clock, entropy } as never, 'instances', {
       enumerable: true,
       get: () => {
@@ -49,7 +49,7 @@ describe('notices', () => {
     return { waits, notify: createNotifier(ports, ({ addresses }) => carry(addresses[0] ?? '')) }
   }
 
-  test('reach every secondary that has an address, and wake it; one that cannot be reached stops no other', async () => {
+  test('reach every secondary with an address, and an unreachable one does not block others', async () => {
     const [west, north] = [await secondary('west'), await secondary('north')]
     await primary.token('unused')
     await primary.revoke('north')
@@ -66,7 +66,7 @@ describe('notices', () => {
     expect(JSON.stringify(primary.log)).toContain('nobody is there')
   })
 
-  test('are one in four seconds for a secondary that has answered: it looks by itself until then', async () => {
+  test('are sent at most every four seconds to a secondary that has answered', async () => {
     const west = await secondary('west')
     const { notify, waits } = notifying(() => (method, call) => west.serve(method, call, ''))
     await notify()
@@ -81,7 +81,7 @@ describe('notices', () => {
     expect(west.woken).toHaveLength(2)
   })
 
-  test('that were not answered are repeated with the next change, five times a second at most', async () => {
+  test('that were unanswered are repeated with the next change, at most five times a second', async () => {
     const west = await secondary('west')
     let tries = 0
     const { notify, waits } = notifying(() => async (method, call) => {
@@ -94,7 +94,7 @@ describe('notices', () => {
     expect(waits).toEqual([0, 200, 200, 200])
   })
 
-  test('are the primary’s alone: another cluster sends none', async () => {
+  test('are sent only by the primary', async () => {
     const west = await secondary('west')
     await primary.write(key('cluster'), { ...primary.record, mode: 'secondary' })
     const { notify } = notifying(() => (method, call) => west.serve(method, call, ''))

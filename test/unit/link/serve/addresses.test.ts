@@ -4,7 +4,7 @@ import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
-// Members say where they and others are: nothing of a deployment is led to what only its own machines reach.
+// Members report addresses. No cluster may be led to addresses that only its own machines can reach.
 
 const BAD = [
   'https://169.254.169.254',
@@ -25,7 +25,7 @@ beforeEach(async () => {
 const everything = () => JSON.stringify(w.stored.all())
 
 describe.each(BAD)('%s', bad => {
-  test('is no address of a newcomer, whose token stays usable', async () => {
+  test('is refused as a newcomer’s address, and the token stays usable', async () => {
     const one = follower(w, 'west')
     const token = await w.token('west')
     await expect(one.source.activate({ ...one.request, token, address: bad })).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe.each(BAD)('%s', bad => {
     await one.activate(token)
   })
 
-  test('is not kept of a heartbeat, which counts', async () => {
+  test('is dropped from a heartbeat, and the rest counts', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
     w.clock.ms += 1000
@@ -46,7 +46,7 @@ describe.each(BAD)('%s', bad => {
     expect(everything()).not.toContain(bad)
   })
 
-  test('is sent to no cluster if an earlier version has stored it', async () => {
+  test('is sent to no cluster, even if an earlier version has stored it', async () => {
     await follower(w, 'west').activate(await w.token('west'))
     const place = key('member', 'somebody')
     const stored = put(place, { statements: [], addresses: [bad, 'https://old.example'] })

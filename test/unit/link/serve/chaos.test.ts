@@ -10,8 +10,8 @@ import { sized } from '../../../support/runner/size.ts'
 import { chanceFrom } from '../../../support/set/chance.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
-// A network that loses, repeats, reorders, delays, cuts, changes and plays back what it carries, between one primary
-// and its secondaries.
+// A network that loses, repeats, reorders, delays, cuts, changes and replays messages between one primary and its
+// secondaries.
 
 const MESSAGES = sized(1000, 10_000)
 const SEED = Number(process.env['LINK_CHAOS_SEED'] ?? 20_261_122)
@@ -22,7 +22,7 @@ interface Recorded {
   bytes: Uint8Array
 }
 
-/** Carries bytes badly. `calm` makes it a good network again. */
+/** Carries bytes unreliably. `calm` makes the network reliable again. */
 function badNetwork(world: World, random: () => number) {
   const seen: Recorded[] = []
   const counts: Record<string, number> = {}
@@ -54,7 +54,7 @@ function badNetwork(world: World, random: () => number) {
     if (chance('repeated', 0.15)) unseen(sent)
     const old = seen[Math.floor(random() * seen.length)]
     if (old && chance('played back', 0.2)) unseen(old)
-    // as another method than it was made for
+    // as a call of another method
     if (old && chance('played back as another', 0.05)) unseen({ ...old, method: 'Heartbeat' })
     const answer = await arrive({ method, bytes: mangled(sent.bytes) })
     if (chance('answer lost', 0.1)) throw new Error('answer lost')
@@ -70,7 +70,7 @@ function badNetwork(world: World, random: () => number) {
   }
 }
 
-/** Times of signed calls that took effect on a secondary's item, in order. */
+/** The times of signed calls that took effect on a secondary's item, in order. */
 const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[] =>
   commits.flat().flatMap(change => {
     if (change.kind !== 'put' || change.key.kind !== 'secondary' || change.key.sk !== id) return []
@@ -89,7 +89,7 @@ interface Member {
   held: JournalEntry[]
 }
 
-test(`${MESSAGES} messages over a bad network: no signed call takes effect twice, and everybody catches up`, {
+test(`${MESSAGES} messages over a bad network: no signed call takes effect twice, and every secondary catches up`, {
   timeout: 20_000 + 50 * MESSAGES,
 }, async () => {
   const random = chanceFrom(SEED)
@@ -125,7 +125,7 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
   const unexpected: unknown[] = []
   const tried = (member: Member) =>
     step(member).catch((error: unknown) => {
-      // a lost answer to an activation that took effect: the token cannot be used again after a heartbeat
+      // The answer to a successful activation was lost. After a heartbeat the token cannot be used again.
       if (!(error instanceof LinkSilent || error instanceof LinkRefused)) unexpected.push(error)
     })
 
@@ -156,7 +156,7 @@ test(`${MESSAGES} messages over a bad network: no signed call takes effect twice
       [...new Set(times)].toSorted((a, b) => a - b),
     )
   }
-  // what the test is about has happened
+  // the faults under test have happened
   for (const name of ['lost', 'answer lost', 'repeated', 'delayed', 'played back', 'cut off', 'changed'])
     expect(network.counts[name], name).toBeGreaterThan(0)
 })

@@ -12,7 +12,7 @@ import { methods } from '../../../../shared/link/methods.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, guessed, primaryWorld, type World } from './world.ts'
 
-// Whoever guesses tokens, or claims a primary's place, is seen in the audit log, and does not fill it.
+// Guessed tokens and attempted fences appear in the audit log, and cannot fill it.
 
 let w: World
 beforeEach(async () => {
@@ -26,7 +26,7 @@ const told = () =>
   })
 const reason = { why: 'link' }
 
-/** A token that says all that a real one says, by a key of the guesser's own. */
+/** A token with all claims of a real one, signed with the guesser's own key. */
 async function guess() {
   const claims = readActivation(await w.token('north'))
   if (!claims) throw new Error('no token')
@@ -46,7 +46,7 @@ async function claim() {
   await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }
 
-test('a guessed activation token is told at once, and all others of ten seconds in one entry, with those of fences', async () => {
+test('the first guess is logged at once, and those of the next ten seconds in one entry, fences included', async () => {
   await guess()
   expect(told()).toEqual([{ reason, counts: { 'Activate unauthenticated': 1 } }])
   for (let n = 0; n < 30; n++) await guess()
@@ -59,7 +59,7 @@ test('a guessed activation token is told at once, and all others of ten seconds 
   ])
 })
 
-test('what was counted is told by the next call, whatever it asks', async () => {
+test('pending counts are logged by the next call of any method', async () => {
   const one = follower(w, 'north')
   await one.activate(await w.token('north'))
   for (let n = 0; n < 3; n++) await claim()
@@ -71,7 +71,7 @@ test('what was counted is told by the next call, whatever it asks', async () => 
   ])
 })
 
-test('a token that admits leaves no entry of a refusal', async () => {
+test('a token that admits causes no refusal entry', async () => {
   const one = follower(w, 'west')
   await one.activate(await w.token('west'))
   w.clock.ms += 60_000
@@ -79,7 +79,7 @@ test('a token that admits leaves no entry of a refusal', async () => {
   expect(told()).toEqual([])
 })
 
-test('a guess that could not be written down is answered by an error inside', async () => {
+test('a guess whose audit entry cannot be written gets an internal error', async () => {
   w.ports.audit.write = async () => {
     throw new Error('the log is full')
   }

@@ -16,7 +16,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
-/** An epoch of a cluster that nobody knows. */
+/** An epoch of an unknown cluster. */
 const STRANGE = epochName(2, randomUUID())
 
 let w: World
@@ -35,7 +35,7 @@ interface Change {
   from?: string
 }
 
-/** A secondary that was promoted by force, in an epoch of that number. */
+/** A secondary that was promoted by force, in the epoch with that number. */
 async function claimant(name = 'west', number = 2) {
   const one = follower(w, name)
   const { statement } = await one.activate(await w.token(name))
@@ -76,7 +76,7 @@ const isUntouched = async () => {
 }
 
 describe('a fence by a member', () => {
-  test('ends the epoch, makes a secondary of the primary, and is acknowledged with a voucher', async () => {
+  test('ends the epoch, makes the primary a secondary, and is acknowledged with a voucher', async () => {
     const one = await claimant('west', 7)
     const got = await one.acknowledged()
     expect(got).toMatchObject({ epoch: w.epoch, seq: 0, cluster: w.record.id, chain: [] })
@@ -88,7 +88,7 @@ describe('a fence by a member', () => {
     expect(w.audited.at(-1)).toMatchObject({ event: 'primary-closed', reason: 'fence', below: one.epoch })
   })
 
-  test('may be repeated, in any order, and is answered with the same statement, signed for each call', async () => {
+  test('that is repeated gets the same voucher, and each answer is signed for its call', async () => {
     const one = await claimant()
     const first = await one.acknowledged()
     const writes = w.commits.length
@@ -97,19 +97,19 @@ describe('a fence by a member', () => {
     expect(w.commits.length, 'and nothing is written again').toBe(writes)
   })
 
-  test('may be repeated while the call before it is still being answered', async () => {
+  test('may be repeated while the first call is still running', async () => {
     const one = await claimant()
     const [first, ...others] = await Promise.all([one.acknowledged(), one.acknowledged(), one.acknowledged()])
     for (const other of others) expect(other).toEqual(first)
   })
 
-  test.each([-1, 1])('counts whatever the clocks show: ten minutes apart, %i', async side => {
+  test.each([-1, 1])('counts although the clocks are ten minutes apart (%i)', async side => {
     const one = await claimant()
     expect(await one.acknowledged({ time: w.clock.ms + side * 600_000 })).toMatchObject({ epoch: w.epoch })
     expect(await mode()).toBe('secondary')
   })
 
-  test('is not answered again once its claimant was revoked', async () => {
+  test('is refused when repeated after its claimant was revoked', async () => {
     const one = await claimant()
     await one.acknowledged()
     const revoked = { at: 1, epoch: w.epoch }
@@ -117,7 +117,7 @@ describe('a fence by a member', () => {
     expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
   })
 
-  test('of an earlier epoch of the same claimant, replayed, takes nothing back', async () => {
+  test('of an earlier epoch of the same claimant, replayed, changes nothing', async () => {
     const one = await claimant('west', 9)
     await one.acknowledged()
     const [before] = await w.store.read([key('member', one.cluster)])
@@ -128,7 +128,7 @@ describe('a fence by a member', () => {
     expect(w.memory.head()).toMatchObject({ maxEpoch: 9, successor: one.cluster })
   })
 
-  test('raises the number that a later take-over lies above, of a closed journal too', async () => {
+  test('raises maxEpoch, also of a journal that is closed already', async () => {
     const [one, other] = [await claimant('west', 2), await claimant('north', 9)]
     await one.acknowledged()
     expect(w.memory.head().maxEpoch).toBe(2)
@@ -141,7 +141,7 @@ describe('a fence by a member', () => {
     })
   })
 
-  test('is remembered with the key of its claimant, and where it is reached', async () => {
+  test('stores the claimant’s key and address', async () => {
     const one = await claimant()
     await one.acknowledged()
     const [member] = await w.store.read([key('member', one.cluster)])
@@ -152,7 +152,7 @@ describe('a fence by a member', () => {
     })
   })
 
-  test('brings signers of batch tokens, which a later call of the same epoch may add', async () => {
+  test('stores batch-token signers, which a later call of the same epoch may add', async () => {
     const one = await claimant()
     const signersOf = async () => (await w.store.read([key('member', one.cluster)]))[0]?.data.signers
     await one.acknowledged()
@@ -162,7 +162,7 @@ describe('a fence by a member', () => {
     expect(await signersOf()).toEqual(signers)
   })
 
-  test('is refused where another primary of the set has revoked the claimant, in whatever epoch', async () => {
+  test('is refused if another primary of the set has revoked the claimant, in any epoch', async () => {
     const one = await claimant('west', 7)
     const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
     await w.store.commit([put(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
@@ -172,7 +172,7 @@ describe('a fence by a member', () => {
     await isUntouched()
   })
 
-  test('counts for those whom an earlier epoch of this cluster has admitted, but they may not call', async () => {
+  test('counts for clusters admitted in an earlier epoch, although they may not call', async () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
@@ -184,7 +184,7 @@ describe('a fence by a member', () => {
     expect(await one.acknowledged()).toMatchObject({ epoch: again })
   })
 
-  test('counts also where its name was given to another cluster since', async () => {
+  test('counts also after the claimant’s name was given to another cluster', async () => {
     const one = await claimant('west', 9)
     const again = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
@@ -195,7 +195,7 @@ describe('a fence by a member', () => {
 })
 
 describe('a fence changes nothing', () => {
-  test('by a cluster that was revoked here, by one with a token of an earlier epoch, or by an unknown one', async () => {
+  test('by a revoked cluster, by one with a token of an earlier epoch, or by an unknown one', async () => {
     const one = await claimant()
     await w.revoke('west')
     expect(await one.fence()).toMatchObject({
@@ -214,7 +214,7 @@ describe('a fence changes nothing', () => {
     expect((await w.store.read([key('member', other.cluster)]))[0]?.data).not.toHaveProperty('signers')
   })
 
-  test('once this cluster has been admitted by another one since: whom it admitted itself counts no more', async () => {
+  test('by a cluster admitted here, after this cluster was admitted by another one', async () => {
     const one = await claimant('west', 9)
     const issuer = { id: randomUUID(), key: 'k', epoch: epochName(4, randomUUID()) }
     await w.write(key('member', w.record.id), { statements: [], addresses: [], issuer })
@@ -237,7 +237,7 @@ describe('a fence changes nothing', () => {
     await isUntouched()
   })
 
-  test('by a replayed call of a claim that its cluster gave up: it has followed this cluster since', async () => {
+  test('by a replayed call of a claim that was given up by following this cluster', async () => {
     const one = await claimant('west', 4)
     await one.heartbeat(0, 4)
     expect(await one.fence()).toMatchObject({

@@ -6,7 +6,8 @@ import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelop
 import { methodNames } from '../../../../shared/link/methods.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
-// Whatever a member signs, and whatever a stranger sends, is answered as a fault of the sender, and nothing of it is kept.
+// Whatever a member signs and whatever a stranger sends is refused as the sender's fault, and nothing of it is
+// stored.
 
 let w: World
 beforeEach(async () => {
@@ -15,14 +16,14 @@ beforeEach(async () => {
 
 const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
-  // fields of any number and wire type, with lengths and counts of any size behind them
+  // Fields of any number and wire type, with lengths and counts of any size.
   fc
     .array(fc.tuple(fc.nat(127), fc.uint8Array({ maxLength: 40 })), { maxLength: 20 })
     .map(parts => Uint8Array.from(parts.flatMap(([tag, bytes]) => [tag, bytes.length, ...bytes]))),
 )
 
 describe.each(methodNames)('%s', method => {
-  test('random bodies that a member signs are refused in words or answered, and never fail inside', async () => {
+  test('random bodies signed by a member are answered or refused, and never cause an internal error', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
     await fc.assert(
@@ -51,7 +52,7 @@ const ask = (method: string, type: string, bytes: Uint8Array) =>
     isBase64Encoded: true,
   })
 
-/** Bytes as gRPC-Web frames them. */
+/** Frames bytes as gRPC-Web does. */
 const framed = (bytes: Uint8Array) => {
   const length = Buffer.alloc(5)
   length.writeUInt32BE(bytes.length, 1)
@@ -59,7 +60,7 @@ const framed = (bytes: Uint8Array) => {
 }
 
 test.each(['ff', 'ffffffff', '0affffffff0f', '0a05', '12808080807800'])(
-  'the envelope %s, which is no protobuf, is 400 with a text, and invalid_argument over gRPC-Web',
+  'the malformed envelope %s is answered with 400 and a text, and with invalid_argument over gRPC-Web',
   async hex => {
     const bytes = Buffer.from(hex, 'hex')
     const before = JSON.stringify(w.stored.all())

@@ -8,7 +8,7 @@ let w: World
 beforeEach(async () => {
   w = await primaryWorld()
   w.memory.entries.set(1, noopEntry({ epoch: w.epoch, seq: 1 }, w.clock.ms))
-  // the second position was given away, and nobody has written there
+  // the second position was allocated, and nothing was written there
   w.memory.set({ last: 3 })
   w.memory.entries.set(3, noopEntry({ epoch: w.epoch, seq: 3 }, w.clock.ms))
 })
@@ -28,7 +28,7 @@ const record = async () => (await w.store.read([key('cluster')]))[0]?.data
 const demote = () => stepDown(w.ports, { reason: 'demote', epoch: w.epoch }, 'a request')
 
 describe('a handover', () => {
-  test('ends the epoch exactly, for the secondary that asks, and makes a secondary of the primary', async () => {
+  test('ends the epoch exactly for the calling secondary, and makes the primary a secondary', async () => {
     const one = await admitted()
     const got = await one.handover()
     const addresses = [ADDRESS, 'https://west.example']
@@ -55,10 +55,10 @@ describe('a handover', () => {
     })
   })
 
-  test('may be repeated by the successor, with the same result; the successor gets the rest of the journal', async () => {
+  test('may be repeated by the successor with the same result, and the successor gets the rest of the journal', async () => {
     const one = await admitted()
     const end = await one.handover()
-    // the keyring is sealed anew each time
+    // the keyring is sealed again each time
     expect(await one.handover()).toEqual({ ...end, keyring: expect.any(String) })
     expect(w.audited.filter(entry => 'reason' in entry)).toHaveLength(1)
     const entries = await one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 })
@@ -67,7 +67,7 @@ describe('a handover', () => {
     expect(await one.heartbeat(3)).toMatchObject({ seq: 3, frontier: 3 })
   })
 
-  test('that is a replay is refused', async () => {
+  test('that is replayed is refused', async () => {
     const one = await admitted()
     await one.handover()
     const again = follower(w, 'west', { ahead: -1 })
@@ -77,7 +77,7 @@ describe('a handover', () => {
     await expect(again.source.handover({ epoch: w.epoch })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('goes to one successor: a second one is refused, and told who it is', async () => {
+  test('names one successor, and refuses a second one with that name', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.handover()
     await expect(other.handover()).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('a handover', () => {
     expect(w.memory.head().successor).toBe(one.cluster)
   })
 
-  test('of a cluster that was demoted before goes to the first cluster that asks', async () => {
+  test('of a demoted cluster goes to the first cluster that asks', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     expect(await demote()).toEqual({ epoch: w.epoch, seq: 3 })
     expect(w.memory.head()).toMatchObject({ mode: 'closed', successor: '' })
@@ -97,13 +97,13 @@ describe('a handover', () => {
     expect(await demote(), 'and once more says the same').toEqual({ epoch: w.epoch, seq: 3 })
   })
 
-  test('asked for by two at once goes to one of them', async () => {
+  test('requested by two clusters at once goes to one of them', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     const results = await Promise.allSettled([one.handover(), other.handover()])
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test('goes to registered clusters that are not revoked, and to nobody else', async () => {
+  test('is granted only to registered clusters that are not revoked', async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await w.revoke('west')
     await expect(one.handover()).rejects.toMatchObject({ code: 'permission_denied' })
@@ -114,7 +114,7 @@ describe('a handover', () => {
     expect(await other.handover()).toMatchObject({ seq: 3 })
   })
 
-  test('of an epoch that is not the primary’s is refused, and nothing has happened', async () => {
+  test('of another epoch than the primary’s is refused, and changes nothing', async () => {
     const one = await admitted()
     await expect(one.handover('000007.aaaaaaaaaaaa')).rejects.toMatchObject({ code: 'failed_precondition' })
     expect(w.memory.head().mode).toBe('writing')

@@ -15,10 +15,10 @@ import { pair } from '../../../builders/link.ts'
 import { mutated, mutations } from '../../../builders/mutations.ts'
 import { follower, primaryWorld } from './world.ts'
 
-// What is on the wire has other bytes than a cluster of this product would send: whole calls with their envelopes, by
-// every protocol, and answers that a primary has signed all the same. Nothing fails inside.
+// Bytes on the wire are changed: whole calls with their envelopes, by every protocol, and signed answers of a
+// primary. No internal error follows.
 
-/** Calls, and answers, of each method. */
+/** Calls and answers of each method. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 25)
 
 type Kept = Record<Method, Record<'question' | 'answer', string>>
@@ -28,7 +28,10 @@ const kept = JSON.parse(readFileSync(`${root}test/vectors/formats/${FORMAT}.json
 const keptBytes = (method: Method, which: 'question' | 'answer') =>
   Buffer.from(kept.messages[method][which], 'base64')
 
-/** Codes of Connect: those of refusals, and what the library itself answers. `internal` and `unknown` are none of them. */
+/**
+ * The codes of Connect that may be answered: those of refusals, and those of the library itself, without `internal`
+ * and `unknown`.
+ */
 const DECLARED = new Set([
   'unauthenticated',
   'permission_denied',
@@ -39,7 +42,7 @@ const DECLARED = new Set([
   'unimplemented',
   'deadline_exceeded',
 ])
-/** The same as numbers, as gRPC-Web tells them. */
+/** The same codes as numbers, for gRPC-Web. */
 const NUMBERS = new Set([0, 3, 4, 7, 8, 9, 12, 14, 16])
 
 const types = [
@@ -107,13 +110,13 @@ function expectDeclared({ status, text, grpc }: Awaited<ReturnType<typeof sent>>
 }
 
 describe.each(methodNames)('%s', method => {
-  test('a call with other bytes is refused by a declared code, or answered', {
+  test('a call with changed bytes is refused with a declared code, or answered', {
     timeout: 600_000,
   }, async () => {
     await fc.assert(
       fc.asyncProperty(mutations, fc.constantFrom(...types), fc.boolean(), async (all, type, inside) => {
         const bytes = callBytes(method)
-        // either the call has other bytes, or its frame has
+        // either the call or its frame has changed bytes
         const body = inside ? framed(type, mutated(bytes, all)) : mutated(framed(type, bytes), all)
         expectDeclared(await sent(`/cloudauth.link.v1.LinkService/${method}`, type, body))
       }),
@@ -121,7 +124,7 @@ describe.each(methodNames)('%s', method => {
     )
   })
 
-  test('an answer with other bytes that is signed all the same is read, or is as none', {
+  test('a signed answer with changed bytes is read, or counts as no answer', {
     timeout: 600_000,
   }, async () => {
     const mine = pair()
@@ -167,7 +170,7 @@ test.each([1, 2, 0x80, 0xff])('a frame of gRPC-Web with the flags %d is refused 
 })
 
 test.each([0, 1, 2, 200, -1])(
-  'a frame of gRPC-Web that says it has %d bytes is refused in words',
+  'a gRPC-Web frame with the length %d is refused with a text',
   async length => {
     const body = framed('application/grpc-web', callBytes('Notify'))
     body.writeUInt32BE(length < 0 ? body.length - 4 : length, 1)
@@ -176,7 +179,7 @@ test.each([0, 1, 2, 200, -1])(
   },
 )
 
-test('what is no call at all is refused by a declared code', { timeout: 600_000 }, async () => {
+test('bytes that are not a call are refused with a declared code', { timeout: 600_000 }, async () => {
   const path = fc.oneof(
     fc.constantFrom(...methodNames).map(name => `/cloudauth.link.v1.LinkService/${name}`),
     fc.constantFrom(

@@ -17,10 +17,10 @@ import { follower, primaryWorld } from './world.ts'
 /** Questions of each kind. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 80)
 
-// What a member signs is a real question but for some bytes: it is answered, or refused as a fault of the sender, and what
-// is refused leaves nothing behind.
+// A member signs a real question with some changed bytes: it is answered, or refused as the sender's fault, and a
+// refused one changes nothing.
 
-/** A primary, and what is asked of it by a secondary, or by a newcomer who has a token. */
+/** A primary, with questions of a secondary, and of a newcomer who has a token. */
 async function scene() {
   const w = await primaryWorld()
   const one = follower(w, 'west')
@@ -37,7 +37,7 @@ const activation = ({ w, north, token }: Scene) => {
   return sealActivation({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
 }
 
-/** A question, as the method's own form writes it. */
+/** A question, written by the method's own form. */
 const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
   Activate: of => methods.Activate.forms.question.write(activation(of)),
   Heartbeat: ({ w, one: { request } }) =>
@@ -91,13 +91,13 @@ async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array)
   return { status, said: status === 200 ? '' : Buffer.from(text, 'base64').toString() }
 }
 
-/** What is stored of everybody, by place. */
+/** All stored items, by place. */
 const stored = ({ w }: Scene) =>
   new Map(w.stored.all().map(item => [`${item.pk}|${item.sk}`, JSON.stringify(item)]))
 const changedIn = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
   [...new Set([...before.keys(), ...after.keys()])].filter(place => before.get(place) !== after.get(place))
 
-/** What an answered call may change: nothing but the heartbeat of its caller, unless it changes who is what. */
+/** The items that an answered call may change: its caller's heartbeat, and for role changes more. */
 const changes: Partial<Record<Method, readonly string[] | 'roles'>> = {
   Heartbeat: ['secondary|west'],
   Activate: 'roles',
@@ -105,7 +105,7 @@ const changes: Partial<Record<Method, readonly string[] | 'roles'>> = {
   Fence: 'roles',
 }
 
-/** The sender is at fault, or the caller has only to ask again; nothing breaks inside. */
+/** Codes for the sender's fault, or for a repeat; never an internal error. */
 function expectAnswered({ status, said }: { status: number; said: string }) {
   expect([200, 400, 401, 403, 503], said).toContain(status)
   if (status === 503) expect(said).toMatch(/the keyring has no term \d+ yet/)
@@ -127,13 +127,13 @@ async function judge(of: Scene, method: Method, body: Uint8Array): Promise<'as b
 }
 
 describe.each(methodNames)('%s', method => {
-  test('the question itself is answered, but for a notice, whose caller is no primary', async () => {
+  test('the unchanged question is answered, except a notice, whose caller is not a primary', async () => {
     const of = await scene()
     const { status, said } = await asked(of, method, questions[method](of))
     expect(status, said).toBe(method === 'Notify' ? 400 : 200)
   })
 
-  test('with other bytes it is answered or refused, never fails inside, and leaves nothing when it is refused', {
+  test('with changed bytes it is answered or refused without an internal error, and a refusal changes nothing', {
     timeout: 60_000,
   }, async () => {
     let of = await scene()
@@ -146,7 +146,7 @@ describe.each(methodNames)('%s', method => {
     )
   })
 
-  test('with 300 kB in any one of its texts it is refused', async () => {
+  test('with 300 kB in any of its texts it is refused', async () => {
     const of = await scene()
     const schema = file_link.messages.find(({ name }) => name === `${method}Request`)
     if (!schema) throw new Error(`${method} asks nothing`)
@@ -162,7 +162,7 @@ describe.each(methodNames)('%s', method => {
     }
   })
 
-  test.each([2, 101, 5000, 200_000])('%d times over it is answered or refused', async times => {
+  test.each([2, 101, 5000, 200_000])('repeated %d times it is answered or refused', async times => {
     const of = await scene()
     const bytes = Buffer.from(questions[method](of))
     const most = Math.min(times, Math.floor(LONGEST / Math.max(1, bytes.length)))
@@ -170,7 +170,7 @@ describe.each(methodNames)('%s', method => {
   })
 })
 
-test('an activation whose sealed part has other bytes is refused or admits, and leaves nothing when it is refused', async () => {
+test('an activation whose sealed part has changed bytes is refused or admits, and a refusal changes nothing', async () => {
   let of = await scene()
   await fc.assert(
     fc.asyncProperty(mutations, async all => {

@@ -9,7 +9,7 @@ const EPOCH = '000001.aaaaaaaaaaaa'
 const head: Head = { ...firstHead(EPOCH, 1), last: 3 }
 const lineage: Lineage = [[EPOCH, 1]]
 
-/** A journal whose head is one after the other, each time it is looked at. */
+/** A journal whose head changes with each read. */
 function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'entries' | 'moveHead'> {
   return {
     moveHead: async ({ expect, next }) => {
@@ -33,7 +33,7 @@ beforeEach(() => {
   refusals = 0
 })
 
-describe('the frontier is noted before entries up to it are sent', () => {
+describe('serveEntries stores the frontier before it returns entries', () => {
   const note = (applied: number, to = 3) => ({
     mode: 'writing',
     epoch: EPOCH,
@@ -42,14 +42,14 @@ describe('the frontier is noted before entries up to it are sent', () => {
     to: { applied: to },
   })
 
-  test('by a journal that writes, once for each new position', async () => {
+  test('of a writing journal, once for each new position', async () => {
     await serveEntries(journalOf(head, head), asked)
     expect(moved).toEqual([note(0)])
     await serveEntries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
     expect(moved).toHaveLength(1)
   })
 
-  test('again where somebody else notes at the same time, until it is noted or known', async () => {
+  test('again after a conflict, until it is stored or known', async () => {
     refusals = 1
     await serveEntries(journalOf(head, head, { ...head, applied: 1 }), asked)
     expect(moved).toEqual([note(0), note(1)])
@@ -58,7 +58,7 @@ describe('the frontier is noted before entries up to it are sent', () => {
     expect(moved).toEqual([note(0), note(1), note(0)])
   })
 
-  test('not by one that has ended, nor beyond what is known to be dense before', async () => {
+  test('not of a closed journal, and not beyond a known gap', async () => {
     const closed: Head = { ...head, mode: 'closed' }
     await serveEntries(journalOf(closed, closed), asked)
     await serveEntries(journalOf(head, head), { ...asked, after: 1 })
@@ -66,13 +66,13 @@ describe('the frontier is noted before entries up to it are sent', () => {
   })
 })
 
-describe('journal entries are given', () => {
-  test('by a journal that stays what it is', async () => {
+describe('serveEntries returns entries', () => {
+  test('of a journal that does not change', async () => {
     const answer = await serveEntries(journalOf(head, head), asked)
     expect(answer).toMatchObject({ frontier: 3, lineage })
   })
 
-  test('not by one whose lineage changes while they are read', async () => {
+  test('not if the lineage changes while they are read', async () => {
     const later: Head = {
       ...head,
       lineage: [
@@ -83,7 +83,7 @@ describe('journal entries are given', () => {
     await expect(serveEntries(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('not by a cluster that follows another one, before or after they are read', async () => {
+  test('not of a cluster that follows another one before or after they are read', async () => {
     const copy: Head = { ...head, ownEpoch: '' }
     await expect(serveEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
       code: 'failed_precondition',

@@ -17,7 +17,7 @@ import { type Call, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, START, type World } from './world.ts'
 
-// When the link says each row of its table: every row is reached through the service that is served.
+// Each row of the refusal table is reached through the service.
 
 let w: World
 let last: ReturnType<typeof readUnverifiedOutcome>
@@ -40,7 +40,7 @@ const admitted = async (name = 'west') => {
 }
 type Follower = ReturnType<typeof newcomer>
 
-/** A call as somebody signs it who does not keep to what clusters of this product say. */
+/** A call that does not follow the rules of our own clusters. */
 const raw = (
   method: Method,
   body: Uint8Array,
@@ -51,7 +51,7 @@ const raw = (
     signCall(method, { set, from, lineage: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
   )
 
-/** `Activate` by a newcomer that says something else than it should. */
+/** An `Activate` by a newcomer with changed content. */
 const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObject) => {
   const one = newcomer()
   const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
@@ -74,7 +74,7 @@ const heartbeatWith = async (one: Follower, change: object) => {
   const body = methods.Heartbeat.forms.question.write({ ...asked, format: FORMAT, ...change })
   await raw('Heartbeat', body, { signing: one.pair.signing })
 }
-/** `Fence` by a cluster that names and signs by a key of its own. */
+/** A `Fence` by a cluster that names a key of its own and signs with it. */
 const fenceBy = async (cluster: string, epoch: string, change: object = {}, signs = pair()) => {
   const own = signs.keys.signing.toString('base64')
   const asked = {
@@ -103,7 +103,7 @@ const conflicts = () => {
 const fails = (error: Error) => {
   w.memory.journal.readRaw = () => Promise.reject(error)
 }
-/** This cluster follows another one from the next commit on. */
+/** Makes this cluster follow another one from the next commit on. */
 const closedMeanwhile = () => {
   const { commit } = w.store
   w.store.commit = async changes => {
@@ -111,12 +111,12 @@ const closedMeanwhile = () => {
     return commit(changes)
   }
 }
-/** What is refused is seen where it is served. */
+/** Expects that the refusal is logged. */
 const told = (asked: Promise<unknown>) => asked.catch(() => undefined)
 const CLAIMANT = randomUUID()
 const CLAIM = epochName(9, CLAIMANT)
 
-/** How each row is reached, and what it says then. */
+/** How each row is reached, and its text. */
 const reached: Record<string, () => Promise<LinkRefused>> = {
   bodyUnreadable: async () => {
     const one = await admitted()
@@ -429,18 +429,18 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
 }
 
-/** What a secondary says itself. It is shown in `source-link.test.ts`. */
+/** Refusals that a secondary makes itself; `source-link.test.ts` tests them. */
 const SAID_HERE = ['formatTooNew']
 
-test('every row has its way here', () => {
+test('every refusal has a case', () => {
   expect([...Object.keys(reached), ...SAID_HERE].sort()).toEqual(Object.keys(link).sort())
 })
 
-test.each(Object.entries(reached))('%s is said by the link that is served', async (_, reach) => {
+test.each(Object.entries(reached))('the service answers %s', async (_, reach) => {
   const { code, message: text } = await reach()
   expect(last).toMatchObject({ refusal: { code, text } })
 })
 
-test.each([300_000, -300_000])('clocks that are %i ms apart are near enough', async ahead => {
+test.each([300_000, -300_000])('clocks that are %i ms apart are accepted', async ahead => {
   expect((await newcomer('west', ahead).activate(await w.token('west'))).set).toBe(w.set)
 })

@@ -30,7 +30,7 @@ const noops = (count: number, at = START) => {
 }
 
 describe('an activation', () => {
-  test('gives set, lineage, keyring, shares, addresses and a statement; the primary knows its secondary', async () => {
+  test('returns set, lineage, keyring, shares, addresses and a statement, and stores the secondary', async () => {
     const one = follower(w, 'west')
     const got = await one.activate(await w.token('west'))
     expect(got).toMatchObject({
@@ -60,7 +60,7 @@ describe('an activation', () => {
     })
   })
 
-  test('leaves an entry in the audit log, which names who came by which token, and no secret', async () => {
+  test('is logged in the audit log with cluster and token name, without secrets', async () => {
     const one = follower(w, 'west')
     const token = await w.token('west')
     await expect(follower(w, 'west').activate(guessed(token))).rejects.toThrow()
@@ -83,13 +83,13 @@ describe('an activation', () => {
       expect(JSON.stringify([w.audited, w.log])).not.toContain(secret)
   })
 
-  test('tells of the other clusters that were met', async () => {
+  test('returns the addresses of other known clusters', async () => {
     await admitted('west')
     const got = await follower(w, 'north').activate(await w.token('north'))
     expect(got.memberAddresses).toEqual(['https://west.example'])
   })
 
-  test('waits for the tree to be built', async () => {
+  test('is refused until the tree is built', async () => {
     const token = await w.token('west')
     await w.write(key('cluster'), { ...w.record, treeComplete: false })
     const building = (done: number) =>
@@ -109,7 +109,7 @@ describe('an activation', () => {
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
   })
 
-  test('whose answer was lost is repeated by the same cluster, until its first heartbeat', async () => {
+  test('may be repeated by the same cluster until its first heartbeat, because the answer may be lost', async () => {
     const one = follower(w, 'west')
     const token = await w.token('west')
     await one.activate(token)
@@ -127,7 +127,7 @@ describe('an activation', () => {
     )
   })
 
-  test('two at once with one token: one is admitted', async () => {
+  test('with one token, sent twice at once, admits once', async () => {
     const token = await w.token('west')
     const results = await Promise.allSettled([
       follower(w, 'west').activate(token),
@@ -138,7 +138,7 @@ describe('an activation', () => {
 })
 
 describe('a heartbeat', () => {
-  test('is kept for status, and tells how far the primary is', async () => {
+  test('is stored for status, and returns the primary’s position', async () => {
     noops(7)
     w.memory.entries.delete(6)
     const one = await admitted()
@@ -164,7 +164,7 @@ describe('a heartbeat', () => {
     })
   })
 
-  test('shows how old the newest journal entry is that the secondary has', async () => {
+  test('stores the age of the newest entry that the secondary has', async () => {
     const one = await admitted()
     const canaryAt = async (seq: number) => {
       await one.heartbeat(seq)
@@ -178,7 +178,7 @@ describe('a heartbeat', () => {
     expect(await canaryAt(9)).toBe(w.clock.ms + 200)
   })
 
-  test('makes a quiet journal get an empty entry with the time', async () => {
+  test('writes an empty entry with the time to a quiet journal', async () => {
     noops(1)
     const one = await admitted()
     await one.heartbeat(1)
@@ -191,7 +191,7 @@ describe('a heartbeat', () => {
     expect(w.memory.head().last).toBe(2)
   })
 
-  test('by a clock more than five minutes off is refused, with how far, and changes nothing', async () => {
+  test('with a clock more than five minutes off is refused with the difference, and changes nothing', async () => {
     const one = follower(w, 'west', { ahead: 301_000 })
     const token = await w.token('west')
     await expect(one.activate(token)).rejects.toThrow("the caller's clock is 301 s ahead of this cluster's")
@@ -202,10 +202,10 @@ describe('a heartbeat', () => {
   })
 })
 
-describe('whoever is not admitted', () => {
+describe('a caller that is not admitted', () => {
   const refusal = (code: string, text: string) => ({ code, message: expect.stringContaining(text) })
 
-  test('is refused whatever name it uses: a known one, an unknown one, one whose token is unused', async () => {
+  test('is refused with the same text under a known name, an unknown one, and one with an unused token', async () => {
     await admitted()
     await w.token('unused')
     for (const name of ['west', 'nobody', 'unused'])
@@ -222,7 +222,7 @@ describe('whoever is not admitted', () => {
     )
   })
 
-  test('one that was revoked is told so, at once; others go on', async () => {
+  test('a revoked secondary is refused at once as revoked, and others are served', async () => {
     const [one, other] = [await admitted('west'), await admitted('north')]
     await w.revoke('west')
     for (const call of [() => one.heartbeat(), () => one.source.keyring({ term: 1 })])
@@ -230,7 +230,7 @@ describe('whoever is not admitted', () => {
     expect((await other.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('a cluster that was revoked under one name is refused under all of them', async () => {
+  test('a cluster revoked under one name is refused under all its names', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
     const again = follower(w, 'west-again')
@@ -247,7 +247,7 @@ describe('whoever is not admitted', () => {
     )
   })
 
-  test('a new token of the same name admits anew, and the old keys stay refused', async () => {
+  test('a new token for the same name admits again, and the old keys stay refused', async () => {
     const one = await admitted()
     await w.revoke('west')
     w.clock.ms += 1000
@@ -260,13 +260,13 @@ describe('whoever is not admitted', () => {
     await expect(one.heartbeat()).rejects.toThrow(LinkRefused)
   })
 
-  test('every refusal names where this cluster is reached', async () => {
+  test('every refusal contains this cluster’s address', async () => {
     await expect(follower(w, 'nobody').heartbeat()).rejects.toMatchObject({ addresses: [ADDRESS] })
   })
 })
 
-describe('what a cluster answers depends on what it is', () => {
-  test('one that does not write answers that it is not a primary', async () => {
+describe('the answer depends on the cluster’s role', () => {
+  test('a cluster that does not write refuses because it is not a primary', async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
     await expect(one.heartbeat()).rejects.toMatchObject({
@@ -280,7 +280,7 @@ describe('what a cluster answers depends on what it is', () => {
     })
   })
 
-  test('one that is closed still gives what it has, and admits nobody', async () => {
+  test('a closed cluster serves its journal and admits nobody', async () => {
     const one = await admitted()
     const token = await w.token('north')
     noops(3)
@@ -291,7 +291,7 @@ describe('what a cluster answers depends on what it is', () => {
     await expect(follower(w, 'north').activate(token)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('one whose caller has seen a later epoch answers that another primary came after it', async () => {
+  test('a cluster whose caller has seen a later epoch refuses and names that epoch', async () => {
     const one = await admitted()
     const epoch = epochName(2, 'f'.repeat(12))
     const body = methods.Keyring.forms.question.write({ term: 1 })
@@ -309,7 +309,7 @@ describe('what a cluster answers depends on what it is', () => {
     })
   })
 
-  test('one that is in no set, or not initialised, says so to everybody, and signs nothing', async () => {
+  test('a cluster in no set, or not initialised, refuses everything unsigned', async () => {
     const one = await admitted()
     const { set: _, link: __, ...alone } = w.record
     await w.write(key('cluster'), { ...alone, mode: 'disabled' })
@@ -318,7 +318,7 @@ describe('what a cluster answers depends on what it is', () => {
     await expect(one.heartbeat()).rejects.toThrow('it said: this cluster is not initialised')
   })
 
-  test('bytes that are not a call are refused as such', async () => {
+  test('bytes that are not a call are refused', async () => {
     const answer = await w.serve('Heartbeat', create(CallSchema), '')
     expect(readUnverifiedOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
     expect(w.log).toEqual([
@@ -326,7 +326,7 @@ describe('what a cluster answers depends on what it is', () => {
     ])
   })
 
-  test('internal errors are logged here, and their text does not leave the cluster', async () => {
+  test('internal errors are logged, and their text is not sent', async () => {
     const one = await admitted()
     w.memory.journal.readRaw = async () => {
       throw new Error('secret details')
@@ -353,7 +353,7 @@ describe('a secondary reads', () => {
     } as JournalEntry['body'][number],
   ]
 
-  test('journal entries from behind its position, in order, up to the first that is missing', async () => {
+  test('journal entries after its position, in order, up to the first missing one', async () => {
     noops(250)
     w.memory.entries.delete(240)
     const one = await admitted()
@@ -363,7 +363,7 @@ describe('a secondary reads', () => {
     expect(got).toMatchObject({ frontier: 239, lineage: [[w.epoch, 1]] })
   })
 
-  test('journal entries up to a number of bytes, but one in any case', async () => {
+  test('journal entries up to a number of bytes, but at least one', async () => {
     noops(5)
     for (let seq = 1; seq <= 5; seq++)
       w.memory.entries.set(seq, {
@@ -382,7 +382,7 @@ describe('a secondary reads', () => {
     expect(await ask(600)).toBeLessThan(5)
   })
 
-  test('that its own journal has diverged, and the fork point', async () => {
+  test('the fork point if its own journal has diverged', async () => {
     noops(9)
     const other = epochName(2, 'f'.repeat(12))
     const one = await admitted()
@@ -401,7 +401,7 @@ describe('a secondary reads', () => {
     expect(await ask([[other, 1]], 3)).toEqual({ kind: 'diverged', forkPoint: -1 })
   })
 
-  test('that journal entries are kept from a later position on only', async () => {
+  test('the first retained position if its own is trimmed', async () => {
     noops(9)
     w.memory.set({ retainedFrom: 4 })
     const one = await admitted()
@@ -424,13 +424,13 @@ describe('a secondary reads', () => {
     expect((await one.source.scan({ segment: 2, segments: 16, cursor: first.next })).next).toBeUndefined()
   })
 
-  test('no item that is this cluster’s own', async () => {
+  test('no items of the cluster’s own table', async () => {
     const one = await admitted()
     for (const own of [key('cluster'), key('keyring'), key('token-key'), key('ceremony')])
       await expect(one.source.items({ keys: [own] })).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 
-  test('no pages of another lineage than the one it began with', async () => {
+  test('no pages after the lineage has changed', async () => {
     const one = await admitted()
     w.memory.set({
       lineage: [
@@ -467,7 +467,7 @@ describe('a secondary reads', () => {
     })
   })
 
-  test('the keyring, once it has the term that is asked for', async () => {
+  test('the keyring, once it has the requested term', async () => {
     const one = await admitted()
     const { keyring, term } = await one.source.keyring({ term: 1 })
     expect([one.opened(keyring), term]).toEqual(['the keys', 1])
@@ -492,7 +492,7 @@ describe('a notice', () => {
 
   const noticed = async () => (await w.store.read([key('notice')]))[0]?.data
 
-  test('by the primary wakes the secondary; by anybody else, or to anybody else, it does nothing', async () => {
+  test('by the primary wakes the secondary; by or to any other cluster it has no effect', async () => {
     expect(readUnverifiedOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
       refusal: { text: /follows no primary/ },
     })
@@ -511,7 +511,7 @@ describe('a notice', () => {
     expect(w.woken).toEqual(['woken'])
   })
 
-  test('is stored for the resting run, and starts no other one while that one runs', async () => {
+  test('is stored for a resting run, and starts no other run meanwhile', async () => {
     await following()
     const lease = { runId: 'a run', state: 'stream-wals' as const }
     await w.write(key('puller'), { ...lease, until: w.clock.ms + 1 })

@@ -9,14 +9,14 @@ import type { Call } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
-// Who ends TLS between two clusters keeps the call back that hands an activation token in, and does what it can with it.
+// A TLS terminator between two clusters intercepts the call that hands in an activation token, and misuses it.
 
 let w: World
 beforeEach(async () => {
   w = await primaryWorld()
 })
 
-/** A cluster whose Activate never arrives; the terminator has it. */
+/** A cluster whose `Activate` never arrives, because the terminator has it. */
 async function keptBack(name = 'west') {
   const kept: Call[] = []
   const carry: Carry = async (_method, call) => {
@@ -36,21 +36,21 @@ const refusalOf = async (call: Call): Promise<string> => {
   return outcome.case === 'refusal' ? outcome.value.text : String(outcome.case)
 }
 
-/** All that stands in a body, as bytes and as what is encoded in it. */
+/** All bytes of a body, also those that are encoded in it. */
 const readsIn = (body: Uint8Array): string => {
   const text = Buffer.from(body).toString('latin1')
   return text + Buffer.from(text, 'base64').toString('latin1')
 }
 
-describe('a terminator that keeps an Activate call back', () => {
-  test('reads neither the token nor its one-use part', async () => {
+describe('a terminator that intercepts an Activate call', () => {
+  test('can read neither the token nor its one-use part', async () => {
     const { token, call } = await keptBack()
     expect(readsIn(call.body)).not.toContain(token)
     expect(readsIn(call.body)).not.toContain(readActivation(token)?.jti)
     expect(methods.Activate.forms.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
   })
 
-  test('is refused by name when it signs the call by keys of its own, and admits nobody', async () => {
+  test('is refused when it signs the call with its own keys, and no cluster is admitted', async () => {
     const { call } = await keptBack()
     const thief = pair()
     const caller = { set: w.set, from: 'west', lineage: [] }
@@ -61,7 +61,7 @@ describe('a terminator that keeps an Activate call back', () => {
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()
   })
 
-  test('is refused by name when it hands the sealed request to another primary of the set', async () => {
+  test('is refused when it sends the sealed request to another primary of the set', async () => {
     const { call } = await keptBack()
     const other = await primaryWorld({ set: w.set })
     const { outcome } = await other.serve('Activate', call, '')
@@ -70,7 +70,7 @@ describe('a terminator that keeps an Activate call back', () => {
     })
   })
 
-  test('has admitted nobody but the honest cluster when it lets the call through, and cannot play it back', async () => {
+  test('cannot replay the call after it has passed it on, and only the honest cluster is admitted', async () => {
     const { honest, call } = await keptBack()
     expect(await refusalOf(call)).toBe('body')
     expect((await w.secondary('west'))?.cluster).toBe(honest.cluster)
@@ -78,15 +78,15 @@ describe('a terminator that keeps an Activate call back', () => {
   })
 })
 
-describe('a second token, used under the id of a cluster that lives', () => {
-  /** An administrator of another name's token says that it is the first cluster. */
+describe('a second token, used with the id of an admitted cluster', () => {
+  /** Uses a token for another name under the id of the first cluster. */
   const under = async (name: string, cluster: string, more: object = {}) => {
     const one = follower(w, name)
     const token = await w.token(name)
     return { one, activated: one.source.activate({ ...one.request, cluster, token, ...more }) }
   }
 
-  test('with other keys is refused; the honest cluster goes on, and is not revoked', async () => {
+  test('with other keys is refused, and the honest cluster stays admitted', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     w.clock.ms += 1000
@@ -97,21 +97,21 @@ describe('a second token, used under the id of a cluster that lives', () => {
     expect((await honest.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('by the proof of a key of anybody else is refused too', async () => {
+  test('with a proof by an unknown key is refused', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     const { activated } = await under('thief', honest.cluster, { earlier: pair().signing })
     await expect(activated).rejects.toThrow(LinkRefused)
   })
 
-  test('counts where the key that is known here says so', async () => {
+  test('with a proof by the known key is accepted', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     const { activated } = await under('west-2', honest.cluster, { earlier: honest.pair.signing })
     expect((await activated).set).toBe(w.set)
   })
 
-  test('counts once the earlier membership was revoked', async () => {
+  test('is accepted after the earlier admission was revoked', async () => {
     const honest = follower(w, 'west')
     await honest.activate(await w.token('west'))
     w.clock.ms += 1000

@@ -13,8 +13,8 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import { withOneBitChanged } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
-// What an activation token is good for, row by row, in both of its forms: wrapped, which whoever has it may use, and
-// sealed to the public key of one secondary.
+// Tests when an activation token is valid, in both of its forms: wrapped, which anybody can use, and sealed to the
+// public key of one secondary.
 
 let w: World
 beforeEach(async () => {
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const forms = ['wrapped', 'public-key'] as const
 type Form = (typeof forms)[number]
 
-/** A follower and a token that was made for it in this form, as the follower reads it. */
+/** A follower, and a token in this form that was made for it, as the follower reads it. */
 async function given(form: Form, name = 'west') {
   const one = follower(w, name)
   if (form === 'wrapped') return { one, token: await w.token(name) }
@@ -33,10 +33,10 @@ async function given(form: Form, name = 'west') {
   return { one, token: openSealedToken(one.pair.exchange, sealed) ?? '' }
 }
 
-/** What stands in the primary's tables. */
+/** All items in the primary's tables. */
 const everything = () => JSON.stringify(w.stored.all())
 
-/** The attempt is refused with these words, and nothing at the primary is other than before. */
+/** Expects that the attempt is refused with this text, and that the primary's tables are unchanged. */
 async function refused(attempt: () => Promise<unknown>, words: string) {
   const before = everything()
   const error = await attempt().catch((one: unknown) => one)
@@ -46,7 +46,7 @@ async function refused(attempt: () => Promise<unknown>, words: string) {
 }
 
 describe.each(forms)('an activation token in the %s form', form => {
-  test('works once', async () => {
+  test('admits its secondary', async () => {
     const { one, token } = await given(form)
     const got = await one.activateBy(token)
     expect([got.set, one.opened(got.keyring)]).toEqual([w.set, 'the keys'])
@@ -54,7 +54,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     expect((await one.heartbeat()).epoch).toBe(w.epoch)
   })
 
-  test('does not work a second time, for no cluster', async () => {
+  test('is refused after its first use, for every cluster', async () => {
     const { one, token } = await given(form)
     await one.activateBy(token)
     w.clock.ms += 1000
@@ -64,19 +64,19 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => follower(w, 'west').activateBy(token), 'the token has been used')
   })
 
-  test('does not work once its time is over', async () => {
+  test('is refused after its expiry', async () => {
     const { one, token } = await given(form)
     w.clock.ms += 1_800_000
     await refused(() => one.activateBy(token), 'the token expired at 2027-01-15T08:30:00Z')
   })
 
-  test('works until then', async () => {
+  test('admits until its expiry', async () => {
     const { one, token } = await given(form)
     w.clock.ms += 1_799_999
     expect((await one.activateBy(token)).set).toBe(w.set)
   })
 
-  test('does not work once it is revoked, whether another was made under its name or not', async () => {
+  test('is refused after its revocation, also if another token was made for the name', async () => {
     const { one, token } = await given(form)
     await w.revoke('west')
     await refused(() => one.activateBy(token), 'the token was revoked')
@@ -85,7 +85,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(token), 'the token was revoked')
   })
 
-  test('does not work for a cluster that was revoked after it was made', async () => {
+  test('is refused for a cluster that was revoked after the token was made', async () => {
     const { one, token } = await given(form)
     const { token: other } = await given('wrapped', 'first')
     await one.source.activate({ ...one.request, token: other })
@@ -95,7 +95,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(token), 'before this cluster was revoked')
   })
 
-  test('works for a cluster that an earlier primary has revoked, whose clock may have been ahead', async () => {
+  test('admits a cluster that an earlier primary revoked, even if that primary’s clock was ahead', async () => {
     const { one, token } = await given(form)
     const revoked = { at: w.clock.ms + 200_000, epoch: '000000.aaaaaaaaaaaa' }
     await w.store.commit([put(key('holder', one.cluster), { name: 'west', at: 1, revoked })])
@@ -104,7 +104,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     expect(holder?.data).toEqual({ name: 'west', at: w.clock.ms })
   })
 
-  test('does not work with another signature, or another content under its signature', async () => {
+  test('is refused with a changed signature or content', async () => {
     const { one, token } = await given(form)
     const [header = '', claims = '', signature = ''] = token.split('.')
     const some = withOneBitChanged(Buffer.from(signature, 'base64url')).filter((_, index) => index % 10 === 0)
@@ -117,7 +117,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     await refused(() => one.activateBy(changed), 'the token was not made by this cluster')
   })
 
-  test('signed by another key, with correct content, it does not work', async () => {
+  test('with the right content is refused if another key has signed it', async () => {
     const { one, token } = await given(form)
     const claims = readActivation(token)
     if (!claims) throw new Error('no token')
@@ -130,13 +130,13 @@ describe.each(forms)('an activation token in the %s form', form => {
     const other = await primaryWorld()
     const foreign = await other.token('west')
     const { set, primaryKey } = readActivation(foreign) ?? { set: '', primaryKey: '' }
-    // it names the other primary, whose key this one has not: what it says is not believed
+    // It names the other primary, whose key this one does not have, so its address is not trusted.
     await expect(one.activateBy(foreign)).rejects.toThrow('belongs to another DR set')
     expect([set === w.set, primaryKey === w.keys.signing.toString('base64url')]).toEqual([false, false])
     await refused(() => one.activate(foreign), 'not sealed to the key of this cluster, for this set')
   })
 
-  test('under another name than its own it changes nothing of that name', async () => {
+  test('under another name changes nothing about that name', async () => {
     const { token } = await given(form)
     await w.token('north')
     const north = follower(w, 'north')
@@ -147,7 +147,7 @@ describe.each(forms)('an activation token in the %s form', form => {
   })
 })
 
-test('a token for a public key is read, and used, by that secondary only', async () => {
+test('a token for a public key is readable and usable only by that secondary', async () => {
   const { one, token } = await given('public-key')
   await refused(
     () => follower(w, 'west').activateBy(token),
@@ -156,6 +156,6 @@ test('a token for a public key is read, and used, by that secondary only', async
   expect((await one.activateBy(token)).addresses).toEqual([ADDRESS])
 })
 
-test.each(['', 'x', 'a.b.c'])('%j is no token', async token => {
+test.each(['%j is refused as a token', 'x', 'a.b.c'])('%j is no token', async token => {
   await refused(() => follower(w, 'west').activate(token), 'not an activation token')
 })

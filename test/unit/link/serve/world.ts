@@ -28,7 +28,7 @@ import { memoryStore } from '../../../support/tables/memory-store.ts'
 export const START = 1_800_000_000_000
 export const ADDRESS = 'https://primary.example'
 
-/** A journal in memory, as far as the link reads it. */
+/** A journal in memory with the methods that the link uses. */
 function memoryJournal(first: Head) {
   let head = first
   const all = new Map<number, JournalEntry>()
@@ -67,7 +67,7 @@ function memoryJournal(first: Head) {
     page: async () => new Map([['0a', { sums: new Map([['p', [1n, 2n, 3n] as const]]) }]]),
     pageHashes: async pk => {
       if (pk !== rootsPk('a life')) return new Map([['00', { hash: `hash in ${pk}`, asOf: '' }]])
-      // both roots are those of this moment
+      // both roots are current
       const seq = await findFrontier(journal as Journal, head)
       const asOf = posText({ epoch: epochAt(head.lineage, seq) || head.epoch, seq })
       return new Map(SUBTREES.map(of => [of, { hash: '', asOf, gen: lastEndedGeneration(START / 1000) }]))
@@ -83,7 +83,7 @@ function memoryJournal(first: Head) {
   }
 }
 
-/** Encrypts by naming the place: decrypts nowhere else. */
+/** A cipher that adds the place to the text, and decrypts only at the same place. */
 function placeCipher(keyring: string) {
   const placed = ({ pk, sk }: Key, field: string) => `${pk}|${sk}|${field}|`
   return {
@@ -113,12 +113,12 @@ const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
   link: makeEmptyLink(ownKey),
 })
 
-/** The token with another signature. */
+/** Returns the token with another signature. */
 export const guessed = (token: string): string => token.slice(0, -1) + (token.endsWith('A') ? 'B' : 'A')
 
 export type World = Awaited<ReturnType<typeof primaryWorld>>
 
-/** A primary in memory with its service, on a clock of its own. */
+/** A primary in memory with its link service and its own clock. */
 export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const clock = { ms: START }
   const { store, stored, commits, as } = memoryStore()
@@ -175,7 +175,7 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   }
 }
 
-/** Ports of the link, and what they were told. */
+/** The ports of the link, and the values that they received. */
 function portsAround(clock: { ms: number }, own: object) {
   const log: unknown[] = []
   const audited: object[] = []
@@ -193,7 +193,7 @@ function portsAround(clock: { ms: number }, own: object) {
   return { ports, log, audited, woken }
 }
 
-/** What revokes a secondary. */
+/** Returns the changes that revoke a secondary. */
 const revoking = async (
   store: Pick<Store, 'list'>,
   name: string,
@@ -243,7 +243,7 @@ export function follower(
     sourceAs,
     request,
     activate: (token: string) => source.activate({ ...request, token }),
-    /** as the token itself says: which set, which name, whose key */
+    /** set, name and key from the token */
     activateBy: (token: string) => {
       const claims = readActivation(token)
       if (!claims) throw new Error('no token')
