@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Journal, JournalView } from './journal/journal.ts'
+import type { Journal, JournalStatusView } from './journal/journal.ts'
 import type { Addresses, ClusterRecord, MadeKeyring } from './model/cluster.ts'
 import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
@@ -15,10 +15,7 @@ import type { Measures } from './watching/metrics.ts'
 import type { CarryTo } from './wire/carry.ts'
 import type { Background, EventBus, Waker, Workflows } from './work-ports.ts'
 
-/**
- * The items of several keys, in the order of the keys; undefined for a key without an item, and for an item that has
- * expired.
- */
+/** The items of several keys, in order; undefined for a key without an item, and for an expired item. */
 export type Items<K extends readonly Key[]> = {
   [I in keyof K]: K[I] extends Key<infer T> ? Item<T> | undefined : never
 }
@@ -29,12 +26,9 @@ export interface Store {
   read<const K extends readonly Key[]>(keys: K): Promise<Items<K>>
   /** Returns all items of a collection, sorted by name. */
   list<K extends Kind>(where: Partitions<K>, page?: Page): Promise<Item<K>[]>
-  /**
-   * Yields items that tidy may remove, in pages: their `due` is before the given epoch second. It costs as much as
-   * reading these items.
-   */
+  /** Yields items whose `due` is before an epoch second, in pages. It costs as much as reading these items. */
   due<K extends Kind>(where: Partitions<K>, before: number): AsyncIterable<Due<K>[]>
-  /** Yields the items of some kinds of one table, in pages. It costs as much as reading the whole table. */
+  /** Yields all items of some kinds, in pages. It costs as much as reading the whole table. */
   scan<K extends Kind>(kinds: OneOrMore<K>, segment: ScanSegment): AsyncIterable<Scanned<K>>
   /**
    * Writes all changes or none. A conflict means that an item has changed since it was read: read again and decide
@@ -57,7 +51,7 @@ export interface Page {
   limit?: number
 }
 
-/** An entry of the index `expiry`, with what is needed to delete the item unless it has changed. */
+/** An entry of the index `expiry`, with what is needed to delete an unchanged item. */
 export type Due<K extends Kind> = Key<K> & Pick<Item, 'rev' | 'inTree'> & { readonly due: number }
 
 export interface ScanSegment {
@@ -65,7 +59,7 @@ export interface ScanSegment {
   of: number
   /** where an earlier scan of the segment stopped; absent: at its beginning */
   from?: Cursor | undefined
-  /** the maximum number of items that each call of the scan reads, of any kind; absent: as many as one call takes */
+  /** the maximum number of items, of any kind, that each call reads; absent: as many as one call takes */
   limit?: number
 }
 
@@ -81,9 +75,7 @@ export interface Cursor {
   sk: string
 }
 
-/**
- * The cluster record, and when it was read, epoch milliseconds. Commits with a record that is too old are refused.
- */
+/** The cluster record, and when it was read, epoch milliseconds. Commits refuse a record that is too old. */
 export interface ClusterRead {
   record: ClusterRecord
   readAt: number
@@ -108,10 +100,7 @@ export interface FieldCipher {
    * term of this cluster decrypts it.
    */
   reencrypt(key: Key, field: string, text: Encrypted): Promise<Encrypted | 'current' | 'unreadable'>
-  /**
-   * Encrypts the content of a batch token. `decryptToken` returns undefined for anything that this keyring did not
-   * encrypt.
-   */
+  /** Encrypts the content of a batch token. `decryptToken` returns undefined for any other text. */
   encryptToken(content: string): Promise<string>
   decryptToken(text: string): Promise<SealedToken | undefined>
   /**
@@ -120,10 +109,7 @@ export interface FieldCipher {
    * @param set UUID
    */
   exportTo(recipient: Uint8Array, set: string): Promise<{ keyring: string; term: number }>
-  /**
-   * Returns `hmac-sha256:…` of a value, for the audit log and for accessors. It stays the same for the life of the
-   * cluster.
-   */
+  /** Returns `hmac-sha256:…` of a value, for the audit log and for accessors. It never changes. */
   hmac(text: string): Promise<string>
 }
 
@@ -136,17 +122,14 @@ export interface NewKeyring {
   terms: readonly TermInfo[]
 }
 
-/** The public facts about a term, from a cluster that has its key. `id`: its identity. */
+/** The public facts about a term, from a cluster that has its key. */
 export type TermInfo = Pick<Term, 'number' | 'probe'> & {
   id: string
-  /** raw Ed25519 public key with which this cluster signs the term's batch tokens, base64; absent: it has none */
+  /** raw Ed25519 public key of this cluster's signer of the term, base64; absent: it has none */
   signer?: string
 }
 
-/**
- * The decrypted content of a batch token, before its signature and its term are checked. The term's item says who may
- * sign, and whether the term still counts.
- */
+/** A decrypted batch token, before its signature and its term are checked. */
 export interface SealedToken {
   content: string
   /** identity of the term that encrypted it */
@@ -300,7 +283,7 @@ export interface Audit {
 }
 
 /**
- * Writes a log line. `measures` become metrics, whose dimensions are among the fields.
+ * Writes a log line. `measures` become metrics with dimensions from `fields`.
  * @see docs/look-up/monitoring.md#metrics
  */
 export type Write = (
@@ -317,9 +300,7 @@ export interface Log {
 
 /** A proxy between clients and the front end, for example a CloudFront distribution. */
 export interface FrontProxy {
-  /**
-   * SHA-256, lower-case hex, of the secrets that the proxy adds to requests: two of them while one replaces the other
-   */
+  /** SHA-256, hex, of the secrets that the proxy adds to requests; two while one replaces the other */
   secretHashes: readonly string[]
   /** number of proxies in a row that append their caller's address to X-Forwarded-For */
   hops: number
@@ -342,9 +323,7 @@ export interface Deployment extends Addresses {
   plainEndpoints: boolean
   /** role ARN patterns that a satellite account's role must match; trailing and inner `*` */
   assumableRoles: readonly string[]
-  /**
-   * fingerprints of the OpenPGP keys that initialisation requires, lower-case hex; empty: it accepts any key, or none
-   */
+  /** lower-case hex fingerprints of the OpenPGP keys that initialisation requires; empty: any key, or none */
   initPgpKeys: readonly string[]
   /** whether starting and cancelling a ceremony on a DR secondary needs a token or a direct call of its function */
   strictCeremony: boolean
@@ -352,7 +331,7 @@ export interface Deployment extends Addresses {
   proxy?: FrontProxy | undefined
   /** whether health is an error while KMS does not decrypt the keyring */
   healthChecksKeyring: boolean
-  /** only in functions that need it: a JWT (empty: none), and the Ed25519 key that verifies it, DER as base64 */
+  /** a JWT, and the Ed25519 key that verifies it (DER, base64); empty in functions that do not need it */
   license: { text: string; publicKey: string }
 }
 
@@ -366,7 +345,7 @@ export interface Authorities {
 export interface Ports {
   store: Store
   journal: Journal
-  journalView: JournalView
+  journalView: JournalStatusView
   cipher: FieldCipher
   instances: Instances
   principals: Principals
@@ -391,19 +370,13 @@ export interface Ports {
   memory: Memory
 }
 
-/**
- * The values that an environment keeps between requests. They may be old, because an environment may be frozen for
- * long.
- */
+/** Values that an environment keeps between requests. They may be old, because an environment may be frozen. */
 export interface Memory {
   /** valid only while the revision, which every request reads, is the same */
   mounts?: { rev: string; table: MountTable }
   /** used only for seconds, and only for refusals that do not depend on its details */
   cluster?: ClusterRead
-  /**
-   * the last verifying certificate, by mount and form of the proof; valid only if its revision, which the login
-   * reads, is the same
-   */
+  /** the last verifying certificate, by mount and form of the proof; used only if its revision is unchanged */
   certificates?: Map<string, KnownCertificate>
   /** by the reason of the refusals */
   refusals?: Map<string, CountedRefusals>

@@ -25,7 +25,7 @@ export type ReplicationEvent =
  * @param operation id of the role change, or of the request
  * @param facts names and positions, no secrets
  */
-export const writeAuditEvent = (
+export const writeReplicationEvent = (
   event: ReplicationEvent,
   operation: string,
   record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,

@@ -103,7 +103,7 @@ export interface StoredRoots {
 }
 
 /** A read-only view of the journal for status and health. It reads no sums and no journaled items. */
-export interface JournalView {
+export interface JournalStatusView {
   /**
    * Reads the head, the roots of the tree with this id, and the items of further keys, all in one batch read. The
    * items come in the order of the keys.

@@ -5,7 +5,7 @@ import { key } from '../storage/kinds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
 import { retry } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
-import { writeAuditEvent } from './events.ts'
+import { writeReplicationEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
 import { recordBusy } from './refusals.ts'
 import { makeRoleEventChange } from './role-event.ts'
@@ -51,7 +51,7 @@ export async function stepDown(
       mode: 'secondary',
       link: makeEmptyLink(record.data.link.ownKey),
     }
-    await writeAuditEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
+    await writeReplicationEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
     const told = { from: record.data, to: closed, position: posText(end), operation, lost }

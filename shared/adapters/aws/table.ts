@@ -1,4 +1,4 @@
-import type { Journal, JournalView } from '../../journal/journal.ts'
+import type { Journal, JournalStatusView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
 import type { TablesClient } from './environment.ts'
 import { createLazy, once } from './loaded-later.ts'
@@ -40,7 +40,7 @@ export function dynamoTables(
 ): {
   store: Store
   journal: Journal
-  journalView: JournalView
+  journalView: JournalStatusView
 } {
   const engine = storageEngine(send, dependencies)
   const writing = commitBy === send ? engine : storageEngine(commitBy, dependencies)

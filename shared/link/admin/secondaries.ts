@@ -1,4 +1,4 @@
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Revoked, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
@@ -90,7 +90,13 @@ export const auditRevocation = (
   record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,
   ports: Pick<Ports, 'audit' | 'clock'>,
 ): Promise<void> =>
-  writeAuditEvent('revocation', request, record, defined({ id: name || cluster, secondary: cluster }), ports)
+  writeReplicationEvent(
+    'revocation',
+    request,
+    record,
+    defined({ id: name || cluster, secondary: cluster }),
+    ports,
+  )
 
 /**
  * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was

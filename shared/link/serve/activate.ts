@@ -1,4 +1,4 @@
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import type { Member, Revoked, Secondary } from '../../model/link.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -63,7 +63,7 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
   const { id, changes } = await admit(asked, call, ports)
   const { cluster } = asked
   const { nonce } = call.envelope
-  await writeAuditEvent(
+  await writeReplicationEvent(
     'admission',
     Buffer.from(nonce).toString('hex'),
     call.record,

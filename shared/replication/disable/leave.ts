@@ -1,6 +1,6 @@
 import { revokeOperationToken } from '../../ceremony/generated-token.ts'
 import { createTermItems } from '../../cluster/terms.ts'
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import { type Head, lastPosition } from '../../journal/head.ts'
 import { epochName, epochNumber, posText } from '../../journal/position.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
@@ -82,7 +82,7 @@ async function commitLeave(
   const terms = createTermItems(made.terms, known, now, { id, name })
   const position = posText(lastPosition(head))
   const event = makeRoleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
-  await writeAuditEvent('secondary-disabled', operation, record.data, { position }, ports)
+  await writeReplicationEvent('secondary-disabled', operation, record.data, { position }, ports)
   const result = await ports.journal.transact([
     { kind: 'head', head: moves.leaveSet(head, n) },
     ...toElements(

@@ -1,6 +1,6 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { text } from '../../api/fields.ts'
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import type { Element } from '../../journal/journal.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
 import { toElements } from '../../journal/to-elements.ts'
@@ -50,7 +50,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     ...(address === '' ? {} : { clusterAddr: address }),
     link: makeEmptyLink(await makeOwnKey(ports)),
   }
-  await writeAuditEvent('primary-enabled', request.id, record, {}, ports)
+  await writeReplicationEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
   await ports.background.start(backfillJob(treeId, now))
   return { answer: noContent([BECOMING]) }
@@ -96,7 +96,13 @@ export async function endOwnJournal(call: Call): Promise<JournalEnd> {
   const { data } = recordOf(call)
   checkTransition('primary/disable', data)
   const ended = await endJournal(call.ports, data)
-  await writeAuditEvent('primary-disabled', call.request.id, data, { since: ended.journalStart }, call.ports)
+  await writeReplicationEvent(
+    'primary-disabled',
+    call.request.id,
+    data,
+    { since: ended.journalStart },
+    call.ports,
+  )
   return ended
 }
 

@@ -1,6 +1,6 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { text, unsupported } from '../../api/fields.ts'
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPendingKey } from '../../link/admin/keys.ts'
 import { parseLinkPair } from '../../link/pair.ts'
@@ -51,7 +51,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   checkTransition('secondary/enable', record)
   const operating = newOperation(ports)
   const activation = await parseActivation(call, operating)
-  await writeAuditEvent('activation', operating.id, record, { request: request.id }, ports)
+  await writeReplicationEvent('activation', operating.id, record, { request: request.id }, ports)
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
   if (status === 'failed') throw operationGivenUp(fault)

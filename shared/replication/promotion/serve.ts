@@ -1,6 +1,6 @@
 import { revokeOperationToken } from '../../ceremony/generated-token.ts'
 import { createTermItems, signerEntry } from '../../cluster/terms.ts'
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import { noopEntry } from '../../journal/journal-entry.ts'
 import { moves } from '../../journal/transitions.ts'
@@ -83,7 +83,7 @@ async function endPromotion(run: OperationRun, snapshot: PromotionSnapshot): Pro
   const { ports } = run
   const at = ports.clock.now()
   const { requestHmac, warnings, force, takenOver, end } = promotion
-  await writeAuditEvent(
+  await writeReplicationEvent(
     'promotion',
     operation.sk,
     record.data,

@@ -1,4 +1,4 @@
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Element } from '../../journal/journal.ts'
 import { type Epoch, epochName, epochNumber, posText } from '../../journal/position.ts'
@@ -89,7 +89,7 @@ async function commitTakeOver(
     ports.clock.now(),
   )
   const { force } = promotion
-  await writeAuditEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
+  await writeReplicationEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
   const elements: Element[] = [
     { kind: 'head', head: moves.takeOver(head, epoch) },
     ...toElements(

@@ -1,5 +1,5 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import { lastPosition } from '../../journal/head.ts'
 import type { Reencryption } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
@@ -70,7 +70,7 @@ async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencry
   const { termNumber, written, seen, unreadable } = progress
   if (unreadable.count > 0) log.error('no held term decrypts some stored fields', { ...unreadable })
   const facts = { number: termNumber, seen, written, unreadable: unreadable.count }
-  await writeAuditEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
+  await writeReplicationEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
   await store.commit(
     [replace(key('reencryption'), item, defined({ ...over, doneAt: now, position }))],
     cluster,
@@ -87,7 +87,7 @@ async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<voi
   if (!cluster || terms.length === 0 || cluster.record.keyringEdition !== snapshot.record.keyringEdition)
     return
   const ids = terms.map(({ sk }) => sk)
-  await writeAuditEvent(
+  await writeReplicationEvent(
     'terms-destroyed',
     ids[0] ?? '',
     cluster.record,
@@ -109,7 +109,7 @@ async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Prom
   const { record, keyring } = snapshot.items
   const ids = terms.map(({ sk }) => sk)
   const made = await keyFactory.removeTerms(keyring.data, ids, clock.now())
-  await writeAuditEvent(
+  await writeReplicationEvent(
     'terms-dropped',
     ids[0] ?? '',
     record.data,

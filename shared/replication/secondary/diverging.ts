@@ -1,5 +1,5 @@
 import { alarming } from '../../api/alarming.ts'
-import { writeAuditEvent } from '../../journal/events.ts'
+import { writeReplicationEvent } from '../../journal/events.ts'
 import { type Journal, type Place, placeText } from '../../journal/journal.ts'
 import type { Diverging, DivergingKey } from '../../model/secondary.ts'
 import { replace } from '../../storage/changes.ts'
@@ -117,7 +117,7 @@ export async function countRound(
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',
     })
-    await writeAuditEvent('divergence', linkName, read.record, facts, own)
+    await writeReplicationEvent('divergence', linkName, read.record, facts, own)
   }
   const written = await own.store.commit([replace(place, before, { treeId, link: linkName, keys })], read)
   if (written === 'conflict') return CONFLICT

@@ -83,14 +83,17 @@ describe.each(numbers)('format %s', number => {
       [method, 'question', `${method}Request`] as const,
       [method, 'answer', `${method}Response`] as const,
     ]),
-  )('%s, %s: this version reads what it wrote, and it reads what this version writes', (method, part, message) => {
-    const before = bytes(kept.messages[method][part])
-    const form = methods[method].forms[part] as {
-      read: (from: Uint8Array) => unknown
-      write: (value: unknown) => Uint8Array
-    }
-    expect(asThen(message, form.write(form.read(before)))).toEqual(asThen(message, before))
-  })
+  )(
+    '%s, %s: this version reads what it wrote, and it reads what this version writes',
+    (method, part, message) => {
+      const before = bytes(kept.messages[method][part])
+      const form = methods[method].forms[part] as {
+        read: (from: Uint8Array) => unknown
+        write: (value: unknown) => Uint8Array
+      }
+      expect(asThen(message, form.write(form.read(before)))).toEqual(asThen(message, before))
+    },
+  )
 
   test('its signatures are valid', () => {
     const { signed } = kept

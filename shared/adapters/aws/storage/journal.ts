@@ -1,4 +1,4 @@
-import type { Journal, JournalView, Place, StoredPage } from '../../../journal/journal.ts'
+import type { Journal, JournalStatusView, Place, StoredPage } from '../../../journal/journal.ts'
 import { scanCall } from '../../../storage/queries.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
@@ -18,7 +18,7 @@ import { dynamoTree, parsePage } from './tree.ts'
 /** The code that only a cluster with a journal needs. */
 export interface OpenJournal {
   journal: Journal
-  view: JournalView
+  view: JournalStatusView
   writer: { commit: Commit }
 }
 
@@ -111,7 +111,7 @@ async function countSuccesses<T>(
 }
 
 /** Reads head, roots and items of further keys by one batch read. */
-const journalView = ({ tables, get, seconds }: Engine): JournalView => ({
+const journalView = ({ tables, get, seconds }: Engine): JournalStatusView => ({
   readStatus: async (treeId, keys = []) => {
     const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
     const head = inCluster(headKey.pk, headKey.sk)

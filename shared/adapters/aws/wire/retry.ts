@@ -62,7 +62,7 @@ const LEAST_MS = 2
 const BUDGET = 500
 const COST = { throttled: 5, passing: 14 }
 
-export interface RetryOptions {
+export interface RetryLimits {
   /** maximum number of attempts */
   most: number
   /** milliseconds: the longest pause before the first retry */
@@ -86,7 +86,7 @@ export type Retry = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) =>
  * Creates a retry function.
  * @returns a function whose `ms` limits all attempts together, with their pauses
  */
-export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }: RetryOptions): Retry {
+export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }: RetryLimits): Retry {
   let budget = BUDGET
   return async (attempt, ms = Number.POSITIVE_INFINITY) => {
     const until = performance.now() + ms

@@ -322,10 +322,7 @@ test.each([
   [0, 1, true],
   [0, 0, false],
   [1, 1, false],
-] as const)(
-  'a cluster that acknowledged %s signers is called again with %i: %s',
-  (before, signers, due) => {
-    const outcome = { result: 'acknowledged' as const, text: '', at: 0, statements: 3, signers: before }
-    expect(isFenceDue(outcome, { chain: 3, signers })).toBe(due)
-  },
-)
+] as const)('a cluster that acknowledged %s signers is called again with %i: %s', (before, signers, due) => {
+  const outcome = { result: 'acknowledged' as const, text: '', at: 0, statements: 3, signers: before }
+  expect(isFenceDue(outcome, { chain: 3, signers })).toBe(due)
+})

@@ -169,15 +169,12 @@ test.each([1, 2, 0x80, 0xff])('a frame of gRPC-Web with the flags %d is refused 
   expect([status, Number(grpc)]).toEqual([200, 3])
 })
 
-test.each([0, 1, 2, 200, -1])(
-  'a gRPC-Web frame with the length %d is refused with a text',
-  async length => {
-    const body = framed('application/grpc-web', callBytes('Notify'))
-    body.writeUInt32BE(length < 0 ? body.length - 4 : length, 1)
-    const { status, grpc } = await sent('/cloudauth.link.v1.LinkService/Notify', 'application/grpc-web', body)
-    expect([status, Number(grpc)]).toEqual([200, 3])
-  },
-)
+test.each([0, 1, 2, 200, -1])('a gRPC-Web frame with the length %d is refused with a text', async length => {
+  const body = framed('application/grpc-web', callBytes('Notify'))
+  body.writeUInt32BE(length < 0 ? body.length - 4 : length, 1)
+  const { status, grpc } = await sent('/cloudauth.link.v1.LinkService/Notify', 'application/grpc-web', body)
+  expect([status, Number(grpc)]).toEqual([200, 3])
+})
 
 test('bytes that are not a call are refused with a declared code', { timeout: 600_000 }, async () => {
   const path = fc.oneof(
