@@ -1,5 +1,5 @@
 import { awsPorts } from '../../shared/adapters/aws/ports.ts'
-import { roundHandler } from '../../shared/workers/handlers.ts'
+import { hourlyHandler } from '../../shared/workers/handlers.ts'
 import { workers } from '../../shared/workers/workers.ts'
 
-export const handler = roundHandler(awsPorts('on-tidy-schedule', workers['on-tidy-schedule'].uses))
+export const handler = hourlyHandler(awsPorts('on-tidy-schedule', workers['on-tidy-schedule'].uses))

@@ -26,7 +26,7 @@ export const initFields = {
   pgp_keys: list('Not used: KMS keeps the keys'),
 }
 
-type Given = Supplied<typeof initFields>
+type InitParameters = Supplied<typeof initFields>
 
 const DEFAULTS: Division = { shares: 5, threshold: 3 }
 
@@ -70,21 +70,22 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
 
 const alreadyDone = () => invalid('the cluster is already initialised')
 
-function divisionOf(given: Given): Division {
+function divisionOf(parameters: InitParameters): Division {
   // official clients send all parameters, with neutral values for those that do not apply
-  const other = given.secret_shares
+  const other = parameters.secret_shares
     ? 'secret_shares'
-    : given.secret_threshold
+    : parameters.secret_threshold
       ? 'secret_threshold'
-      : given.pgp_keys?.length
+      : parameters.pgp_keys?.length
         ? 'pgp_keys'
         : undefined
   if (other)
     throw invalid(`${other} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`)
-  const shares = given.recovery_shares ?? DEFAULTS.shares
-  const threshold = given.recovery_threshold ?? (given.recovery_shares === 1 ? 1 : DEFAULTS.threshold)
+  const shares = parameters.recovery_shares ?? DEFAULTS.shares
+  const threshold =
+    parameters.recovery_threshold ?? (parameters.recovery_shares === 1 ? 1 : DEFAULTS.threshold)
   checkDivision({ shares, threshold })
-  if (given.recovery_pgp_keys?.length && given.recovery_pgp_keys.length !== shares) {
+  if (parameters.recovery_pgp_keys?.length && parameters.recovery_pgp_keys.length !== shares) {
     throw invalid('recovery_pgp_keys must name one key for each share')
   }
   return { shares, threshold }
@@ -93,7 +94,7 @@ function divisionOf(given: Given): Division {
 /** Returns the fingerprints of the keys that encrypt the shares; undefined if the shares are returned unencrypted. */
 const fingerprintsOf = async ({
   recovery_pgp_keys: keys = [],
-}: Given): Promise<readonly string[] | undefined> =>
+}: InitParameters): Promise<readonly string[] | undefined> =>
   keys.length === 0
     ? undefined
     : Promise.all(keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
@@ -103,7 +104,7 @@ const fingerprintsOf = async ({
  * token. So the first caller of the function learns nothing.
  */
 async function checkHolders(
-  { root_token_pgp_key: rootKey = '' }: Given,
+  { root_token_pgp_key: rootKey = '' }: InitParameters,
   holders: readonly string[],
   prints: readonly string[] = [],
 ): Promise<void> {
@@ -124,14 +125,14 @@ async function checkHolders(
 async function buildInitAnswer(
   shares: readonly Buffer[],
   root: string,
-  given: Given,
+  parameters: InitParameters,
 ): Promise<Record<string, unknown>> {
   const hex = shares.map(share => share.toString('hex'))
-  const keys = given.recovery_pgp_keys?.length
-    ? await encryptEach(hex, given.recovery_pgp_keys, 'recovery_pgp_keys')
+  const keys = parameters.recovery_pgp_keys?.length
+    ? await encryptEach(hex, parameters.recovery_pgp_keys, 'recovery_pgp_keys')
     : shares
-  const [rootMessage] = given.root_token_pgp_key
-    ? await encryptEach([root], [given.root_token_pgp_key], 'root_token_pgp_key')
+  const [rootMessage] = parameters.root_token_pgp_key
+    ? await encryptEach([root], [parameters.root_token_pgp_key], 'root_token_pgp_key')
     : []
   return {
     keys: [],

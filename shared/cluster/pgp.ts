@@ -10,9 +10,9 @@ const LONGEST_TEXT = 49_152
  * Returns the base64 of an armoured key, without headers such as `Comment: x` and without the checksum. Returns any other
  * text unchanged.
  */
-function unarmoured(given: string): string {
-  const [, begin] = given.split('-----BEGIN PGP')
-  if (begin === undefined) return given
+function unarmoured(keyText: string): string {
+  const [, begin] = keyText.split('-----BEGIN PGP')
+  if (begin === undefined) return keyText
   const [, body = ''] = begin.split('-----')
   const lines = body.split('\n').filter(line => !line.includes(': '))
   return lines.join('\n').replace(/\s=\S{4}\s*$/, '')
@@ -22,8 +22,8 @@ function unarmoured(given: string): string {
  * Decodes a key from base64 or armour. The library never gets a text, only bytes that were checked here.
  * @throws KeyFault
  */
-function bytesOf(given: string): Buffer {
-  const bytes = readBase64(unarmoured(given), 'optional')
+function bytesOf(keyText: string): Buffer {
+  const bytes = readBase64(unarmoured(keyText), 'optional')
   if (!bytes) throw new KeyFault('it is neither base64 of a binary key nor an armoured key')
   return bytes
 }
@@ -36,15 +36,15 @@ const unusable = (where: string, cause: unknown) =>
 
 /**
  * Decodes a public key and checks its sizes, which takes almost no time.
- * @param given a binary key as base64, or armoured; line ends and blanks are ignored
+ * @param keyText a binary key as base64, or armoured; line ends and blanks are ignored
  * @param where name of the key in error texts
  * @throws ApiError `invalid_request` for a text that is not a public key, or a key that would take too long to compute with
  */
-export function decodePublicKey(given: string, where: string): Buffer {
+export function decodePublicKey(keyText: string, where: string): Buffer {
   try {
-    if (given.length > LONGEST_TEXT)
-      throw new KeyFault(`its text has ${given.length} characters (limit ${LONGEST_TEXT})`)
-    const bytes = bytesOf(given)
+    if (keyText.length > LONGEST_TEXT)
+      throw new KeyFault(`its text has ${keyText.length} characters (limit ${LONGEST_TEXT})`)
+    const bytes = bytesOf(keyText)
     checkPackets(bytes)
     return bytes
   } catch (cause) {
@@ -58,8 +58,8 @@ export function decodePublicKey(given: string, where: string): Buffer {
  * @param where name of the key in error texts
  * @throws ApiError `invalid_request` for a text that is not a public key, or a key that cannot encrypt
  */
-async function usable(given: string, where: string) {
-  const binaryKey = new Uint8Array(decodePublicKey(given, where))
+async function usable(keyText: string, where: string) {
+  const binaryKey = new Uint8Array(decodePublicKey(keyText, where))
   const pgp = await import('openpgp')
   // without OpenSSL's support the library would compute in JavaScript, which takes forty times as long
   pgp.config.useEllipticFallback = false

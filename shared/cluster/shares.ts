@@ -46,10 +46,10 @@ const LONGEST = 33
  * @throws ApiError `invalid_request`
  */
 export function readShare(text: string): Buffer {
-  const given = removeSpace(text)
-  const hex = /^([0-9a-f]{2})+$/i.test(given) ? Buffer.from(given, 'hex') : undefined
+  const compact = removeSpace(text)
+  const hex = /^([0-9a-f]{2})+$/i.test(compact) ? Buffer.from(compact, 'hex') : undefined
   if (hex && hex.length >= SHORTEST && hex.length <= LONGEST) return hex
-  const share = readBase64(given)
+  const share = readBase64(compact)
   if (!share) throw invalid('key must be a valid hex or base64 string')
   if (share.length < SHORTEST) throw invalid(`key is shorter than minimum ${SHORTEST} bytes`)
   if (share.length > LONGEST) throw invalid(`key is longer than maximum ${LONGEST} bytes`)
@@ -58,6 +58,6 @@ export function readShare(text: string): Buffer {
 
 /** Combines shares (hex) to a key, which is wrong if one of them is. Returns undefined if they cannot belong together. */
 export function combineShares(shares: readonly string[]): Buffer | undefined {
-  const given = shares.map(share => Buffer.from(share, 'hex'))
-  return given.length === 1 ? given[0] : combineKey(given)
+  const points = shares.map(share => Buffer.from(share, 'hex'))
+  return points.length === 1 ? points[0] : combineKey(points)
 }

@@ -1,5 +1,5 @@
 import { byPolicy, type Group, row } from '../api/endpoint.ts'
-import { keyStatus, prepareKeys, rotate, rotateFields } from '../replication/handlers/rotate.ts'
+import { prepareKeys, rotate, rotateFields, showKeyStatus } from '../replication/handlers/rotate.ts'
 
 export const keysGroup: Group = {
   name: 'keys',
@@ -19,7 +19,7 @@ export const keysGroup: Group = {
       summary: 'The term that encrypts, and its start',
       mirrored: true,
       prepare: prepareKeys,
-      handle: keyStatus,
+      handle: showKeyStatus,
     }),
   ],
 }

@@ -36,8 +36,8 @@ export function classifyLogin(fault: LoginFault | undefined): LoginDimensions {
 }
 
 /** Guesses the type of login from the parameters, even if they are incomplete. */
-export const guessLoginType = (given: Readonly<Record<string, unknown>>): LoginAttempt['type'] => {
-  const has = (field: string): boolean => given[field] !== undefined
+export const guessLoginType = (parameters: Readonly<Record<string, unknown>>): LoginAttempt['type'] => {
+  const has = (field: string): boolean => parameters[field] !== undefined
   if (has('pkcs7') || has('identity')) return 'ec2'
   return has('iam_http_request_method') || has('iam_request_url') ? 'iam' : 'none'
 }

@@ -14,6 +14,6 @@ const order = v.variant('step', [
 export const attemptHandler =
   (ports: Ports) =>
   async (event: unknown): Promise<void> => {
-    const given = v.parse(order, event)
-    await recordWatcher(given.step === 'watch' ? given.operation : '', given.token, ports)
+    const input = v.parse(order, event)
+    await recordWatcher(input.step === 'watch' ? input.operation : '', input.token, ports)
   }

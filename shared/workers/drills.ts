@@ -4,7 +4,7 @@ import type { Ports } from '../ports.ts'
 import { beginDrill, reportDrill, stopDrill } from '../replication/drill/report.ts'
 import { type AskCluster, type DrillRun, DrillStopped } from '../replication/drill/run.ts'
 import { takeDrillStep } from '../replication/drill/steps.ts'
-import { stepFailed, textForOperators } from '../replication/operation/faults.ts'
+import { createStepFailure, textForOperators } from '../replication/operation/faults.ts'
 import { DONE, type StepResult } from '../replication/operation/run.ts'
 import { logStepFailure } from './log-failure.ts'
 import { DRILL_WORKFLOW } from './workflows.ts'
@@ -29,9 +29,9 @@ const DRILL_REST_MS = 10_000
 export const drillHandler =
   (ports: Ports, drill: { policy: string; ask: AskCluster } | undefined) =>
   async (event: unknown, context: Context): Promise<StepResult> => {
-    const given = v.safeParse(order, event)
+    const input = v.safeParse(order, event)
     if (!drill) {
-      if (given.success) throw new DrillStopped('the setting drill of this deployment is missing')
+      if (input.success) throw new DrillStopped('the setting drill of this deployment is missing')
       return DONE
     }
     const run: DrillRun = {
@@ -39,7 +39,7 @@ export const drillHandler =
       ...drill,
       deadline: ports.clock.now() + context.getRemainingTimeInMillis() - DRILL_REST_MS,
     }
-    return given.success ? runDrillStep(run, given.output) : startScheduledDrill(run, ports)
+    return input.success ? runDrillStep(run, input.output) : startScheduledDrill(run, ports)
   }
 
 async function startScheduledDrill(run: DrillRun, { workflows, entropy }: Ports): Promise<StepResult> {
@@ -53,7 +53,7 @@ async function runDrillStep(
   { workflow, operation, step, at, ...error }: v.InferOutput<typeof order>,
 ): Promise<StepResult> {
   if (step === 'stopped') {
-    const { message: text, detail } = stepFailed(at, error)
+    const { message: text, detail } = createStepFailure(at, error)
     return stopDrill(run, operation, textForOperators({ text, detail }))
   }
   if (step === 'report') return reportDrill(run, operation)

@@ -74,9 +74,9 @@ const ended = v.object({
 
 /** Logs an execution that failed, timed out or was aborted. The alarm only shows that there was one. */
 function logWorkflowEnd(event: unknown, { log }: Pick<Ports, 'log'>): void {
-  const given = v.safeParse(ended, event)
-  if (!given.success) return
-  const { status, stateMachineArn, name } = given.output.detail
+  const execution = v.safeParse(ended, event)
+  if (!execution.success) return
+  const { status, stateMachineArn, name } = execution.output.detail
   log.error('a workflow did not succeed', { status, workflow: stateMachineArn.split(':').at(-1), name })
 }
 
@@ -93,7 +93,7 @@ function streamKeysIn(event: unknown): unknown[] | undefined {
 }
 
 /** Returns the handler of `on-tidy-schedule`, which runs every hour. */
-export const roundHandler =
+export const hourlyHandler =
   (ports: Ports) =>
   async (_event: unknown, context: Context): Promise<void> => {
     watchLicence(ports)

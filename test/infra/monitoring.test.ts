@@ -6,7 +6,7 @@ import { alarmNames, alarmPage, commonAlarms } from '../../infra/watching/alarms
 import { graphs } from '../../infra/watching/dashboard.ts'
 import { computeWatchingCost } from '../../infra/watching/prices.ts'
 import { queries, type SavedQuery } from '../../infra/watching/queries.ts'
-import { checkPromotion } from '../../shared/replication/promotion/decide.ts'
+import { runPromotionChecks } from '../../shared/replication/promotion/decide.ts'
 import { metrics } from '../../shared/watching/metrics.ts'
 import { faultRows, rowsOf } from '../support/programs/fault-table.ts'
 import { drStatus } from '../support/set/dr-status.ts'
@@ -81,7 +81,7 @@ describe('docs/do/troubleshooting.md', () => {
       expect([alarm, field, text].filter(Boolean), 'something tells it').not.toEqual([])
       if (alarm !== '') expect(alarmNames).toContain(alarm)
       for (const name of field.split('.').filter(Boolean)) expect(fieldsIn(drStatus)).toContain(name)
-      const rows = checkPromotion(nothing).map(row => row.name)
+      const rows = runPromotionChecks(nothing).map(row => row.name)
       if (field === 'readiness.refused_by') expect(rows).toContain(value)
       if (text !== '') expect(sources).toContain(text)
     },
@@ -89,7 +89,7 @@ describe('docs/do/troubleshooting.md', () => {
 })
 
 /** Facts of a cluster about which nothing is known. The names of the checks do not depend on them. */
-const nothing: Parameters<typeof checkPromotion>[0] = {
+const nothing: Parameters<typeof runPromotionChecks>[0] = {
   head: undefined,
   primary: { state: 'none' },
   keyring: { opened: 0, failed: [] },

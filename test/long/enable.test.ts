@@ -9,7 +9,12 @@ import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import { backfillAll } from '../../shared/replication/primary/backfill.ts'
 import { detachAll } from '../../shared/replication/primary/detach.ts'
-import { backfillJob, beginJournal, detachJob, endJournal } from '../../shared/replication/primary/enable.ts'
+import {
+  beginJournal,
+  createBackfillJob,
+  createDetachJob,
+  endJournal,
+} from '../../shared/replication/primary/enable.ts'
 import { put, replace } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import { portsWith } from '../builders/ports.ts'
@@ -98,7 +103,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   }
   const clients = [latecomer(), ...Array.from({ length: 10 }, client)]
   const began = Date.now()
-  await finished(job => backfillAll(run(), job), backfillJob(begun.treeId, began))
+  await finished(job => backfillAll(run(), job), createBackfillJob(begun.treeId, began))
   const took = Date.now() - began
   ended = true
   await Promise.all(clients)
@@ -126,7 +131,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
     journalStart,
   }))
   const undone = Date.now()
-  await finished(job => detachAll(run(), job), detachJob(journalStart, begun.treeId, undone))
+  await finished(job => detachAll(run(), job), createDetachJob(journalStart, begun.treeId, undone))
   const back = Date.now() - undone
   print(
     `they were given back plain within ${seconds(back)}: ${((ITEMS / (back - 30_000)) * 1000).toFixed(0)} in a second`,

@@ -1,7 +1,7 @@
 import { type JobRun, processEach } from '../../jobs/job.ts'
 import { isMethod } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
-import { backfillJob } from '../../replication/primary/enable.ts'
+import { createBackfillJob } from '../../replication/primary/enable.ts'
 import { key } from '../../storage/kinds.ts'
 import { scheduleRestamp } from './restamp.ts'
 import { startTidyRun } from './run.ts'
@@ -47,7 +47,7 @@ async function lookForStragglers(run: JobRun): Promise<void> {
     reindex.data.late >= LATE_PASSES
   )
     return
-  await background.start({ ...backfillJob(treeId, 0) })
+  await background.start({ ...createBackfillJob(treeId, 0) })
 }
 
 /** Runs the parts one after the other, even if one fails. @throws if any part failed */

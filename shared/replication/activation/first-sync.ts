@@ -18,7 +18,7 @@ import {
 } from '../operation/run.ts'
 import { followOrPause } from '../secondary/follow.ts'
 import { newFollower } from '../secondary/follower.ts'
-import { writeAuditEvent } from './wipe.ts'
+import { writeActivationEvent } from './wipe.ts'
 
 const FIRST_SYNC_PAUSE_MS = 1000
 
@@ -51,7 +51,7 @@ export async function endActivation(run: OperationRun, id: string): Promise<Step
   const { operation, record } = snapshot
   if (operation.data.status !== 'running') return DONE
   const [pending] = await run.ports.store.read([key('pending-link')])
-  await writeAuditEvent(run, 'following', id, record.data)
+  await writeActivationEvent(run, 'following', id, record.data)
   const ended = await commitStep(
     run,
     [

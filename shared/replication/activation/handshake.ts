@@ -88,8 +88,8 @@ async function decryptActivation(
 ): Promise<Activation & { token: string }> {
   const sealed = operation.data.activation?.token
   if (!sealed) throw tokenAlreadyUsed()
-  const given = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
-  const token = given.includes('.') ? given : openSealedToken(pair.exchange, given)
+  const text = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
+  const token = text.includes('.') ? text : openSealedToken(pair.exchange, text)
   const activation = token === undefined ? undefined : readActivation(token)
   if (token === undefined || !activation) throw notAnActivationToken()
   return { ...activation, token }

@@ -67,7 +67,7 @@ export async function wipe(run: OperationRun, id: string): Promise<StepResult> {
   if (!(await deleteOthers(run, id))) return AGAIN
   const now = run.ports.clock.now()
   const secondary: ClusterRecord = { ...again.record.data, mode: 'secondary' }
-  await writeAuditEvent(run, 'wiped', id, record)
+  await writeActivationEvent(run, 'wiped', id, record)
   return commitStep(
     run,
     [
@@ -99,7 +99,7 @@ async function adoptSetKeys(run: OperationRun, before: OperationSnapshot, id: st
     treeId: id,
     homeTable: ports.deployment.home,
   }
-  await writeAuditEvent(run, 'activated', id, { ...snapshot.record.data, ...changed })
+  await writeActivationEvent(run, 'activated', id, { ...snapshot.record.data, ...changed })
   await commitStep(
     run,
     [
@@ -190,7 +190,7 @@ async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): 
 }
 
 /** Writes an audit entry about this cluster and the operation that changed it. */
-export async function writeAuditEvent(
+export async function writeActivationEvent(
   { ports }: OperationRun,
   event: string,
   operation: string,

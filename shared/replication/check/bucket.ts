@@ -19,7 +19,7 @@ export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
   Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
 
 /** Returns the leaf that an item's content requires; undefined if the item has no place in this tree. */
-export function leafByContent(item: StoredItem, treeId: string): Leaf | undefined {
+export function computeLeaf(item: StoredItem, treeId: string): Leaf | undefined {
   const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
   const place = bucketText(bucketOf(treeId, item.kind, item.pk, item.sk))
   if (item.leaf === undefined || item.bucket !== place || !Number.isInteger(gen ?? 0)) return undefined
@@ -31,7 +31,7 @@ export function leafByContent(item: StoredItem, treeId: string): Leaf | undefine
  * wrong.
  */
 export const isMisplaced = (item: StoredItem, treeId: string): boolean =>
-  leafByContent(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
+  computeLeaf(item, treeId)?.leaf !== item.leaf || item.leaf === undefined
 
 /** A bucket and its items, read while neither its mark nor its sums changed. */
 export interface BucketFacts {
@@ -59,7 +59,7 @@ export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts)
     one => isOfTree(one) && bucketText(bucketOf(treeId, one.kind, one.pk, one.sk)) === name,
   )
   const changes = own.map(({ kind, pk, sk, ...rest }) => {
-    const next = leafByContent({ kind, pk, sk, ...rest }, treeId) ?? null
+    const next = computeLeaf({ kind, pk, sk, ...rest }, treeId) ?? null
     return { kind, pk, sk, prev: null, next }
   })
   const sums = liveSums(computeDeltas(treeId, changes, now)[0]?.sums ?? new Map(), now)

@@ -7,7 +7,7 @@ import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { confirmFaults, countAll, findTreeSuspects } from './examine.ts'
 import type { TreeFault } from './findings.ts'
 import { repairBucket } from './repair.ts'
-import { failAsBusy, progressNoter, readTreeOperation, type TreeOperation } from './tree-run.ts'
+import { createProgressNoter, failAsBusy, readTreeOperation, type TreeOperation } from './tree-run.ts'
 import { type TreeView, viewTree } from './view.ts'
 
 /**
@@ -17,7 +17,7 @@ import { type TreeView, viewTree } from './view.ts'
 export async function buildTree(run: OperationRun, id: string): Promise<StepResult> {
   const snapshot = await readTreeOperation(run, id)
   if (!snapshot) return DONE
-  const note = progressNoter(run, id)
+  const note = createProgressNoter(run, id)
   return failAsBusy(async () => {
     const view = await viewTree(run.ports, snapshot.treeId)
     await note({ stage: 'scanning' }, true)

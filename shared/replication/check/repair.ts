@@ -7,7 +7,7 @@ import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { type BucketFacts, type BucketVerdict, judgeBucket, leafByContent } from './bucket.ts'
+import { type BucketFacts, type BucketVerdict, computeLeaf, judgeBucket } from './bucket.ts'
 import { readBucket } from './examine.ts'
 import type { TreeView } from './view.ts'
 
@@ -21,7 +21,7 @@ const MOST = 90
 /** Returns an item with the leaf and the bucket that its content requires. */
 export function repairItemPlace(item: StoredItem, treeId: string, now: number): StoredItem {
   const dies = specOf(item.kind).expiry === 'dies'
-  const known = leafByContent(item, treeId)
+  const known = computeLeaf(item, treeId)
   const gen = known ? known.gen : dies ? generationOf(item.expires, now) : null
   const { ttl: _ttl, ...rest } = item
   const whole = gen === null ? rest : { ...rest, ttl: ttlOf(gen) }

@@ -5,7 +5,7 @@ import { SUBTREES } from '../../journal/refresh.ts'
 import type { DataKey } from '../../journal/tail.ts'
 import { bucketOf, type Leaf, type Limbs, limbsOf, liveSums, PAGES, pageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
-import { isMisplaced, isOfTree, leafByContent } from './bucket.ts'
+import { computeLeaf, isMisplaced, isOfTree } from './bucket.ts'
 
 /** Buckets in a page. */
 const SUBPAGES = 256
@@ -42,7 +42,7 @@ export function addToTally(tally: Tally, item: StoredItem): void {
   const of = bucket.pk.at(-4) === 'r' ? ('replicated' as const) : ('local' as const)
   const place = { of, page: Number.parseInt(bucket.pk.slice(-2), 16) }
   const number = numberOf(place, Number.parseInt(bucket.sk, 16))
-  const leaf = leafByContent(item, treeId)
+  const leaf = computeLeaf(item, treeId)
   if (leaf && (leaf.gen === null || !hasEnded(leaf.gen, now)))
     sums[number] = (sums[number] ?? 0n) + weigh(slotWeight(leaf.gen), limbsOf(leaf.leaf))
   if (isMisplaced(item, treeId))

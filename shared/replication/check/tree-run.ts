@@ -55,7 +55,7 @@ export function checkTime({ ports, deadline }: OperationRun): void {
 }
 
 /** Returns a function that stores the progress of a reindex every two seconds. If storing fails, the reindex continues. */
-export function progressNoter(run: OperationRun, id: string) {
+export function createProgressNoter(run: OperationRun, id: string) {
   let last = 0
   return async (change: Partial<TreeReindex>, always = false): Promise<void> => {
     checkTime(run)

@@ -26,7 +26,7 @@ import {
   readOperation,
   type StepResult,
 } from '../operation/run.ts'
-import { detachJob } from '../primary/enable.ts'
+import { createDetachJob } from '../primary/enable.ts'
 import { replaceKeyring } from '../secondary/follower.ts'
 import { closeSegments, readSegments } from '../sync/segments.ts'
 import { keepOldPrimary } from '../update-primary/adopt.ts'
@@ -132,7 +132,7 @@ export const forget: OperationStep = async (run, id) => {
   const closed = await forgetNewTermHolders(run, snapshot)
   const gone = [...closed, ...others, ...own.map(one => remove(one)), revokeOperationToken()]
   if ((await commitStep(run, gone.slice(-MOST), snapshot)) === AGAIN || gone.length > MOST) return AGAIN
-  await ports.background.start(detachJob(journalStart, segment?.data?.treeId, ports.clock.now()))
+  await ports.background.start(createDetachJob(journalStart, segment?.data?.treeId, ports.clock.now()))
   return DONE
 }
 

@@ -17,7 +17,7 @@ export type AskCluster = (
   to: 'own' | 'peer',
   method: 'GET' | 'POST',
   path: string,
-  given?: { body?: object; token?: string },
+  options?: { body?: object; token?: string },
 ) => Promise<DrillAnswer>
 
 /** The dependencies of a drill's steps. A Lambda provides them, and so does the drill on a laptop. */

@@ -11,12 +11,12 @@ import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
  * @returns an empty text for an empty one
  * @throws ApiError
  */
-export function parseAddress(given: string, name: string, rules: AddressRules): string {
-  if (given === '') return ''
+export function parseAddress(input: string, name: string, rules: AddressRules): string {
+  if (input === '') return ''
   // the URL parser would turn these words and numbers into a host that the caller did not mean
-  const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(given)?.[1]?.replace(/:\d*$/, '') ?? ''
+  const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(input)?.[1]?.replace(/:\d*$/, '') ?? ''
   if (/^(?:true|false|\d*)$/i.test(host)) throw addressUnusable(name)
-  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `https://${given}`
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(input) ? input : `https://${input}`
   const address = memberAddress(text, rules)
   if (address === undefined) throw addressUnusable(name)
   return address
@@ -26,7 +26,7 @@ export function parseAddress(given: string, name: string, rules: AddressRules): 
  * Returns the address under which secondaries reach this cluster: the configured one, that of the deployment, or that of
  * this request.
  */
-export function ownAddress(
+export function resolveOwnAddress(
   record: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
   deployment: Pick<Deployment, 'apiAddress' | 'linkAddress' | 'plainEndpoints'>,
   { domain }: Pick<RequestFacts, 'domain'>,

@@ -11,7 +11,7 @@ import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { roleChanging } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { backfillJob, beginJournal, detachJob, endJournal } from '../primary/enable.ts'
+import { beginJournal, createBackfillJob, createDetachJob, endJournal } from '../primary/enable.ts'
 import { parseAddress } from './addresses.ts'
 import { recordOf } from './record.ts'
 
@@ -52,7 +52,7 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
   }
   await writeReplicationEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
-  await ports.background.start(backfillJob(treeId, now))
+  await ports.background.start(createBackfillJob(treeId, now))
   return { answer: noContent([BECOMING]) }
 }
 
@@ -125,7 +125,7 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
       replace(item, item, to),
       makeRoleEventChange({ from: item.data, to, position: end, operation: request.id, lost: 0 }, now),
     ],
-    afterwards: () => ports.background.start(detachJob(journalStart, item.data.treeId, now)),
+    afterwards: () => ports.background.start(createDetachJob(journalStart, item.data.treeId, now)),
   }
 }
 

@@ -9,12 +9,12 @@ import { printTime } from '../../values/time.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
 import { notInASet, roleChanging } from '../operation/refusals.ts'
-import { type CheckResult, checkPromotion, type PromotionFacts } from '../promotion/decide.ts'
+import { type CheckResult, type PromotionFacts, runPromotionChecks } from '../promotion/decide.ts'
 import { gatherPromotionFacts, tryKeyring } from '../promotion/facts.ts'
 import { describeOwnCluster, showKeyring } from '../readiness/gather.ts'
 import { planPromotion } from '../readiness/plan.ts'
 import { readPreparation } from '../readiness/preparation.ts'
-import { checkSwitch, planSwitch, successorFault } from '../readiness/switch-checks.ts'
+import { checkSwitch, findSuccessorFault, planSwitch } from '../readiness/switch-checks.ts'
 import { connectVia } from '../secondary/connect.ts'
 
 /** Milliseconds to wait for the primary at each call. The request must end before API Gateway's timeout. */
@@ -56,7 +56,7 @@ async function secondaryReadiness(call: Call, record: ClusterRecord) {
     mode: record.mode,
     ready: promotion.goes_through,
     cluster_id: record.set ?? '',
-    checks: [...changingRow(changing), ...checkPromotion(facts).map(shownCheck)],
+    checks: [...changingRow(changing), ...runPromotionChecks(facts).map(shownCheck)],
     promotion,
     promotion_with_force: withChanging(planPromotion(planning, { force: true }), changing),
     keyring: showKeyring(facts.keyring, record.term),
@@ -190,7 +190,7 @@ function successorOf(
 ) {
   const address = memberAddress(one.address, ports.deployment) ?? ''
   const { id, expires, version, heartbeat, activatedAt, createdAt } = one
-  const fault = successorFault(one, head ?? { epoch: '' }, now)
+  const fault = findSuccessorFault(one, head ?? { epoch: '' }, now)
   return {
     id,
     address,

@@ -35,24 +35,24 @@ export async function readKnownClusters(
 /**
  * Finds the admission or the cluster that an operator wants to revoke. A name matches an admission of this cluster, a
  * cluster's own name, or the name under which the set admitted it last. An id matches regardless of case.
- * @param given name or id
+ * @param nameOrId as the request gives it
  * @param force allows a cluster id that this cluster does not know
  * @throws ApiError if nothing matches, several clusters match, or this cluster itself matches
  */
-export function findTarget(given: string, known: KnownClusters, force: boolean): RevocationTarget {
+export function findTarget(nameOrId: string, known: KnownClusters, force: boolean): RevocationTarget {
   const { record, secondaries } = known
-  const admission = secondaries.find(({ data }) => data.id === given)
-  const named = clustersNamed(given, known, force).filter(id => id !== admission?.data.cluster)
+  const admission = secondaries.find(({ data }) => data.id === nameOrId)
+  const named = clustersNamed(nameOrId, known, force).filter(id => id !== admission?.data.cluster)
   const [living, gone] = partition(named, id => revokedAt(id, known) === undefined)
-  if (admission) return targetOfAdmission(given, admission, { living, self: record.id })
+  if (admission) return targetOfAdmission(nameOrId, admission, { living, self: record.id })
   const [cluster, ...more] = living
   if (cluster !== undefined) {
-    if (more.length > 0) throw revocationAmbiguous(given, living.map(ofThatName))
-    if (cluster === record.id) throw selfRevocation(given)
+    if (more.length > 0) throw revocationAmbiguous(nameOrId, living.map(ofThatName))
+    if (cluster === record.id) throw selfRevocation(nameOrId)
     return { is: 'live', revoking: { cluster, name: namesOf(cluster, known)[0] ?? '' }, namesakes: [] }
   }
   const [past] = gone
-  if (past === undefined) throw noClusterToRevoke(given, holdersIn(known))
+  if (past === undefined) throw noClusterToRevoke(nameOrId, holdersIn(known))
   return { is: 'revoked', cluster: past, at: revokedAt(past, known) ?? 0 }
 }
 
@@ -62,7 +62,7 @@ export function findTarget(given: string, known: KnownClusters, force: boolean):
  * @param living other clusters that match the text and are not revoked
  */
 function targetOfAdmission(
-  given: string,
+  nameOrId: string,
   admission: Item<'secondary'>,
   { living, self }: { living: readonly string[]; self: string },
 ): RevocationTarget {
@@ -70,23 +70,23 @@ function targetOfAdmission(
   const others = cluster === undefined ? living.filter(id => id !== self) : living
   const isUnused = cluster === undefined && at === undefined
   if (others.length > 0 && !isUnused)
-    throw revocationAmbiguous(given, [
+    throw revocationAmbiguous(nameOrId, [
       cluster === undefined
         ? 'an activation token that no cluster has used'
         : `${cluster} (admitted under it)`,
       ...others.map(ofThatName),
     ])
   if (at !== undefined) return { is: 'revoked', cluster, at }
-  return { is: 'live', revoking: { admission, cluster, name: given }, namesakes: others }
+  return { is: 'live', revoking: { admission, cluster, name: nameOrId }, namesakes: others }
 }
 
 const ofThatName = (id: string): string => `${id} (of that name or id)`
 
 /** Returns the ids of the clusters that match a text by id or name. */
-function clustersNamed(given: string, known: KnownClusters, force: boolean): string[] {
-  const id = given.toLowerCase()
+function clustersNamed(nameOrId: string, known: KnownClusters, force: boolean): string[] {
+  const id = nameOrId.toLowerCase()
   const byId = UUID.test(id) && (force || idsIn(known).includes(id)) ? [id] : []
-  const byName = idsIn(known).filter(one => namesOf(one, known).includes(given))
+  const byName = idsIn(known).filter(one => namesOf(one, known).includes(nameOrId))
   return [...new Set([...byId, ...byName])]
 }
 

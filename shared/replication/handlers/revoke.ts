@@ -67,12 +67,12 @@ const clusterOf = (target: RevocationTarget): string | undefined =>
   target.is === 'live' ? target.revoking.cluster : target.cluster
 
 /** Returns warnings: that the target was revoked before, and which other clusters have the name. */
-function describe(target: RevocationTarget, given: string): string[] {
+function describe(target: RevocationTarget, nameOrId: string): string[] {
   if (target.is === 'revoked')
-    return [`${given} was revoked already, at ${printTime(target.at)}; that revocation holds`]
+    return [`${nameOrId} was revoked already, at ${printTime(target.at)}; that revocation holds`]
   return target.namesakes.map(
     id =>
-      `the cluster ${id} has the name ${given} too, and is not revoked: only an unused activation token was; give its id to revoke it`,
+      `the cluster ${id} has the name ${nameOrId} too, and is not revoked: only an unused activation token was; give its id to revoke it`,
   )
 }
 

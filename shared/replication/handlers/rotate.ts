@@ -70,9 +70,9 @@ export async function rotateKeyring(
     ...recordHeldTerms(holders, before, secondaries, record.data),
   ]
   if (!retire) return answerAfter(changes)
-  const given = listTermRecipients(before, { self: record.data.id, terms: known, holders })
+  const recipients = listTermRecipients(before, { self: record.data.id, terms: known, holders })
   return {
-    ...answerAfter(changes, noContent([ENDED, ...describeHolders(given), ...more])),
+    ...answerAfter(changes, noContent([ENDED, ...describeHolders(recipients), ...more])),
     lateWarnings: () => describeAcknowledgements(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }
@@ -83,11 +83,11 @@ const ROTATE_NOTICE_TIMEOUT_MS = 3000
 const ENDED =
   'all batch tokens and prepared DR operation tokens made until now have ended; make new ones by POST auth/token/create-orphan with type=batch; workloads log in again'
 
-const describeHolders = (given: readonly TermRecipient[]): string[] =>
-  given.length === 0
+const describeHolders = (recipients: readonly TermRecipient[]): string[] =>
+  recipients.length === 0
     ? []
     : [
-        `older terms were given to ${given.map(describeHolder).join(', ')}: these clusters, and copies of them (for a drill, or after secondary/disable), can still decrypt what older terms encrypted`,
+        `older terms were given to ${recipients.map(describeHolder).join(', ')}: these clusters, and copies of them (for a drill, or after secondary/disable), can still decrypt what older terms encrypted`,
       ]
 
 const describeHolder = (one: TermRecipient): string =>
@@ -108,7 +108,7 @@ const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
 }
 
 /** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */
-export async function keyStatus(call: Call): Promise<Outcome> {
+export async function showKeyStatus(call: Call): Promise<Outcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await readTermFacts(call.ports, { all: true })
   return answer(data({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))

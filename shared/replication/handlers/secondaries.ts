@@ -15,7 +15,7 @@ import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
 import { idTaken, idUnusable, lifetimeUnusable, publicKeyUnusable } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { ownAddress } from './addresses.ts'
+import { resolveOwnAddress } from './addresses.ts'
 
 export const secondaryTokenFields = {
   id: text('Unique name of the secondary', { required: true }),
@@ -62,7 +62,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   const items = ended ? { ...before, secondary: ended.admission } : before
   if (!record.link || record.set === undefined || record.epoch === undefined)
     throw new ApiError('internal', 'a primary without set, epoch or link key')
-  const address = ownAddress(record, ports.deployment, request)
+  const address = resolveOwnAddress(record, ports.deployment, request)
   const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
   const { token, changes } = await makeActivationToken(
     {

@@ -18,7 +18,7 @@ import {
   tokenUnusable,
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
-import { ownAddress, parseAddress } from './addresses.ts'
+import { parseAddress, resolveOwnAddress } from './addresses.ts'
 import { loadAuthorities } from './certificates.ts'
 import { recordOf } from './record.ts'
 
@@ -79,7 +79,7 @@ export async function parseActivation(
   return defined({
     token: await ports.cipher.encrypt(place, 'token', token),
     primaryApiAddr,
-    address: ownAddress(record, ports.deployment, request),
+    address: resolveOwnAddress(record, ports.deployment, request),
     ca,
   })
 }
@@ -90,21 +90,21 @@ type ActivationCall = Pick<
 >
 
 async function usableToken(
-  given: string,
+  tokenText: string,
   { fetched, ports, now }: ActivationCall,
   ofSet: string | undefined,
 ): Promise<string> {
   const pending = fetched.get(key('pending-key'))
-  const sealed = !given.includes('.')
+  const sealed = !tokenText.includes('.')
   const pair = sealed && pending && parseLinkPair(await decryptPendingKey(pending.data.pair, ports.cipher))
-  const token = sealed ? pair && openSealedToken(pair.exchange, given) : given
+  const token = sealed ? pair && openSealedToken(pair.exchange, tokenText) : tokenText
   const activation = token ? readActivation(token) : undefined
   if (!activation) throw tokenUnusable()
   // the primary's administrator chose this address when the token was made
   parseAddress(activation.addr, 'the address in the token', ports.deployment)
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfDifferentSet()
   if (activation.exp * 1000 <= now) throw activationTokenExpired()
-  return given
+  return tokenText
 }
 
 /**

@@ -19,7 +19,7 @@ import {
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { readWaitingExecution, runWorkflow } from '../operation/waiting.ts'
-import { rootFacts } from '../status/look.ts'
+import { toRootFacts } from '../status/look.ts'
 import { shownRoot } from '../status/status.ts'
 
 /** Reads the items about the tree together with the request's first read. */
@@ -190,7 +190,7 @@ export async function computeMerkleRoot(call: Call): Promise<Outcome> {
       head,
       now: Math.floor(call.now / 1000),
     })
-  const facts = rootFacts((await journalView.readStatus(treeId)).roots)
+  const facts = toRootFacts((await journalView.readStatus(treeId)).roots)
   if (facts.root === '') throw treeNotBuilt()
   return answer(data(shownRoot(facts)))
 }

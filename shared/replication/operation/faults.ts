@@ -67,7 +67,7 @@ const LONGEST_DETAIL = 1000
  * to everybody. `detail` has the error's own text, which only the caller of the operation gets. The log has all of it.
  * @param at name of the step
  */
-export const stepFailed = (at: string, { error, cause }: StepError) => {
+export const createStepFailure = (at: string, { error, cause }: StepError) => {
   const message = messageIn(cause)
   const isPublic = error === 'ApiError' && message
   const why = isPublic || errorExplanations.find(([name]) => name.test(error))?.[1]

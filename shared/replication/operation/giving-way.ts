@@ -40,6 +40,6 @@ export async function replaceWaiting(
   log.info('an operation was replaced', { operation: running, name: data.name, step: data.step, to: name })
   const { code, message: text } = operationReplaced(name)
   const ended: OperationState = { ...data, status: 'failed', fault: { code, text }, changedAt: clock.now() }
-  const given = data.name === 'activation' ? [remove(key('pending-link'))] : []
-  return [replace(operation, operation, ended), ...given]
+  const removals = data.name === 'activation' ? [remove(key('pending-link'))] : []
+  return [replace(operation, operation, ended), ...removals]
 }

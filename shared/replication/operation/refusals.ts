@@ -152,25 +152,25 @@ export const secondariesChanging = (): ApiError =>
   )
 
 /** @param holders clusters that hold keys of the set and are not revoked */
-export const noClusterToRevoke = (given: string, holders: readonly string[]): ApiError =>
+export const noClusterToRevoke = (nameOrId: string, holders: readonly string[]): ApiError =>
   refused(
     'invalid_request',
-    `id: no cluster of this name or id (${JSON.stringify(given.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
+    `id: no cluster of this name or id (${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
     `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one does not know`,
   )
 
 /** @param meanings descriptions of what the text matches */
-export const revocationAmbiguous = (given: string, meanings: readonly string[]): ApiError =>
+export const revocationAmbiguous = (nameOrId: string, meanings: readonly string[]): ApiError =>
   refused(
     'invalid_request',
-    `id: ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,
+    `id: ${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,
     'give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   )
 
-export const selfRevocation = (given: string): ApiError =>
+export const selfRevocation = (nameOrId: string): ApiError =>
   refused(
     'invalid_request',
-    `id: ${JSON.stringify(given)} is this cluster itself; nothing was revoked`,
+    `id: ${JSON.stringify(nameOrId)} is this cluster itself; nothing was revoked`,
     'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
   )
 
@@ -287,14 +287,14 @@ export const caTooLarge = (): ApiError =>
 
 export const caFileUnknown = (
   field: 'ca_file' | 'ca_path',
-  given: string,
+  name: string,
   shipped: readonly string[],
 ): ApiError =>
   refused(
     'invalid_request',
     shipped.length === 0
       ? `${field}: this deployment has no certificate files`
-      : `${field} ${JSON.stringify(given.slice(0, LONGEST_SHOWN))} names no certificate file of this deployment, which has: ${listed(shipped)}`,
+      : `${field} ${JSON.stringify(name.slice(0, LONGEST_SHOWN))} names no certificate file of this deployment, which has: ${listed(shipped)}`,
     'name a file or folder relative to the folder in the setting caBundles, or give the certificates as ca_cert',
   )
 

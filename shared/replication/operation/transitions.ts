@@ -77,7 +77,7 @@ const rules: Readonly<Record<RoleCall, Rule>> = {
  * code checks the parameters, the caller, and whether a promotion is safe.
  * @see docs/spec/replication.md#calls-and-roles
  */
-export function transitionRefusal(
+export function findTransitionRefusal(
   call: RoleCall,
   record: ClusterRecord,
   change: TransitionRequest = {},
@@ -90,7 +90,7 @@ export function transitionRefusal(
 
 /** @throws ApiError if the call is not allowed in the cluster's current role */
 export function checkTransition(call: RoleCall, record: ClusterRecord, change?: TransitionRequest): void {
-  const refusal = transitionRefusal(call, record, change)
+  const refusal = findTransitionRefusal(call, record, change)
   if (refusal) throw refusal
 }
 

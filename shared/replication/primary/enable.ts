@@ -41,7 +41,7 @@ export async function endJournal(
 }
 
 /** Returns the payload of the job that adds all items to a new journal. @param now epoch milliseconds */
-export const backfillJob = (treeId: string, now: number) => ({
+export const createBackfillJob = (treeId: string, now: number) => ({
   job: 'backfill',
   treeId,
   notBefore: now + bounds.CHANGEOVER_WAIT_MS,
@@ -51,5 +51,5 @@ export const backfillJob = (treeId: string, now: number) => ({
  * Returns the payload of the job that removes the marks of an ended journal from items.
  * @param treeId of the ended journal's tree
  */
-export const detachJob = (journalStart: string, treeId: string | undefined, now: number) =>
+export const createDetachJob = (journalStart: string, treeId: string | undefined, now: number) =>
   defined({ job: 'detach', journalStart, treeId, notBefore: now + bounds.CHANGEOVER_WAIT_MS })

@@ -115,7 +115,7 @@ const secondsUntilLost = ({ primary }: PromotionFacts): number => {
 }
 
 /** Returns the fault of a keyring with which no field can be decrypted; undefined if one can. */
-export const keyringFault = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
+export const findKeyringFault = ({ opened, failed }: PromotionFacts['keyring']): string | undefined =>
   opened > 0
     ? undefined
     : `the keyring does not open${failed.length > 0 ? ` (${failed.slice(0, 5).join(', ')})` : ''}: no encrypted field can be read; check that this cluster’s KMS key is enabled, and that the cluster may use it`
@@ -145,7 +145,7 @@ const checks: readonly Check[] = [
     name: 'keyring',
     code: 'busy',
     overridden: false,
-    finds: ({ keyring }) => keyringFault(keyring),
+    finds: ({ keyring }) => findKeyringFault(keyring),
     retryAfter: RETRY_SECONDS.mended,
   },
   {
@@ -321,7 +321,7 @@ export interface CheckResult {
 type Obstacle = CheckResult & { readonly text: string }
 
 /** Runs all checks of a promotion, in their order. */
-export const checkPromotion = (facts: PromotionFacts): CheckResult[] =>
+export const runPromotionChecks = (facts: PromotionFacts): CheckResult[] =>
   checks.map(({ name, code, overridden, finds, retryAfter }) => {
     const text = finds(facts)
     if (text === undefined) return { name, code, overridden }
@@ -338,7 +338,7 @@ export function decidePromotion(
   facts: PromotionFacts,
   { force }: { readonly force: boolean },
 ): PromotionVerdict {
-  const found = checkPromotion(facts).filter((check): check is Obstacle => check.text !== undefined)
+  const found = runPromotionChecks(facts).filter((check): check is Obstacle => check.text !== undefined)
   const obstacles = found.filter(({ overridden }) => !force || !overridden)
   if (obstacles.length > 0) return { refused: faultOf(obstacles), warnings: [] }
   return { warnings: [...found.map(({ text }) => `overridden by force: ${text}`), ...warningsOf(facts)] }

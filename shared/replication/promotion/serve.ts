@@ -35,9 +35,9 @@ export const openEpoch: OperationStep = async (run, id) => {
     head.epoch === takenOver.epoch &&
     head.last === takenOver.seq
   ) {
-    const given = await journal.allocate(takenOver.epoch)
-    if (given !== 'refused')
-      await journal.putEntry(noopEntry({ epoch: takenOver.epoch, seq: given.seq }, clock.now()))
+    const position = await journal.allocate(takenOver.epoch)
+    if (position !== 'refused')
+      await journal.putEntry(noopEntry({ epoch: takenOver.epoch, seq: position.seq }, clock.now()))
   }
   const signer = await addOwnSigner(run, snapshot)
   return commitStep(run, [...signer, movePromotionTo(snapshot, clock.now(), 'serve', {})], snapshot)

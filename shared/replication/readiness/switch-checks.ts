@@ -1,7 +1,7 @@
 import type { Head } from '../../journal/head.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
-import { type CheckResult, keyringFault } from '../promotion/decide.ts'
+import { type CheckResult, findKeyringFault } from '../promotion/decide.ts'
 
 /** The facts that a primary knows about a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
@@ -19,7 +19,7 @@ export interface SuccessorFacts extends Pick<Secondary, 'id' | 'heartbeat'> {
 }
 
 /** Returns why a secondary could not take over now, as far as its primary knows; empty if it could. */
-export function successorFault(
+export function findSuccessorFault(
   { heartbeat, lag }: SuccessorFacts,
   { epoch }: Pick<Head, 'epoch'>,
   now: number,
@@ -54,7 +54,7 @@ const rows: readonly SwitchRow[] = [
   {
     name: 'keyring',
     finds: ({ keyring }) =>
-      keyringFault(keyring) ??
+      findKeyringFault(keyring) ??
       (keyring.failed.length === 0
         ? undefined
         : `the keyring here cannot decrypt some fields: ${keyring.failed.slice(0, 5).join(', ')}`),
@@ -65,7 +65,7 @@ const rows: readonly SwitchRow[] = [
       if (secondaries.length === 0) return 'no secondary is known'
       const faults = secondaries.map(one => ({
         id: one.id,
-        fault: successorFault(one, head ?? { epoch: '' }, now),
+        fault: findSuccessorFault(one, head ?? { epoch: '' }, now),
       }))
       return faults.some(({ fault }) => fault === '')
         ? undefined

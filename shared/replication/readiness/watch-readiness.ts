@@ -1,7 +1,7 @@
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
-import { checkPromotion } from '../promotion/decide.ts'
+import { runPromotionChecks } from '../promotion/decide.ts'
 import { gatherPromotionFacts } from '../promotion/facts.ts'
 import type { Connect } from '../secondary/connect.ts'
 import type { FollowerPorts } from '../secondary/follower.ts'
@@ -33,7 +33,7 @@ async function tryReadiness(ports: FollowerPorts, connect: Connect): Promise<voi
   const basis = readinessBasis({ record, contact: contact?.data, head }, readAt)
   if (last?.data.basis === basis && Math.abs(readAt - last.data.at) < bounds.READINESS_MS) return
   const facts = await gatherPromotionFacts({ ports, connect, deadline: readAt + PRIMARY_TIMEOUT_MS }, record)
-  const found = checkPromotion(facts).filter(({ text }) => text !== undefined)
+  const found = runPromotionChecks(facts).filter(({ text }) => text !== undefined)
   const refusedBy = found.map(({ name }) => name)
   await store.commit([put(key('readiness'), { at: readAt, refusedBy, basis })], { record, readAt })
   const line = { refused_by: refusedBy, texts: found.map(({ text }) => text) }

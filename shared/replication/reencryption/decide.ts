@@ -29,7 +29,7 @@ export const isDataReencrypted = (facts: Pick<TermFacts, 'record' | 'keyring' | 
   currentProgress(facts)?.doneAt !== undefined
 
 /** Returns the terms that no longer encrypt and are not destroyed. */
-export const olderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
+export const listOlderTerms = ({ terms, keyring }: Pick<TermFacts, 'terms' | 'keyring'>): Item<'term'>[] =>
   terms.filter(({ sk, data }) => sk !== keyring.activeTerm && data.destroyed === undefined)
 
 /** Describes what must happen before a term can be destroyed; empty: nothing. */
@@ -61,11 +61,11 @@ function hasFollowed({ heartbeat }: Secondary, facts: TermFacts): boolean {
 }
 
 /** Returns the terms that may be destroyed now. */
-export const destroyableTerms = (facts: TermFacts): Item<'term'>[] =>
-  encryptsData(facts) ? olderTerms(facts).filter(term => describeTermWaits(term, facts).length === 0) : []
+export const listDestroyableTerms = (facts: TermFacts): Item<'term'>[] =>
+  encryptsData(facts) ? listOlderTerms(facts).filter(term => describeTermWaits(term, facts).length === 0) : []
 
 /** Returns the destroyed terms whose keys this cluster still holds. */
-export const droppableTerms = (facts: TermFacts): Item<'term'>[] =>
+export const listDroppableTerms = (facts: TermFacts): Item<'term'>[] =>
   areOwnKeysReencrypted(facts)
     ? facts.terms.filter(
         ({ sk, data }) =>
@@ -82,8 +82,8 @@ export const isTermWorkDue = (facts: TermFacts): boolean =>
   (facts.progress?.until ?? 0) <= facts.now &&
   (!areOwnKeysReencrypted(facts) ||
     (encryptsData(facts) && !isDataReencrypted(facts)) ||
-    destroyableTerms(facts).length > 0 ||
-    droppableTerms(facts).length > 0)
+    listDestroyableTerms(facts).length > 0 ||
+    listDroppableTerms(facts).length > 0)
 
 /** Starts the re-encryption job if there is work and no run is doing it. Called every minute. */
 export async function maintainReencryption(

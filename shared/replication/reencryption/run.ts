@@ -9,11 +9,11 @@ import { defined } from '../../values/defined.ts'
 import { replaceKeyring } from '../secondary/follower.ts'
 import {
   areOwnKeysReencrypted,
-  destroyableTerms,
-  droppableTerms,
   isDataReencrypted,
   isTermWorkDue,
-  olderTerms,
+  listDestroyableTerms,
+  listDroppableTerms,
+  listOlderTerms,
 } from './decide.ts'
 import { encryptsData, epochOf, readTermFacts, type StoredTermFacts } from './facts.ts'
 import { encryptOwnKeys } from './own-keys.ts'
@@ -61,7 +61,7 @@ async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencry
     return
   }
   const now = clock.now()
-  const marks = olderTerms(snapshot)
+  const marks = listOlderTerms(snapshot)
     .filter(({ data }) => data.unusedSince === undefined)
     .map(one => replace(one, one, { ...one.data, unusedSince: now }))
   if (marks.length > 0 && (await store.commit(marks, cluster)) === 'conflict') return
@@ -82,7 +82,7 @@ const numbersOf = (terms: readonly Item<'term'>[]): number[] => terms.map(({ dat
 /** Marks terms that nothing needs any more as destroyed. Each cluster drops their keys when it applies that. */
 async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<void> {
   const { store, clock } = run.ports
-  const terms = destroyableTerms(snapshot)
+  const terms = listDestroyableTerms(snapshot)
   const cluster = await run.cluster()
   if (!cluster || terms.length === 0 || cluster.record.keyringEdition !== snapshot.record.keyringEdition)
     return
@@ -104,7 +104,7 @@ async function destroyTerms(run: JobRun, snapshot: StoredTermFacts): Promise<voi
 /** Removes the keys of destroyed terms from this cluster's keyring. */
 async function dropDestroyedTerms(ports: Ports, snapshot: StoredTermFacts): Promise<void> {
   const { store, keyFactory, clock } = ports
-  const terms = droppableTerms(snapshot)
+  const terms = listDroppableTerms(snapshot)
   if (terms.length === 0) return
   const { record, keyring } = snapshot.items
   const ids = terms.map(({ sk }) => sk)

@@ -4,7 +4,7 @@ import {
   currentProgress,
   describeTermWaits,
   isDataReencrypted,
-  olderTerms,
+  listOlderTerms,
 } from './decide.ts'
 import { hasOlderTerms, type TermFacts } from './facts.ts'
 
@@ -13,7 +13,7 @@ export function showOlderTerms(facts: TermFacts): object {
   const destroyed = facts.terms.filter(({ data }) => data.destroyed !== undefined)
   return {
     ...(hasOlderTerms(facts.keyring) ? { reencryption: shownProgress(facts) } : {}),
-    older_terms: [...olderTerms(facts), ...destroyed]
+    older_terms: [...listOlderTerms(facts), ...destroyed]
       .toSorted((a, b) => a.data.number - b.data.number || (a.sk < b.sk ? -1 : 1))
       .map(one => ({
         id: one.sk,

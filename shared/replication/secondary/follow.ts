@@ -95,7 +95,7 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
     delete session.source
     return 'waiting'
   }
-  const entries = nextEntries(head, answer)
+  const entries = selectNextEntries(head, answer)
   const newest = entries.at(-1)
   if (!newest) return 'waiting'
   await fetchTerms(follower, termNeedsOfEntries(entries))
@@ -137,7 +137,7 @@ async function storeEarly(
   answer: EntriesAnswer,
 ): Promise<boolean> {
   if (answer.kind !== 'entries') return false
-  const entries = nextEntries(head, answer)
+  const entries = selectNextEntries(head, answer)
   if (!held || !hasNeededTerms(held, termNeedsOfEntries(entries))) return false
   return (await journal.putEntries(entries)) === 'done'
 }
@@ -233,7 +233,7 @@ class WrongEntries extends Error {
  * of the epoch in the source's lineage, which continues this cluster's.
  * @throws WrongEntries
  */
-export function nextEntries(
+export function selectNextEntries(
   head: Head,
   answer: { entries: readonly JournalEntry[]; lineage: Lineage },
 ): readonly JournalEntry[] {

@@ -311,11 +311,16 @@ async function mergeSealedKeyring(
   const { set, link } = cluster.record
   if (!record || !own || !set || !link) throw new Error('this cluster follows nobody')
   const pair = await decryptOwnKey(link.ownKey, ports.cipher)
-  const { keyring: given } = await ports.keyFactory.importFrom(sealed, pair.exchange, set, ports.clock.now())
-  if (record.data.keyring !== given.id) throw new Error('the primary gave the keyring of another set')
+  const { keyring: received } = await ports.keyFactory.importFrom(
+    sealed,
+    pair.exchange,
+    set,
+    ports.clock.now(),
+  )
+  if (record.data.keyring !== received.id) throw new Error('the primary gave the keyring of another set')
   // another link has stored another primary's keyring meanwhile
   if (record.data.link?.ownKey !== link.ownKey) return own.data
-  const { keyring } = await ports.keyFactory.unite(given, own.data, ports.clock.now())
+  const { keyring } = await ports.keyFactory.unite(received, own.data, ports.clock.now())
   // another run may have stored a keyring at this moment, so it is read again
   await ports.store.commit(replaceKeyring(record, own, keyring), cluster)
   const [now] = await ports.store.read([key('keyring')])

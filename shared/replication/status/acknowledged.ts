@@ -11,7 +11,7 @@ import { poll } from '../../values/retrying.ts'
 const ACKNOWLEDGED_PAUSE_MS = 500
 
 /** Returns the connected secondaries that have not acknowledged a position. */
-export const secondariesBehind = (
+export const listSecondariesBehind = (
   all: readonly Secondary[],
   { epoch, seq }: Position,
   now: number,
@@ -66,7 +66,7 @@ export async function awaitAcknowledgements(
   let all: Secondary[] = []
   await poll(clock, { everyMs: ACKNOWLEDGED_PAUSE_MS, until: clock.now() + patience }, async () => {
     all = listSecondaries(await store.list(partitions('secondary')), record.data).filter(isMember)
-    return secondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
+    return listSecondariesBehind(all, lastPosition(head), clock.now()).length === 0 ? ok() : PENDING
   })
   const acknowledged = all.filter(one => hasAcknowledged(one, head.last, head))
   return { acknowledged, missing: all.filter(one => !acknowledged.includes(one)) }

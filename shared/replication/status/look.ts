@@ -60,12 +60,12 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
   const faults = faultFacts(fetched)
   if (!record || record.mode === 'disabled') return { record, now, faults, ...defined({ operation }) }
   const isPrimary = record.mode === 'primary'
-  const [seen, given, secondaries] = await Promise.all([
+  const [seen, holders, secondaries] = await Promise.all([
     readConsistentJournal(call, record),
     isPrimary ? readKnownHolders(record, ports) : undefined,
     isPrimary ? ports.store.list(partitions('secondary')) : [],
   ])
-  const shown = given && showHolders(given, listSecondaries(secondaries, record), seen.head)
+  const shown = holders && showHolders(holders, listSecondaries(secondaries, record), seen.head)
   const contact = fetched.get(key('contact'))?.data
   const activationError = await readActivationError(record, seen, ports)
   const rules = ports.deployment
@@ -188,7 +188,7 @@ function journalFacts(
     position: head.last,
     frontier: head.applied,
     epoch: head.epoch,
-    ...rootFacts(roots),
+    ...toRootFacts(roots),
     ...(head.mode === 'syncing' && puller?.state === 'merkle-sync'
       ? { sync: { done: synced, total: synced } }
       : {}),
@@ -203,7 +203,7 @@ function journalFacts(
 }
 
 /** Returns the root of the whole tree. In a tree of an earlier version it is computed from the roots of both subtrees. */
-export function rootFacts(
+export function toRootFacts(
   roots: JournalView['roots'],
 ): Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> {
   if (!roots) return { root: '' }

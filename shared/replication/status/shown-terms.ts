@@ -44,19 +44,19 @@ interface ShownHolders {
  * epoch that are not revoked
  */
 export function showHolders(
-  given: KnownHolders,
+  known: KnownHolders,
   all: readonly Secondary[],
   head: Pick<Head, 'lineage'> | undefined,
 ): ShownHolders {
   const secondaries = mostRecentlyHeard(all)
   const following = secondaries.filter(isMember)
-  const newest = given.terms
+  const newest = known.terms
     .toSorted((a, b) => a.data.number - b.data.number || a.data.since - b.data.since)
     .slice(-MOST_TERMS)
   const clusters = new Set<string>()
   const shown = new Set<string>()
   const terms = newest.map(term => {
-    const holders = listTermRecipients([term.sk], given)
+    const holders = listTermRecipients([term.sk], known)
     const some = newestOf(holders)
     for (const { cluster } of holders) clusters.add(cluster)
     for (const { cluster } of some) shown.add(cluster)
@@ -78,7 +78,7 @@ export function showHolders(
   })
   const notShown = {
     secondaries: all.length - secondaries.length,
-    terms: given.terms.length - newest.length,
+    terms: known.terms.length - newest.length,
     clusters: clusters.size - shown.size,
   }
   return { secondaries, terms, notShown }

@@ -55,11 +55,14 @@ async function changesTo(
     key('keyring'),
   ])
   if (pending?.data.operation !== id || !own) throw primaryAnswerMissing()
-  const given = pending.data
+  const accepted = pending.data
   // terms that only this cluster has added stay for decryption, because the set has lost them
-  const { keyring } = await ports.keyFactory.unite(given.keyring, own.data, ports.clock.now(), true)
-  const next = { ...linkRecordFields(given, id, operation.data.activation), homeTable: ports.deployment.home }
-  const admission = { ...given, addresses: [...given.primaryAddrs, ...given.memberAddresses] }
+  const { keyring } = await ports.keyFactory.unite(accepted.keyring, own.data, ports.clock.now(), true)
+  const next = {
+    ...linkRecordFields(accepted, id, operation.data.activation),
+    homeTable: ports.deployment.home,
+  }
+  const admission = { ...accepted, addresses: [...accepted.primaryAddrs, ...accepted.memberAddresses] }
   return [
     ...replaceKeyring(record, own, keyring, next),
     ...(await makeAdmissionChanges(ports.store, self, member, admission)),

@@ -27,7 +27,7 @@ import type { Clock } from '../../../shared/ports.ts'
 import { connectVia } from '../../../shared/replication/secondary/connect.ts'
 import { attemptHandler } from '../../../shared/workers/attempts.ts'
 import { drillHandler } from '../../../shared/workers/drills.ts'
-import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
+import { hourlyHandler, jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import { judgeAwsCalls } from '../iam/aws-calls.ts'
 import { asFunction } from '../iam/judge.ts'
@@ -266,7 +266,7 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, send:
   if (folder === 'on-drill') return drillHandler(ports, { policy: 'drill', ask: noOtherCluster })
   if (folder === 'on-operation') return operationHandler(ports, connectVia(carryTo, ports))
   if (folder === 'on-journal') return journalHandler(ports, createNotifier(ports, carryTo))
-  if (folder === 'on-tidy-schedule') return roundHandler(ports)
+  if (folder === 'on-tidy-schedule') return hourlyHandler(ports)
   if (folder === 'on-pull') return pullHandler(ports, carryTo, ports)
   if (folder === 'link') return linkHandler(ports) as Handler
   const group = groups.find(one => one.name === folder) ?? {

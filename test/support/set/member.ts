@@ -18,7 +18,7 @@ import { maintainReencryption } from '../../../shared/replication/reencryption/d
 import { connectVia } from '../../../shared/replication/secondary/connect.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
-import { jobHandler, journalHandler, pullHandler, roundHandler } from '../../../shared/workers/handlers.ts'
+import { hourlyHandler, jobHandler, journalHandler, pullHandler } from '../../../shared/workers/handlers.ts'
 import { operationHandler } from '../../../shared/workers/operations.ts'
 import { HOST_REFRESHES, HOST_RETURNS } from '../../../shared/workers/workers.ts'
 import { asFunction } from '../iam/judge.ts'
@@ -169,7 +169,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     /** what the host has on-pull do before it serves again */
     returns: () => run('on-pull', () => pulling(HOST_RETURNS, context(WORKER_S))),
     /** what the hourly round does */
-    hour: () => run('on-tidy-schedule', () => roundHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
+    hour: () => run('on-tidy-schedule', () => hourlyHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
     /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) {

@@ -4,10 +4,10 @@ import type { Reencryption } from '../../../shared/model/reencryption.ts'
 import type { Term } from '../../../shared/model/term.ts'
 import {
   describeTermWaits,
-  destroyableTerms,
-  droppableTerms,
   isDataReencrypted,
   isTermWorkDue,
+  listDestroyableTerms,
+  listDroppableTerms,
 } from '../../../shared/replication/reencryption/decide.ts'
 import type { TermFacts } from '../../../shared/replication/reencryption/facts.ts'
 import { beginReencryption } from '../../../shared/replication/reencryption/pass.ts'
@@ -66,7 +66,7 @@ const keyring = (more: object) => ({ ...facts().keyring, ...more })
 
 describe('destroying a term', () => {
   test('is allowed if nothing is encrypted with it, all secondaries have re-encrypted, and 35 days have passed', () =>
-    expect(destroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
+    expect(listDestroyableTerms(facts()).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
     [
@@ -93,11 +93,11 @@ describe('destroying a term', () => {
       { secondaries: [follower({ ownTerm: undefined as never })] },
     ],
     ['this cluster is a secondary', { record: record({ mode: 'secondary' }) }],
-  ])('is not allowed if %s', (_, more) => expect(destroyableTerms(facts(more))).toEqual([]))
+  ])('is not allowed if %s', (_, more) => expect(listDestroyableTerms(facts(more))).toEqual([]))
 
   test('does not wait for unused activation tokens', () => {
     const unused = { id: 'later' } as Secondary
-    expect(destroyableTerms(facts({ secondaries: [unused] }))).toHaveLength(1)
+    expect(listDestroyableTerms(facts({ secondaries: [unused] }))).toHaveLength(1)
   })
 
   test('on a cluster without a set waits for no secondary', () => {
@@ -106,7 +106,7 @@ describe('destroying a term', () => {
       progress: { ...done, epoch: '' },
       secondaries: [],
     })
-    expect(destroyableTerms(alone)).toHaveLength(1)
+    expect(listDestroyableTerms(alone)).toHaveLength(1)
   })
 })
 
@@ -130,17 +130,17 @@ describe('dropping a key', () => {
   const gone = [term('old', { destroyed: 1 }), term('new')]
 
   test('is due if its term is destroyed and another term encrypts the own keys', () =>
-    expect(droppableTerms(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
+    expect(listDroppableTerms(facts({ terms: gone })).map(({ sk }) => sk)).toEqual(['old']))
 
   test.each<[why: string, more: Partial<TermFacts>]>([
     ['its term is not destroyed', { terms: facts().terms }],
     ['it is the newest term here', { terms: [term('new', { destroyed: 1 })] }],
     ['this cluster no longer holds it', { terms: gone, keyring: keyring({ termIds: ['new'] }) }],
     ['it may encrypt this cluster’s own keys', { terms: gone, record: record({ ownTerm: 'old' }) }],
-  ])('is not due if %s', (_, more) => expect(droppableTerms(facts(more))).toEqual([]))
+  ])('is not due if %s', (_, more) => expect(listDroppableTerms(facts(more))).toEqual([]))
 
   test('is due on a secondary too', () =>
-    expect(droppableTerms(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
+    expect(listDroppableTerms(facts({ terms: gone, record: record({ mode: 'secondary' }) }))).toHaveLength(1))
 })
 
 describe('the re-encryption job', () => {

@@ -8,9 +8,9 @@ import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { backfillAll } from '../../../../shared/replication/primary/backfill.ts'
 import { detachAll } from '../../../../shared/replication/primary/detach.ts'
 import {
-  backfillJob,
   beginJournal,
-  detachJob,
+  createBackfillJob,
+  createDetachJob,
   endJournal,
 } from '../../../../shared/replication/primary/enable.ts'
 import { create, put, remove, replace } from '../../../../shared/storage/changes.ts'
@@ -87,9 +87,9 @@ async function finished<T extends { notBefore: number }>(
   }
 }
 const backfillSome = (treeId: string) =>
-  finished(job => backfillAll(run(), job), backfillJob(treeId, clock.ms))
+  finished(job => backfillAll(run(), job), createBackfillJob(treeId, clock.ms))
 const detachOne = (since: string, treeId?: string) =>
-  finished(job => detachAll(run(), job), detachJob(since, treeId, clock.ms))
+  finished(job => detachAll(run(), job), createDetachJob(since, treeId, clock.ms))
 
 let owner = ''
 const place = (name: string) => key('sts-role', owner, name)
@@ -158,7 +158,7 @@ describe('backfill', () => {
           job,
         )
       },
-      backfillJob(treeId, clock.ms),
+      createBackfillJob(treeId, clock.ms),
     )
     expect((await recordNow()).treeComplete).toBe(true)
     expect((await items()).filter(item => !storedLeafInTree(item, treeId))).toEqual([])
@@ -210,7 +210,7 @@ describe('backfill', () => {
     await seeded(60)
     const treeId = await enabled()
     await finished(job => backfillAll(createRun(ports, clock.ms + 1), job), {
-      ...backfillJob(treeId, clock.ms),
+      ...createBackfillJob(treeId, clock.ms),
       notBefore: 0,
     })
     expect((await recordNow()).treeComplete).toBe(true)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ownAddress, parseAddress } from '../../../../shared/replication/handlers/addresses.ts'
+import { parseAddress, resolveOwnAddress } from '../../../../shared/replication/handlers/addresses.ts'
 
 describe('an address parameter', () => {
   test.each([
@@ -52,7 +52,7 @@ test.each([
 )
 
 test('a cluster without a configured address that is invoked directly has none', () => {
-  expect(() => ownAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
+  expect(() => resolveOwnAddress({}, { apiAddress: '', plainEndpoints: false }, { domain: '' })).toThrow(
     'the address of this cluster is unknown',
   )
 })

@@ -163,8 +163,8 @@ const rows: Readonly<Record<string, Row>> = {
     `another role change of this cluster came first; ${AS_IT_IS}`,
   ],
   setChanged: [fault.setChanged(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
-  stepFailed: [
-    fault.stepFailed('verify', { error: 'ApiError', cause: '' }),
+  createStepFailure: [
+    fault.createStepFailure('verify', { error: 'ApiError', cause: '' }),
     'internal',
     `the step verify failed in every attempt: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
   ],
@@ -231,7 +231,7 @@ test.each([
 ])(
   'the text of a step that failed by %s %j contains no private detail',
   (error = '', cause = '', text = '') => {
-    expect(fault.stepFailed('forget', { error, cause }).message).toBe(
+    expect(fault.createStepFailure('forget', { error, cause }).message).toBe(
       `the step forget failed in every attempt: ${text} (${error}); ${LOG_TELLS}`,
     )
   },
@@ -249,7 +249,7 @@ test.each([
   ['ApiError', '{"errorMessage":"the storage is busy"}', undefined],
   ['TypeError', '', undefined],
 ])('the caller of an operation that failed by %s %j gets the error’s own text', (error, cause, detail) => {
-  const failed = fault.stepFailed('forget', { error, cause })
+  const failed = fault.createStepFailure('forget', { error, cause })
   expect(failed.detail).toBe(detail)
   const answer = operationGivenUp({
     code: failed.code,

@@ -6,9 +6,9 @@ import { groups } from '../../../../shared/endpoints/all.ts'
 import { checkCluster, checkRole } from '../../../../shared/http/gate.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
+  findTransitionRefusal,
   type RoleCall,
   type TransitionRequest,
-  transitionRefusal,
 } from '../../../../shared/replication/operation/transitions.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 
@@ -58,7 +58,7 @@ function said(call: RoleCall, record: ClusterRecord | undefined, change?: Transi
   try {
     checkCluster(base, serves, { home: '' })
     checkRole(base, serves)
-    const refusal = record && transitionRefusal(call, record, change)
+    const refusal = record && findTransitionRefusal(call, record, change)
     if (refusal) throw refusal
     return 'ok'
   } catch (error) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead } from '../../../../shared/journal/head.ts'
 import {
-  checkPromotion,
   decidePromotion,
   type PrimaryFacts,
   type PromotionFacts,
+  runPromotionChecks,
 } from '../../../../shared/replication/promotion/decide.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
@@ -286,14 +286,14 @@ describe('the text of each obstacle', () => {
   }
 
   test('every check is in this table', () => {
-    expect(checkPromotion(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
+    expect(runPromotionChecks(fine).map(({ name }) => name)).toEqual(Object.keys(rows))
   })
 
   test.each(
     Object.entries(rows).flatMap(([name, cases]) => cases.map(([facts, text]) => ({ name, facts, text }))),
   )('$name: $text', ({ name, facts, text }) => {
     expect(decide(facts).refused?.text).toBe(text)
-    const found = checkPromotion({ ...fine, ...facts }).filter(check => check.text !== undefined)
+    const found = runPromotionChecks({ ...fine, ...facts }).filter(check => check.text !== undefined)
     expect(found.map(check => check.name)).toEqual([name])
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { firstHead } from '../../../../shared/journal/head.ts'
 import {
-  checkPromotion,
   decidePromotion,
   type PromotionFacts,
+  runPromotionChecks,
 } from '../../../../shared/replication/promotion/decide.ts'
 import { promotionSteps } from '../../../../shared/replication/promotion/step.ts'
 import { type Planning, planPromotion } from '../../../../shared/replication/readiness/plan.ts'
@@ -63,7 +63,7 @@ test('readiness and promotion agree on result, texts, warnings and checks for al
       const plan = planned(facts, force)
       expect(plan).toMatchObject({ goes_through: !refused, refused: refused?.text ?? '', warnings })
       expect(plan.steps.map(({ step }) => step)).toEqual(refused ? ['verify'] : promotionSteps)
-      const inTheWay = checkPromotion(facts).filter(
+      const inTheWay = runPromotionChecks(facts).filter(
         ({ text, overridden }) => text !== undefined && !(force && overridden),
       )
       expect(inTheWay.length > 0).toBe(refused !== undefined)

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { Heartbeat } from '../../../../shared/model/link.ts'
 import {
   checkSwitch,
+  findSuccessorFault,
   type SuccessorFacts,
   type SwitchFacts,
-  successorFault,
 } from '../../../../shared/replication/readiness/switch-checks.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
@@ -64,11 +64,11 @@ describe('a secondary cannot take over', () => {
     [{ heartbeat: { ...contact, epoch: '000000.bbbbbbbbbbbb' } }, /000000.*000001/],
     [{ lag: 5001 }, /5 s behind/],
   ])('with %j', (parts, text) => {
-    expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
+    expect(findSuccessorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toMatch(text)
   })
 
   test('a lag of 5 s, or a heartbeat 29 s ago, is allowed', () => {
     const parts = { lag: 5000, heartbeat: { ...contact, at: NOW - 29_999 } }
-    expect(successorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toBe('')
+    expect(findSuccessorFault({ ...west, ...parts }, { epoch: EPOCH }, NOW)).toBe('')
   })
 })

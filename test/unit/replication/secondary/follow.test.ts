@@ -4,8 +4,8 @@ import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { Lineage } from '../../../../shared/journal/position.ts'
 import {
   type KnownSource,
-  nextEntries,
   nextFollowStep,
+  selectNextEntries,
   takePrefetched,
 } from '../../../../shared/replication/secondary/follow.ts'
 import {
@@ -203,19 +203,19 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 
 describe('entries of an answer are staged', () => {
   test('from the next position on, across epochs, one window at a time', () => {
-    expect(nextEntries(head, { entries: range(11, 15), lineage })).toEqual(range(11, 15))
-    expect(nextEntries(head, { entries: [], lineage })).toEqual([])
-    expect(nextEntries(head, { entries: range(11, 1900), lineage }).length).toBe(1000)
+    expect(selectNextEntries(head, { entries: range(11, 15), lineage })).toEqual(range(11, 15))
+    expect(selectNextEntries(head, { entries: [], lineage })).toEqual([])
+    expect(selectNextEntries(head, { entries: range(11, 1900), lineage }).length).toBe(1000)
   })
 
   test('but not if one is missing, duplicated or out of order', () => {
     for (const entries of [range(12, 13), [entry(11), entry(13)], [entry(11), entry(11)], range(10, 12)])
-      expect(() => nextEntries(head, { entries, lineage })).toThrow('is not the next one')
+      expect(() => selectNextEntries(head, { entries, lineage })).toThrow('is not the next one')
   })
 
   test('but not if one is of another epoch than the lineage says', () => {
     const foreign = [entry(11), entry(12, SECOND)]
-    expect(() => nextEntries(head, { entries: foreign, lineage })).toThrow('is of another epoch')
+    expect(() => selectNextEntries(head, { entries: foreign, lineage })).toThrow('is of another epoch')
   })
 
   test('but not if the lineage has diverged from this cluster’s', () => {
@@ -224,7 +224,7 @@ describe('entries of an answer are staged', () => {
       [SECOND, 9],
     ]
     for (const other of [left, [[SECOND, 1]] as const])
-      expect(() => nextEntries(head, { entries: range(11, 12), lineage: other })).toThrow('another one')
+      expect(() => selectNextEntries(head, { entries: range(11, 12), lineage: other })).toThrow('another one')
   })
 })
 

@@ -3,7 +3,7 @@ import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluste
 import type { Secondary } from '../../../../shared/model/link.ts'
 import {
   awaitAllAcknowledged,
-  secondariesBehind,
+  listSecondariesBehind,
 } from '../../../../shared/replication/status/acknowledged.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { item } from '../../../support/tables/items.ts'
@@ -22,7 +22,7 @@ test.each<[name: string, one: Secondary, waits: boolean]>([
   ['is disconnected', secondary({ at: NOW - 30_000, epoch: EPOCH, seq: 1 }), false],
   ['has never connected', secondary(), false],
 ])('a secondary that %s is waited for: $2', (_, one, waits) => {
-  expect(secondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
+  expect(listSecondariesBehind([one], at, NOW)).toEqual(waits ? [one] : [])
 })
 
 /** A primary, or another cluster, whose secondary acknowledges one more position each time it waits. */
