@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { auditLog } from '../../../shared/adapters/aws/audit.ts'
 import { readEnvironment } from '../../../shared/adapters/aws/environment.ts'
 
-/** The audit log of a function with these variables, and what its console is given. */
+/** The audit log of a function with these variables, and its console output. */
 function withVariables(variables: Record<string, string>, write?: Parameters<typeof auditLog>[1]) {
   const given: unknown[][] = []
   const console = vi.spyOn(globalThis.console, 'info').mockImplementation((...all) => void given.push(all))
@@ -21,7 +21,7 @@ const entry = { audit: 'request', request: { path: 'a\nb', data: 'x'.repeat(30_0
 
 describe('entries of the audit log on Lambda', () => {
   test.each(['', 'TRACE', 'DEBUG', 'INFO', 'info'])(
-    'leave by one call of the runtime’s console each, as an object (level "%s")',
+    'are printed with one console call each, as an object (level "%s")',
     async level => {
       const { audit, given, output } = withVariables({
         AWS_LAMBDA_LOG_FORMAT: 'JSON',
@@ -34,7 +34,7 @@ describe('entries of the audit log on Lambda', () => {
     },
   )
 
-  test('leave a Web Function, which has no other format than JSON and no variable that says so, in the same way', async () => {
+  test('of a Web Function are printed in the same way, without a log-format variable', async () => {
     const { audit, given } = withVariables({ AWS_LAMBDA_HTTP_ENDPOINT: '0.0.0.0:3000' })
     await audit.write(entry)
     expect(given).toEqual([[entry]])
@@ -47,7 +47,7 @@ describe('entries of the audit log on Lambda', () => {
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'WARN' },
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'error' },
     { AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'FATAL' },
-  ])('are not written at all where nothing would carry them: %j', async variables => {
+  ])('are rejected if no subscription would find them: %j', async variables => {
     const { audit, given } = withVariables(variables)
     await expect(audit.write(entry)).rejects.toThrow('log format JSON')
     expect(given).toEqual([])
@@ -66,7 +66,7 @@ function inFile(write?: (file: number, bytes: Buffer) => number) {
 }
 
 describe('entries in a file', () => {
-  test('refuse their requests for as long as the disk is full, or the file cannot be opened', async () => {
+  test('refuse their requests while the disk is full, or the file cannot be opened', async () => {
     const { audit } = withVariables({ AUDIT_FILE: '/dev/full' })
     await expect(audit.write(entry)).rejects.toMatchObject({
       code: 'busy',
@@ -92,7 +92,7 @@ describe('entries in a file', () => {
     expect(given).toEqual([])
   })
 
-  test('of one turn go in one write, and count once they are written', async () => {
+  test('of one turn are written together, and count once they are written', async () => {
     let writes = 0
     const { audit, lines } = inFile((file, bytes) => {
       writes += 1
@@ -110,13 +110,13 @@ describe('entries in a file', () => {
     expect(writes).toBe(1)
   })
 
-  test('count only as far as they are written whole', async () => {
+  test('count only if they are written completely', async () => {
     const { audit } = inFile((file, bytes) => writeSync(file, bytes.subarray(0, 18)))
     const told = await Promise.allSettled([1, 2, 3].map(number => audit.write({ number })))
     expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
   })
 
-  test('fail together where nothing can be written, and what cannot be text fails alone', async () => {
+  test('fail together if nothing can be written; an entry that is not JSON fails alone', async () => {
     let fault: Error | undefined = Object.assign(new Error('no space is left'), { code: 'ENOSPC' })
     const { audit, lines } = inFile((file, bytes) => {
       if (fault) throw fault

@@ -7,7 +7,7 @@ import { token } from '../tokens/support.ts'
 const put = (place: Key): Change => create(place, {} as never)
 const stored = key('token', 'acc')
 
-describe('which use a change needs, so that nothing works here that the grants refuse on AWS', () => {
+describe('usesFor equals the grants of IAM', () => {
   test.each<[name: string, change: Change, uses: readonly string[]]>([
     ['storing a token', put(stored), ['mint']],
     ['storing a pointer to a child', put(key('child', 'acc', 'other')), ['mint']],

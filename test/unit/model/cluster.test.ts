@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { isCopyOfPrimary, isRestoredCopy } from '../../../shared/model/cluster.ts'
 
-describe('a record is that of a restored copy', () => {
+describe('isRestoredCopy', () => {
   test.each<[what: string, home: string | undefined, here: string, copy: boolean]>([
-    ['in other tables than those that it names', 'a', 'b', true],
-    ['not in those', 'a', 'a', false],
-    ['not where it names none: it has no role in a set', undefined, 'b', false],
-    ['not where nobody knows what these tables are called', 'a', '', false],
+    ['true if the record names another table', 'a', 'b', true],
+    ['false if the record names this table', 'a', 'a', false],
+    ['false without a home table, because the cluster is in no set', undefined, 'b', false],
+    ['false if the name of this table is unknown', 'a', '', false],
   ])('%s', (_, home, here, copy) => {
     const record = home === undefined ? {} : { homeTable: home }
     expect(isRestoredCopy(record, { home: here })).toBe(copy)
@@ -15,7 +15,7 @@ describe('a record is that of a restored copy', () => {
       expect(isCopyOfPrimary({ ...record, mode }, { home: here })).toBe(false)
   })
 
-  test('not where there is none', () => {
+  test('false without a record', () => {
     expect([isRestoredCopy(undefined, { home: 'a' }), isCopyOfPrimary(undefined, { home: 'a' })]).toEqual([
       false,
       false,

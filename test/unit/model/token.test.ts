@@ -18,7 +18,7 @@ import { NOW, token } from '../tokens/support.ts'
 const chosenId = fc.string({ minLength: 1 }).filter(text => !/^(hvs\.|hvb\.|s\.)/.test(text))
 
 describe('texts of tokens', () => {
-  test('have a prefix and at least 24 characters of base 62, whatever the random bytes', () => {
+  test('have a prefix and at least 24 characters of base 62', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
         const text = makeTokenText(() => Buffer.from(bytes)).reveal()
@@ -28,7 +28,7 @@ describe('texts of tokens', () => {
     )
   })
 
-  test('are made of 21 random bytes, and show all of them', () => {
+  test('are made of 21 random bytes, and each byte matters', () => {
     const asked: number[] = []
     const texts = Array.from({ length: 21 }, (_, index) => {
       const text = makeTokenText(length => {
@@ -44,22 +44,22 @@ describe('texts of tokens', () => {
   })
 })
 
-describe('what is stored of a token', () => {
+describe('the stored hash', () => {
   const keyed = (key: string) => ({
     hmac: async (text: string) => `hmac-sha256:${createHmac('sha256', key).update(text).digest('hex')}`,
   })
-  /** Everything that somebody without the key can make of a guess in the ways we make hashes and accessors. */
+  /** All hashes and accessors that someone without the key can compute from a guess. */
   const guessesAt = (text: string): string[] => {
     const plain = [text, `chosen token id\n${text}`].flatMap(one => [one, sha256(one).toString('hex')])
     return plain.flatMap(one => [hashOf(one), accessorOf(hashOf(one)), accessorOf(one)])
   }
 
-  test('of a random text, its plain hash: no key is needed to find it', async () => {
+  test('of a random text is its plain hash', async () => {
     expect(await storedHashOf('hvs.abc', keyed('a'))).toBe(hashOf('hvs.abc'))
     expect(await accessorOfText('hvs.abc', keyed('b'))).toBe(accessorOf(hashOf('hvs.abc')))
   })
 
-  test('a chosen id cannot be guessed from its accessor or its hash without the key', async () => {
+  test('of a chosen id, and its accessor, cannot be guessed without the key', async () => {
     await fc.assert(
       fc.asyncProperty(chosenId, async id => {
         const hash = await storedHashOf(id, keyed('a'))
@@ -74,13 +74,13 @@ describe('what is stored of a token', () => {
     )
   })
 
-  test('of two texts, two things', async () => {
+  test('of two texts differs', async () => {
     const texts = ['mine', 'Mine', 'hvs.mine', 'chosen token id\nmine']
     const hashes = await Promise.all(texts.map(text => storedHashOf(text, keyed('a'))))
     expect(new Set(hashes).size).toBe(texts.length)
   })
 
-  test('an audited value of the same text does not give it away', async () => {
+  test('of a chosen id differs from the text’s HMAC in the audit log', async () => {
     const { hmac } = keyed('a')
     expect(hashOf(await hmac('mine'))).not.toBe(await storedHashOf('mine', { hmac }))
   })
@@ -89,14 +89,14 @@ describe('what is stored of a token', () => {
 describe('the end of a token', () => {
   const created = NOW - 10_000
   test.each([
-    ['from its creation', { ttl: 60 }, created + 60_100],
-    ['from its last renewal', { ttl: 60, renewedAt: NOW }, NOW + 60_100],
-    ['never, for an endless root token', { ttl: 0 }, undefined],
+    ['counts from its creation', { ttl: 60 }, created + 60_100],
+    ['counts from its last renewal', { ttl: 60, renewedAt: NOW }, NOW + 60_100],
+    ['is never for a root token without TTL', { ttl: 0 }, undefined],
   ])('%s', (_, parts, end) => {
     expect(endOf(token({ createdAt: created, ...parts }))).toBe(end)
   })
 
-  test('is not before its lifetime has passed since the answer, and at most a tenth of a second later', () => {
+  test('is at most 0.1 s after its lifetime, counted from the answer', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), fc.nat(100), (after, ttl, answered) => {
         const createdAt = NOW + after
@@ -107,7 +107,7 @@ describe('the end of a token', () => {
     )
   })
 
-  test('is passed on to storage as the second in which it lies or the next one', () => {
+  test('is stored as the second of the end, rounded up', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), (after, ttl) => {
         const one = token({ createdAt: NOW + after, ttl })
@@ -119,7 +119,7 @@ describe('the end of a token', () => {
     expect(expirySecondOf(token({ ttl: 0 }))).toBeUndefined()
   })
 
-  test('is shown as whole seconds that are left, never more than it was given', () => {
+  test('is shown as whole seconds left, at most the TTL', () => {
     const one = token({ createdAt: NOW, ttl: 60 })
     const shown = [0, 100, 101, 30_000, 60_000, 60_750, 90_000].map(ms => secondsLeftOf(one, NOW + ms))
     expect(shown).toEqual([60, 60, 59, 30, 0, 0, 0])
@@ -131,4 +131,4 @@ test.each([
   [['root'], true],
   [['default', 'dev'], false],
   [['rooted'], false],
-])('%j is root: %s', (policies, root) => expect(isRoot({ policies })).toBe(root))
+])('isRoot(%j) is %s', (policies, root) => expect(isRoot({ policies })).toBe(root))

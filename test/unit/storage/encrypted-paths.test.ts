@@ -17,12 +17,12 @@ interface Nested {
 }
 
 describe('the type of the column', () => {
-  test('has every encrypted place, optional and nested ones too, and nothing else', () => {
+  test('has every encrypted field, also optional and nested ones, and nothing else', () => {
     expectTypeOf<EncryptedPaths<Nested>>().toEqualTypeOf<'own' | 'inner.deep.text' | 'list.*.one'>()
     expectTypeOf<EncryptedPaths<{ a: string; b?: number[] }>>().toEqualTypeOf<never>()
   })
 
-  test('wants a row for each, and none where there is no place', () => {
+  test('requires a row for each field, and none for kinds without one', () => {
     type Column = EncryptedColumn<Pick<Nested, 'own' | 'inner'>>
     expectTypeOf<{ encrypted: { own: 'forget'; 'inner.deep.text': 'renew' } }>().toExtend<Column>()
     expectTypeOf<{ encrypted: { own: 'forget' } }>().not.toExtend<Column>()
@@ -34,7 +34,7 @@ describe('the type of the column', () => {
 describe('texts at paths', () => {
   const data = { name: 'a', own: text('1.x'), inner: { deep: { text: text('2.y'), number: 1 } } }
 
-  test('are found where they are, under the last name of their path', () => {
+  test('are found under the last name of their path', () => {
     expect(findEncryptedFields(['own', 'inner.deep.text', 'absent', 'inner.other.text'], data)).toEqual([
       { path: 'own', field: 'own', text: '1.x' },
       { path: 'inner.deep.text', field: 'text', text: '2.y' },
@@ -42,7 +42,7 @@ describe('texts at paths', () => {
     expect(findEncryptedFields(['own'], undefined)).toEqual([])
   })
 
-  test('are replaced, and nothing beside them', () => {
+  test('are replaced without other changes', () => {
     expect(replaceText(data, 'inner.deep.text', text('3.z'))).toEqual({
       ...data,
       inner: { deep: { text: '3.z', number: 1 } },

@@ -22,12 +22,12 @@ const role = key('role', 'auth_1', 'dev')
 const encrypt = (text = 'S3CRET', term = one) => encryptField(term, role, 'hmacKey', text, nonce)
 
 describe('encrypted fields', () => {
-  test('open where they belong, and say nothing to anybody else', () => {
+  test('decrypt at their own place, and reveal nothing otherwise', () => {
     expect(decryptField([one], role, 'hmacKey', encrypt())).toBe('S3CRET')
     expect(encrypt()).not.toContain('S3CRET')
   })
 
-  test('give any text back', () => {
+  test('return any text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aZ"\\é😀\u0000\n') }), text => {
         expect(decryptField([two, one], role, 'hmacKey', encrypt(text))).toBe(text)
@@ -35,7 +35,7 @@ describe('encrypted fields', () => {
     )
   })
 
-  test('of two terms that came under one number are each opened by their own', () => {
+  test('of two terms with the same number are each decrypted by their own term', () => {
     const other = deriveTermKeys(1, Buffer.alloc(32, 3))
     expect(other.id).not.toBe(one.id)
     const texts = [encrypt('here', one), encrypt('there', other)]
@@ -50,7 +50,7 @@ describe('encrypted fields', () => {
     expect(decryptBatch([one], token)).toBeUndefined()
   })
 
-  test('are decrypted by the version of the keyring that encrypted them', () => {
+  test('are decrypted by the term that encrypted them', () => {
     const texts = [encrypt('old', one), encrypt('new', two)]
     expect(texts.map(text => decryptField([one, two], role, 'hmacKey', text))).toEqual(['old', 'new'])
     expect(texts[0]).toMatch(/^1\./)
@@ -62,11 +62,11 @@ describe('encrypted fields', () => {
     ['in another mount', key('role', 'auth_2', 'dev'), 'hmacKey'],
     ['in another kind', { ...role, kind: 'sts-role' } as const, 'hmacKey'],
     ['in another field', role, 'other'],
-  ])('do not open %s', (_, place, field) => {
+  ])('are not decrypted %s', (_, place, field) => {
     expect(() => decryptField([one], place, field, encrypt())).toThrow('cannot be decrypted')
   })
 
-  test('do not open with another key, nor when their version is gone or rewritten', () => {
+  test('are not decrypted with another key, or if their term is missing or rewritten', () => {
     expect(() => decryptField([deriveTermKeys(1, Buffer.alloc(32, 3))], role, 'hmacKey', encrypt())).toThrow()
     expect(() => decryptField([two], role, 'hmacKey', encrypt())).toThrow()
     expect(() =>
@@ -82,7 +82,7 @@ describe('encrypted fields', () => {
     ).toThrow()
   })
 
-  test('do not open with any character changed', () => {
+  test('are not decrypted with any character changed', () => {
     const encrypted = encrypt()
     for (let at = 0; at < encrypted.length; at++) {
       const other = encrypted[at] === 'A' ? 'B' : 'A'
@@ -93,9 +93,12 @@ describe('encrypted fields', () => {
     }
   })
 
-  test.each(['', '.', '1', '1.', '1.AAAA', 'x.AAAA', `1.${'A'.repeat(38)}=`])('%j does not decrypt', text => {
-    expect(() => decryptField([one], role, 'hmacKey', text as Encrypted)).toThrow('cannot be decrypted')
-  })
+  test.each(['%j is not decrypted', '.', '1', '1.', '1.AAAA', 'x.AAAA', `1.${'A'.repeat(38)}=`])(
+    '%j does not decrypt',
+    text => {
+      expect(() => decryptField([one], role, 'hmacKey', text as Encrypted)).toThrow('cannot be decrypted')
+    },
+  )
 })
 
 describe('the term that an encrypted text names', () => {
@@ -115,7 +118,7 @@ describe('the term that an encrypted text names', () => {
 })
 
 describe('batch tokens', () => {
-  test('decrypt with the keyring that encrypted them', () => {
+  test('are decrypted with the keyring that encrypted them', () => {
     expect(decryptBatch([two, one], encryptBatch(one, '{"a":1}', nonce))).toEqual({
       content: '{"a":1}',
       term: one,
@@ -128,25 +131,25 @@ describe('batch tokens', () => {
     ['an encrypted field', encrypt()],
     ['another version', encryptBatch(two, '{}', nonce)],
     ['a changed one', `${encryptBatch(one, '{}', nonce).slice(0, -1)}A`],
-    ['one with more behind it', `${encryptBatch(one, '{}', nonce)}A`],
+    ['one with an additional character', `${encryptBatch(one, '{}', nonce)}A`],
     ['padding', `${encryptBatch(one, '{}', nonce)}=`],
-  ])('%s is none', (_, text) => expect(decryptBatch([one], text)).toBeUndefined())
+  ])('%s is not decrypted as a batch token', (_, text) => expect(decryptBatch([one], text)).toBeUndefined())
 
-  test('a batch token is no encrypted field', () => {
+  test('are not decrypted as an encrypted field', () => {
     const encrypted = encryptBatch(one, 'x', nonce) as Encrypted
     expect(() => decryptField([one], role, 'hmacKey', encrypted)).toThrow()
   })
 })
 
 describe('values in the audit log', () => {
-  test('the same value has the same HMAC, under the same key', () => {
+  test('have the same HMAC for the same value and key', () => {
     expect(auditHmac(hmacKey, 'a')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
     expect(auditHmac(hmacKey, 'a')).toBe(auditHmac(deriveHmacKey(Buffer.alloc(32, 1)), 'a'))
     expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(hmacKey, 'b'))
     expect(auditHmac(hmacKey, 'a')).not.toBe(auditHmac(deriveHmacKey(Buffer.alloc(32, 2)), 'a'))
   })
 
-  test('keys for different purposes differ, even of one data key', () => {
+  test('keys for different purposes differ, even for the same data key', () => {
     const keys = [one.items, one.tokens, hmacKey]
     expect(new Set(keys.map(key => key.export().toString('hex'))).size).toBe(3)
     expect(keys.map(key => key.symmetricKeySize)).toEqual([32, 32, 32])

@@ -24,7 +24,7 @@ describe('a cluster record', () => {
     'r',
   )
 
-  test('is stored with the format of this version, and read back without it', () => {
+  test('is stored with the format of this version, and read without it', () => {
     expect(stored.format).toBe(STORED_FORMAT)
     expect(fromStored('cluster', stored, 0)?.data).toEqual({ id: 'c', keyringEdition: 1 })
   })
@@ -53,7 +53,7 @@ describe('an attribute that this version relies on', () => {
     ['secondary', { id: 'west' }, 'epoch'],
   ]
 
-  test.each(rows)('of a %s (%j) is missed by name: %s', (kind, data, missing) => {
+  test.each(rows)('is named when a %s (%j) lacks it: %s', (kind, data, missing) => {
     const stored = { kind, pk: 'p', sk: 's', rev: 'r', data, format: STORED_FORMAT }
     expect(() => fromStored(kind, stored, 0)).toThrow(
       expect.objectContaining({
@@ -68,7 +68,7 @@ describe('a head', () => {
   const { mode: _, ...fields } = headIn.writing
   const stored = { pk: 'journal', sk: 'head', kind: 'head', mode: 'writing', ...fields }
 
-  test('is stored with the format of this version, and read back without it', () => {
+  test('is stored with the format of this version, and read without it', () => {
     const { UpdateExpression, ExpressionAttributeNames } = headUpdate(moves.startEmpty(undefined, 'a link'))
     expect(ExpressionAttributeNames).toMatchObject({ '#format': 'format' })
     expect(UpdateExpression).toContain('#format = ')
@@ -79,7 +79,7 @@ describe('a head', () => {
     expect(() => parseHead({ ...stored, format })).toThrow(refusal('journal head', named)),
   )
 
-  test('of another format is not moved: the condition of every update names the format', () => {
+  test('of another format is not moved, because the condition of every update names the format', () => {
     const { ConditionExpression } = headUpdate(moves.allocate({ epoch: headIn.writing.epoch }))
     expect(ConditionExpression).toMatch(/^#format = :v\d+ AND /)
   })

@@ -22,7 +22,7 @@ const dataKey = Buffer.alloc(32, 7)
 const nonce = () => randomBytes(NONCE_LENGTH)
 
 describe('terms', () => {
-  test('each new one is another key under the next number; older ones, and the fixed key, stay as they are', () => {
+  test('a new term has another key and the next number; older terms and the fixed key stay', () => {
     const first = createKeys(randomBytes)
     const second = addNextTerm(first, randomBytes)
     const third = addNextTerm(second, randomBytes)
@@ -41,14 +41,14 @@ describe('two keyrings of one set', () => {
   const here = addNextTerm(first, randomBytes)
   const there = addNextTerm(first, randomBytes)
 
-  test('that went apart have terms of one number, and agree on who they are', () => {
+  test('that diverged have terms with the same number, and the same identities', () => {
     expect([activeTermNumber(here), activeTermNumber(there)]).toEqual([2, 2])
     expect(idOf(activeTerm(here))).not.toBe(idOf(activeTerm(there)))
     expect(heldTermIds(here)[0]).toBe(heldTermIds(there)[0])
     expect(heldTermIds(first)).not.toContain(first.terms[0]?.key)
   })
 
-  test('are united without loss: all terms, each once, and the leading one encrypts', () => {
+  test('are united without loss: each term once, and the leading one encrypts', () => {
     const both = uniteKeys(there, here)
     expect(activeTerm(both)).toEqual(activeTerm(there))
     expect(heldTermIds(both).toSorted()).toEqual(
@@ -57,17 +57,17 @@ describe('two keyrings of one set', () => {
     expect(uniteKeys(both, here)).toEqual(both)
   })
 
-  test('one of a higher number may be held beside the one that encrypts: whoever asks for it is given the keyring', () => {
+  test('keep a term with a higher number than the active one, and offer it', () => {
     const longer = uniteKeys(first, there)
     expect([activeTermNumber(longer), highestTermNumber(longer)]).toEqual([1, 2])
   })
 
-  test('the next term of a united one has a number above all that are held', () => {
+  test('get a next term above all numbers', () => {
     const longer = addNextTerm(addNextTerm(here, randomBytes), randomBytes)
     expect(activeTermNumber(addNextTerm(uniteKeys(there, longer), randomBytes))).toBe(5)
   })
 
-  test('do not bring back what either has given up, but for what encrypts', () => {
+  test('do not restore destroyed terms, except the active one', () => {
     const [old = ''] = heldTermIds(first)
     const without: Keys = { ...here, terms: here.terms.slice(1), destroyedTerms: [old] }
     for (const [leading, other] of [
@@ -82,17 +82,17 @@ describe('two keyrings of one set', () => {
     expect(heldTermIds(uniteKeys(there, { ...here, destroyedTerms: [active] }))).toContain(active)
   })
 
-  test('are for reading only where the set has lost them, until a primary has them', () => {
+  test('mark lost terms as read-only, until a primary has them', () => {
     const marks = (keys: Keys) => keys.terms.map(one => [idOf(one), one.readOnly ?? false])
     const both = uniteKeys(there, here, true)
     const lost = idOf(activeTerm(here))
     expect(marks(both).filter(([, is]) => is)).toEqual([[lost, true]])
     expect(marks(uniteKeys(there, here)).filter(([, is]) => is)).toEqual([])
-    // who follows another primary that has it takes it as that one has
+    // a cluster that follows another primary takes the term as that primary has it
     expect(marks(uniteKeys(here, both)).filter(([, is]) => is)).toEqual([])
   })
 
-  test('leave each what it signs by, while the term is that one, and hand it to nobody', () => {
+  test('keep their own signers while the active term stays, and never export them', () => {
     expect(here.signer?.term).toBe(idOf(activeTerm(here)))
     expect(uniteKeys(there, here).signer).toEqual(there.signer)
     const followed = uniteKeys(removeSigner(here), here)
@@ -104,7 +104,7 @@ describe('two keyrings of one set', () => {
     expect(taken.signer?.seed).not.toBe(here.signer?.seed)
   })
 
-  test('that name no term that encrypts, or an unknown one, are refused', () => {
+  test('without an active term, or with an unknown one, are refused', () => {
     const { activeTerm: _, ...before } = here
     expect(() => checkKeys(before as Keys)).toThrow('does not name the term that encrypts')
     expect(() => activeTerm(before as Keys)).toThrow('lacks the term that encrypts')
@@ -116,7 +116,7 @@ describe('the envelope of a keyring', () => {
   const keys = addNextTerm(createKeys(randomBytes), randomBytes)
   const closed = closeEnvelope(dataKey, 'ring-1', keys, nonce())
 
-  test('opens with its data key, and shows nothing without', () => {
+  test('decrypts with its data key, and reveals nothing without it', () => {
     expect(openEnvelope(dataKey, 'ring-1', closed)).toEqual(keys)
     for (const key of [keys.fixed, ...keys.terms.map(term => term.key)])
       expect(Buffer.from(closed, 'base64url').toString('latin1')).not.toContain(key)
@@ -130,5 +130,5 @@ describe('the envelope of a keyring', () => {
       () => openEnvelope(dataKey, 'ring-1', `${closed.startsWith('A') ? 'B' : 'A'}${closed.slice(1)}`),
     ],
     ['nothing', () => openEnvelope(dataKey, 'ring-1', '')],
-  ])('does not open: %s', (_, open) => expect(open).toThrow('the keyring does not open'))
+  ])('does not decrypt with %s', (_, open) => expect(open).toThrow('the keyring does not open'))
 })

@@ -7,14 +7,14 @@ import { keyOfKind } from '../../support/tables/items.ts'
 
 const anyPartitions = partitions as unknown as (kind: Kind, ...owner: string[]) => Partitions
 
-/** One key of each kind, as owner and name demand. */
+/** One key of each kind, with an owner and a name if the kind has them. */
 const samples = (Object.keys(kinds) as Kind[]).map(kind => {
   const { pk, sk } = specOf(kind)
   const parts = [...(typeof pk === 'string' ? [] : ['owner']), ...(sk === undefined ? ['name'] : [])]
   return [kind, parts, keyOfKind(kind, ...parts)] as const
 })
 
-describe('where items stand', () => {
+describe('keys of items', () => {
   test.each([
     [key('role', 'auth_1', 'dev'), 'auth_1#role', 'dev'],
     [key('client-config', 'auth_1'), 'auth_1#config', 'client'],
@@ -25,21 +25,21 @@ describe('where items stand', () => {
     [key('policy', 'dev'), 'policy', 'dev'],
     [key('mounts'), 'mounts', 'auth'],
     [key('cluster'), 'cluster', 'record'],
-  ])('a $kind stands at $1, under the name $2', ({ pk, sk }, wantedPk, wantedSk) =>
+  ])('a $kind has the partition $1 and the sort key $2', ({ pk, sk }, wantedPk, wantedSk) =>
     expect([pk, sk]).toEqual([wantedPk, wantedSk]),
   )
 
-  test('no two kinds share a place', () => {
+  test('no two kinds share a key', () => {
     const places = samples.map(([kind, , { pk, sk }]) => `${specOf(kind).table} ${pk} ${sk}`)
     expect(new Set(places).size).toBe(places.length)
   })
 
-  test.each(samples)('a %s is in the partitions that are listed for it', (kind, parts, { pk }) => {
+  test.each(samples)('a %s is in the listed partitions of its kind', (kind, parts, { pk }) => {
     const owner = typeof specOf(kind).pk === 'string' ? [] : parts.slice(0, 1)
     expect(anyPartitions(kind, ...owner).pks).toContain(pk)
   })
 
-  test('what is spread stands in sixteen partitions, by its name alone', () => {
+  test('spread kinds have sixteen partitions, chosen by name', () => {
     const { pks } = partitions('access', 'auth_1')
     expect(pks).toHaveLength(16)
     expect(key('access', 'auth_1', 'i-1')).toEqual(key('access', 'auth_1', 'i-1'))
@@ -48,12 +48,12 @@ describe('where items stand', () => {
     expect(used.size).toBe(16)
   })
 
-  test('what stands in a collection of an owner says what takes it along', () => {
+  test('kinds in an owner’s collection name the owner with which they are removed', () => {
     const owned = samples.map(([kind]) => kind).filter(kind => typeof specOf(kind).pk !== 'string')
     expect(owned.filter(kind => specOf(kind).goesWith === undefined)).toEqual([])
   })
 
-  test('owners are kept apart', () => {
+  test('keys of different owners differ', () => {
     for (const [kind, parts, place] of samples) {
       if (typeof specOf(kind).pk === 'string') continue
       const other = keyOfKind(kind, 'another', ...parts.slice(1))
@@ -62,11 +62,11 @@ describe('where items stand', () => {
   })
 })
 
-describe('what follows from a kind', () => {
+describe('columns of the table of kinds', () => {
   const rowsWith = (wanted: (kind: Kind) => boolean) => (Object.keys(kinds) as Kind[]).filter(wanted).sort()
 
-  // that no encrypted place lacks a row, and no row its place, is checked by the compiler: `EncryptedColumn`
-  test('every encrypted place says what becomes of it when another term encrypts', () => {
+  // The compiler checks that every encrypted field has a row, and every row a field: `EncryptedColumn`.
+  test('every encrypted field has its rule for re-encryption', () => {
     const places = (...sorts: ReencryptionRule[]) =>
       listEncryptedKinds(sorts)
         .flatMap(({ kind, paths }) => paths.map(path => `${kind} ${path}`))
@@ -91,12 +91,12 @@ describe('what follows from a kind', () => {
     expect(places('own-term')).toEqual(['term probe'])
   })
 
-  test('what is made anew has one place, in the table of the cluster', () => {
+  test('renewable keys have one place, in the cluster table', () => {
     expect(renewableKeys).toEqual([key('token-key'), key('pending-key')])
     for (const { kind } of renewableKeys) expect(specOf(kind).table).toBe('cluster')
   })
 
-  test('tokens, attempts and resolved principals die, entries of lists are swept', () => {
+  test('tokens, attempts and resolved principals expire; entries of lists are swept', () => {
     expect(rowsWith(kind => specOf(kind).expiry === 'dies')).toEqual([
       'ceremony',
       'rekey',
@@ -108,7 +108,7 @@ describe('what follows from a kind', () => {
     expect(rowsWith(kind => specOf(kind).expiry === 'swept')).toEqual(['access', 'deny'])
   })
 
-  test('what no copy may be made of is alone in a table', () => {
+  test('kinds that are never copied are alone in the ceremony table', () => {
     expect(rowsWith(kind => specOf(kind).table === 'ceremony')).toEqual([
       'ceremony',
       'operation-token',
@@ -117,7 +117,7 @@ describe('what follows from a kind', () => {
     ])
   })
 
-  test('what a secondary must not have is in the table of the cluster', () => {
+  test('kinds that never leave the cluster are in the cluster table', () => {
     expect(rowsWith(kind => specOf(kind).table === 'cluster')).toEqual(
       expect.arrayContaining(['cluster', 'keyring', 'tidy-run', 'resolved-principals']),
     )
@@ -130,7 +130,7 @@ describe('what follows from a kind', () => {
       'alias',
       'recovery-key',
       'mounts',
-      // it says of which key nobody may know yet: without it, whoever takes over could not finish a rotation
+      // It shows which key may be unknown to AWS; without it, a promoted cluster could not finish a rotation.
       'rotation',
     ] as const)
       expect(specOf(kind).table).toBe('data')

@@ -20,7 +20,7 @@ const policy: Item<'policy'> = { ...key('policy', 'dev'), rev: 'rev-1', data: { 
 const place = key('token', 'acc')
 const { numUses: _, ...rest } = token()
 
-describe('changes: what a write expects to find', () => {
+describe('changes and their expectations', () => {
   test.each<[name: string, change: Change, expected: object]>([
     [
       'a creation: nothing',
@@ -51,7 +51,7 @@ describe('changes: what a write expects to find', () => {
   ])('%s', (_, change, expected) => expect(change).toEqual(expected))
 })
 
-describe('changes in the engine’s terms', () => {
+describe('the DynamoDB write of a change', () => {
   test.each<[name: string, change: Change, write: object]>([
     [
       'a creation',
@@ -117,7 +117,7 @@ describe('changes in the engine’s terms', () => {
     ],
   ])('%s', (_, change, write) => expect(written(change)).toEqual(write))
 
-  test('a native expiry of its own beats the one that follows from the end', () => {
+  test('a given time to live overrides the one from the expiry', () => {
     expect(written(create(place, token(), { expires: 5, ttl: 7, due: 6 }))).toMatchObject({
       Put: { Item: { expires: 5, ttl: 7, due: 6 } },
     })
@@ -129,16 +129,16 @@ describe('items as they are read', () => {
   const item: StoredItem = { pk: 'token#acc', sk: 'token', kind: 'token', rev: 'r', data: token(), ttl: 9 }
 
   test.each<[name: string, parts: Partial<StoredItem>, found: boolean]>([
-    ['one without end', {}, true],
-    ['one that ends later', { expires: NOW + 1 }, true],
-    ['one that ends now', { expires: NOW }, false],
-    ['one that has ended', { expires: NOW - 1 }, false],
-    ['one of another kind at its place', { kind: 'wrapped' }, false],
-  ])('%s: %s', (_, parts, found) => {
+    ['without an expiry', {}, true],
+    ['that expires later', { expires: NOW + 1 }, true],
+    ['that expires now', { expires: NOW }, false],
+    ['that has expired', { expires: NOW - 1 }, false],
+    ['of another kind', { kind: 'wrapped' }, false],
+  ])('an item %s is read: %s', (_, parts, found) => {
     expect(fromStored('token', { ...item, ...parts }, NOW) !== undefined).toBe(found)
   })
 
-  test('what is swept stays in force until it is removed', () => {
+  test('a swept item is read until it is removed', () => {
     const entry = { ...item, kind: 'deny', expires: NOW - 1 } as const
     expect(fromStored('deny', entry, NOW)).toMatchObject({ kind: 'deny', expires: NOW - 1 })
   })
@@ -146,7 +146,7 @@ describe('items as they are read', () => {
   test.each([
     [{ uses: 3 }, 3],
     [{}, 0],
-    // as it was stored before the counter stood beside the data
+    // as stored before counters were kept outside the data
     [{ data: token({ numUses: 5 }) }, 5],
     [{ data: token({ numUses: 5 }), uses: 4 }, 4],
   ])('the counter of %j is %i', (parts, left) => {
@@ -154,14 +154,14 @@ describe('items as they are read', () => {
     expect(fromStored('token', stored, NOW)?.data).toEqual(token({ numUses: left }))
   })
 
-  test('what is counted stands beside the data, and is read back into them', () => {
+  test('a counter is stored outside the data, and read back into it', () => {
     const write = written(create(place, token({ numUses: 7 })))
     expect(write).toMatchObject({ Put: { Item: { data: rest, uses: 7 } } })
     const { Item } = write.Put as unknown as { Item: StoredItem }
     expect(fromStored('token', Item, NOW)?.data).toEqual(token({ numUses: 7 }))
   })
 
-  test('only what the domain knows of is seen', () => {
+  test('only known attributes are read', () => {
     expect(fromStored('token', { ...item, expires: NOW + 1, due: 3 }, NOW)).toEqual({
       kind: 'token',
       pk: 'token#acc',
@@ -174,7 +174,7 @@ describe('items as they are read', () => {
   })
 })
 
-test('what every request reads is stored as one text, and read back as it was', () => {
+test('kinds that every request reads are stored as JSON text, and read back unchanged', () => {
   const table = { mounts: [], removing: [] }
   const write = written(create(key('mounts'), table))
   expect(write).toMatchObject({ Put: { Item: { data: '{"mounts":[],"removing":[]}' } } })
@@ -182,7 +182,7 @@ test('what every request reads is stored as one text, and read back as it was', 
   expect(fromStored('mounts', Item, NOW)?.data).toEqual(table)
 })
 
-describe('what the engine can hold', () => {
+describe('limits of DynamoDB', () => {
   test.each([
     [{ pk: 'p', sk: 's' }, true],
     [{ pk: 'p'.repeat(2048), sk: 's'.repeat(1024) }, true],
@@ -191,9 +191,9 @@ describe('what the engine can hold', () => {
     [{ pk: 'p', sk: 'é'.repeat(513) }, false],
     [{ pk: '', sk: 's' }, false],
     [{ pk: 'p', sk: '' }, false],
-  ])('a key of 1 to 2048 and 1 to 1024 bytes (%#): $1', (place, fits) => expect(isKey(place)).toBe(fits))
+  ])('isKey accepts 1 to 2048 and 1 to 1024 bytes (%#): $1', (place, fits) => expect(isKey(place)).toBe(fits))
 
-  test('are items of 400 kB at most, whatever is done with them', () => {
+  test('an item of more than 400 kB is not storable, but may be deleted', () => {
     const text = (length: number) => create(policy, { text: 'x'.repeat(length) })
     expect(isStorable(toItem(text(390_000)))).toBe(true)
     expect(isStorable(toItem(text(400_000)))).toBe(false)

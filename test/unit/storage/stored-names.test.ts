@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
 import { namesOfStored } from '../../support/types/stored-names.ts'
 
-// The names under which kinds keep their data are frozen: what is stored under another name is not found any more. Names
-// of this list stay; a new one is added to it.
+// Stored names are frozen, because data under another name would not be found. Names on this list stay; new names are
+// added.
 test('stored attributes have the names of the vector', () => {
   const frozen: unknown = JSON.parse(readFileSync(`${root}test/vectors/stored-names.json`, 'utf8'))
   expect(namesOfStored()).toEqual(frozen)

@@ -11,8 +11,8 @@ import type { AwsTarget } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { rawServer, webServer } from '../../../support/service/server.ts'
 
-// Calls to EC2, IAM and STS by the SDK's clients: what the adapters send and make of the answers, and that their budgets
-// hold whatever is answered.
+// Calls to EC2, IAM and STS with the SDK's clients: what the adapters send and read, and that deadlines hold for
+// every answer.
 
 const ACCOUNT = '111122223333'
 const REGION = 'eu-west-1'
@@ -22,7 +22,10 @@ const meter = { count: vi.fn(), measure: () => Promise.reject(new Error('not use
 const keys = async () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
 const credentials = { accessKey: 'AK', secretKey: new Secret('secret') }
 
-/** The own account. @param sts where STS is, if not where the rest is */
+/**
+ * The server's own account.
+ * @param sts address of STS, if it differs
+ */
 function targetAt(url = '', maxRetries = 0, sts = url): AwsTarget {
   const endpoints = { endpoint: url, iamEndpoint: url, stsEndpoint: sts, stsRegion: '' }
   const client = { version: 'v', maxRetries, credentials, ...endpoints }
@@ -47,7 +50,7 @@ const described = (...items: string[]) =>
 const result = (action: string, inner: string) =>
   `<${action}Response xmlns="https://aws.test/"><${action}Result>${inner}</${action}Result></${action}Response>`
 
-/** Has AWS answer so, and tells what it was asked: host, and form. */
+/** Makes AWS give these answers, and returns its requests: host and form. */
 function answering(text: string | ((form: string) => string), status = 200) {
   const asked: string[] = []
   const post = vi.spyOn(wire, 'post').mockImplementation(async ({ host, path }, headers, body) => {
@@ -66,7 +69,7 @@ const soon = () => Date.now() + 10_000
 const describeOne = (target = targetAt(), ids = ['i-1'], calls = newProvider()) =>
   describeByIds(calls, target, ids, soon())
 
-/** Each look-up, by what it asks for. */
+/** Each look-up, by its subject. */
 const lookUps: Record<string, (target: AwsTarget) => Promise<unknown>> = {
   'an instance': target => describeOne(target),
   'a user': target => iamPrincipals(newProvider()).find(target, { type: 'user', name: 'bob' }, soon()),
@@ -76,7 +79,7 @@ const lookUps: Record<string, (target: AwsTarget) => Promise<unknown>> = {
   'the own account': target => accountOf(target, keys, meter),
 }
 
-describe('what is sent, and what is made of the answer', () => {
+describe('requests and results', () => {
   test('an instance', async () => {
     const instance = `<instanceId>i-1</instanceId><imageId>ami-1</imageId><instanceState><code>16</code><name>running</name></instanceState>
       <vpcId>vpc-1</vpcId><subnetId>subnet-1</subnetId><iamInstanceProfile><arn>arn:profile</arn><id>AIPA</id></iamInstanceProfile>
@@ -103,7 +106,7 @@ describe('what is sent, and what is made of the answer', () => {
     ])
   })
 
-  test('several instances are asked for by a filter', async () => {
+  test('several instances are requested with a filter', async () => {
     const { asked } = answering(described())
     expect(await describeOne(targetAt(), ['i-1', 'i-2'])).toEqual(new Map())
     expect(asked).toEqual([
@@ -111,7 +114,7 @@ describe('what is sent, and what is made of the answer', () => {
     ])
   })
 
-  test('an instance of another account, or one that was not asked for, is none', async () => {
+  test('an instance of another account, or one that was not requested, is left out', async () => {
     const one = (owner: string, id: string) => item(owner, `<instanceId>${id}</instanceId>`)
     answering(described(one(ACCOUNT, 'i-1'), one('999999999999', 'i-2'), one(ACCOUNT, 'i-3')))
     expect([...(await describeOne(targetAt(), ['i-1', 'i-2'])).keys()]).toEqual(['i-1'])
@@ -129,7 +132,7 @@ describe('what is sent, and what is made of the answer', () => {
     expect(asked).toEqual([`iam.amazonaws.com/ Action=${action}&Version=2010-05-08&${parameter}`])
   })
 
-  test('a profile, with the roles in it', async () => {
+  test('a profile, with its roles', async () => {
     const roles = '<Roles><member><Arn>arn:r</Arn></member></Roles>'
     const profile = `<InstanceProfile><Arn>arn:p</Arn><InstanceProfileId>AIPA</InstanceProfileId>${roles}</InstanceProfile>`
     answering(result('GetInstanceProfile', profile))
@@ -158,7 +161,7 @@ describe('what is sent, and what is made of the answer', () => {
     ['an instance', 400, 'InvalidInstanceID.NotFound', new Map()],
     ['a user', 404, 'NoSuchEntity', undefined],
     ['a profile', 404, 'NoSuchEntity', undefined],
-  ])('%s that is not there is absent', async (name, status, code, absent) => {
+  ])('an unknown %s is absent', async (name, status, code, absent) => {
     const error = `<Error><Type>Sender</Type><Code>${code}</Code><Message>none</Message></Error>`
     const form =
       name === 'an instance'
@@ -168,7 +171,7 @@ describe('what is sent, and what is made of the answer', () => {
     expect(await lookUps[name]?.(targetAt())).toEqual(absent)
   })
 
-  test('FIPS and dual-stack endpoints are those of the variables, and exclude a given endpoint', async () => {
+  test('FIPS and dual-stack endpoints come from the variables, and exclude a configured endpoint', async () => {
     vi.stubEnv('AWS_USE_FIPS_ENDPOINT', 'true')
     vi.stubEnv('AWS_USE_DUALSTACK_ENDPOINT', 'true')
     const { asked } = answering(described())
@@ -180,7 +183,7 @@ describe('what is sent, and what is made of the answer', () => {
     })
   })
 
-  test('the variable of a service gives its endpoint, unless the configuration has one', async () => {
+  test('the variable of a service sets its endpoint, unless the configuration has one', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_STS', 'http://sts.test:99/way')
     const { asked } = answering(OWN)
     expect(await lookUps['the own account']?.(targetAt())).toBe(ACCOUNT)
@@ -189,12 +192,12 @@ describe('what is sent, and what is made of the answer', () => {
   })
 })
 
-describe('budgets hold, whatever is answered to any of the look-ups', () => {
+describe('deadlines hold for every answer to each look-up', () => {
   const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
   const FAILED = { code: 'provider_failed' }
   const LATE = { code: 'busy', message: expect.stringContaining('did not answer in time') }
 
-  /** Makes a look-up at a hostile address; where that is not STS, STS answers. */
+  /** Makes a look-up at a hostile address. If that is not STS, STS answers normally. */
   async function fails(name: string, url: string, fault: object, maxRetries = 0): Promise<void> {
     const sts = await webServer(onTestFinished, (_request, response) => response.end(OWN))
     const asksSts = ['a session', 'the own account'].includes(name)
@@ -241,14 +244,14 @@ describe('budgets hold, whatever is answered to any of the look-ups', () => {
     expect(requests).toHaveLength(COUNT)
   })
 
-  test('what is no XML: it is asked for again as often as max_retries says', async () => {
+  test('an answer that is not XML is requested again as often as max_retries allows', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0)
     const { url, requests } = await webServer(onTestFinished, (_request, response) => response.end('<a><b>'))
     await allFail(url, FAILED, 2)
     expect(requests).toHaveLength(3 * COUNT)
   })
 
-  test('a clock that is minutes off: signed by the clock of AWS at once, though nothing may be tried again', async () => {
+  test('a request with a clock minutes off is repeated at once with AWS’s time, even without retries', async () => {
     const now = Date.now() + 600_000
     const { url, requests } = await webServer(onTestFinished, (request, response) => {
       const signed = String(request.headers['x-amz-date']).replace(

@@ -12,7 +12,7 @@ import type { Encrypted } from '../../../../shared/values/secret.ts'
 const place = key('role', 'auth_1', 'dev')
 const entropy = { bytes: randomBytes, uuid: randomUUID }
 
-/** A KMS that wraps with base64 and counts what it is asked. */
+/** A KMS that wraps with base64 and counts its calls. */
 function plainKms() {
   const asked = { unwrap: 0, newDataKey: 0, slowly: Promise.resolve() }
   return {
@@ -32,7 +32,7 @@ function plainKms() {
   }
 }
 
-/** A stored keyring, whatever environments work with it, and a way to rotate it. */
+/** A stored keyring with environments that use it, and a function that rotates it. */
 async function world() {
   const { kms, asked } = plainKms()
   const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
@@ -53,7 +53,7 @@ async function world() {
     record,
     environment: () => kmsCipher({ store, clock, entropy, kms }),
     item: () => ({ ...key('keyring'), rev: 'r', data: keyring }),
-    /** another key under the same number and the same name: what a wipe and a return to the set leave */
+    /** another key under the same number and name, as after a wipe and a return to the set */
     replaced: async () => {
       const { keyring: other } = await keyFactory.newKeyring(3000)
       const { dataKey, wrapped } = await kms.newDataKey()
@@ -82,7 +82,7 @@ beforeEach(async () => {
 const termOf = (encrypted: string) => Number(encrypted.split('.')[0])
 
 describe('a rotated keyring', () => {
-  test('encrypts items and batch tokens by its new term, in every environment that has seen the cluster record', async () => {
+  test('encrypts items and batch tokens with the new term in each environment that has seen the record', async () => {
     const [one, two] = [w.environment(), w.environment()]
     for (const each of [one, two]) expect(termOf(await each.encrypt(place, 'hmacKey', 'x'))).toBe(1)
     await w.rotate()
@@ -93,7 +93,7 @@ describe('a rotated keyring', () => {
     }
   })
 
-  test('decrypts what every term encrypted, with one call to KMS however many terms there are', async () => {
+  test('decrypts texts of every term with one call to KMS', async () => {
     const encrypted: Encrypted[] = []
     const tokens: string[] = []
     for (let term = 1; term <= 5; term++) {
@@ -111,14 +111,14 @@ describe('a rotated keyring', () => {
     expect(w.asked.unwrap - before).toBe(1)
   })
 
-  test('gives the same HMACs as before: accessors and the audit log stay comparable', async () => {
+  test('gives the same HMACs as before', async () => {
     const before = await w.environment().hmac('a value')
     await w.rotate()
     await w.rotate()
     expect(await w.environment().hmac('a value')).toBe(before)
   })
 
-  test('is under another data key, and says how new its term is', async () => {
+  test('has another data key, and stores when its term was added', async () => {
     const first = w.record()
     const next = await w.rotate()
     expect(next).toMatchObject({ id: first.keyring, term: 2, since: 2000 })
@@ -126,8 +126,8 @@ describe('a rotated keyring', () => {
   })
 })
 
-describe('a keyring that was read along with the cluster record', () => {
-  test('is asked for by the first request of an environment alone, and not read once more', async () => {
+describe('a keyring that was read together with the cluster record', () => {
+  test('is requested only by the first request of an environment', async () => {
     const cipher = w.environment()
     expect(cipher.keysToRead()).toEqual([key('keyring')])
     expect(cipher.keysToRead()).toEqual([])
@@ -136,13 +136,13 @@ describe('a keyring that was read along with the cluster record', () => {
     expect(w.reads.count).toBe(0)
   })
 
-  test('is not asked for where there is one already', async () => {
+  test('is not requested if the environment has one', async () => {
     const cipher = w.environment()
     await cipher.hmac('x')
     expect(cipher.keysToRead()).toEqual([])
   })
 
-  test.each([0, 60_000])('is read again where the record proves to be newer, %i ms later', async ms => {
+  test.each([0, 60_000])('is read again if the record is newer, %i ms later', async ms => {
     const cipher = w.environment()
     const old = w.item()
     cipher.expectKeyring(w.record(), old)
@@ -154,7 +154,7 @@ describe('a keyring that was read along with the cluster record', () => {
     expect(w.reads.count).toBe(1)
   })
 
-  test('calls KMS only when somebody needs it, and is read anew after KMS has failed', async () => {
+  test('is decrypted by KMS when it is needed, and read again after KMS has failed', async () => {
     const cipher = w.environment()
     cipher.expectKeyring(w.record(), w.item())
     expect(w.asked.unwrap).toBe(0)
@@ -165,8 +165,8 @@ describe('a keyring that was read along with the cluster record', () => {
   })
 })
 
-describe('an environment that does not know a term yet', () => {
-  test('reads the keyring again, once for all that meet the term together', async () => {
+describe('an environment that meets an unknown term', () => {
+  test('reads the keyring again, once for concurrent requests', async () => {
     const old = w.environment()
     await old.encrypt(place, 'hmacKey', 'x')
     await w.rotate()
@@ -178,7 +178,7 @@ describe('an environment that does not know a term yet', () => {
     expect(termOf(await old.encrypt(place, 'hmacKey', 'x'))).toBe(2)
   })
 
-  test('says that an item cannot be decrypted when the keyring, read again, does not have the term either', async () => {
+  test('fails to decrypt if the keyring lacks the term after it was read again', async () => {
     const cipher = w.environment()
     const encrypted = (await cipher.encrypt(place, 'hmacKey', 'x')).replace('1.', '9.') as Encrypted
     const before = w.reads.count
@@ -195,7 +195,7 @@ describe('an environment that does not know a term yet', () => {
     expect((await old.decryptToken(token))?.content).toBe('new')
   })
 
-  test('is not driven to KMS by callers who write numbers of terms into tokens', async () => {
+  test('does not call KMS for made-up term numbers in tokens', async () => {
     const cipher = w.environment()
     const token = await cipher.encryptToken('{}')
     w.clock.ms += 1000
@@ -207,7 +207,7 @@ describe('an environment that does not know a term yet', () => {
 })
 
 describe('the cluster record', () => {
-  test('of the same term makes nobody read again; of another keyring it does', async () => {
+  test('with the same term causes no read; with another keyring it does', async () => {
     const cipher = w.environment()
     await cipher.encrypt(place, 'hmacKey', 'x')
     const before = w.reads.count
@@ -219,7 +219,7 @@ describe('the cluster record', () => {
     expect(w.reads.count).toBe(before + 1)
   })
 
-  test('counts for a keyring, too, that was on its way when the record was read', async () => {
+  test('applies also to a keyring that was being read', async () => {
     const cipher = w.environment()
     const { promise, resolve } = Promise.withResolvers<void>()
     w.asked.slowly = promise
@@ -239,7 +239,7 @@ describe('the cluster record', () => {
     await early
   })
 
-  test('of a later edition makes who holds the same number under the same name read again: the key may be another', async () => {
+  test('of a later edition causes a read, because the key under the same number may be another', async () => {
     const cipher = w.environment()
     const before = await cipher.encrypt(place, 'hmacKey', 'of the former life')
     await w.replaced()
@@ -251,7 +251,7 @@ describe('the cluster record', () => {
     await expect(fresh.decrypt(place, 'hmacKey', before)).rejects.toThrow('cannot be decrypted')
   })
 
-  test('that is older than the keyring in hand changes nothing', async () => {
+  test('older than the keyring changes nothing', async () => {
     const old = w.record()
     await w.rotate()
     const cipher = w.environment()
@@ -264,7 +264,7 @@ describe('the cluster record', () => {
 })
 
 describe('a term that the set has lost', () => {
-  test('opens fields, and no batch token, where it is for reading only', async () => {
+  test('decrypts fields but no batch tokens if it is read-only', async () => {
     const { kms } = plainKms()
     const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
     const [leading, other] = [await keyFactory.newKeyring(1000), await keyFactory.newKeyring(2000)]
@@ -287,11 +287,11 @@ describe('a term that the set has lost', () => {
   })
 })
 
-describe('a keyring that goes to another cluster', () => {
+describe('an exported keyring', () => {
   const own = privateKey('X25519', randomBytes(32))
   const set = 'a set'
 
-  test('opens there whatever any term encrypted here, and encrypts what is read here, under that cluster’s own KMS key', async () => {
+  test('decrypts fields of every term on the other cluster, under that cluster’s own KMS key', async () => {
     const old = await w.environment().encrypt(place, 'hmacKey', 'of term 1')
     await w.rotate()
     const exported = await w.environment().exportTo(rawPublicKey(own), set)
@@ -312,14 +312,14 @@ describe('a keyring that goes to another cluster', () => {
     expect(await other.hmac('x')).toBe(await here.hmac('x'))
   })
 
-  test('is the newest, whatever the environment that exports it holds', async () => {
+  test('is the newest one, whatever the environment holds', async () => {
     const environment = w.environment()
     await environment.encrypt(place, 'hmacKey', 'x')
     await w.rotate()
     expect((await environment.exportTo(rawPublicKey(own), set)).term).toBe(2)
   })
 
-  test('opens for no other key and no other set', async () => {
+  test('does not open with another key or set', async () => {
     const { keyring } = await w.environment().exportTo(rawPublicKey(own), set)
     const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKey('X25519', randomBytes(32))

@@ -4,10 +4,13 @@ import { createWireHandler } from '../../../../shared/adapters/aws/client.ts'
 import { wire, wireAddress } from '../../../../shared/adapters/aws/wire/post.ts'
 import { webServer } from '../../../support/service/server.ts'
 
-/** Sends a request and reads the answer. @param ms after which the attempt ends */
+/**
+ * Sends a request and reads the answer.
+ * @param ms timeout of the attempt
+ */
 type Ask = (url: string, ms?: number) => Promise<string>
 
-/** As an SDK client does. */
+/** Sends the request with an SDK client. */
 function bySdk(handler = createWireHandler()): Ask {
   return async (url, requestTimeout) => {
     const { hostname, port } = new URL(url)
@@ -26,7 +29,7 @@ const ways: [string, () => Ask][] = [
   ['over the wire', () => overTheWire],
 ]
 
-/** A server whose connections answer the first request, and do as the test says with further ones. */
+/** A server whose connections answer the first request, and then do what the test says. */
 async function serverOf(
   further: (socket: Socket) => void,
   first: (socket: Socket) => void = () => undefined,
@@ -48,8 +51,8 @@ const endings: [string, (socket: Socket) => void][] = [
   ['answers nonsense', socket => socket.end('nonsense\r\n\r\n')],
 ]
 
-describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => {
-  test.each(endings)('the request is sent again on a new one, at once: %s', async (_name, end) => {
+describe.each(ways)('a kept connection that is dead, %s', (_way, way) => {
+  test.each(endings)('the request is sent again at once on a new connection: %s', async (_name, end) => {
     const server = await serverOf(end)
     const ask = way()
     await ask(server.url)
@@ -57,7 +60,7 @@ describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => 
     expect([server.requests(), server.connections()]).toEqual([3, 2])
   })
 
-  test('all that are kept are dead: each request costs one repetition at most', async () => {
+  test('if all kept connections are dead, each request is repeated at most once', async () => {
     const server = await serverOf(socket => socket.resetAndDestroy())
     const ask = way()
     const several = () => Promise.all(Array.from({ length: 5 }, () => ask(server.url)))
@@ -66,7 +69,7 @@ describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => 
     expect(server.connections()).toBe(10)
   })
 
-  test('what fails on the new connection as well is not sent a third time', async () => {
+  test('a request that fails on the new connection is not sent a third time', async () => {
     let broken = false
     const end = (socket: Socket) => socket.resetAndDestroy()
     const server = await serverOf(end, socket => {
@@ -79,7 +82,7 @@ describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => 
     expect(server.requests()).toBe(3)
   })
 
-  test('a new connection that dies is a fault like any other', async () => {
+  test('a new connection that dies is an ordinary fault', async () => {
     const server = await serverOf(
       () => undefined,
       socket => socket.resetAndDestroy(),
@@ -88,7 +91,7 @@ describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => 
     expect(server.requests()).toBe(1)
   })
 
-  test('one that never answers: the attempt ends in time, and the next one uses another', async () => {
+  test('a connection that never answers ends the attempt in time, and the next attempt uses another one', async () => {
     const server = await serverOf(() => undefined)
     const ask = way()
     await Promise.all([ask(server.url), ask(server.url)])
@@ -100,7 +103,7 @@ describe.each(ways)('a kept connection that turns out dead, %s', (_way, way) => 
   })
 })
 
-describe.each(ways)('a kept connection that has rested, %s', (_way, way) => {
+describe.each(ways)('a kept connection that was idle, %s', (_way, way) => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] })
   })
@@ -109,8 +112,8 @@ describe.each(ways)('a kept connection that has rested, %s', (_way, way) => {
   })
 
   test.each([
-    ['for half a minute is used', 30_000, 1],
-    ['for longer than a minute is not: it may be forgotten on the way', 61_000, 2],
+    ['for half a minute, is used', 30_000, 1],
+    ['for more than a minute, is not used, because routers may have forgotten it', 61_000, 2],
   ])('%s', async (_name, ms, connections) => {
     const server = await webServer(onTestFinished, (_request, response) => response.end('answer'))
     const ask = way()
@@ -121,7 +124,7 @@ describe.each(ways)('a kept connection that has rested, %s', (_way, way) => {
   })
 })
 
-test('what must not be sent twice goes over a connection of its own, and is sent once', async () => {
+test('a request that must be sent once uses its own connection, and is sent once', async () => {
   const server = await serverOf(socket => socket.resetAndDestroy())
   await bySdk()(server.url)
   expect(await bySdk(createWireHandler(true))(server.url)).toBe('answer')

@@ -4,23 +4,26 @@ import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
 const read = (more: Record<string, string>) =>
   readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'd', CLUSTER_TABLE: 'c', ...more })
 
-describe('a Web Function is told by Lambda where it listens', () => {
+describe('the address of a Web Function', () => {
   test.each([
     ['0.0.0.0:3000', { host: '0.0.0.0', port: 3000 }],
     ['[::]:8080', { host: '::', port: 8080 }],
     ['localhost:0', { host: 'localhost', port: 0 }],
-  ])('at %s', (text, webEndpoint) => {
-    // it has no name, and no credentials but those that Lambda gives it
+  ])('is parsed from %s', (text, webEndpoint) => {
+    // it has no function name, and only Lambda’s credentials
     expect(read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toMatchObject({ webEndpoint, onLambda: true })
   })
 
-  test('without it events come, and the name of the function says whether Lambda sends them', () => {
+  test('without an address the function receives events, and its name says whether it runs on Lambda', () => {
     for (const more of [{}, { AWS_LAMBDA_HTTP_ENDPOINT: '' }])
       expect(read(more)).toMatchObject({ webEndpoint: undefined, onLambda: false })
     expect(read({ AWS_LAMBDA_FUNCTION_NAME: 'f' })).toMatchObject({ webEndpoint: undefined, onLambda: true })
   })
 
-  test.each(['3000', 'host', ':3000', 'host:port', 'host:123456'])('%s is refused', text => {
-    expect(() => read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toThrow('AWS_LAMBDA_HTTP_ENDPOINT')
-  })
+  test.each(['%s is rejected as an address', 'host', ':3000', 'host:port', 'host:123456'])(
+    '%s is refused',
+    text => {
+      expect(() => read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toThrow('AWS_LAMBDA_HTTP_ENDPOINT')
+    },
+  )
 })

@@ -10,18 +10,18 @@ import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
 import { wire } from '../../../../shared/adapters/aws/wire/post.ts'
 import { sized } from '../../../support/runner/size.ts'
 
-// Calls to KMS: sent as the SDK sends them, and read as it reads what KMS answers.
+// KMS gets the same requests as from the SDK, and its answers are read in the same way.
 
 const MUTATED = sized(150, 1000)
 const GENERATED = sized(40, 400)
 const REGION = 'eu-west-1'
 const credentials = { accessKeyId: 'AK', secretAccessKey: 'secret' }
 
-/** What both are answered, and what they have sent. */
+/** The answers for both clients, and the requests that both sent. */
 const state = { status: 200, text: '', sent: [] as object[] }
 const told = (host: string, path: string, headers: Record<string, string>, body: string) => {
   const { 'content-type': type, 'x-amz-target': target } = headers
-  // members of JSON may come in any order
+  // members of JSON may be in any order
   state.sent.push({ host, path, type, target, body: target ? JSON.parse(body) : body })
 }
 
@@ -60,13 +60,13 @@ const meter = { count: () => undefined, measure: () => Promise.reject(new Error(
 interface Way {
   /** a valid answer */
   answer: fc.Arbitrary<string>
-  /** by the SDK, in the shape that the adapter gives */
+  /** the SDK's call, with a result in our adapter's form */
   sdk: (name: string) => Promise<unknown>
   wire: (name: string) => Promise<unknown>
 }
 
 const text = fc.string({ minLength: 1, maxLength: 9 })
-/** What a text of JSON keeps. */
+/** Keeps what survives JSON. */
 const word = fc.stringMatching(/^[!-~]{1,9}$/)
 const base64 = fc.uint8Array({ minLength: 1, maxLength: 20 }).map(one => Buffer.from(one).toString('base64'))
 const contextOf = (keyring: string) => ({ keyring })
@@ -106,7 +106,7 @@ const ways: Record<string, Way> = {
   },
 }
 
-/** What both make of the same answer, and what each has sent last. */
+/** The results of both clients for the same answer, and their last requests. */
 async function both(way: Way, name: string, status: number, answer: string) {
   const settled = async (work: (name: string) => Promise<unknown>) => {
     Object.assign(state, { status, text: answer, sent: [] })
@@ -119,8 +119,8 @@ async function both(way: Way, name: string, status: number, answer: string) {
   return { expected: await settled(way.sdk), got: await settled(way.wire) }
 }
 
-describe.each(Object.entries(ways))('%s, as the SDK has it', (_, way) => {
-  test('what is sent and what is answered', async () => {
+describe.each(Object.entries(ways))('%s, compared with the SDK', (_, way) => {
+  test('sends the same request and reads the same answer', async () => {
     await fc.assert(
       fc.asyncProperty(text, way.answer, async (name, answer) => {
         const { expected, got } = await both(way, name, 200, answer)
@@ -132,7 +132,7 @@ describe.each(Object.entries(ways))('%s, as the SDK has it', (_, way) => {
     )
   })
 
-  test('answers that are no such are read as the SDK reads them, or are refused', async () => {
+  test('rejects malformed answers, or reads them as the SDK does', async () => {
     let refused = 0
     const mutated = fc
       .tuple(way.answer, fc.nat(), fc.nat(), fc.nat(2), word)
@@ -152,7 +152,7 @@ describe.each(Object.entries(ways))('%s, as the SDK has it', (_, way) => {
     expect(refused).toBeGreaterThan(MUTATED / 10)
   })
 
-  test.each([400, 403, 404, 500, 503])('errors with status %i', async status => {
+  test.each([400, 403, 404, 500, 503])('errors with status %i are read alike', async status => {
     for (const code of ['Throttling', 'AccessDenied', 'AuthFailure', 'ExpiredToken', 'InternalFailure']) {
       const json = JSON.stringify({ __type: `com.amazonaws#${code}`, message: 'said' })
       const { expected, got } = await both(way, 'i-1', status, json)

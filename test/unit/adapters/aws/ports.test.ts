@@ -12,7 +12,7 @@ const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data
 const clock = { now: () => NOW, sleep: async () => undefined }
 const cluster = { record: {} as never, readAt: NOW }
 
-/** The tables' engine, which answers anything the same. */
+/** An engine that gives every call the same answer. */
 const engine = vi.fn()
 beforeEach(() => void engine.mockReset().mockResolvedValue({ statusCode: 200, body: {} }))
 const portsOf = (...uses: Use[]) =>
@@ -63,7 +63,7 @@ describe('a function reaches only what its endpoints declare', () => {
     ['an ordinary item', role, 'write'],
     ['a token', minted, 'mint'],
     ['a deletion of the keyring', ring, undefined],
-  ])('%s is committed only with its use', async (_, change, use) => {
+  ])('%s needs its use', async (_, change, use) => {
     expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
     expect(() => portsOf('scan').store.commit([remove(key('wrapped', 'a')), change], cluster)).toThrow(
       'store.commit',
@@ -72,7 +72,7 @@ describe('a function reaches only what its endpoints declare', () => {
     if (use) expect(await portsOf(use).store.commit([change], cluster)).toBe('done')
   })
 
-  test('a commit that is to be tried once is tried once', async () => {
+  test('a commit with one try is tried once', async () => {
     engine.mockResolvedValue({ statusCode: 400, body: { __type: 'x#ThrottlingException' } })
     const { store } = portsOf('write')
     const change = remove(key('role', 'auth_1', 'dev'))

@@ -7,7 +7,7 @@ const client = { version: 'v', maxRetries: -1, endpoint: '', iamEndpoint: '', st
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Credentials as a client gets them, and how often they were asked for. */
+/** Returns credentials as a client gets them, and counts the fetches. */
 function world(endsAfter?: number) {
   let asked = 0
   let fails = false
@@ -25,7 +25,7 @@ function world(endsAfter?: number) {
   }
 }
 
-test('credentials that end are asked for once, and again five minutes before', async () => {
+test('credentials with an expiry are fetched once, and again five minutes before it', async () => {
   const { key } = world(HOUR)
   const started = Date.now()
   expect(await Promise.all([key(), key()])).toEqual(['key 1', 'key 1'])
@@ -35,12 +35,12 @@ test('credentials that end are asked for once, and again five minutes before', a
   expect(await key()).toBe('key 2')
 })
 
-test('credentials that do not end are asked for each time: the runtime may exchange them', async () => {
+test('credentials without an expiry are fetched each time, because the runtime may replace them', async () => {
   const { key } = world()
   expect([await key(), await key()]).toEqual(['key 1', 'key 2'])
 })
 
-test('a failure is not remembered', async () => {
+test('a failure is not cached', async () => {
   const { key, fail } = world(HOUR)
   fail(true)
   await expect(key()).rejects.toThrow('nobody answers')

@@ -29,9 +29,9 @@ afterEach(() => void vi.restoreAllMocks())
 describe('a call to AWS', () => {
   test.each<[string, () => Promise<object>, () => Promise<object>]>([
     ['making its client', never, async () => ({})],
-    ['fetching credentials, which heeds no signal', async () => ({}), never],
+    ['fetching credentials, which ignores abort signals', async () => ({}), never],
   ])(
-    'ends at its deadline though %s hangs',
+    'ends at its deadline if %s hangs',
     async (_, make, send) => {
       const call = calls().call('ec2', target, Date.now() + 50, make, send)
       await expect(call).rejects.toMatchObject({ code: 'busy', message: 'EC2 did not answer in time' })
@@ -63,18 +63,18 @@ describe('a client', () => {
     expect([await clientOf({}), await clientOf({}), await clientOf({})]).toEqual([1, 1, 1])
   })
 
-  test('is made once for calls that come at once', async () => {
+  test('is made once for concurrent calls', async () => {
     const { clientOf } = world()
     expect(await Promise.all([clientOf({}), clientOf({}), clientOf({})])).toEqual([1, 1, 1])
   })
 
-  test.each(changed)('made before is not used with %s', async (_, parts, service) => {
+  test.each(changed)('is not reused with %s', async (_, parts, service) => {
     const { clientOf } = world()
     expect([await clientOf({}), await clientOf(parts, service), await clientOf({})]).toEqual([1, 2, 1])
   })
 })
 
-test('the account of credentials is asked for anew with another revision of the configuration', async () => {
+test('the account of credentials is read again for another revision of the configuration', async () => {
   const accounts = ['444455556666', '777788889999']
   const asked = vi.spyOn(wire, 'post').mockImplementation(async () => ({
     status: 200,

@@ -8,7 +8,7 @@ import { sdkHandler } from '../../../support/service/lean-client.ts'
 import { operations } from './wire/sdk-tables.ts'
 import { answers, inputs } from './wire/table-values.ts'
 
-// Calls to the tables by the SDK mean the same to the storage as those over the wire.
+// Calls to the tables mean the same with the SDK and with our own client.
 
 const GENERATED = sized(40, 400)
 
@@ -35,7 +35,7 @@ function world() {
   return { state, wire, overWire, sdk: sdkSend(overWire, sdkHandler(engine)) }
 }
 
-/** What a call comes to, and what the engine was asked last. */
+/** The result of a call, and the engine's last request. */
 async function outcome(send: Send, state: ReturnType<typeof world>['state'], ...call: Parameters<Send>) {
   const end = await send(...call).then(
     value => ({ value }),
@@ -45,14 +45,15 @@ async function outcome(send: Send, state: ReturnType<typeof world>['state'], ...
   return { end, operation, input }
 }
 
-describe.each(operations)('%s, by the SDK as over the wire', operation => {
-  test('what is sent', async () => {
+describe.each(operations)('%s by the SDK, compared with our own client', operation => {
+  test('sends the same request', async () => {
     const { state, wire, sdk } = world()
     await fc.assert(
       fc.asyncProperty(inputs[operation], async input => {
         const over = await outcome(wire, state, operation, structuredClone(input) as never)
         const by = await outcome(sdk, state, operation, structuredClone(input) as never)
-        // the SDK gives each attempt at a transaction a token, by which a repetition on a new connection is known
+        // The SDK adds a token to each attempt at a transaction. The token identifies a repetition on a new
+        // connection.
         const { ClientRequestToken: _, ...sent } = by.input as Record<string, unknown>
         const { ClientRequestToken: __, ...expected } = over.input as Record<string, unknown>
         expect({ ...by, input: sent }).toEqual({ ...over, input: expected })
@@ -61,18 +62,21 @@ describe.each(operations)('%s, by the SDK as over the wire', operation => {
     )
   })
 
-  test.each(['rounded', 'exact'] as const)('what is answered, numbers %s', async numbers => {
-    const { state, wire, sdk } = world()
-    const input = fc.sample(inputs[operation], { numRuns: 1, seed: 1 })[0] as never
-    await fc.assert(
-      fc.asyncProperty(answers[numbers][operation], async body => {
-        state.answer = { statusCode: 200, body: JSON.parse(JSON.stringify(body)) as object }
-        const over = await wire(operation, input, { numbers })
-        expect(await sdk(operation, input, { numbers })).toEqual(over)
-      }),
-      { numRuns: GENERATED },
-    )
-  })
+  test.each(['reads the same answer, numbers %s', 'exact'] as const)(
+    'what is answered, numbers %s',
+    async numbers => {
+      const { state, wire, sdk } = world()
+      const input = fc.sample(inputs[operation], { numRuns: 1, seed: 1 })[0] as never
+      await fc.assert(
+        fc.asyncProperty(answers[numbers][operation], async body => {
+          state.answer = { statusCode: 200, body: JSON.parse(JSON.stringify(body)) as object }
+          const over = await wire(operation, input, { numbers })
+          expect(await sdk(operation, input, { numbers })).toEqual(over)
+        }),
+        { numRuns: GENERATED },
+      )
+    },
+  )
 })
 
 const item = { pk: { S: 'a' }, n: { N: '1' }, b: { B: 'AAE=' } }
@@ -86,7 +90,7 @@ test.each([
     { CancellationReasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed', Item: item }] },
   ],
   [400, 'ValidationException', {}],
-])('%i %s reads alike, with what was in the way', async (statusCode, name, said) => {
+])('error %i %s is read alike, with the refusing item', async (statusCode, name, said) => {
   const { state, wire, sdk } = world()
   const body = { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'refused', ...said }
   state.answer = { statusCode, body }
@@ -98,21 +102,21 @@ test.each([
 test.each([
   [400, 'ThrottlingException'],
   [500, 'InternalServerError'],
-])('%i %s is tried three times', async (statusCode, name) => {
+])('error %i %s is tried three times', async (statusCode, name) => {
   const { state, sdk } = world()
   state.answer = { statusCode, body: { __type: name, message: 'later' } }
   await expect(sdk('PutItem', put)).rejects.toMatchObject({ name })
   expect(state.asked).toHaveLength(3)
 })
 
-test('keys that were not processed and are not named are refused, as over the wire', async () => {
+test('unprocessed keys without names are rejected, as by our own client', async () => {
   const { state, sdk } = world()
   state.answer = { statusCode: 200, body: { UnprocessedKeys: { data: {} } } }
   const RequestItems = { data: { Keys: [{ pk: 'a', sk: 'b' }] } }
   await expect(sdk('BatchGetItem', { RequestItems })).rejects.toMatchObject({ name: 'UnreadableAnswer' })
 })
 
-test('a member named __proto__ is sent and read over the wire, because `lib-dynamodb` loses it', async () => {
+test('a member named __proto__ is sent and read by our own client, because `lib-dynamodb` loses it', async () => {
   const { state, overWire, sdk } = world()
   const Item = { pk: 'a', sk: 'b', meta: JSON.parse('{"__proto__":"x","team":"a"}') as object }
   await sdk('PutItem', { TableName: 'data', Item })
@@ -127,7 +131,7 @@ test('a member named __proto__ is sent and read over the wire, because `lib-dyna
   expect(overWire).toHaveBeenCalledTimes(2)
 })
 
-test('calls that are under way at the same time are not mixed up', async () => {
+test('concurrent calls are not mixed up', async () => {
   const { state, sdk } = world()
   await Promise.all(['a', 'b', 'c'].map(pk => sdk('PutItem', { TableName: 'data', Item: { pk, sk: 'x' } })))
   const sent = state.asked.map(({ input }) => (input as { Item: { pk: { S: string } } }).Item.pk.S)

@@ -15,7 +15,7 @@ const fileFor = (name?: string) =>
     ...(name === undefined ? {} : { AUTHORITIES: name }),
   }).authoritiesFile
 
-test('what stands beside the code is read once, and again where that failed', async () => {
+test('certificates next to the code are read once, and again after a failure', async () => {
   const authorities = shippedAuthorities(fileFor('authorities.json'))
   await expect(authorities.shipped()).rejects.toThrow('ENOENT')
   writeFileSync(`${code}/authorities.json`, '{"own.pem":"PEM"}')
@@ -24,7 +24,7 @@ test('what stands beside the code is read once, and again where that failed', as
   expect(await authorities.shipped()).toEqual(new Map([['own.pem', 'PEM']]))
 })
 
-test('a deployment without any has none', async () => {
+test('a deployment without certificates has none', async () => {
   expect(fileFor()).toBe('')
   expect(await shippedAuthorities(fileFor()).shipped()).toEqual(new Map())
 })

@@ -4,7 +4,7 @@ import { tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { NOW } from '../../tokens/support.ts'
 
-/** A store, and what it asks of an engine that has nothing. */
+/** A store, and the calls that it makes to an empty engine. */
 function world() {
   const inputs: Record<string, unknown>[] = []
   const send = tableSend(async ({ input }) => {
@@ -24,8 +24,8 @@ function world() {
   return { store, inputs }
 }
 
-describe('what was committed before is seen', () => {
-  test('by a batch read, in every table', async () => {
+describe('strongly consistent reads', () => {
+  test('a batch read is consistent in every table', async () => {
     const { store, inputs } = world()
     await store.read([key('role', 'auth_1', 'dev'), key('cluster'), key('ceremony')])
     const [{ RequestItems = {} } = {}] = inputs as {
@@ -40,13 +40,13 @@ describe('what was committed before is seen', () => {
     ])
   })
 
-  test('by a listing, in every partition', async () => {
+  test('a listing is consistent in every partition', async () => {
     const { store, inputs } = world()
     await store.list(partitions('access', 'auth_1'))
     expect(inputs.map(({ ConsistentRead }) => ConsistentRead)).toEqual(Array(16).fill(true))
   })
 
-  test('by a scan', async () => {
+  test('a scan is consistent', async () => {
     const { store, inputs } = world()
     for await (const { items } of store.scan('token', { index: 0, of: 1 })) expect(items).toEqual([])
     expect(inputs).toMatchObject([{ ConsistentRead: true }])

@@ -10,12 +10,12 @@ const lane = (parts: Partial<Lane<string>>): Lane<string> => ({ ...emptyLane, ..
 const paced = { gapMs: 100, notBefore: 50 }
 const sent = (of: Lane<string>, now = 0) => takeDueCalls(of, now, 0.5).calls.map(({ questions }) => questions)
 
-describe('what is sent now', () => {
-  test('nothing where nobody waits', () => {
+describe('takeDueCalls', () => {
+  test('takes nothing from an empty lane', () => {
     expect(takeDueCalls(lane({}), 0, 0.5)).toEqual({ calls: [], lane: lane({}) })
   })
 
-  test('all that wait, in one call; those that go alone in one each', () => {
+  test('takes all shared questions in one call, and each single one in its own', () => {
     expect(takeDueCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'] }), 0, 0.5)).toEqual({
       calls: [
         { questions: ['a', 'b'], alone: false },
@@ -26,23 +26,23 @@ describe('what is sent now', () => {
     })
   })
 
-  test('nothing more together while a call for them is under way, but what goes alone', () => {
+  test('takes no shared questions while a shared call runs, but single ones', () => {
     expect(sent(lane({ together: ['a'], alone: ['b'], underWay: 1 }))).toEqual([['b']])
   })
 
-  test('a hundred at most; the rest with the next one', () => {
+  test('takes at most a hundred questions for one call', () => {
     const together = Array.from({ length: 130 }, (_, index) => `${index}`)
     const { calls, lane: left } = takeDueCalls(lane({ together }), 0, 0.5)
     expect(calls.map(({ questions }) => questions)).toEqual([together.slice(0, MOST_TOGETHER)])
     expect(sent({ ...left, underWay: 0 })).toEqual([together.slice(100)])
   })
 
-  test('nothing before the pace allows it: then it is looked again', () => {
+  test('takes nothing before the pace allows it, and says when to check again', () => {
     const waiting = lane({ together: ['a'], alone: ['b'], pace: paced })
     expect(takeDueCalls(waiting, 49, 0.5)).toEqual({ calls: [], lane: waiting, again: 50 })
   })
 
-  test('one call at a time where there are gaps, now together and now alone', () => {
+  test('takes one call at a time if there are gaps, shared and single in turn', () => {
     const first = takeDueCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'], pace: paced }), 50, 0.5)
     expect(first).toMatchObject({ calls: [{ questions: ['a', 'b'] }], again: 150 })
     const second = takeDueCalls({ ...first.lane, underWay: 0, together: ['e'] }, 150, 0.5)

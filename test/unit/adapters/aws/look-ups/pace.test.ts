@@ -11,13 +11,13 @@ import {
 const times = (count: number, step: (pace: Pace) => Pace, from: Pace): Pace =>
   Array.from({ length: count }).reduce<Pace>(step, from)
 
-describe('the pace of calls to an API that limits them', () => {
-  test('is not limited before a call was refused', () => {
+describe('the pace of calls to a rate-limited API', () => {
+  test('is unlimited before the first throttling', () => {
     expect(afterSending(unlimited, 500, 1)).toEqual({ gapMs: 0, notBefore: 500 })
     expect(afterAnswer(unlimited)).toEqual(unlimited)
   })
 
-  test('halves with every refusal, down to a call in two seconds', () => {
+  test('halves with every throttling, down to one call in two seconds', () => {
     const refused = (count: number) => times(count, pace => afterRefusal(pace, 0, 0.5), unlimited).gapMs
     expect([1, 2, 3, 9].map(refused)).toEqual([100, 200, 400, 2000])
   })
@@ -32,12 +32,12 @@ describe('the pace of calls to an API that limits them', () => {
     [0, 150],
     [0.5, 200],
     [1, 250],
-  ])('is jittered: by a chance of %d the next call goes at %d', (chance, at) => {
+  ])('is jittered: with chance %d the next call is at %d', (chance, at) => {
     expect(afterRefusal(unlimited, 100, chance).notBefore).toBe(at)
     expect(afterSending({ gapMs: 100, notBefore: 0 }, 100, chance).notBefore).toBe(at)
   })
 
-  test('a refusal brings no call forward', () => {
+  test('a throttling brings no call forward', () => {
     expect(afterRefusal({ gapMs: 100, notBefore: 5000 }, 0, 0).notBefore).toBe(5000)
   })
 

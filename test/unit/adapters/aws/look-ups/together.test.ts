@@ -9,7 +9,9 @@ const refusal = new Error('too many')
 const failure = new Error('broken')
 const late = new Error('late')
 
-/** An API that knows every name but those with an x, and does as it is told; `none`: it forgets all that share a call. */
+/**
+ * An API that knows every name without an x, and follows the script; `none`: it loses all names that share a call.
+ */
 function world(answers: Answer[] = [], { tookMs = 10, attempts = 3, chance = 0.5 } = {}) {
   const time = virtualTime(chance)
   const asker = new AsyncLocalStorage<string>()
@@ -46,7 +48,7 @@ function world(answers: Answer[] = [], { tookMs = 10, attempts = 3, chance = 0.5
 }
 
 describe('look-ups that wait at the same time', () => {
-  test('share a call: the first goes at once, the next go together in the next', async () => {
+  test('share a call: the first goes at once, the next share the next call', async () => {
     const { ask, advance, calls, results } = world()
     for (const name of ['a', 'b', 'c']) ask(name)
     expect(calls).toEqual(['0: a'])
@@ -57,7 +59,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ a: 'a at 0', b: 'b at 10', c: 'c at 10', d: 'd at 10' })
   })
 
-  test('nothing is kept: the same is asked for again, and for two at once only once', async () => {
+  test('are not cached, and a name that two callers want is asked once', async () => {
     const { ask, advance, calls, results } = world()
     ask('a')
     ask('b', 10_000, 'first')
@@ -69,7 +71,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ a: 'a at 0', first: 'b at 10', second: 'b at 10', later: 'a at 100' })
   })
 
-  test('who is missing in a shared answer is asked for alone; who was alone is not there', async () => {
+  test('a name that is missing in a shared answer is asked alone, and is then unknown', async () => {
     const { ask, advance, calls, results } = world(['all', 'none'])
     for (const name of ['ax', 'b', 'cx']) ask(name)
     await advance(100)
@@ -77,7 +79,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ ax: undefined, b: 'b at 20', cx: undefined })
   })
 
-  test('of a shared call that failed each is asked for alone, and fails alone', async () => {
+  test('names of a failed shared call are asked alone, and fail alone', async () => {
     const { ask, advance, calls, results } = world(['all', 'fail', 'all', 'fail'])
     for (const name of ['a', 'b', 'c']) ask(name)
     await advance(100)
@@ -85,7 +87,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ a: 'a at 0', b: 'b at 20', c: failure })
   })
 
-  test('a refused call is sent again, with who has come meanwhile, in gaps that double', async () => {
+  test('a throttled call is repeated with later names, with doubling gaps', async () => {
     const { ask, advance, calls, results } = world(['all', 'refuse', 'refuse', 'refuse', 'refuse'])
     for (const name of ['a', 'b', 'c']) ask(name)
     await advance(15)
@@ -95,7 +97,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toMatchObject({ b: 'b at 1550', c: 'c at 1550', d: 'd at 1550' })
   })
 
-  test('each waits until its own deadline, and is told then what stood in its way', async () => {
+  test('each waits until its own deadline, and fails with its last throttling', async () => {
     const { ask, advance, results, calls } = world(['all', 'refuse', 'refuse', 'refuse'])
     ask('a')
     ask('b', 200)
@@ -109,28 +111,28 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toMatchObject({ c: 'c at 740' })
   })
 
-  test('one that is out of time without having been refused is told so', async () => {
+  test('a name out of time without throttling fails with a timeout', async () => {
     const { ask, advance, results } = world([], { tookMs: 5000 })
     ask('a', 300)
     await advance(300)
     expect(results).toEqual({ a: late })
   })
 
-  test('one that asks for itself is refused as often as it may be', async () => {
+  test('a name with its own call is throttled at most as often as allowed', async () => {
     const { ask, advance, results, calls } = world(['refuse', 'refuse', 'refuse', 'refuse'], { attempts: 2 })
     ask('a')
     await advance(1000)
     expect([calls.length, results]).toEqual([2, { a: refusal }])
   })
 
-  test('one that asks for itself and fails is told so at once', async () => {
+  test('a name with its own call fails at once', async () => {
     const { ask, advance, results, calls } = world(['fail'])
     ask('a')
     await advance(1000)
     expect([calls.length, results]).toEqual([1, { a: failure }])
   })
 
-  test('a call that takes long keeps nobody waiting', async () => {
+  test('a slow call delays no other', async () => {
     const { ask, advance, calls } = world([], { tookMs: 5000 })
     ask('a')
     ask('b')
@@ -140,14 +142,14 @@ describe('look-ups that wait at the same time', () => {
     expect(calls).toEqual(['0: a', '500: b'])
   })
 
-  test('a call is counted for all who share it, and only for them', async () => {
+  test('a call is counted for all its callers, and only for them', async () => {
     const { ask, advance, counted } = world()
     for (const name of ['a', 'b', 'c']) ask(name)
     await advance(100)
     expect(counted.toSorted()).toEqual(['a', 'b', 'c'])
   })
 
-  test('where nobody waits nothing is left, but a limit that was met', async () => {
+  test('without waiting callers only a known limit is kept', async () => {
     const { ask, advance, lookUps, pending } = world(['all', 'refuse'])
     ask('a')
     await advance(100)
@@ -158,7 +160,7 @@ describe('look-ups that wait at the same time', () => {
   })
 })
 
-test('whatever happens to calls, each gets what it would have got alone, and nothing from before it asked', async () => {
+test('each caller gets the result of a call of its own, never from before its question', async () => {
   const asks = fc.array(
     fc.record({
       name: fc.constantFrom('a', 'b', 'c', 'd', 'ex', 'fx'),

@@ -1,6 +1,6 @@
 import type { TimeSource } from '../../../../../shared/adapters/aws/look-ups/together.ts'
 
-/** A clock that goes where it is told to, and does on its way what is to be done then. */
+/** A clock that the test advances; timers that are due run on its way. */
 export function virtualTime(chance = 0.5) {
   let now = 0
   let timers: { at: number; work: () => void }[] = []

@@ -9,7 +9,7 @@ import type { JournalEntry } from '../../../../../shared/journal/journal-entry.t
 import { storedLeaf } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
-/** The journal over an engine that has some items and answers batch reads alone. */
+/** The journal over an engine that has some items and answers only batch reads. */
 function journalOver(items: readonly PlainItem[]) {
   const nameOf = ({ pk, sk }: WireItem) => `${pk?.['S']}\n${sk?.['S']}`
   const stored = new Map(items.map(toWire).map(item => [nameOf(item), item]))
@@ -32,14 +32,14 @@ function journalOver(items: readonly PlainItem[]) {
   ).journal
 }
 
-/** A journal entry at a position; a long one takes three items. */
+/** A journal entry at a position. A long one has three items. */
 const entryAt = (seq: number, long: boolean): JournalEntry => {
   const item = {
     kind: 'policy',
     pk: 'policy',
     sk: 'dev',
     rev: 'r',
-    // bodies are deflated: only what is random stays long
+    // bodies are deflated, so only random ones stay long
     data: { text: randomBytes(long ? 650_000 : 1).toString('base64') },
     pos: `e/${String(seq).padStart(12, '0')}`,
     leaf: Buffer.alloc(32).toString('base64url'),
@@ -55,12 +55,12 @@ const entryAt = (seq: number, long: boolean): JournalEntry => {
 const entries = [entryAt(1, false), entryAt(2, true), entryAt(3, false)]
 const items = entries.flatMap(entryItems)
 
-test('a journal entry of several items is read as it was written', async () => {
+test('a journal entry of several items is read as written', async () => {
   expect(items).toHaveLength(5)
   expect(await journalOver(items).entries([['e', 0]], 0, 4)).toEqual([...entries, undefined])
 })
 
-test('a journal entry that the engine has begun to remove is not there, and its neighbours are', async () => {
+test('a journal entry that lacks one of its items is absent, and its neighbours are read', async () => {
   for (const gone of items.slice(1, 4)) {
     const rest = items.filter(item => item !== gone)
     const found = await journalOver(rest).entries([['e', 0]], 0, 3)

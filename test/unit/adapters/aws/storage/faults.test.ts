@@ -5,12 +5,12 @@ import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-er
 const broken = (code: string, name = 'Error') => Object.assign(new Error('broken'), { code, name })
 const service = (name: string, status: number) => new ServiceError(name, 'said', { status, said: {} })
 
-/** What is left where the wire has repeated a call in vain. */
+/** Faults that remain after the client's retries. */
 const passing: [what: string, error: Error][] = [
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'].map(
     (code): [string, Error] => [code, broken(code)],
   ),
-  ['no name is resolved', broken('EAI_AGAIN')],
+  ['a name that is not resolved', broken('EAI_AGAIN')],
   ['too late', broken('ETIMEDOUT', 'TimeoutError')],
   ['unreadable', service('UnreadableAnswer', 200)],
   ['broken inside', service('Whatever', 500)],
@@ -18,20 +18,20 @@ const passing: [what: string, error: Error][] = [
 ]
 
 const lasting: [what: string, error: Error][] = [
-  ['a connection that fails otherwise', broken('EWHATEVER')],
-  ['what the engine does not understand', service('ValidationException', 400)],
-  ['what it does not allow', service('AccessDeniedException', 400)],
+  ['a connection with another fault', broken('EWHATEVER')],
+  ['a request that DynamoDB does not understand', service('ValidationException', 400)],
+  ['a request that DynamoDB does not allow', service('AccessDeniedException', 400)],
 ]
 
 describe.each([
   ['a read', (error: Error) => translateFaults(Promise.reject(error))],
   ['a write', async (error: Error) => toWriteFault(error)],
-])('%s that did not come about', (_, asked) => {
-  test.each(passing)('may be repeated: %s', async (_what, error) => {
+])('%s that failed', (_, asked) => {
+  test.each(passing)('throws busy: %s', async (_what, error) => {
     await expect(asked(error)).rejects.toMatchObject({ code: 'busy', retryAfter: 1 })
   })
 
-  test.each(lasting)('is a fault: %s', async (_what, error) => {
+  test.each(lasting)('throws the error itself: %s', async (_what, error) => {
     await expect(asked(error)).rejects.toBe(error)
   })
 })

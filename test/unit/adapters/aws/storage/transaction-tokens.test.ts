@@ -16,8 +16,8 @@ import {
 import { type Item, key } from '../../../../../shared/storage/kinds.ts'
 import { NOW } from '../../../tokens/support.ts'
 
-// An engine may look through the tokens of ten minutes at each transaction that has one: the hot ones have none. What
-// was done although its answer was lost is told otherwise there, which commits.test.ts and writer.test.ts show.
+// Engines may search ten minutes of tokens at each transaction with a token, so frequent transactions have none. Lost
+// answers of these are recognised in another way, which commits.test.ts and writer.test.ts test.
 
 const calls: TableCall[] = []
 const tables = dynamoTables(
@@ -34,7 +34,7 @@ const tables = dynamoTables(
   }),
 )
 
-/** How what was done was sent, and with which token. */
+/** The operations of a commit, and their tokens. */
 async function sent(work: () => Promise<unknown>): Promise<unknown[]> {
   calls.length = 0
   expect(await work()).toBe('done')
@@ -48,8 +48,8 @@ const read: Item<'sts-role'> = { ...place('a'), rev: 'r1', data }
 describe('a commit', () => {
   test.each<[what: string, changes: Change[], wanted: [operation: string, token?: string]]>([
     ['a creation', [create(place('a'), data)], ['PutItem']],
-    ['a deletion of what was read, if it is there still', [removeUnlessChanged(read)], ['DeleteItem']],
-    ['a deletion of what was read', [removeIfUnchanged(read)], ['TransactWriteItems', 'one-of-a-kind']],
+    ['a deletion of an unchanged or absent item', [removeUnlessChanged(read)], ['DeleteItem']],
+    ['a deletion of an unchanged item', [removeIfUnchanged(read)], ['TransactWriteItems', 'one-of-a-kind']],
     [
       'a creation and a replacement',
       [create(place('b'), data), replace(read, read, data)],
@@ -90,8 +90,8 @@ describe('a transaction of the journal', () => {
       [{ kind: 'bucket', bucket, sums: new Map(), mark: markText(1, 'e/000000000001') }],
       undefined,
     ],
-    ['with sums alone', [{ kind: 'bucket', bucket, sums: new Map() }], 'one-of-a-kind'],
-    ['of items alone', [{ kind: 'item', item: place('a'), put: null, if: { rev: 'r1' } }], 'one-of-a-kind'],
+    ['with only sums', [{ kind: 'bucket', bucket, sums: new Map() }], 'one-of-a-kind'],
+    ['with only items', [{ kind: 'item', item: place('a'), put: null, if: { rev: 'r1' } }], 'one-of-a-kind'],
   ])('%s', async (_, elements, token) => {
     expect(await sent(() => tables.journal.transact(elements))).toEqual([['TransactWriteItems', token]])
   })

@@ -11,7 +11,7 @@ const mark = (seq: number) => markText(1, `000001.aaaaaaaaaaaa/${String(seq).pad
 const removed = (input: { UpdateExpression: string }): string[] =>
   (input.UpdateExpression.split('REMOVE ')[1] ?? '').split(',').filter(name => name !== '')
 
-test('an update of a bucket drops forgotten sums only where it adds to those of a generation, and in three turns all', () => {
+test('a bucket update drops forgotten sums only if it adds to a generation, all of them in three turns', () => {
   expect(
     removed(bucketUpdate({ kind: 'bucket', bucket, sums: new Map([['p', one]]), mark: mark(1) }, NOW)),
   ).toEqual([])
@@ -25,7 +25,7 @@ test('an update of a bucket drops forgotten sums only where it adds to those of 
   expect([...generations].every(generation => isForgotten(generation, NOW))).toBe(true)
 })
 
-test('an update does not drop what it adds to, though it may have been forgotten since its sums were made', () => {
+test('a bucket update does not drop a sum that it adds to', () => {
   const generations = Array.from({ length: 20 }, (_, index) => Math.ceil(NOW / (4 * 86_400)) - index)
   for (const generation of generations) {
     const sums = new Map([[`g${generation}`, one]])

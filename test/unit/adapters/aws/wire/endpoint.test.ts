@@ -6,7 +6,7 @@ import { endpointOf, type WireService } from '../../../../../shared/adapters/aws
 
 const clients = { dynamodb: DynamoDBClient, kms: KMSClient }
 
-/** Some of each partition, some that nobody knows yet, and one of no partition. */
+/** Regions of each partition, unknown ones of their form, and one of no partition. */
 const REGIONS =
   `us-east-1 us-west-2 eu-west-1 eu-central-1 ap-southeast-5 ca-west-1 me-south-1 af-south-1 il-central-1
   mx-central-1 sa-west-1 cn-north-1 cn-northwest-1 us-gov-east-1 us-gov-west-1 eusc-de-east-1 us-iso-east-1 us-iso-west-1
@@ -16,7 +16,7 @@ interface Rules {
   endpointProvider(given: object): { url: URL }
 }
 
-/** The URL that the SDK's rules say, or nothing. */
+/** The URL by the SDK's rules, or undefined. */
 function bySdk(
   service: WireService,
   { region, fips, dualStack, accountId, accountMode }: WireSettings,
@@ -63,16 +63,19 @@ const settingsOf = (
 
 const flags = [false, true].flatMap(fips => [false, true].map(dualStack => [fips, dualStack] as const))
 
-describe('where a service is, as the SDK has it', () => {
-  test.each(Object.keys(clients) as WireService[])('%s, in every partition, FIPS, dual-stack', service => {
-    for (const region of REGIONS)
-      for (const [fips, dualStack] of flags) {
-        const settings = settingsOf(region, fips, dualStack)
-        expect(byWire(service, settings), `${region} ${fips} ${dualStack}`).toBe(bySdk(service, settings))
-      }
-  })
+describe('the endpoint of a service equals the SDK’s', () => {
+  test.each(Object.keys(clients) as WireService[])(
+    '%s, in every partition, with FIPS and dual stack',
+    service => {
+      for (const region of REGIONS)
+        for (const [fips, dualStack] of flags) {
+          const settings = settingsOf(region, fips, dualStack)
+          expect(byWire(service, settings), `${region} ${fips} ${dualStack}`).toBe(bySdk(service, settings))
+        }
+    },
+  )
 
-  test.each(['preferred', 'disabled', 'required'])('DynamoDB by account, %s', mode => {
+  test.each(['DynamoDB by account, mode %s', 'disabled', 'required'])('DynamoDB by account, %s', mode => {
     for (const region of REGIONS)
       for (const account of ['', '123456789012'])
         for (const [fips, dualStack] of flags) {
@@ -84,30 +87,33 @@ describe('where a service is, as the SDK has it', () => {
   })
 })
 
-describe('an endpoint that is given', () => {
+describe('a configured endpoint', () => {
   const given = (variables: Record<string, string>, more: Record<string, string> = {}) =>
     byWire('kms', wireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
   const one = { AWS_ENDPOINT_URL_KMS: 'http://kms.test:99/way', AWS_ENDPOINT_URL: 'http://all.test' }
 
-  test('for the service, or for all', () => {
+  test('for the service takes precedence over that for all', () => {
     expect(given(one)).toBe('https://kms.test:99/way/')
     expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/')
     const settings = wireSettings({ AWS_REGION: 'eu-west-1', ...one })
     expect(endpointOf('kms', settings)).toMatchObject({ secure: false, port: '99' })
   })
 
-  test('counts for nothing where the variables say so', () => {
+  test('is ignored if the variables say so', () => {
     const ignored = given(one, { AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' })
     expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/')
   })
 
-  test.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])('excludes %s, as for the SDK', flag => {
-    expect(given(one, { [flag]: 'true' })).toBe('refused')
-  })
+  test.each(['cannot be combined with %s, as in the SDK', 'AWS_USE_DUALSTACK_ENDPOINT'])(
+    'excludes %s, as for the SDK',
+    flag => {
+      expect(given(one, { [flag]: 'true' })).toBe('refused')
+    },
+  )
 })
 
 test.each(['evil.test/', 'eu-west-1.evil', '', 'a'.repeat(64), '-a', 'eu west'])(
-  'a region that is no name of a host is refused: %s',
+  'a region that is not part of a host name is rejected: %s',
   region => {
     expect(byWire('kms', settingsOf(region, false, false))).toBe('refused')
   },
@@ -118,6 +124,6 @@ test.each([
   { AWS_ACCOUNT_ID_ENDPOINT_MODE: 'maybe' },
   { AWS_ACCOUNT_ID: 'evil.test' },
   { AWS_REGION: '' },
-])('a variable that means nothing is refused: %o', variables => {
+])('a variable with an invalid value is rejected: %o', variables => {
   expect(() => wireSettings({ AWS_REGION: 'eu-west-1', ...variables })).toThrow()
 })

@@ -8,7 +8,7 @@ import { createSignedPost } from '../../../../../shared/adapters/aws/wire/signed
 import { tableSend, tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { closedPort, rawServer, webServer } from '../../../../support/service/server.ts'
 
-// The wire on real connections, against servers that do as told.
+// Our client on real connections, against scripted servers.
 
 const credentials = () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
 const settingsAt = (url: string) => wireSettings({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: url })
@@ -21,7 +21,7 @@ afterEach(() => void vi.restoreAllMocks())
 const ITEMS = JSON.stringify({ Items: [{ pk: { S: 'a' } }] })
 const items = { Items: [{ pk: 'a' }] }
 
-/** A server that does one thing after the other, and the last one for all that follow. */
+/** A server that runs the given actions in order, and repeats the last one. */
 async function serverOf(...turns: ((response: ServerResponse, request: IncomingMessage) => void)[]) {
   const server = await webServer(onTestFinished, (request, response) => {
     const turn = turns.length > 1 ? turns.shift() : turns[0]
@@ -36,33 +36,33 @@ const half = (response: ServerResponse) => {
   response.write(ITEMS.slice(0, 9), () => response.destroy())
 }
 
-describe('an answer of which not all comes, or not what was sent', () => {
+describe('an incomplete or changed answer', () => {
   test.each<[string, (response: ServerResponse) => void]>([
-    ['half of it, then the end', half],
+    ['half of it, then a broken connection', half],
     [
       'half of it in chunks, then the end',
       response => void response.write(ITEMS.slice(0, 9), () => response.destroy()),
     ],
-    ['half of it, as if it were all', response => void response.end(ITEMS.slice(0, 9))],
+    ['half of it, with a regular end', response => void response.end(ITEMS.slice(0, 9))],
     ['nothing', response => void response.end()],
     [
       'another text than its checksum is of',
       response => void response.writeHead(200, { 'x-amz-crc32': crc32(ITEMS) }).end(`${ITEMS} `),
     ],
-    ['what a proxy has to say', response => void response.writeHead(502).end('<h1>Bad gateway</h1>')],
-  ])('%s: is asked for again', async (_, first) => {
+    ['the error page of a proxy', response => void response.writeHead(502).end('<h1>Bad gateway</h1>')],
+  ])('is requested again: %s', async (_, first) => {
     const { url, requests } = await serverOf(first, answers)
     expect(await scan(url)).toEqual(items)
     expect(requests).toHaveLength(2)
   })
 
-  test('again and again: fails after three attempts', async () => {
+  test('fails after three attempts', async () => {
     const { url, requests } = await serverOf(response => void response.end('{'))
     await expect(scan(url)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
     expect(requests).toHaveLength(3)
   })
 
-  test('with the checksum that it has, it counts', async () => {
+  test('is accepted with a correct checksum', async () => {
     const { url } = await serverOf(
       response => void response.writeHead(200, { 'x-amz-crc32': crc32(ITEMS) }).end(ITEMS),
     )
@@ -73,13 +73,13 @@ describe('an answer of which not all comes, or not what was sent', () => {
 describe('answers that no service gives', () => {
   const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
 
-  test('101 Switching Protocols ends the attempt, and the call is repeated', async () => {
+  test('101 Switching Protocols ends the attempt, and the call is retried', async () => {
     const { url, count } = await rawServer(onTestFinished, socket => void socket.end(SWITCHING))
     await expect(scan(url)).rejects.toMatchObject({ name: 'UnreadableAnswer' })
     expect(count()).toBe(3)
   })
 
-  test('an answer without an end is read up to its limit and then closed', async () => {
+  test('an endless answer is read up to its limit and then closed', async () => {
     let sent = 0
     const { url } = await serverOf(response => {
       const chunk = Buffer.alloc(2 ** 20, 32)
@@ -92,13 +92,13 @@ describe('answers that no service gives', () => {
     })
     const send = tableSend(tablesOverHttp({ settings: settingsAt(url), credentials }), 1)
     await expect(send('Scan', { TableName: 'data' })).rejects.toThrow('longer than')
-    // what lies in the buffers of both sockets was sent without being read
+    // the buffers of both sockets were sent without being read
     expect(sent).toBeLessThan(LARGEST_ANSWER * 1.5)
   })
 })
 
-describe('time', () => {
-  test('that runs out ends the call, answered in part or not at all', async () => {
+describe('the deadline of a call', () => {
+  test('ends the call, answered in part or not at all', async () => {
     for (const silent of [
       () => undefined,
       (response: ServerResponse) => void response.writeHead(200, { 'content-length': 99 }).write('{'),
@@ -109,7 +109,7 @@ describe('time', () => {
     }
   })
 
-  test('bounds a call that was given none, with all attempts and pauses that the service asks for', async () => {
+  test('has a default that includes all attempts and pauses', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
     const send = tableSend(async (_, ms) => {
@@ -122,20 +122,20 @@ describe('time', () => {
     expect(await call).toBeLessThanOrEqual(CALL_MS)
   })
 
-  test('nobody who listens: the call fails as what broke', async () => {
+  test('without a listener the call fails with the connection’s error', async () => {
     await expect(scan(await closedPort())).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     const { url } = await rawServer(onTestFinished, socket => socket.resetAndDestroy())
     await expect(scan(url)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 })
 
-describe('a clock that is not that of the service', () => {
+describe('a clock that differs from the service’s', () => {
   const OFF_MS = 600_000
   const posts = (url: string) => createSignedPost({ service: 'kms', settings: settingsAt(url), credentials })
   const dated = (request: IncomingMessage) =>
     Date.parse(String(request.headers['x-amz-date']).replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5:'))
 
-  /** A service whose clock is off, and which refuses what was signed by another. */
+  /** A service whose clock is off, and which refuses signatures by another clock. */
   const service = (offMs: number, more: Record<string, string> = {}) =>
     serverOf((response, request) => {
       const now = Date.now() + offMs
@@ -144,7 +144,7 @@ describe('a clock that is not that of the service', () => {
     })
 
   test.each([OFF_MS, -OFF_MS])(
-    '%i ms off: refused once, and signed by that clock from then on',
+    '%i ms off is refused once, and later requests are signed with the service’s time',
     async off => {
       const { url, requests } = await service(off)
       const post = posts(url)
@@ -155,7 +155,7 @@ describe('a clock that is not that of the service', () => {
     },
   )
 
-  test('a refusal at the same clock is one, and so is a second one', async () => {
+  test('a refusal with the same clock is final, and so is a second one', async () => {
     const refusing = (off: number) =>
       serverOf(
         response =>
@@ -171,14 +171,14 @@ describe('a clock that is not that of the service', () => {
     }
   })
 
-  test('what a cache tells of the time says nothing', async () => {
+  test('the time in a cached answer is ignored', async () => {
     const { url, requests } = await service(OFF_MS, { age: '600' })
     expect((await posts(url)({}, '', 1000)).status).toBe(403)
     expect(requests).toHaveLength(1)
   })
 })
 
-test('credentials are those of the moment: new ones count from the next request on', async () => {
+test('new credentials are used from the next request on', async () => {
   const { url, requests } = await serverOf(answers)
   let accessKeyId = 'first'
   const by = async () => ({ accessKeyId, secretAccessKey: 'secret' })
@@ -195,7 +195,7 @@ test('credentials are those of the moment: new ones count from the next request 
 test.each([
   ['retry-after', '0.05'],
   ['x-amz-retry-after', '50'],
-])('a service that is busy says when to come again: %s', async (header, value) => {
+])('the wait that a busy service asks for is parsed: %s', async (header, value) => {
   const { url, requests } = await serverOf(
     response => void response.writeHead(503, { [header]: value }).end('{}'),
     answers,

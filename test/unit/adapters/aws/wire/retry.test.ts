@@ -4,7 +4,7 @@ import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-er
 import { type Calling, type Engine, sdkCalls, wireCalls } from './sdk-tables.ts'
 
 const put = { Put: { TableName: 'data', Item: { pk: 'a', sk: '1' } } }
-/** The SDK makes a token where it is given none; the wire leaves it out (`transaction-tokens.test.ts`). */
+/** The SDK makes a token if none is given; our client does not (`transaction-tokens.test.ts`). */
 const calls = [
   ['PutItem', put.Put],
   ['TransactWriteItems', { TransactItems: [put], ClientRequestToken: 'once' }],
@@ -62,7 +62,10 @@ const failures: [string, () => { status: number; text: string }][] = [
   ]),
 ]
 
-/** Fails so often, then answers. @returns each attempt and each end, ids by the order in which they came, and the pauses */
+/**
+ * Fails some times, then answers.
+ * @returns each attempt and each result (ids by order of arrival), and the pauses
+ */
 async function attempts(
   callsOf: (engine: Engine, most: number) => Calling,
   answer: () => { status: number; text: string },
@@ -85,7 +88,7 @@ async function attempts(
 }
 
 const endOf = (error: Error & { code?: string; $metadata?: { httpStatusCode?: number } }) => ({
-  // the SDK calls connections that broke time-outs
+  // the SDK reports broken connections as timeouts
   name: error.code === undefined ? error.name : 'broken',
   message: error.message,
   code: error.code,
@@ -104,7 +107,7 @@ beforeEach(() => {
 })
 afterEach(() => void vi.restoreAllMocks())
 
-describe('what fails is repeated as often as by the SDK, as the same call, after the same pauses', () => {
+describe('failed calls are retried as often as by the SDK, with the same id and pauses', () => {
   test.each(failures)('%s', async (_, answer) => {
     for (const times of [1, 2, 9]) {
       const expected = await attempts(sdkCalls, answer, times)
@@ -113,7 +116,7 @@ describe('what fails is repeated as often as by the SDK, as the same call, after
   })
 })
 
-describe('repetitions', () => {
+describe('retries', () => {
   const throttled = (retryAfterMs?: number) =>
     new ServiceError('Throttling', '', {
       status: 400,
@@ -121,13 +124,13 @@ describe('repetitions', () => {
     })
   const failing = (error: Error) => () => Promise.reject(error)
 
-  test('wait for as long as the service asks, within five seconds of their own pause', async () => {
+  test('wait as long as the service asks, at most five seconds more than their own pause', async () => {
     const insist = createRetry({ most: 2, pauseMs: 50 })
     for (const asked of [100, 3000, 60_000]) await insist(failing(throttled(asked))).catch(() => undefined)
     expect(pauses).toEqual([500, 3000, 5500])
   })
 
-  test('use up a budget, which successes fill again: a service that is down is left alone', async () => {
+  test('use up a budget, which successes refill', async () => {
     const insist = createRetry({ most: 3, pauseMs: 0 })
     let tries = 0
     const counted = (error?: Error) => () => {
@@ -135,7 +138,7 @@ describe('repetitions', () => {
       return error ? Promise.reject(error) : Promise.resolve()
     }
     for (let call = 0; call < 100; call++) await insist(counted(broken('EPIPE'))).catch(() => undefined)
-    // 500 of the budget are 35 repetitions of 14
+    // a budget of 500 is 35 retries of 14
     expect(tries).toBe(100 + 35)
     for (let call = 0; call < 14; call++) await insist(counted())
     tries = 0
@@ -143,7 +146,7 @@ describe('repetitions', () => {
     expect(tries).toBe(2)
   })
 
-  test('are not begun that would come too late', async () => {
+  test('are not started if they would come too late', async () => {
     const insist = createRetry({ most: 3, pauseMs: 50 })
     await expect(insist(failing(throttled()), 400)).rejects.toMatchObject({ name: 'Throttling' })
     expect(pauses).toEqual([])
@@ -153,7 +156,7 @@ describe('repetitions', () => {
   })
 })
 
-test('a repetition that would have no time left is not begun', async () => {
+test('are not started without time left', async () => {
   let attempts = 0
   const attempt = async (left: number) => {
     attempts += 1

@@ -8,9 +8,9 @@ import {
 } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import type { Numbers } from '../../../../../shared/adapters/aws/wire/values.ts'
 
-// The SDK as the oracle of the wire: the same engine answers both.
+// The SDK as the oracle for our client: the same engine answers both.
 
-/** What the engine is asked, and what it answers: a body as text. */
+/** The engine's requests, and its answers as text. */
 export type Engine = (
   call: TableCall,
   headers: Record<string, string>,
@@ -19,12 +19,12 @@ export type Engine = (
 
 export const operations = Object.keys(tableCommands) as TableOperation[]
 
-/** Calls by either: the operation, its input, how numbers are read. */
+/** Calls by either client: operation, input, way of reading numbers. */
 export type Calling = (operation: TableOperation, input: object, numbers?: Numbers) => Promise<object>
 
 const signer = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' }
 
-/** The SDK, with the settings that the adapters had. */
+/** The SDK, with the adapters' former settings. */
 export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
   const handle = async ({ headers, body }: { headers: Record<string, string>; body: Uint8Array }) => {
     const operation = headers['x-amz-target']?.split('.')[1] ?? ''
@@ -54,7 +54,7 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
   }
 }
 
-/** The wire, over the same engine. */
+/** Our client, over the same engine. */
 export function wireCalls(engine: Engine, maxAttempts = 1): Calling {
   const send = tableSend(async (call): Promise<JsonAnswer> => {
     const { status: statusCode, text } = engine(call, {}, '')
@@ -72,7 +72,7 @@ interface Output {
   Attributes?: unknown
 }
 
-/** What the storage looks at in an answer, of whichever of the two. */
+/** The members that the storage reads, in an answer of either client. */
 export function seen(operation: TableOperation, answer: Output): unknown {
   const { Responses = {}, UnprocessedKeys = {}, UnprocessedItems = {}, Items = [] } = answer
   const keys = Object.entries(UnprocessedKeys ?? {}).map(([table, one]) => [

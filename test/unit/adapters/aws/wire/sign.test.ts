@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createSigner, type SigningKey } from '../../../../../shared/adapters/aws/wire/sign.ts'
 
-// The SDK at a fixed clock: whatever it signs, we sign alike.
+// The SDK at a fixed clock: our signatures equal the SDK's.
 
 beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterAll(() => void vi.useRealTimers())
@@ -45,7 +45,7 @@ const endpoint = fc
   .array(fc.stringMatching(/^[\w~ +%()'!*-]{1,6}$/).map(encodeURIComponent), { maxLength: 3 })
   .map(parts => `https://host.test:8443/${parts.join('/')}`)
 
-/** What the SDK sends, and the signature it puts there. */
+/** The SDK's request, and its signature. */
 async function sentBySdk(service: keyof typeof asked, one: string, given: object): Promise<Sent> {
   let sent: Sent | undefined
   const handle = async (request: Sent) => {
@@ -61,7 +61,7 @@ async function sentBySdk(service: keyof typeof asked, one: string, given: object
   return sent
 }
 
-/** The same by our signer, over the headers that the SDK has signed. */
+/** Our signature over the headers that the SDK has signed. */
 function signedByUs(
   { headers, body, path }: Sent,
   sign: ReturnType<typeof createSigner>,
@@ -97,7 +97,7 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])(
   },
 )
 
-test('the key of a day is made anew for another day, and for other credentials', async () => {
+test('the key of a day is derived again for another day or other credentials', async () => {
   const region = 'eu-west-1'
   const sign = createSigner('kms', region)
   const day = 86_400_000

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { TableOperation } from '../../../../../shared/adapters/aws/wire/tables.ts'
 
-// Generated inputs and answers of every operation on the tables.
+// Generates inputs and answers of every operation on the tables.
 
 const name = fc.string({ minLength: 1, maxLength: 8 }).filter(text => text !== '__proto__')
 const number = fc.oneof(
@@ -11,7 +11,7 @@ const number = fc.oneof(
 )
 const bytes = fc.uint8Array({ maxLength: 12 })
 
-/** Values as the storage has them. */
+/** Values as the storage uses them. */
 const { plain } = fc.letrec(tie => ({
   plain: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
@@ -80,7 +80,10 @@ export const inputs: Record<TableOperation, fc.Arbitrary<object>> = {
   UpdateItem: optional({ TableName, Key: place, ReturnValues: fc.constant('ALL_NEW') }, expression),
 }
 
-/** Values as the engine writes them. @param digits of numbers */
+/**
+ * Values in DynamoDB's form.
+ * @param digits of numbers
+ */
 const wireOf = (digits: fc.Arbitrary<string>) =>
   fc.letrec(tie => ({
     wire: fc.oneof(
@@ -127,7 +130,7 @@ function answersOf(digits: fc.Arbitrary<string>): Record<TableOperation, fc.Arbi
 
 export const answers = { rounded: answersOf(fc.oneof(integer, decimal)), exact: answersOf(integer) }
 
-/** A text of JSON with one thing in it changed: a value for another, one that is gone, bytes, an end. */
+/** JSON text with one change: another value, a missing one, other bytes, a cut end. */
 export const mutated = (answer: fc.Arbitrary<object>): fc.Arbitrary<string> =>
   fc
     .tuple(answer, fc.nat(), fc.nat(), fc.jsonValue({ maxDepth: 1 }), fc.integer({ min: 0, max: 3 }))
@@ -142,7 +145,7 @@ export const mutated = (answer: fc.Arbitrary<object>): fc.Arbitrary<string> =>
       return JSON.stringify(copy)
     })
 
-/** Puts a value in the place of one somewhere in a tree, or takes that away. */
+/** Replaces or removes one value somewhere in a tree. */
 function change(tree: unknown, at: number, value: unknown): void {
   const places: [Record<string, unknown>, string][] = []
   const walk = (node: unknown): void => {

@@ -9,7 +9,7 @@ import { answers, inputs, mutated } from './table-values.ts'
 const MUTATED = sized(100, 1000)
 const GENERATED = sized(50, 500)
 
-/** What is asked of an engine that answers a text. */
+/** Sends a call to an engine with a given answer. */
 function asked(calls: (engine: Engine) => Calling) {
   const state = { status: 200, text: '{}', operation: '', input: {} as object }
   const call = calls(({ operation, input }) => {
@@ -32,7 +32,7 @@ async function bothAnswer(operation: TableOperation, text: string, numbers: 'rou
   return { expected: await settled(sdk), got: await settled(wire) }
 }
 
-/** An input that any answer may belong to. */
+/** An input that fits any answer. */
 const smallest: Record<TableOperation, object> = {
   BatchGetItem: { RequestItems: { data: { Keys: [{ pk: 'a', sk: 'b' }] } } },
   BatchWriteItem: { RequestItems: { data: [{ PutRequest: { Item: { pk: 'a', sk: 'b' } } }] } },
@@ -44,8 +44,8 @@ const smallest: Record<TableOperation, object> = {
   UpdateItem: { TableName: 'data', Key: { pk: 'a', sk: 'b' } },
 }
 
-describe.each(operations)('%s, as the SDK has it', operation => {
-  test('what is sent', async () => {
+describe.each(operations)('%s, compared with the SDK', operation => {
+  test('sends the same request', async () => {
     await fc.assert(
       fc.asyncProperty(inputs[operation], async input => {
         Object.assign(sdk.state, { status: 200, text: '{}' })
@@ -58,20 +58,23 @@ describe.each(operations)('%s, as the SDK has it', operation => {
     )
   })
 
-  test.each(['rounded', 'exact'] as const)('what is answered, numbers %s', async numbers => {
-    await fc.assert(
-      fc.asyncProperty(answers[numbers][operation], async answer => {
-        const { expected, got } = await bothAnswer(operation, JSON.stringify(answer), numbers)
-        expect(got).toEqual(expected)
-        expect(got).not.toHaveProperty('error')
-      }),
-      { numRuns: GENERATED },
-    )
-  })
+  test.each(['reads the same answer, numbers %s', 'exact'] as const)(
+    'what is answered, numbers %s',
+    async numbers => {
+      await fc.assert(
+        fc.asyncProperty(answers[numbers][operation], async answer => {
+          const { expected, got } = await bothAnswer(operation, JSON.stringify(answer), numbers)
+          expect(got).toEqual(expected)
+          expect(got).not.toHaveProperty('error')
+        }),
+        { numRuns: GENERATED },
+      )
+    },
+  )
 })
 
-describe.each(operations)('%s, answers that are no such', operation => {
-  test('are read as the SDK reads them, or are refused', async () => {
+describe.each(operations)('%s, malformed answers', operation => {
+  test('are read as the SDK reads them, or are rejected', async () => {
     const met = { same: 0, refused: 0 }
     await fc.assert(
       fc.asyncProperty(mutated(answers.rounded[operation]), async text => {
@@ -107,13 +110,13 @@ test.each([
   { S: 'a', N: '1' },
   {},
   null,
-])('a value that does not fit its type is refused: %j', async value => {
+])('a value that does not fit its type is rejected: %j', async value => {
   const { got } = await bothAnswer('Scan', JSON.stringify({ Items: [{ a: value }] }), 'rounded')
   expect(got).toMatchObject({ error: { name: 'UnreadableAnswer' } })
 })
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, new Set(['a']), new Map(), () => 1])(
-  'what cannot be stored as it is, is not sent: %s',
+  'a value that cannot be stored unchanged is not sent: %s',
   async value => {
     wire.state.operation = ''
     await expect(
@@ -123,7 +126,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, new Set(['a']), new Ma
   },
 )
 
-test('an attempt is given what is left of the time of its call, and three seconds at most', async () => {
+test('an attempt gets the time that its call has left, at most three seconds', async () => {
   const given: number[] = []
   const send = tableSend(async (_, ms) => {
     given.push(ms)
@@ -136,7 +139,7 @@ test('an attempt is given what is left of the time of its call, and three second
   expect(given[2]).toBeLessThanOrEqual(80)
 })
 
-test('a member named __proto__ is stored and read like every other, at each depth', () => {
+test('a member named __proto__ is stored and read at each depth', () => {
   const text = '{"__proto__":{"admin":true},"meta":{"__proto__":"x","team":"a"}}'
   const read = fromWire(JSON.parse(JSON.stringify(toWire(JSON.parse(text)))), 'rounded')
   expect(JSON.stringify(read)).toBe(text)

@@ -8,9 +8,9 @@ import type { Send } from '../../../../../../shared/adapters/aws/wire/tables.ts'
 import { STORED_FORMAT } from '../../../../../../shared/storage/format.ts'
 import { FIRST as EPOCH, headIn } from '../../../../../builders/head-moves.ts'
 
-// Commits that wait at the same time take their positions by one update of the head.
+// Commits that wait at the same time get their positions by one update of the head.
 
-/** A head at position 10 whose updates take effect when they are sent, and are answered when the test says so. */
+/** A head at position 10. Updates take effect when they are sent, and are answered when the test says so. */
 function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
   let last = 10
   const answers: (() => void)[] = []
@@ -53,7 +53,7 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
 const seqOf = (one: unknown) => (one as { seq: number }).seq
 
 describe('positions', () => {
-  test('of one turn of the event loop are taken by one update, each by one commit alone', async () => {
+  test('of one turn are allocated by one update, each to one commit', async () => {
     const { allocate, added, given } = world()
     const three = Promise.all([1, 2, 3].map(() => allocate(EPOCH)))
     await given()
@@ -61,7 +61,7 @@ describe('positions', () => {
     expect(added).toEqual([3])
   })
 
-  test('are never those of an update that was sent before they were asked for', async () => {
+  test('are never from an update that was sent before the request', async () => {
     const { allocate, added, given } = world()
     const early = [allocate(EPOCH)]
     await setImmediate()
@@ -72,14 +72,14 @@ describe('positions', () => {
     expect(added).toEqual([1, 2])
   })
 
-  test('of another epoch are asked for by themselves, and refused by themselves', async () => {
+  test('of different epochs are allocated and refused separately', async () => {
     const { allocate, given } = world()
     const both = Promise.all([allocate('000000.bbbbbbbbbbbb'), allocate(EPOCH)])
     await given()
     expect(await both).toEqual(['refused', expect.objectContaining({ seq: 11 })])
   })
 
-  test('of a shared update that brings no answer are asked for again, each for itself', async () => {
+  test('of an unanswered shared update are requested again, one by one', async () => {
     const { allocate, added, given } = world({ fails: [0] })
     const two = Promise.all([allocate(EPOCH), allocate(EPOCH)])
     await given()
@@ -88,7 +88,7 @@ describe('positions', () => {
     expect(added).toEqual([2, 1, 1])
   })
 
-  test('count for each that asks, as if it had asked alone', async () => {
+  test('are counted as one call for each commit', async () => {
     const { allocate, given, meter } = world()
     const measured = [1, 2].map(() => meter.measure(() => allocate(EPOCH)))
     await given()

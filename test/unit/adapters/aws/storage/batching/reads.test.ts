@@ -7,13 +7,13 @@ import { callMeter } from '../../../../../../shared/adapters/aws/system.ts'
 import type { Kind } from '../../../../../../shared/storage/kinds.ts'
 import type { TableKey } from '../../../../../../shared/storage/queries.ts'
 
-// Time passes only when nobody has anything to do, so that an order of events follows from a script alone.
+// Time passes only when nothing else can run, so the order of events follows from the script.
 
-/** What becomes of a call: how long it takes until the engine reads, and then until the answer is there. */
+/** The fate of a call: how long until the engine reads, and until the answer arrives. */
 interface Fate {
   reads: number
   answers: number
-  /** of its keys, how many the engine leaves for another call */
+  /** the number of its keys that the engine leaves unprocessed */
   leaves?: number
   fails?: boolean
 }
@@ -86,7 +86,7 @@ function world(fates: readonly Fate[]) {
     wait,
     current,
     now: () => now,
-    /** the clock is set, and what was to be done at some moment is done as long after it as before */
+    /** the clock is set; timers still fire after the same time */
     setClock: (ms: number) => {
       for (const event of events) event.at += ms - now
       now = ms
@@ -97,7 +97,7 @@ function world(fates: readonly Fate[]) {
       const history = versions.get(sk) ?? [{ since: Number.NEGATIVE_INFINITY, version: undefined }]
       versions.set(sk, [...history, { since: now, version }])
     },
-    /** what an item has been, at some moment of a time */
+    /** the versions of an item over a time */
     between: (sk: string, from: number, to: number) => {
       const history = versions.get(sk) ?? [{ since: Number.NEGATIVE_INFINITY, version: undefined }]
       return history
@@ -107,7 +107,7 @@ function world(fates: readonly Fate[]) {
         )
         .map(({ version }) => version)
     },
-    /** lets everything happen that will */
+    /** runs everything that is pending */
     run: async () => {
       for (;;) {
         await setImmediate()
@@ -147,7 +147,7 @@ describe('any order of reads, writes and answers', () => {
     gone: fc.boolean(),
   })
 
-  test('gives each what it would have got alone, not older than its question, and fails it for no stranger', () =>
+  test('gives each caller a result no older than its question, and fails it for no other caller’s fault', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fate, { minLength: 1, maxLength: 12 }),
@@ -162,7 +162,7 @@ describe('any order of reads, writes and answers', () => {
             const before = sent.length
             const answer = await measured(wanted).catch((error: Error) => error)
             if (answer instanceof Error) {
-              // it has met a call of its own that failed
+              // its own call has failed
               const own = sent.slice(before).filter(one => keysOf(one).every(name => wanted.includes(name)))
               expect(own.length, answer.message).toBeGreaterThan(0)
               return
@@ -193,7 +193,7 @@ describe('any order of reads, writes and answers', () => {
 
 const slow: Fate = { reads: 50, answers: 50 }
 
-/** Reads that are asked for one after the other, a millisecond apart; with the time at which each ended. */
+/** Reads requested one after the other, a millisecond apart, with their end times. */
 function asking({ later, measured, now }: ReturnType<typeof world>, all: readonly (readonly string[])[]) {
   const ended: { at: number; calls?: number | undefined; error?: string }[] = all.map(() => ({ at: -1 }))
   for (const [index, names] of all.entries())
@@ -211,22 +211,22 @@ function asking({ later, measured, now }: ReturnType<typeof world>, all: readonl
 const sentAs = ({ sent }: ReturnType<typeof world>) =>
   sent.map(one => `${one.at} ${one.alone ? 'alone ' : ''}${keysOf(one)}`)
 
-describe('what is sent, and when', () => {
-  test('one after the other waits for nobody', async () => {
+describe('shared reads', () => {
+  test('sequential reads do not wait', async () => {
     const all = world([slow])
     all.later(0, () => void all.read(['a']).then(() => all.read(['a', 'b'])))
     await all.run()
     expect(sentAs(all)).toEqual(['0 a', '100 a,b'])
   })
 
-  test('what is asked for in one turn goes at once, as one call', async () => {
+  test('reads of one turn are sent at once as one call', async () => {
     const all = world([slow])
     for (const names of [['a', 'b'], ['b', 'c'], ['c']]) void all.read(names)
     await all.run()
     expect(sentAs(all)).toEqual(['0 a,b,c'])
   })
 
-  test('two calls are under way, and what comes meanwhile goes as one when the first is back', async () => {
+  test('two calls run at a time, and later reads share the next one', async () => {
     const all = world([slow])
     const ended = asking(all, [['a'], ['a'], ['a', 'b'], ['b', 'c'], ['c', 'a']])
     await all.run()
@@ -235,7 +235,7 @@ describe('what is sent, and when', () => {
     expect(ended.map(({ calls }) => calls)).toEqual([1, 1, 1, 1, 1])
   })
 
-  test('a call that is under way answers nobody who asks later', async () => {
+  test('a running call answers no later question', async () => {
     const all = world([{ reads: 10, answers: 90 }])
     all.write('a', 1)
     asking(all, [['a'], ['a']])
@@ -245,7 +245,7 @@ describe('what is sent, and when', () => {
     expect(versionIn(((await late) as Map<string, Record<string, unknown>>).get(nameOf(place('a'))))).toBe(2)
   })
 
-  test('a call that hangs keeps nobody waiting for more than 200 ms', async () => {
+  test('a hanging call delays others by at most 200 ms', async () => {
     const hangs: Fate = { reads: 0, answers: 60_000 }
     const all = world([hangs, hangs, slow])
     asking(all, [['a'], ['a'], ['b'], ['c']])
@@ -253,7 +253,7 @@ describe('what is sent, and when', () => {
     expect(sentAs(all)).toEqual(['0 a', '1 a', '200 b,c'])
   })
 
-  test('a read of many keys has a call of its own, and one call has at most 50', async () => {
+  test('a read of many keys has its own call, and a shared call has at most 50 keys', async () => {
     const some = (count: number, of: string) => Array.from({ length: count }, (_, index) => `${of}${index}`)
     const all = world([slow])
     asking(all, [['a'], ['a'], some(30, 'x'), some(30, 'y'), some(20, 'x'), some(51, 'z')])
@@ -267,7 +267,7 @@ describe('what is sent, and when', () => {
     ])
   })
 
-  test('items of several kinds that may be large are not read by one call', async () => {
+  test('items of several large kinds are not read by one call', async () => {
     const all = world([slow])
     asking(all, [['a'], ['a'], ['policy1'], ['b', 'policy2'], ['c', 'mounts'], ['d'], ['mounts', 'policy1']])
     await all.run()
@@ -280,7 +280,7 @@ describe('what is sent, and when', () => {
     ])
   })
 
-  test('a frozen environment, or a clock that is set back, keeps nobody waiting', async () => {
+  test('a frozen environment, or a clock that is set back, delays no read', async () => {
     for (const ms of [3_600_000, -3_600_000]) {
       const all = world([{ reads: 0, answers: 100_000_000 }, { reads: 0, answers: 100_000_000 }, slow])
       asking(all, [['a'], ['a']])
@@ -292,10 +292,10 @@ describe('what is sent, and when', () => {
   })
 })
 
-describe('what becomes of strangers', () => {
+describe('faults of shared reads', () => {
   const first = [['a'], ['a']]
 
-  test('a call that fails is made again by each who shared it, and fails only who meets that again', async () => {
+  test('a failed shared call is repeated by each caller, and fails only those whose own call fails', async () => {
     const fails: Fate = { ...slow, fails: true }
     const all = world([slow, slow, fails, slow, fails])
     const ended = asking(all, [...first, ['b'], ['c']])
@@ -307,14 +307,14 @@ describe('what becomes of strangers', () => {
     ])
   })
 
-  test('one that nobody shared is not made again', async () => {
+  test('a failed call with a single caller is not repeated', async () => {
     const all = world([{ ...slow, fails: true }])
     expect(asking(all, [['a']])).toBeDefined()
     await all.run()
     expect(sentAs(all)).toEqual(['0 a'])
   })
 
-  test('keys that the engine leaves delay only who wants them', async () => {
+  test('unprocessed keys delay only their callers', async () => {
     const all = world([slow, slow, { ...slow, leaves: 1 }, slow])
     const ended = asking(all, [...first, ['b'], ['c'], ['b', 'd']])
     await all.run()
@@ -326,7 +326,7 @@ describe('what becomes of strangers', () => {
     ])
   })
 
-  test('what the engine leaves again is asked for alone', async () => {
+  test('keys that are left unprocessed twice are read in a call of their own', async () => {
     const leaves: Fate = { ...slow, leaves: 1 }
     const all = world([leaves, leaves, slow])
     const ended = asking(all, [['a']])
@@ -335,7 +335,7 @@ describe('what becomes of strangers', () => {
     expect(ended).toEqual([{ at: 303, calls: 3 }])
   })
 
-  test('after three seconds each asks for itself; who has a call of its own waits for that', async () => {
+  test('after three seconds each caller makes its own call, and a caller with its own call waits for it', async () => {
     const hangs: Fate = { reads: 0, answers: 9000 }
     const all = world([hangs, hangs, hangs, slow, slow])
     const ended = asking(all, [...first, ['b'], ['c']])
@@ -344,7 +344,7 @@ describe('what becomes of strangers', () => {
     expect(ended.map(({ at }) => at)).toEqual([9000, 9001, 3102, 3103])
   })
 
-  test('nobody changes what others have read', async () => {
+  test('results are frozen', async () => {
     const all = world([slow])
     all.write('a', 1)
     const [one, other] = [all.read(['a']), all.read(['a'])]
