@@ -82,7 +82,7 @@ export async function makeActivationToken(
     version: '',
     publicKey: keys ? formatPublicKey(keys) : undefined,
     epoch,
-    listPreviousClusters: previousClusters(items.secondary?.data),
+    previousClusters: listPreviousClusters(items.secondary?.data),
   })
   const token = keys ? sealToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
@@ -96,7 +96,7 @@ export async function makeActivationToken(
 const MOST_PREVIOUS = 8
 
 /** Returns the clusters that had the name in an earlier epoch, at most eight. */
-function previousClusters(before: Secondary | undefined): Secondary['previousClusters'] {
+function listPreviousClusters(before: Secondary | undefined): Secondary['previousClusters'] {
   const { cluster, publicKey, revokedAt, previousClusters: previous = [] } = before ?? {}
   const last = cluster && publicKey && revokedAt === undefined ? [{ cluster, publicKey }] : []
   const all = [...previous, ...last].slice(-MOST_PREVIOUS)

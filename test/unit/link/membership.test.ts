@@ -101,5 +101,7 @@ test('a take-over makes a new link key, encrypted for the record, with a stateme
   expect(own?.key).toBe(next.signing.toString('base64'))
   expect(own && isStatementSignedBy(publicKeysOf(parseLinkPair(text)).signing, own)).toBe(true)
   expect(await renewMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
-  await expect(renewMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow('of no set')
+  await expect(renewMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow(
+    'only a member of a DR set',
+  )
 })

@@ -33,7 +33,7 @@ describe('a box', () => {
     }
   })
 
-  test.each(['%j is not a box', 'x', '!', ' '.repeat(80), 'a.b.c'])('%j is none', text => {
+  test.each(['', 'x', '!', ' '.repeat(80), 'a.b.c'])('%j is not a box', text => {
     expect(openBox(own, place, text)).toBeUndefined()
   })
 

@@ -323,7 +323,11 @@ describe('an exported keyring', () => {
     const { keyring } = await w.environment().exportTo(rawPublicKey(own), set)
     const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKey('X25519', randomBytes(32))
-    await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow('not sealed to this key')
-    await expect(keyFactory.importFrom(keyring, own, 'another', 0)).rejects.toThrow('not sealed to this key')
+    await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow(
+      'not sealed to this cluster’s key',
+    )
+    await expect(keyFactory.importFrom(keyring, own, 'another', 0)).rejects.toThrow(
+      'not sealed to this cluster’s key',
+    )
   })
 })

@@ -20,10 +20,7 @@ describe('the address of a Web Function', () => {
     expect(read({ AWS_LAMBDA_FUNCTION_NAME: 'f' })).toMatchObject({ webEndpoint: undefined, onLambda: true })
   })
 
-  test.each(['%s is rejected as an address', 'host', ':3000', 'host:port', 'host:123456'])(
-    '%s is refused',
-    text => {
-      expect(() => read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toThrow('AWS_LAMBDA_HTTP_ENDPOINT')
-    },
-  )
+  test.each(['3000', 'host', ':3000', 'host:port', 'host:123456'])('%s is rejected as an address', text => {
+    expect(() => read({ AWS_LAMBDA_HTTP_ENDPOINT: text })).toThrow('AWS_LAMBDA_HTTP_ENDPOINT')
+  })
 })

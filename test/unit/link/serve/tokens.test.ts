@@ -156,6 +156,6 @@ test('a token for a public key is readable and usable only by that secondary', a
   expect((await one.activateBy(token)).addresses).toEqual([ADDRESS])
 })
 
-test.each(['%j is refused as a token', 'x', 'a.b.c'])('%j is no token', async token => {
+test.each(['', 'x', 'a.b.c'])('%j is refused as a token', async token => {
   await refused(() => follower(w, 'west').activate(token), 'not an activation token')
 })

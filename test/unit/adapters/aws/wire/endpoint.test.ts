@@ -75,7 +75,7 @@ describe('the endpoint of a service equals the SDK’s', () => {
     },
   )
 
-  test.each(['DynamoDB by account, mode %s', 'disabled', 'required'])('DynamoDB by account, %s', mode => {
+  test.each(['preferred', 'disabled', 'required'])('DynamoDB by account, mode %s', mode => {
     for (const region of REGIONS)
       for (const account of ['', '123456789012'])
         for (const [fips, dualStack] of flags) {
@@ -104,8 +104,8 @@ describe('a configured endpoint', () => {
     expect(ignored).toBe('https://kms.eu-west-1.amazonaws.com/')
   })
 
-  test.each(['cannot be combined with %s, as in the SDK', 'AWS_USE_DUALSTACK_ENDPOINT'])(
-    'excludes %s, as for the SDK',
+  test.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])(
+    'cannot be combined with %s, as in the SDK',
     flag => {
       expect(given(one, { [flag]: 'true' })).toBe('refused')
     },

@@ -58,19 +58,16 @@ describe.each(operations)('%s, compared with the SDK', operation => {
     )
   })
 
-  test.each(['reads the same answer, numbers %s', 'exact'] as const)(
-    'what is answered, numbers %s',
-    async numbers => {
-      await fc.assert(
-        fc.asyncProperty(answers[numbers][operation], async answer => {
-          const { expected, got } = await bothAnswer(operation, JSON.stringify(answer), numbers)
-          expect(got).toEqual(expected)
-          expect(got).not.toHaveProperty('error')
-        }),
-        { numRuns: GENERATED },
-      )
-    },
-  )
+  test.each(['rounded', 'exact'] as const)('reads the same answer, numbers %s', async numbers => {
+    await fc.assert(
+      fc.asyncProperty(answers[numbers][operation], async answer => {
+        const { expected, got } = await bothAnswer(operation, JSON.stringify(answer), numbers)
+        expect(got).toEqual(expected)
+        expect(got).not.toHaveProperty('error')
+      }),
+      { numRuns: GENERATED },
+    )
+  })
 })
 
 describe.each(operations)('%s, malformed answers', operation => {
