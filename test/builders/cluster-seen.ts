@@ -1,6 +1,6 @@
 import { type ObservedCluster, observeCluster } from '../../shared/set/status.ts'
 
-/** A cluster as two answers show it, by the code that every program uses. */
+/** Builds an observed cluster from two answers, with the code that every program uses. */
 export const seenAs = (
   name: string,
   status: object,
@@ -17,7 +17,7 @@ export const seenAs = (
     () => at,
   )
 
-/** The same cluster, which does not answer any more. */
+/** Makes an observed cluster silent. */
 export const silent = (seen: ObservedCluster, why = 'no connection'): ObservedCluster => ({
   ...seen,
   silent: { why, answered: 'nothing' },

@@ -1,7 +1,7 @@
 import type { ObservedCluster } from '../../shared/set/status.ts'
 import { seenAs, silent } from './cluster-seen.ts'
 
-// East and west in the situations that programs meet.
+// East and west in the situations that programs encounter.
 
 export const PAIR_SEEN_AT = Date.parse('2026-01-01T00:01:00Z')
 const ago = (seconds: number) => new Date(PAIR_SEEN_AT - seconds * 1000).toISOString().replace('.000', '')
@@ -12,7 +12,7 @@ const connectedPeer = (name: string) => ({
   connection_status: 'connected',
   last_heartbeat: ago(5),
 })
-/** A primary that knows the other cluster as a connected secondary. */
+/** Builds a primary that knows the other cluster as a connected secondary. */
 export const primaryOf = (other: string) => ({
   ...set,
   mode: 'primary',
@@ -42,7 +42,7 @@ export const followerOf = (other: string, name: string) => ({
   ],
   readiness: { ready: true, refused_by: [], tried: ago(30) },
 })
-/** A former primary, which follows nobody. */
+/** Builds a former primary, which has no primary. */
 export const closedFormerPrimary = {
   ...set,
   mode: 'secondary',
@@ -63,16 +63,16 @@ export const promotion = {
 export const changing = (name: string) => ({ ...promotion, name })
 
 const at = { at: PAIR_SEEN_AT - 1000 }
-/** East as a primary, with other fields. */
+/** Builds east as a primary, with changed fields. */
 export const east = (more: object = {}, health?: number) =>
   seenAs('east', { ...primaryOf('west'), ...more }, health, at)
-/** East as a secondary of west, with other fields. */
+/** Builds east as a secondary of west, with changed fields. */
 export const eastBehind = (more: object = {}) =>
   seenAs('east', { ...followerOf('west', 'east'), ...more }, 472, at)
 export const eastClosed = (more: object = {}) => seenAs('east', { ...closedFormerPrimary, ...more }, 472, at)
-/** West as a secondary of east, with other fields. */
+/** Builds west as a secondary of east, with changed fields. */
 export const west = (more: object = {}) => seenAs('west', { ...followerOf('east', 'west'), ...more }, 472, at)
-/** West as a primary that was promoted later than east. */
+/** Builds west as a primary that was promoted later than east. */
 export const westPromoted = (more: object = {}, health?: number) =>
   seenAs('west', { ...primaryOf('east'), ssct_generation_counter: 2, ...more }, health, at)
 export const westClosed = (more: object = {}) => seenAs('west', { ...closedFormerPrimary, ...more }, 472, at)
@@ -80,7 +80,7 @@ export const inNoSet = (name: string) => seenAs(name, { mode: 'disabled' }, 200,
 export const starting = (name: string) =>
   seenAs(name, { ...set, mode: 'bootstrapping', state: 'merkle-diff' }, 503, at)
 
-/** A cluster, or one that is being built. */
+/** Builds a cluster, or accepts a promise of one. */
 export type Seen = ObservedCluster | Promise<ObservedCluster>
-/** The same cluster, which does not answer any more. */
+/** Makes a cluster silent. */
 export const gone = async (one: Seen): Promise<ObservedCluster> => silent(await one)

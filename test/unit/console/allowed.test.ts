@@ -46,8 +46,8 @@ const asked = {
 }
 const disaster = { ...asked, peer: gone, readiness: ready('the primary is silent'), force: true }
 
-describe('the button of a promotion', () => {
-  test('is open where all has been said, and force where only that helps', () => {
+describe('the promotion button', () => {
+  test('is enabled if everything was entered; force only if nothing else helps', () => {
     expect(checkPromotion(asked)).toEqual({ allowed: true, why: '' })
     expect(checkPromotion(disaster)).toEqual({ allowed: true, why: '' })
     expect(checkPromotion({ ...disaster, peer: undefined }).allowed).toBe(true)
@@ -88,18 +88,18 @@ describe('the button of a promotion', () => {
     ],
     ['no name was typed', { typed: '' }, /Type the name of this cluster, west/],
     ['another name was typed', { typed: 'West' }, /Type the name/],
-  ])('is closed where %s', (_, change, why) => {
+  ])('is disabled if %s', (_, change, why) => {
     expect(checkPromotion({ ...asked, ...change })).toEqual({
       allowed: false,
       why: expect.stringMatching(why),
     })
   })
 
-  test('a cluster without a name cannot be confirmed by typing nothing', () => {
+  test('is disabled for a cluster without a name, even if nothing is typed', () => {
     expect(isConfirmed('', '')).toBe(false)
   })
 
-  test('readiness that is none allows nothing', () => {
+  test('is disabled with a malformed readiness answer', () => {
     for (const odd of [undefined, null, [], 'ready', { mode: 'secondary', promotion: 'yes' }])
       expect(checkPromotion({ ...asked, readiness: toShownReadiness(odd, NOW) }).allowed).toBe(false)
   })

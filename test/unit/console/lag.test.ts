@@ -71,10 +71,10 @@ describe('both lags', () => {
       /6 s old\. A promotion now would lose at most the commits of the last 6 s\. It lacks 1 position/,
     ],
     [{ stored: 6200, lost: 6200 }, /unknown, because the primary does not answer/],
-  ])('%j in words', (lags, text) => expect(describeLags(lags)).toMatch(text))
+  ])('%j as a sentence', (lags, text) => expect(describeLags(lags)).toMatch(text))
 })
 
-describe('lag over time, drawn', () => {
+describe('the chart of lags', () => {
   const box = { width: 600, height: 100 }
   const samples: Sample[] = [
     { at: NOW - DRAWN_MS, stored: 0, lost: 0 },
@@ -83,18 +83,18 @@ describe('lag over time, drawn', () => {
     { at: NOW, stored: 10_000, lost: 0 },
   ]
 
-  test('time goes from left to right, lag from bottom to top, and nothing is drawn where nothing is known', () => {
+  test('time runs from left to right and lag from bottom to top; unknown lag is not drawn', () => {
     expect(plotLines(samples, 'stored', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,0.0'])
     expect(plotLines(samples, 'lost', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,100.0'])
   })
 
-  test('the scale is a round number above all samples, and ten seconds at least', () => {
+  test('the scale is a round number above all samples, at least ten seconds', () => {
     expect(chooseScaleTop([])).toBe(10_000)
     expect(chooseScaleTop([{ at: NOW, stored: 10_001 }])).toBe(20_000)
     expect(chooseScaleTop([{ at: NOW, lost: 61_000 }])).toBe(100_000)
   })
 
-  test('what is too old to be drawn is forgotten', () => {
+  test('samples that are too old are dropped', () => {
     const more = addSample(samples, { at: NOW + 1, stored: 1 })
     expect(more.map(({ at }) => at)).toEqual([...samples.slice(1).map(({ at }) => at), NOW + 1])
   })
@@ -108,7 +108,7 @@ test.each([
   [172_800_000, '2 days'],
 ])('%d ms are %s', (ms, text) => expect(printSpan(ms)).toBe(text))
 
-test('one is counted by the word for one', () => {
+test('one is counted in the singular', () => {
   expect([printCount(1, 'commit'), printCount(0, 'commit'), printCount(2, 'is', 'are')]).toEqual([
     '1 commit',
     '0 commits',

@@ -15,8 +15,8 @@ import { workflows } from '../../../shared/workers/workflows.ts'
 const NOW = 1_750_000_000_000
 const DAY = 86_400_000
 
-describe('what goes on', () => {
-  test('the page knows every operation and each of its steps, in their order', () => {
+describe('running work', () => {
+  test('the page knows every operation with its steps, in order', () => {
     const steps = Object.entries(workflows).map(([name, { steps }]) => [
       name,
       steps.filter(one => typeof one === 'string'),
@@ -28,7 +28,7 @@ describe('what goes on', () => {
     ).toEqual(steps.toSorted())
   })
 
-  test('a step is done, under way, or to come', () => {
+  test('a step is done, current or to come', () => {
     const states = listSteps({ name: 'promotion', step: 'drain' }).map(
       ({ name, state }) => `${name} ${state}`,
     )
@@ -44,7 +44,7 @@ describe('what goes on', () => {
       expect(listSteps({ name, step: 'odd' })).toEqual([{ name: 'odd', does: '', state: 'now' }])
   })
 
-  test('sync, reindex and comparison, as far as they are', () => {
+  test('sync, reindex and comparison have their progress', () => {
     const of = (status: object) => {
       const read = readStatus({ mode: 'secondary', ...status })
       return read.ok && listProgress(read.value)
@@ -70,7 +70,7 @@ describe('what goes on', () => {
   })
 })
 
-describe('what ends', () => {
+describe('expiries', () => {
   test.each([
     [NOW + 31 * DAY, 'good', /expires in 31 days, at 2025-07-16/],
     [NOW + 29 * DAY, 'busy', /; renew it now/],
@@ -84,7 +84,7 @@ describe('what ends', () => {
     })
   })
 
-  test('the prepared token, by the seconds that it has left, and one that was made of shares', () => {
+  test('the operation token has its remaining time, and a token from shares its age', () => {
     const rows = (presented: object, generated: object | null = null) =>
       listTokenExpiries(toShownReadiness({ operation_token: { presented, generated } }, NOW), NOW).map(
         ({ tone, text }) => `${tone}: ${text}`,
@@ -100,7 +100,7 @@ describe('what ends', () => {
     ])
   })
 
-  test('a certificate’s end is what Node reads of it, for all that are shipped', () => {
+  test('the end of each shipped certificate is what Node reads', () => {
     const pems =
       readFileSync('shared/identity-proof/certificates/aws.pem', 'utf8').match(
         /-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g,
@@ -112,7 +112,7 @@ describe('what ends', () => {
   })
 })
 
-describe('the report', () => {
+describe('the loss report', () => {
   const data = {
     complete: true,
     counts: {
@@ -132,7 +132,7 @@ describe('the report', () => {
     diverging: [{ what: 'role z' }],
   }
 
-  test('by kind, with what should be done, and each change by its name', () => {
+  test('is grouped by kind, with what to do and the name of each change', () => {
     const report = readReport(data)
     expect(report.kinds).toEqual([
       { kind: 'token', written: 2, deleted: 1, todo: expect.stringContaining('revocations') },
@@ -150,11 +150,11 @@ describe('the report', () => {
     [{ complete: true, counts: { commits: 0 } }, /^Nothing was lost\.$/],
     [{ complete: false, waits_for: 'a primary' }, /^The report is not complete yet: it waits for a primary/],
     [undefined, /^The report is not complete yet/],
-  ])('%# in a sentence', (given, text) => expect(describeReport(readReport(given))).toMatch(text))
+  ])('%# as a sentence', (given, text) => expect(describeReport(readReport(given))).toMatch(text))
 })
 
 describe('an explained login', () => {
-  test('names the first check that refuses', () => {
+  test('names the first failed check', () => {
     const checks = [
       { check: 'a', verdict: 'pass' },
       { check: 'b', verdict: 'fail', message: 'no', seen: { x: 1 } },
@@ -168,7 +168,7 @@ describe('an explained login', () => {
     )
   })
 
-  test('takes a JSON object alone; an empty text is an empty login', () => {
+  test('accepts only a JSON object; an empty text is an empty login', () => {
     expect(parseLogin(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
     expect(parseLogin('')).toEqual({ login: {} })
     for (const text of ['[1]', 'null', '"x"', '{']) expect(parseLogin(text)).toHaveProperty('fault')
@@ -181,8 +181,8 @@ describe('an explained login', () => {
   })
 })
 
-describe('the way out of the page', () => {
-  test('leads to pages of the web alone', () => {
+describe('links out of the page', () => {
+  test('lead only to HTTP pages', () => {
     expect(consolePageUrl('https://auth.example.com/some/path')).toBe('https://auth.example.com/ui/')
     for (const odd of [
       'javascript:alert(1)',
@@ -195,7 +195,7 @@ describe('the way out of the page', () => {
     expect(apiBaseUrl('https://auth.example.com')).toBe('https://auth.example.com/v1/')
   })
 
-  test('leads to the configured peer and to no other member, whatever address that reports', () => {
+  test('lead only to the configured peer, whatever address a member reports', () => {
     const peer = 'https://east.example.com'
     expect(linkedPageUrl('https://east.example.com/v1', peer)).toBe('https://east.example.com/ui/')
     for (const other of [
@@ -211,11 +211,11 @@ describe('the way out of the page', () => {
 
   const EVIL = `'; touch /tmp/never; echo '$(id)\`id\`"\n`
 
-  test('a name in a command is one word of the shell, whatever is in it', () => {
+  test('a name in a command is quoted as one shell word', () => {
     expect(execFileSync('sh', ['-c', `printf %s ${quoteForShell(EVIL)}`], { encoding: 'utf8' })).toBe(EVIL)
   })
 
-  test('the commands name both clusters, and no secret but variables', () => {
+  test('the commands name both clusters, and secrets only as variables', () => {
     const texts = buildCommands({ own: 'https://w/v1/', other: 'https://e/v1/', name: EVIL }).map(
       ({ text }) => text,
     )

@@ -63,7 +63,7 @@ describe('fronts', () => {
     expect(faultsOf(given)).toEqual([])
   })
 
-  test('a name is the address, unless a proxy has another one', () => {
+  test('apiAddress defaults to the name of domain, unless a proxy is set', () => {
     expect(read({ domain }).apiAddress).toBe('https://auth.example.com')
     const proxied = { domain, proxy: { secretHashes: ['ab'.repeat(32)] } }
     expect(read({ ...proxied, apiAddress: 'https://x.example' }).apiAddress).toBe('https://x.example')
@@ -73,13 +73,13 @@ describe('fronts', () => {
     ])
   })
 
-  test('others reach the cluster at its name for them', () => {
+  test('linkAddress is the name of linkDomain', () => {
     expect(read({ front: privateFront, linkDomain }).linkAddress).toBe('https://link.example.com')
     expect(read({ domain }).linkAddress).toBeUndefined()
   })
 })
 
-describe('what contradicts the front is refused in words', () => {
+describe('settings that contradict the front are rejected with a text', () => {
   test.each<[object, string]>([
     [{ front: { kind: 'tcp' } }, 'front.kind: '],
     [{ front: { ...privateFront, vpcEndpointIds: [] } }, 'front.vpcEndpointIds: must have at least 1'],

@@ -5,13 +5,13 @@ import { alarming } from '../../../shared/api/alarming.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { fits } from '../../support/service/filter-pattern.ts'
 
-/** Patterns of the alarms that count events. */
+/** Patterns of the alarms that count log events. */
 const patterns = alarmNames.flatMap(name => {
   const { counts } = rowOfAlarm(name)
   return counts.kind === 'pattern' ? [{ name, pattern: counts.pattern }] : []
 })
 
-/** Names of the alarms that count an event. */
+/** Returns the names of the alarms that count an event. */
 const told = (event: object): string[] =>
   patterns.flatMap(({ name, pattern }) => (fits(pattern, JSON.stringify(event)) ? [name] : []))
 
@@ -27,14 +27,14 @@ const report = (status: string, type = 'report') => ({
   type: `platform.${type}`,
   record: { requestId: 'r', status },
 })
-/** What the program of a Web Function says of a request, as its runtime frames it. */
+/** A log line of a Web Function's program on a request, as its runtime frames it. */
 const complaint = (errorType: string) => ({
   level: 'ERROR',
   message: { errorType, errorMessage: 'm', gateway_id: 'g' },
   requestId: 'r',
 })
 
-/** Events of the log, and the alarms that count them. */
+/** Log events, with the alarms that count them. */
 const events = [
   ['a DR operation token that was made', answered({ data: { complete: true } }), ['OperationToken']],
   ['a share that was not the last', answered({ data: { complete: false } }), []],
@@ -65,20 +65,20 @@ const events = [
   ['a text of a client', { level: 'INFO', message: 'request', code: alarming.peer }, []],
 ] as const
 
-describe('an alarm counts', () => {
+describe('alarms with a log pattern count', () => {
   test.each(events)('%s', (_, event, names) => expect(told(event)).toEqual(names))
 
-  test('an event of this list, or the keyring below', () => {
+  test('each alarm with a pattern is covered by an event of this list or by the keyring test', () => {
     const counted = new Set<string>(['Keyring', ...events.flatMap(([, , names]) => names)])
     expect(patterns.map(({ name }) => name).filter(name => !counted.has(name))).toEqual([])
   })
 
-  test('a keyring that KMS does not open, in a request and in a worker', async () => {
+  test('a failed KMS unwrap in a request and in a worker counts for the alarm Keyring', async () => {
     const kms = lazyKms({
       count: () => undefined,
       measure: async work => ({ value: await work(), calls: {} }),
     })
-    // nobody listens there
+    // no server listens on this port
     process.env['AWS_ENDPOINT_URL_KMS'] = 'http://127.0.0.1:1'
     process.env['AWS_REGION'] ??= 'us-east-1'
     const fault = await kms.unwrap({ id: 'k', wrappedKey: 'AAAA' }).then(
@@ -94,7 +94,7 @@ describe('an alarm counts', () => {
     expect(told({ level: 'ERROR', message: 'request', cause: ['something else'] })).toEqual([])
   })
 
-  test('nothing that is no JSON', () => {
+  test('log lines that are not JSON count for no alarm', () => {
     for (const { pattern } of patterns) expect(fits(pattern, 'START RequestId')).toBe(false)
   })
 })

@@ -26,7 +26,7 @@ const faultsOf = (given: unknown): string[] => {
   }
 }
 
-describe('faults are told in our words', () => {
+describe('faults of settings have texts of our own', () => {
   test.each([
     [
       { stage: 'dev', legacySignature: true },
@@ -47,7 +47,7 @@ describe('faults are told in our words', () => {
   ])('%j', (given, fault) => expect(faultsOf(given)).toContain(fault))
 })
 
-describe('a proxy before the API', () => {
+describe('the setting proxy', () => {
   const hash = 'AB'.repeat(32)
   const given = (proxy: object, more: object = { apiAddress: 'https://auth.example.com' }) => ({
     stage: 'prod',
@@ -55,7 +55,7 @@ describe('a proxy before the API', () => {
     ...more,
   })
 
-  test('is known by the hashes of one secret, or of two while they change; one hop is between unless told otherwise', () => {
+  test('accepts the hashes of one secret, or of two during a rotation; hops is 1 by default', () => {
     expect(readSettings(given({ secretHashes: [hash] })).proxy).toEqual({
       secretHashes: [hash.toLowerCase()],
       hops: 1,
@@ -71,11 +71,11 @@ describe('a proxy before the API', () => {
     [{ secretHashes: [sha256('\n').toString('hex')] }, 'proxy.secretHashes.0: must be the hash of a secret'],
     [{ secretHashes: [hash], hops: 0 }, 'proxy.hops'],
     [{ hops: 1 }, 'proxy.secretHashes'],
-  ])('is refused as %j: it would be open, or closed to everybody', (proxy, fault) => {
+  ])('%j is rejected, because the proxy would admit everybody or nobody', (proxy, fault) => {
     expect(faultsOf(given(proxy)).join()).toContain(fault)
   })
 
-  test('has an address, which others of a set are told', () => {
+  test('is rejected without apiAddress', () => {
     expect(faultsOf(given({ secretHashes: [hash] }, {}))).toEqual([
       expect.stringMatching(/^proxy: needs apiAddress, the proxy’s address/),
     ])
@@ -83,7 +83,7 @@ describe('a proxy before the API', () => {
 })
 
 describe('settings of a deployment', () => {
-  test('a stage is enough', () => {
+  test('a stage is sufficient', () => {
     expect(readSettings({ stage: 'prod' })).toEqual({
       stage: 'prod',
       clusterName: 'cloud-auth-prod',
@@ -111,11 +111,11 @@ describe('settings of a deployment', () => {
     })
   })
 
-  test('may be JSON text, as `-c settings=…` gives it', () => {
+  test('may be JSON text, as `-c settings=…` passes it', () => {
     expect(readSettings('{"stage":"dev","memory":512}')).toMatchObject({ stage: 'dev', memory: 512 })
   })
 
-  test('everything may be set', () => {
+  test('every setting can be set', () => {
     const settings = {
       stage: 'a-1',
       clusterName: 'East_1.a',
@@ -158,7 +158,7 @@ describe('settings of a deployment', () => {
     expect(readSettings(settings)).toEqual(settings)
   })
 
-  test('every fault is told, all together, by its name', () => {
+  test('all faults are reported together, each with its setting', () => {
     const faults = faultsOf({
       stage: 'Prod',
       clusterName: '',
@@ -299,18 +299,18 @@ describe('settings of a deployment', () => {
       'consoleOrigin',
     ],
     ['memory for no function', { stage: 'a', functionMemory: { puller: 512 } }, 'functionMemory'],
-  ])('%s is refused', (_, given, name) => {
+  ])('%s is rejected', (_, given, name) => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${name}: .+`))])
   })
 
   test.each([
     [900, undefined],
     [400, 500],
-  ])('logins may reserve %i environments of %s', (loginConcurrency, accountConcurrency) => {
+  ])('logins may reserve %i of %s environments', (loginConcurrency, accountConcurrency) => {
     expect(faultsOf({ stage: 'a', loginConcurrency, accountConcurrency })).toEqual([])
   })
 
-  test.each([['{'], [''], [undefined], [null], [42]])('%j is no settings at all', given => {
+  test.each([['{'], [''], [undefined], [null], [42]])('%j is rejected as settings', given => {
     expect(faultsOf(given)).toEqual([expect.stringMatching(/^settings: .+/)])
   })
 })

@@ -16,7 +16,7 @@ import {
   westPromoted,
 } from '../../builders/pair-seen.ts'
 
-/** Two clusters, what they are to each other, how bad it is, and the headline. */
+/** Two clusters, their situation, its severity, and the headline. */
 const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
   ['following', east(), west(), 'good', /^east serves, and west is its secondary\.$/],
   ['following', west(), east(), 'good', /^east serves, and west is its secondary\.$/],
@@ -59,7 +59,7 @@ const vectors: readonly (readonly [Situation, Seen, Seen, string, RegExp])[] = [
     'bad',
     /west has no contact to it/,
   ],
-  // a list that the status cuts says nothing of who is missing from it
+  // a truncated list proves nothing about missing names
   [
     'cut-off',
     east({ known_secondaries: [], not_shown: { secondaries: 9, terms: 0, clusters: 0 } }),
@@ -129,7 +129,7 @@ describe('two clusters judged together', () => {
     expect(verdict.sentence).toMatch(sentence)
   })
 
-  test('the order in which they are named changes no verdict', async () => {
+  test('the order of the clusters changes no verdict', async () => {
     for (const [situation, one, other, severity] of vectors)
       expect(judgePair(await other, await one)).toMatchObject({ situation, severity })
   })
@@ -139,7 +139,7 @@ describe('two clusters judged together', () => {
     expect(situations.filter(one => !reached.has(one))).toEqual([])
   })
 
-  test('one cluster alone is judged by itself', async () => {
+  test('a single cluster is judged alone', async () => {
     expect(judgePair(await east(), undefined)).toMatchObject({ situation: 'single', severity: 'unknown' })
     expect(judgePair(await west({ state: 'idle' }), undefined)).toMatchObject({ severity: 'bad' })
     expect(judgePair({ name: 'x' }, undefined)).toMatchObject({ situation: 'unheard', severity: 'unknown' })
@@ -153,7 +153,7 @@ describe('a set of clusters', () => {
     expect(verdict).toMatchObject({ situation: 'unjoined' })
   })
 
-  test('has a fault for each cluster that is not well, and for what they come to together', async () => {
+  test('has a fault for each unhealthy cluster, and for the pair', async () => {
     expect(judgeSet([await east(), await west()]).faults).toEqual([])
     const { faults } = judgeSet([await eastClosed(), await westPromoted()])
     expect(faults).toEqual([

@@ -15,7 +15,7 @@ import {
   westPromoted,
 } from '../../builders/pair-seen.ts'
 
-/** The next step, with east as `from` and west as `to`. */
+/** Returns the next step with east as `from` and west as `to`. */
 const next = async (kind: Goal['kind'], from: Seen, to: Seen, rules: Partial<Goal> = {}) =>
   decideNextStep({ from: await from, to: await to }, { kind, allowedActions: ACTIONS, waits, ...rules })
 
@@ -76,7 +76,7 @@ describe('the next step of a switch', () => {
     expect(await next('switch', from, to)).toMatchObject(expected),
   )
 
-  test('of the way back is the same with the sides exchanged', async () => {
+  test('of a switch back is the same with swapped sides', async () => {
     const turned = (text: string) =>
       text.replace(/:"(from|to)"/g, (_, side) => (side === 'to' ? ':"from"' : ':"to"'))
     for (const [, from, to] of switches) {
@@ -92,19 +92,19 @@ describe('the next step of a switch', () => {
     }
   })
 
-  test('names the page for a disaster where the primary is silent, and not where its successor serves', async () => {
+  test('names the disaster runbook if the primary is silent, and not if its successor serves', async () => {
     const why = { otherwise: { why: expect.stringContaining('disaster.md') } }
     expect(await next('switch', gone(east()), west())).toMatchObject(why)
     expect(await next('switch', gone(east()), westPromoted())).not.toMatchObject(why)
   })
 
-  test('each place that a pair may be in has a sentence', async () => {
+  test('has a sentence for each state of the pair', async () => {
     for (const [, from, to] of switches)
       expect((await next('switch', from, to)).where).toMatch(/^[A-Zew].*\.$/)
   })
 })
 
-describe('the next step of a take-over', () => {
+describe('the next step of a takeover', () => {
   test.each<Vector>([
     ['the primary is silent', gone(east()), west(), { do: 'promote', force: true, resumed: false }],
     ['the primary does not serve', east({}, 503), west(), { do: 'promote', force: true }],
@@ -117,12 +117,12 @@ describe('the next step of a take-over', () => {
     ['the other has closed', eastClosed(), westPromoted(), { do: 'follow', ...eastFollows }],
     ['the other follows', eastBehind(), westPromoted(), { do: 'done' }],
     ['it is no secondary', gone(east()), inNoSet('west'), stopped()],
-  ])('where %s', async (_, from, to, expected) =>
+  ])('if %s', async (_, from, to, expected) =>
     expect(await next('takeOver', from, to)).toMatchObject(expected),
   )
 })
 
-describe('the next step of joining', () => {
+describe('the next step of a join', () => {
   const building = { reindex_in_progress: true, reindex_stage: 'building' }
   test.each<Vector>([
     ['neither is of a set', inNoSet('east'), inNoSet('west'), { do: 'enable', primary: 'from' }],
@@ -147,12 +147,12 @@ describe('the next step of joining', () => {
     ['a promotion was broken off', eastClosed(), west(), waiting('operation')],
     ['the primary is not here', inNoSet('east'), west(), waiting('operation')],
     ['one is silent', gone(east()), west(), waiting('silence')],
-  ])('where %s', async (_, from, to, expected) => {
+  ])('if %s', async (_, from, to, expected) => {
     expect(await next('join', from, to)).toMatchObject(expected)
     expect(await next('follow', from, to)).toMatchObject(expected)
   })
 
-  test('keeps to the primary that is named', async () => {
+  test('keeps the named primary', async () => {
     expect(await next('join', inNoSet('east'), inNoSet('west'), { primary: 'to' })).toMatchObject({
       do: 'enable',
       primary: 'to',
@@ -178,7 +178,7 @@ test.each<[SetAction, Goal['kind'], Seen, Seen]>([
   })
 })
 
-test('what comes after a wait is left to an operator too', async () => {
+test('a step after a wait is also left to the operator if it is not allowed', async () => {
   const step = await next('join', east(), west({ connection_state: 'connecting' }), {
     allowedActions: ['follow'],
   })

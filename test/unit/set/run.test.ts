@@ -5,8 +5,8 @@ import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { seenAs, silent } from '../../builders/cluster-seen.ts'
 import { closedFormerPrimary, followerOf, primaryOf } from '../../builders/pair-seen.ts'
 
-// Two clusters that change their roles when they are asked to. Programs are killed at every request, before and behind what
-// it does, and started again.
+// Two clusters that change their roles when requested. The program is killed before and after each request takes
+// effect, and started again.
 
 const READY = {
   checks: [],
@@ -18,7 +18,7 @@ const ACTIONS: readonly SetAction[] = ['enable', 'admit', 'promote', 'force', 'f
 
 class Killed extends Error {}
 
-/** Where both clusters are. */
+/** The state of both clusters. */
 interface World {
   from: object | undefined
   to: object | undefined
@@ -28,7 +28,7 @@ interface World {
 const statusOf = (status: object, promotions: number) => ({ ...status, ssct_generation_counter: promotions })
 const otherOf = (side: Side): Side => (side === 'from' ? 'to' : 'from')
 
-/** What a request changes. */
+/** The state change of each request. */
 function applied(world: World, side: Side, path: string): World {
   const other = otherOf(side)
   const promotions = world.promotions + 1
@@ -48,7 +48,10 @@ interface Played {
   now: number
 }
 
-/** @param killAt the request at which the program is killed, from 1 on; `behind`: once it has been done */
+/**
+ * Runs a program. @param killAt number of the request at which it is killed, starting at 1; `behind`: after the
+ * request took effect
+ */
 function programOf(
   played: Played,
   goal: Goal,
@@ -143,7 +146,7 @@ const journeys: readonly (readonly [Goal['kind'], object | undefined, object | u
 ]
 
 describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
-  test('asks for each step once, and for nothing when it is begun again', async () => {
+  test('sends each request once, and none when it is started again', async () => {
     const played = began(from, to)
     await run(programOf(played, goalOf(kind)))
     expect(played.asked).toEqual(requests)
@@ -156,7 +159,7 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
       [`before ${request}`, index + 1, false] as const,
       [`behind ${request}`, index + 1, true] as const,
     ]),
-  )('that is killed %s goes on where the pair is', async (_, killAt, behind) => {
+  )('that is killed %s resumes from the state of the pair', async (_, killAt, behind) => {
     const played = began(from, to)
     await expect(run(programOf(played, goalOf(kind), killAt, behind))).rejects.toThrow(Killed)
     await run(programOf(played, goalOf(kind)))
@@ -170,7 +173,7 @@ describe.each(journeys)('a run to the goal %s', (kind, from, to, requests) => {
 })
 
 describe('a run to the goal takeOver', () => {
-  test('promotes by force, waits for the other cluster to come back, and has it follow', async () => {
+  test('promotes by force, waits for the other cluster, and makes it follow', async () => {
     const played = began(undefined, follower)
     await run(programOf(played, goalOf('takeOver')), 'promote')
     expect(played.asked).toEqual(['to secondary/promote'])
@@ -191,11 +194,11 @@ describe('a run to the goal takeOver', () => {
   })
 })
 
-describe('what a run waits for', () => {
+describe('waits of a run', () => {
   const waiting = goalOf('switch')
   const syncing = began({ ...followerOf('to', 'from'), state: 'merkle-diff' }, primaryOf('from'))
 
-  test('has as long as the goal says, and then ends with where the pair is', async () => {
+  test('end after the goal’s limit, with the state of the pair', async () => {
     const played = { ...syncing }
     await expect(run(programOf(played, waiting))).rejects.toMatchObject({
       exit: 'unwell',
@@ -204,7 +207,7 @@ describe('what a run waits for', () => {
     expect(played.now).toBe(waits['catching-up'])
   })
 
-  test('is counted from when it was first seen, across calls that keep the state', async () => {
+  test('are counted from the first observation, across calls that keep the state', async () => {
     const played = { ...syncing, now: 1000 }
     const program = programOf(played, waiting)
     const first = await takeStep(program, { begun: false }, 'settle')
@@ -214,7 +217,7 @@ describe('what a run waits for', () => {
     await expect(takeStep(program, state, 'settle')).rejects.toMatchObject({ exit: 'unwell' })
   })
 
-  test('does not start with a cluster that is silent at the first look; later it has half a minute', async () => {
+  test('do not begin if a cluster is silent at the start; later a silent cluster gets half a minute', async () => {
     const played = began(undefined, follower)
     await expect(run(programOf(played, waiting))).rejects.toMatchObject({ exit: 'unreachable' })
     expect(played.now).toBe(0)
@@ -223,7 +226,7 @@ describe('what a run waits for', () => {
     expect(round).toMatchObject({ kind: 'again', state: { waiting: { since: 0 } } })
   })
 
-  test('an obstacle to a promotion is asked for half a minute, and nothing is promoted', async () => {
+  test('end after half a minute of failing readiness checks, without a promotion', async () => {
     const played = began(primary, follower)
     const asked = (): Ask => async () => ({ data: { ...READY, lag: { primary: 'silent' } } })
     await expect(run(programOf(played, waiting, 0, false, { asked }))).rejects.toMatchObject({
@@ -237,7 +240,7 @@ describe('what a run waits for', () => {
 test.each([
   ['secondary/enable', 'join' as const, inNoSet, inNoSet],
   ['secondary/promote', 'switch' as const, primary, follower],
-])('a repeated %s that is refused because it has done its work ends no run', async (path, kind, from, to) => {
+])('a repeated %s that is refused after it took effect does not end the run', async (path, kind, from, to) => {
   const played = began(from, to)
   const asked =
     (ask: Ask): Ask =>
@@ -250,7 +253,7 @@ test.each([
   expect(played.asked.filter(one => one.endsWith(path))).toHaveLength(1)
 })
 
-test('a refused request that has changed nothing ends the run', async () => {
+test('a refused request that changed nothing ends the run', async () => {
   const refused = programOf(began(inNoSet, inNoSet), goalOf('join'), 0, false, {
     asked: () => () => Promise.reject(new Error('403 permission denied')),
   })
@@ -260,7 +263,7 @@ test('a refused request that has changed nothing ends the run', async () => {
 test.each([
   ['first, where it differs', 'https://new', ['from primary/enable']],
   ['not, where it is the same', 'https://old', []],
-])('the address of a primary is changed %s', async (_, address, first) => {
+])('the address of a primary is updated %s', async (_, address, first) => {
   const moved = began({ ...primary, primary_cluster_addr: 'https://old' }, inNoSet)
   const program = programOf(moved, goalOf('join'))
   const { from, to } = program.clusters
@@ -268,7 +271,7 @@ test.each([
   expect(moved.asked).toEqual([...first, 'from primary/secondary-token', 'to secondary/enable'])
 })
 
-test('what somebody else did while a program asked is not done again', async () => {
+test('a step that somebody else did while the program asked is not repeated', async () => {
   const played = began(closedFormerPrimary, primaryOf('from'))
   const before = async () => {
     played.world = { ...played.world, from: followerOf('to', 'from') }

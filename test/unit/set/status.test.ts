@@ -7,8 +7,8 @@ const read = (data: unknown) => {
   return found.value
 }
 
-describe('a status is read', () => {
-  test('by what its fields mean', () => {
+describe('reading a status', () => {
+  test('converts its fields', () => {
     const status = read({
       mode: 'secondary',
       state: 'stream-wals',
@@ -34,7 +34,7 @@ describe('a status is read', () => {
     data => expect(readStatus(data)).toEqual({ ok: false, fault: expect.stringContaining('not a status') }),
   )
 
-  test('a mode of another version is kept, without the fields that nobody here knows', () => {
+  test('keeps an unknown mode, without unknown fields', () => {
     expect(read({ mode: 'tertiary', state: 'odd' })).toMatchObject({
       mode: 'tertiary',
       state: '',
@@ -57,11 +57,11 @@ describe('a status is read', () => {
       { cluster_id: 'x', operation: { id: 'o', name: 'promotion' } },
       'operation.step is missing',
     ],
-  ])('a field that is %s is left out and named', (_, fields, oddity) => {
+  ])('omits and names a field that is %s', (_, fields, oddity) => {
     expect(read({ mode: 'primary', ...fields }).odd).toContain(oddity)
   })
 
-  test('the rest stays where one field is odd', () => {
+  test('keeps the other fields if one is malformed', () => {
     const status = read({
       mode: 'primary',
       last_dr_wal: '12',
@@ -71,14 +71,14 @@ describe('a status is read', () => {
     expect(status).toMatchObject({ position: undefined, last: 13, known: ['a', 'b'] })
   })
 
-  test('a list of oddities is bounded, and names what is odd before what is unknown', () => {
+  test('limits the list of faults, and names malformed fields before unknown ones', () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field-${index}`, 1]))
     const { odd } = read({ mode: 'disabled', ...many, operation: 7 })
     expect(odd).toHaveLength(20)
     expect(odd[0]).toBe('operation is odd')
   })
 
-  test('names that every object has are unknown fields', () => {
+  test('treats names such as toString as unknown fields', () => {
     const data = JSON.parse('{"mode":"disabled","__proto__":{"state":"x"},"constructor":1}')
     expect(read(data).odd.toSorted()).toEqual(['__proto__ is unknown', 'constructor is unknown'])
   })

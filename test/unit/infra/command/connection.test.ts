@@ -26,12 +26,12 @@ describe('an address', () => {
     address => expect(() => parseApiBase(address)).toThrow(/must be a URL such as/),
   )
 
-  test('a password in one is not repeated', () =>
+  test('a password in an address is not repeated in the error', () =>
     expect(() => parseApiBase('https://u:geheim@a')).toThrow(expect.not.stringContaining('geheim')))
 })
 
-describe('the variables of the usual clients', () => {
-  test('say where authorities, names and time limits are', () => {
+describe('the variables of vault and bao', () => {
+  test('set CA certificates, server name and timeout', () => {
     writeFileSync(`${folder}/one.pem`, 'ONE')
     const environment = {
       VAULT_CACERT: `${folder}/one.pem`,
@@ -46,7 +46,7 @@ describe('the variables of the usual clients', () => {
     expect(readConnection({})).toEqual({ timeoutMs: 60_000 })
   })
 
-  test('a folder of authorities counts where no file is named', () => {
+  test('CAPATH is used if CACERT is not set', () => {
     const path = `${folder}/authorities`
     mkdirSync(path)
     writeFileSync(`${path}/a.pem`, 'A')
@@ -59,11 +59,11 @@ describe('the variables of the usual clients', () => {
     [{ VAULT_CACERT: '/nowhere.pem' }, /VAULT_CACERT: \/nowhere\.pem cannot be read \(ENOENT\)/],
     [{ VAULT_CLIENT_CERT: '/nowhere.pem' }, /needs its key/],
     [{ VAULT_CLIENT_TIMEOUT: 'soon' }, /must be a duration/],
-  ])('%j is refused', (environment, text) => expect(() => readConnection(environment)).toThrow(text))
+  ])('%j is rejected', (environment, text) => expect(() => readConnection(environment)).toThrow(text))
 })
 
 describe('a request', () => {
-  test('carries token, namespace and body, and brings back what was answered', async () => {
+  test('sends token, namespace and body, and returns the answer', async () => {
     const { url, requests } = await webServer(onTestFinished, (_, response) => {
       response.writeHead(400).end('{"errors":["no","never"]}')
     })
@@ -77,7 +77,7 @@ describe('a request', () => {
     })
   })
 
-  test('is repeated where the answer says when, and then succeeds', async () => {
+  test('is repeated after Retry-After until it succeeds', async () => {
     let asked = 0
     const { url } = await webServer(onTestFinished, (_, response) => {
       asked += 1
@@ -112,14 +112,14 @@ describe('a request', () => {
     [new Date(Date.now() - 3_600_000).toUTCString(), 1],
     ['soon', undefined],
     ['', undefined],
-  ])('takes %j of Retry-After as %s s', async (header, seconds) => {
+  ])('reads Retry-After %j as %s s', async (header, seconds) => {
     const { url } = await webServer(onTestFinished, (_, response) =>
       response.writeHead(503, { 'retry-after': header }).end(),
     )
     expect((await sendRequest(url, 'x', {}, plain)).retryAfter).toBe(seconds)
   })
 
-  test('follows a redirection within its address, once', async () => {
+  test('follows one redirect within its origin', async () => {
     const { url, requests } = await webServer(onTestFinished, ({ url: path }, response) => {
       if (path === '/v1/here') response.end('{"data":{"here":true}}')
       else response.writeHead(307, { location: path === '/v1/x' ? '/v1/here' : '/v1/x' }).end()
@@ -134,7 +134,7 @@ describe('a request', () => {
     ['another address', (other: string) => `${other}/v1/x`, /redirects to http:.*, which is not followed/],
     ['no address', () => 'http://[', /redirects to http:\/\/\[, which is not followed/],
     ['a terminal', () => 'http://\x9b2J', /which is not followed/],
-  ])('never goes to %s', async (_, location, text) => {
+  ])('never follows a redirect to %s', async (_, location, text) => {
     const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
     const standby = await webServer(onTestFinished, (_, response) => {
       response.writeHead(307, { location: location(other.url) }).end()
@@ -146,7 +146,7 @@ describe('a request', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('never goes out of an encrypted connection', async () => {
+  test('never follows a redirect from https to http', async () => {
     const other = await webServer(onTestFinished, (_, response) => response.end('{}'))
     const { url, connection } = await secure((_, response) =>
       response.writeHead(307, { location: `${other.url}/v1/x` }).end(),
@@ -155,7 +155,7 @@ describe('a request', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('verifies certificates, whatever the runtime was told', async () => {
+  test('verifies certificates even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     const { url } = await secure((_, response) => response.end('{"data":1}'))
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -179,13 +179,13 @@ describe('a request', () => {
       response => void setInterval(() => response.write(' '), 10).unref(),
       /no answer within|aborted/,
     ],
-  ])('an answer that %s is the end of it', async (_, answer, text) => {
+  ])('fails on an answer that %s', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => answer(response))
     const refusal = await sendRequest(url, 'x', {}, { timeoutMs: 1500 }).catch(error => error)
     expect(refusal).toMatchObject({ exit: 'unreachable', message: expect.stringMatching(text) })
   })
 
-  test('trusts the authority that is named, and no other', async () => {
+  test('trusts the named CA and no other', async () => {
     const { url, connection } = await secure((_, response) => response.end('{"data":1}'))
     expect((await sendRequest(url, 'x', {}, connection)).body).toEqual({ data: 1 })
     const other = readConnection({ VAULT_CACERT_BYTES: newAuthority('another').cert })
@@ -199,7 +199,7 @@ describe('a request', () => {
     ['\u202e\x9bevil', '400 \\u202e\\u009bevil'],
     ['null', '400 null'],
     ['', '400 without a reason'],
-  ])('that is refused with %j is one line, which a terminal does not obey', async (body, text) => {
+  ])('refused with %j is described in one escaped line', async (body, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => response.writeHead(400).end(body))
     const patience = { timeoutMs: 5000, say: () => undefined, label: 'x' }
     await expect(requestUntilAccepted(() => sendRequest(url, 'x', {}, plain), patience)).rejects.toThrow(
@@ -207,7 +207,7 @@ describe('a request', () => {
     )
   })
 
-  test('says who cannot be reached', async () => {
+  test('names the address that cannot be reached', async () => {
     const nowhere = await closedPort()
     await expect(sendRequest(nowhere, 'x', {}, plain)).rejects.toMatchObject({
       exit: 'unreachable',
@@ -218,7 +218,7 @@ describe('a request', () => {
   })
 })
 
-/** Sends as fast as it is read. */
+/** Sends as fast as the client reads. */
 function endless(response: ServerResponse): void {
   const chunk = Buffer.alloc(64 * 1024, ' ')
   const more = () => {
@@ -228,7 +228,7 @@ function endless(response: ServerResponse): void {
   more()
 }
 
-/** A server by TLS, and how its authority is named to a client. */
+/** Starts a TLS server. @returns it with the options that make a client trust its CA */
 async function secure(answer: Parameters<typeof createServer>[1] & {}) {
   const authority = newAuthority('ours')
   const server = createServer(authority.issue('east'), answer)

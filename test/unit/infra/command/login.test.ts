@@ -11,8 +11,8 @@ import { closedPort, webServer } from '../../../support/service/server.ts'
 
 const BASE = 'https://auth.example.com/v1'
 
-describe('what is wanted of a login', () => {
-  test('has defaults, and what the options say', () => {
+describe('the options of a login', () => {
+  test('have defaults and override them', () => {
     expect(checkLoginOptions(BASE, {}, {})).toEqual({
       base: BASE,
       mount: 'cloud',
@@ -49,7 +49,7 @@ describe('the signed request', () => {
     [undefined, 'sts.amazonaws.com', 'us-east-1'],
     ['eu-west-1', 'sts.eu-west-1.amazonaws.com', 'eu-west-1'],
     ['cn-north-1', 'sts.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
-  ])('for the region %s names the endpoint of it', async (region, host, scope) => {
+  ])('for the region %s uses the endpoint of the region', async (region, host, scope) => {
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE')
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'x')
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -78,7 +78,7 @@ describe('the metadata service', () => {
       response => response.writeHead(404).end('\x1b[2J'),
       /answered 404 for \/latest\/api\/token$/,
     ],
-  ])('an answer of it that %s proves nothing', async (_, answer, text) => {
+  ])('is rejected if its answer %s', async (_, answer, text) => {
     const { url } = await webServer(onTestFinished, (_, response) => void answer(response))
     const variables = { AWS_EC2_METADATA_SERVICE_ENDPOINT: url }
     await expect(fetchDocumentProof('pkcs7', variables)).rejects.toThrow(text)
@@ -90,7 +90,7 @@ describe('the metadata service', () => {
     [{ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' }, 'http://127.0.0.1:1338'],
   ])('%j', (environment, url) => expect(metadataServiceUrl(environment)).toBe(url))
 
-  test('is not asked where that is forbidden, and missed where it is not there', async () => {
+  test('is not called if it is disabled, and its absence is reported', async () => {
     const forbidden = fetchDocumentProof('pkcs7', { AWS_EC2_METADATA_DISABLED: 'true' })
     await expect(forbidden).rejects.toMatchObject({ exit: 'refused' })
     const nowhere = { AWS_EC2_METADATA_SERVICE_ENDPOINT: await closedPort() }
@@ -98,7 +98,7 @@ describe('the metadata service', () => {
   })
 })
 
-test('lines for a shell mean what they say in a real one, whatever a value holds', () => {
+test('export lines give a real shell the same values, with any characters', () => {
   const special = fc.constantFrom(...'\'"$`\\\n\t ;&|<>()*?!#~{}=a')
   const any = fc.string({ unit: 'binary' }).filter(text => text.isWellFormed() && !/[\0\r]/.test(text))
   const value = fc.oneof(fc.string({ unit: special }), any)
@@ -141,7 +141,7 @@ describe('the token helper', () => {
     return { text, done, asked: requests.map(({ url: path, headers }) => [path, headers['x-vault-token']]) }
   }
 
-  test('get gives the token that is there, as long as it counts', async () => {
+  test('get returns the present token while it is valid', async () => {
     expect(await helper('get')).toEqual({
       text: 'hvs.mine',
       done: [],
@@ -149,21 +149,21 @@ describe('the token helper', () => {
     })
   })
 
-  test('get logs in where the token does not count, and where there is none', async () => {
+  test('get logs in if the token is invalid or missing', async () => {
     expect(await helper('get', 403)).toMatchObject({ text: 'hvs.new', done: ['login'] })
     expect(await helper('get', 200, {})).toEqual({ text: 'hvs.new', done: ['login'], asked: [] })
   })
 
-  test('get does not log in again where the cluster is in trouble', async () => {
+  test('get does not log in again if the cluster answers 5xx', async () => {
     await expect(helper('get', 500)).rejects.toThrow('lookup-self: 500 x')
   })
 
-  test('store reads what it is given, erase does nothing, and neither says a word', async () => {
+  test('store reads its input, erase does nothing, and neither prints anything', async () => {
     expect(await helper('store')).toEqual({ text: '', done: ['drained'], asked: [] })
     expect(await helper('erase')).toEqual({ text: '', done: [], asked: [] })
   })
 
-  test.each(['', 'list', 'get store'])('%j is refused', async words => {
+  test.each(['', 'list', 'get store'])('%j is rejected', async words => {
     await expect(helper(words)).rejects.toMatchObject({ exit: 'usage' })
   })
 })

@@ -9,7 +9,7 @@ const file = `${folder}/cloud-auth.mjs`
 afterAll(() => rmSync(folder, { recursive: true }))
 beforeAll(() => buildPrograms(folder))
 
-/** Runs the built command on this Node, which reports another version. */
+/** Runs the built command on this Node with a faked version. */
 function runOn(version: string) {
   const preload = `${folder}/version.cjs`
   writeFileSync(preload, `Object.defineProperty(process.versions, 'node', { value: '${version}' })`)
@@ -34,7 +34,7 @@ test.each(['20.0.0', '24.1.0'])('on Node %s the command runs', version => {
   expect(runOn(version)).toMatchObject({ status: 0, stdout: expect.stringContaining('cloud-auth COMMAND') })
 })
 
-test('an older Node can parse and link the file: its one static import is `module`, its syntax that of Node 14.8', () => {
+test('Node 14.8 can parse and link the file: its only static import is `module`', () => {
   const text = readFileSync(file, 'utf8')
   const imports = [...text.matchAll(/(?:^|[;}])import\s*(?:[\w$*{][^;'"]*from\s*)?["']([^"']+)["']/gm)]
   expect(imports.map(([, name]) => name)).toEqual(['module'])

@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../infra/checkout.ts'
 import { webServer } from '../../../support/service/server.ts'
 
-// The command as a process, against a server that sends what no cluster sends: one line comes of it, which a terminal does
-// not obey, and never a stack trace.
+// Runs the command as a process against a server with answers that no cluster sends. The command must print one
+// escaped line and never a stack trace.
 
 const deep = '{"data":{"mode":"primary","operation":{"name":'.concat(
   '['.repeat(100_000),
@@ -44,7 +44,7 @@ describe.each([
     ['an odd status', '{"data":{"mode":{"toString":1},"secondaries":7}}'],
     ['a deep one', deep],
     ['a list', '[null]'],
-  ])('is answered with %s', async (_, body) => {
+  ])('fails with one line for %s', async (_, body) => {
     const { stdout, stderr, status } = await commanded(words, body)
     expect(status).toBeGreaterThan(0)
     expect(`${stdout}${stderr}`).toMatch(/^[\x20-\x7e\n]*$/)

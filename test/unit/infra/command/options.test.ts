@@ -5,7 +5,7 @@ import { readCommand } from '../../../../infra/command/options.ts'
 const read = (line: string, environment = {}) => readCommand(line.split(' ').filter(Boolean), environment)
 
 describe('a command line', () => {
-  test('says what to do, with which options and words', () => {
+  test('is parsed to command, options and words', () => {
     expect(read('switch --yes east west')).toEqual({
       command: 'switch',
       flags: new Set(['yes']),
@@ -20,11 +20,11 @@ describe('a command line', () => {
     ['OpenBao’s variable', 'login', { BAO_ADDR: 'http://b', VAULT_ADDR: 'http://v' }, 'http://b'],
     ['Vault’s variable', 'login', { BAO_ADDR: '', VAULT_ADDR: 'http://v' }, 'http://v'],
     ['nothing', 'login', {}, undefined],
-  ])('takes the address from %s first', (_, line, environment, address) => {
+  ])('reads the address from %s first', (_, line, environment, address) => {
     expect(read(line, environment)).toMatchObject({ values: address ? { address } : {} })
   })
 
-  test.each(['get', 'store', 'erase'])('may be a bare %s, as command lines call a helper', word => {
+  test.each(['get', 'store', 'erase'])('may be a bare %s, as vault and bao call a helper', word => {
     expect(read(word, { CLOUD_AUTH_ROLE: 'app' })).toMatchObject({
       command: 'token-helper',
       words: [word],
@@ -38,17 +38,17 @@ describe('a command line', () => {
     ['status --yes', "Unknown option '--yes'"],
     ['switch --token hvs.x east west', "Unknown option '--token'"],
     ['constructor', 'unknown command "constructor"'],
-  ])('%s is refused', (line, text) => {
+  ])('%s is rejected', (line, text) => {
     expect(() => read(line)).toThrow(
       expect.objectContaining({ exit: 'usage', message: text }) as CommandEnded,
     )
   })
 
-  test.each(['', 'help', '--help', '-h'])('%j tells all commands', line => {
+  test.each(['', 'help', '--help', '-h'])('%j prints all commands', line => {
     expect(read(line)).toMatch(/login[\s\S]*token-helper[\s\S]*status[\s\S]*switch/)
   })
 
-  test('the help of a command has its options and their variables, and no others', () => {
+  test('the help of a command has its own options with their variables, and no others', () => {
     const help = read('login --help')
     expect(help).toMatch(/--role NAME .*\[CLOUD_AUTH_ROLE\]/)
     expect(help).not.toContain('--watch')

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { createWriter, escapeForTerminal, inOneLine } from '../../../../infra/command/output.ts'
 
-describe('what a terminal is given', () => {
+describe('escaping for a terminal', () => {
   test.each([
     ['\x1b[31mred\x1b]0;title\x07', '\\u001b[31mred\\u001b]0;title\\u0007'],
     ['a\rb\x08\x7f', 'a\\u000db\\u0008\\u007f'],
@@ -13,15 +13,15 @@ describe('what a terminal is given', () => {
     ['två\tlines\n✓ 東', 'två\tlines\n✓ 東'],
   ])('%j is written as %j', (text, written) => expect(escapeForTerminal(text)).toBe(written))
 
-  test('JSON stays the same JSON', () => {
+  test('keeps the meaning of JSON', () => {
     const value = { text: '\x1b\x9b\u202e\u{e0041}\x7f\n' }
     expect(JSON.parse(escapeForTerminal(JSON.stringify(value)))).toEqual(value)
   })
 
-  test('a text in a line has no lines of its own', () =>
+  test('removes line breaks from a text within a line', () =>
     expect(inOneLine(' no\r\nSwitched.\t\x1b ')).toBe('no Switched. \\u001b'))
 
-  test('is filtered by the writer', () => {
+  test('is done by the writer', () => {
     const stream = new PassThrough()
     createWriter(stream)('\x1b[2J\n')
     expect(String(stream.read())).toBe('\\u001b[2J\n')

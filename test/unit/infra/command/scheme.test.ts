@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { sendRequest } from '../../../../infra/command/ask.ts'
 import { urlOf } from '../../../../infra/local/os/loopback.ts'
 
-/** The error of a request to a server, sent by a scheme. */
+/** Returns the error of a request to a server with a given scheme. */
 async function faultOf(server: Server, scheme: 'http' | 'https'): Promise<string> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => void server.close())

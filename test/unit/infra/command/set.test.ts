@@ -45,8 +45,8 @@ describe('the verdict on a set', () => {
   })
 })
 
-describe('what status tells', () => {
-  test('has each cluster’s own word, and the age of all that is not of now', async () => {
+describe('the output of status', () => {
+  test('has each cluster’s own answer, and the age of older facts', async () => {
     const [first, second] = shown(await east(), await west()).clusters
     expect(first).toMatchObject({ role: 'primary', serves: true, age_ms: 1000, position: 12, lag: null })
     expect(first?.peers).toMatchObject([{ name: 'west', connected: true, heard_age_ms: 5000 }])
@@ -83,7 +83,7 @@ describe('what status tells', () => {
     )
   })
 
-  test('reads well', async () => {
+  test('is readable text without --json', async () => {
     const text = formatSet(shown(await east(), await west({ operation: promotion })))
     expect(text).toContain('east: primary, running, serves\n')
     expect(text).toContain('  position   10, 2 behind its primary’s last report\n')
@@ -103,12 +103,12 @@ test.each([
   ['west=http://127.0.0.1:8201/v1', { name: 'west', base: 'http://127.0.0.1:8201/v1' }],
 ])('%s names a cluster', (text, named) => expect(parseCluster(text)).toEqual(named))
 
-test('what is neither an address nor a file that tells one is refused', () => {
+test('a cluster that is neither an address nor a cluster.json is rejected', () => {
   for (const text of ['auth.example.com', new URL(import.meta.url).pathname])
     expect(() => parseCluster(text)).toThrow(/must be the address of a cluster/)
 })
 
-describe('an odd answer to the question for the status', () => {
+describe('a malformed status answer', () => {
   const looked = async (status: string, health = '{"cluster_name":"east"}') => {
     const { url } = await webServer(onTestFinished, ({ url: path }, response) =>
       response.end(path?.endsWith('status') ? status : health),
@@ -122,7 +122,7 @@ describe('an odd answer to the question for the status', () => {
     ['<html>', 'the answer is not a status'],
     ['{"data":[]}', 'the answer is not a status'],
     ['{"data":{"mode":{"toString":1}}}', 'mode is not a text'],
-  ])('%s is silence, with a reason', async (status, fault) => {
+  ])('%s makes a cluster silent, with a reason', async (status, fault) => {
     const seen = await looked(status)
     expect(seen.silent?.why).toContain(fault)
     expect(formatSet(shown(seen))).toContain(fault)
@@ -134,7 +134,7 @@ describe('an odd answer to the question for the status', () => {
     ['{"data":{"mode":"secondary","known_primary_cluster_addrs":"x"}}', 'known_primary_cluster_addrs is odd'],
     ['{"data":{"mode":"secondary","readiness":{"ready":"no"}}}', 'readiness.ready is odd'],
     ['{"data":{"mode":"primary","last_dr_wal":null}}', 'last_dr_wal is odd'],
-  ])('%s is shown without that field, which is named', async (status, oddity) => {
+  ])('%s is shown without the malformed field, which is named', async (status, oddity) => {
     const seen = await looked(status)
     expect(seen.silent).toBeUndefined()
     expect(shown(seen).clusters[0]?.left_out).toContain(oddity)
@@ -145,7 +145,7 @@ describe('an odd answer to the question for the status', () => {
     '{"data":{"mode":"primary","state":"\\u001b[2J","secondaries":[{"node_id":"\\nAll is well.","connection_status":{}}]}}',
     '{"data":{"mode":"secondary","operation":{"name":{"toString":1}},"last_error":{"text":"\\u202e"},"readiness":{}}}',
     '{"data":{"mode":"odd\\u009b2J","cluster_id":"","\\u001b[2J":1}}',
-  ])('%s is shown without what a terminal obeys, a line for each thing', async status => {
+  ])('%s is shown escaped, one line per fact', async status => {
     const seen = await looked(status, '{"cluster_name":{"toString":1}}')
     const text = formatSet(shown(seen))
     expect(text).toMatch(/^[\x20-\x7e\n]*$/)

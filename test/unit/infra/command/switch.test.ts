@@ -2,15 +2,15 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { switchSet } from '../../../../infra/command/set/switch.ts'
 import { webServer } from '../../../support/service/server.ts'
 
-// Two servers that answer as clusters of a set do. Real switches are done by the tests of the runbooks.
+// Two servers that imitate clusters of a set. The tests of the runbooks perform real switches.
 
 type Change = [path: string, status: number, body: object, then?: () => void]
 
-/** Where both are; a server reads it for each answer. */
+/** The state of both clusters; the servers read it for each answer. */
 interface Play {
   east: Record<string, unknown>
   west: Record<string, unknown>
-  /** what changes, or fails, by the path that is asked for */
+  /** the state change, or the failure, of each requested path */
   changes: Change[]
 }
 
@@ -36,7 +36,7 @@ const READY = {
   operation_token: { presented: { counts: true } },
 }
 
-/** @param answers to the questions: a function is a yes, and what happens before it is given */
+/** Runs a switch. @param answers answers to the questions; a function means yes and runs before the answer */
 async function played(play: Play, answers: readonly (boolean | (() => void))[]) {
   const asked: string[] = []
   const clusterOf = async (name: 'east' | 'west') => {
@@ -94,8 +94,8 @@ function whole(): Play {
   return play
 }
 
-describe('a switch', () => {
-  test('asks for each step once, in the order of the runbook', async () => {
+describe('the command switch', () => {
+  test('sends each request once, in the order of the runbook', async () => {
     const { result, asked, places } = await played(whole(), [true, true])
     expect(result).toEqual(['promote', 'follow'])
     expect(asked).toEqual([
@@ -108,13 +108,13 @@ describe('a switch', () => {
     expect(places.at(-1)).toMatch(/^west serves, and east is its secondary\./)
   })
 
-  test('does nothing without a yes', async () => {
+  test('changes nothing without a confirmation', async () => {
     const { result, asked } = await played(whole(), [false])
     expect(result).toMatch(/^Stopped before the next step\. east serves, and west is its secondary/)
     expect(asked).toEqual(['west secondary/readiness'])
   })
 
-  test('what is in the way may pass by itself', async () => {
+  test('waits while a readiness check fails for a short time', async () => {
     const play = whole()
     const behind = { ...READY, lag: { primary: 'silent' } }
     play.changes.unshift(['secondary/readiness', 200, { data: behind }])
@@ -125,7 +125,7 @@ describe('a switch', () => {
     )
   })
 
-  test('who is refused is told why, and where the set is since', async () => {
+  test('reports a refusal with the error and the state of the set', async () => {
     const play = whole()
     const errors = ['handed-over-not-claimed']
     play.changes[1] = ['secondary/promote', 400, { errors }, () => Object.assign(play, { east: closed })]
@@ -134,7 +134,7 @@ describe('a switch', () => {
     )
   })
 
-  test('a cluster that follows by now is not revoked, however long the answer took', async () => {
+  test('does not revoke a cluster that began to follow while the user was asked', async () => {
     const play: Play = { east: closed, west: primary, changes: [] }
     const { result, asked } = await played(play, [])
     expect([result, asked]).toEqual([

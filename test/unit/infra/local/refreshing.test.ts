@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startRefreshing } from '../../../../infra/local/host/refreshing.ts'
 
-// How often an embedded host has hashes computed.
+// Tests how often an embedded host computes tree hashes.
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Refreshes that began within ten seconds, each of which takes so long, milliseconds. */
+/** Returns the number of refreshes that begin within ten seconds, if each takes `ms` milliseconds. */
 async function begunWithin10s(tookMs: number, outcome: () => Promise<void>): Promise<number> {
   let begun = 0
   const { close } = startRefreshing(async () => {
@@ -33,6 +33,6 @@ test.each([
   expect(await begunWithin10s(took, async () => undefined)).toBe(count)
 })
 
-test('again after one that failed', async () => {
+test('a failed refresh is followed by another one', async () => {
   expect(await begunWithin10s(0, () => Promise.reject(new Error('the function failed')))).toBe(19)
 })

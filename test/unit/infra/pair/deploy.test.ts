@@ -6,16 +6,16 @@ import { joinPair } from '../../../../infra/pair/join.ts'
 import { type PairPlan, readPair } from '../../../../infra/pair/settings.ts'
 import { licenceKey, licenceText } from '../../../builders/licence.ts'
 
-/** A cluster that answers what it is asked for its role, over HTTP. */
+/** An HTTP server that imitates a cluster with a given role. */
 interface Answering {
   server: Server
   address: string
   health: { status: number; mode: string }
   state: string
-  /** where it has secondaries look for it */
+  /** the address that it gives to secondaries */
   linkAddress: string
   asked: { path: string; token: unknown; body: unknown }[]
-  /** what it answers first to a change, in order, where that is no success */
+  /** its first answers to a change, in order, if they are failures */
   refusals: { status: number; retryAfter?: string }[]
 }
 
@@ -73,7 +73,7 @@ let east: Answering
 let west: Answering
 let deployed: string[]
 let said: string[]
-/** What happens when a cluster is deployed. */
+/** The state change of a cluster when it is deployed. */
 let meanwhile: (name: string) => void
 
 const certificate = (region: string) => `arn:aws:acm:${region}:111122223333:certificate/one`
@@ -87,7 +87,7 @@ const file = () => ({
     west: { account: '444455556666', region: 'us-west-2', settings: domain('west', 'us-west-2') },
   },
 })
-/** The pair of the file, at the addresses of the clusters here. */
+/** The pair of the file, with the addresses of these servers. */
 const pair = (): PairPlan => {
   const [one, other] = readPair(file())
   return [
@@ -114,8 +114,8 @@ afterEach(() => {
   for (const one of [east, west]) one.server.close().closeAllConnections()
 })
 
-describe('a deployment of a pair, against clusters that answer', () => {
-  test('asks both, and deploys the secondary first', async () => {
+describe('deploying a pair whose clusters answer', () => {
+  test('observes both clusters, and deploys the secondary first', async () => {
     await deployPair(pair(), false, around())
     expect(deployed).toEqual(['west', 'east'])
     expect(said).toEqual([
@@ -127,25 +127,25 @@ describe('a deployment of a pair, against clusters that answer', () => {
     ])
   })
 
-  test('after a switch the roles decide, and not the file', async () => {
+  test('orders by role after a switch, not by the file', async () => {
     ;[east.health, west.health] = [west.health, east.health]
     await deployPair(pair(), false, around())
     expect(deployed).toEqual(['east', 'west'])
   })
 
-  test('deploys nothing while two serve', async () => {
+  test('deploys nothing while both clusters are primaries', async () => {
     west.health = { status: 200, mode: 'primary' }
     await expect(deployPair(pair(), false, around())).rejects.toThrow('nothing was deployed: both serve')
     expect(deployed).toEqual([])
   })
 
-  test('leaves the primary as it is where the secondary does not follow again', async () => {
+  test('does not deploy the primary if the secondary does not follow again', async () => {
     meanwhile = () => Object.assign(west, { state: 'idle' })
     await expect(deployPair(pair(), false, around())).rejects.toThrow('west was following and is behind')
     expect(deployed).toEqual(['west'])
   })
 
-  test('waits for one that needs a while', async () => {
+  test('waits for a cluster that needs time to follow again', async () => {
     meanwhile = name => Object.assign(west, { state: name === 'west' ? 'idle' : 'stream-wals' })
     let looks = 0
     const wait = async () => {
@@ -156,14 +156,14 @@ describe('a deployment of a pair, against clusters that answer', () => {
     expect([deployed, looks]).toEqual([['west', 'east'], 3])
   })
 
-  test('asks for no answer of what was not there: its name may lead nowhere yet', async () => {
+  test('does not wait for an answer of a cluster that was absent, because its name may not resolve yet', async () => {
     for (const one of [east, west]) one.server.close().closeAllConnections()
     await deployPair(pair(), false, around())
     expect(deployed).toEqual(['east', 'west'])
   })
 })
 
-describe('joining', () => {
+describe('joining a pair', () => {
   const joining = (typed: string) => ({
     ...around(),
     question: async () => typed,
@@ -175,7 +175,7 @@ describe('joining', () => {
     west.state = ''
   })
 
-  test('takes the name of who loses what it has; then the requests of the runbook, each with its token', async () => {
+  test('asks for the name of the cluster that loses its data, then sends the requests of the runbook with the right tokens', async () => {
     await joinPair(pair(), 'west', joining('west\n'))
     expect(east.asked).toEqual([
       {
@@ -195,7 +195,7 @@ describe('joining', () => {
     expect(said.at(-1)).toBe('west follows east')
   })
 
-  test('repeats what has to wait, and ends at what is refused', async () => {
+  test('repeats requests with Retry-After, and stops at a refusal', async () => {
     east.refusals = [
       { status: 503, retryAfter: '0' },
       { status: 503, retryAfter: '0' },
@@ -210,7 +210,7 @@ describe('joining', () => {
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('enable on west: 400 not now')
   })
 
-  test('goes on where it was broken off, and asks for nothing that is done', async () => {
+  test('resumes an interrupted join without repeating requests', async () => {
     Object.assign(east, { health: { status: 200, mode: 'primary' }, linkAddress: east.address })
     await joinPair(pair(), 'west', joining('west'))
     expect(east.asked.map(({ path }) => path.split('/').at(-1))).toEqual(['secondary-token'])
@@ -220,26 +220,26 @@ describe('joining', () => {
     expect(said.at(-1)).toBe('west follows east')
   })
 
-  test('changes nothing where a cluster is not initialised', async () => {
+  test('changes nothing if a cluster is not initialised', async () => {
     west.health = { status: 501, mode: 'disabled' }
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is not initialised')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 
-  test.each(['east', '', 'y'])('changes nothing where %j is typed', async typed => {
+  test.each(['east', '', 'y'])('changes nothing if %j is typed', async typed => {
     await expect(joinPair(pair(), 'west', joining(typed))).rejects.toThrow('nothing was changed')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 
-  test('changes nothing where the one that would lose what it has serves others', async () => {
+  test('changes nothing if the joining cluster is a primary', async () => {
     west.health = { status: 200, mode: 'primary' }
     await expect(joinPair(pair(), 'west', joining('west'))).rejects.toThrow('west is the primary')
     expect([...east.asked, ...west.asked]).toEqual([])
   })
 })
 
-describe('what a pair is made of', () => {
-  test('each is told the address of the other, and both the licence', () => {
+describe('the file of a pair', () => {
+  test('gives each cluster the address of the other, and both the licence', () => {
     const drill = { schedule: 'rate(7 days)', policy: 'drill' }
     const [one, other] = readPair({ ...file(), drill })
     expect([one.settings.drill?.peer, other.settings.drill?.peer]).toEqual([

@@ -15,7 +15,7 @@ const order = (east: MemberState, west: MemberState, anyway = false) => {
   return 'refused' in decided ? decided.refused : decided.order.map(({ name }) => name).join(' ')
 }
 
-describe('the order in which a pair is deployed', () => {
+describe('the deployment order of a pair', () => {
   test.each([
     ['absent', 'absent', 'east west'],
     ['absent', 'blank', 'east west'],
@@ -61,7 +61,7 @@ describe('the order in which a pair is deployed', () => {
   )
 })
 
-describe('what a cluster is, by its answers', () => {
+describe('the state of a member, from its answers', () => {
   test.each<[string, Promise<ObservedCluster>, MemberState]>([
     ['no answer', inNoSet('west').then(one => silent(one)), 'absent'],
     ['health 501', seenAs('west', { mode: 'disabled' }, 501), 'blank'],

@@ -7,7 +7,7 @@ import { isWorkingOn, stopStaleEngine } from '../../../../../infra/local/engine/
 
 const WAITS = `console.log('here'); setInterval(() => undefined, 60_000)`
 
-/** A process whose command line names a database, as an engine's does. */
+/** Starts a process whose command line names a database, as an engine's does. */
 async function engineOn(database: string) {
   const child = spawn(process.execPath, ['-e', WAITS, '--', '--db-path', database], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -24,7 +24,7 @@ function directoryOfTest(): string {
 }
 
 describe('the process of an engine', () => {
-  test('is known by the database that it works on', async () => {
+  test('is found by its database', async () => {
     const database = `${directoryOfTest()}/dynamodb.sqlite`
     const { pid, child } = await engineOn(database)
     expect(isWorkingOn(pid, database)).toBe(true)
@@ -35,7 +35,7 @@ describe('the process of an engine', () => {
     expect(isWorkingOn(pid, database)).toBe(false)
   })
 
-  test('is ended when its host left it behind; what a note names besides is left alone', async () => {
+  test('is ended if a killed host left it behind; other processes in the note are not', async () => {
     const directory = directoryOfTest()
     const [stale, other] = await Promise.all([engineOn(`${directory}/one`), engineOn(`${directory}/other`)])
     const ended = once(stale.child, 'exit')

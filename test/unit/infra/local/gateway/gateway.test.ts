@@ -18,7 +18,7 @@ const routes = [
 const find = (method: string, path: string, keys = [...routes, '$default']) =>
   createRouteFinder(keys.map(key => ({ key, functionName: key })))(method, path)
 
-describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () => {
+describe('the gateway chooses routes as API Gateway does for HTTP APIs', () => {
   test.each([
     ['GET', '/v1/auth/cloud/role/dev', 'ANY /v1/auth/{mount}/role/{proxy+}'],
     ['GET', '/v1/auth/cloud/role/dev/tag', 'ANY /v1/auth/{mount}/role/{proxy+}'],
@@ -36,12 +36,12 @@ describe('which route the gateway takes: API Gateway, routes for HTTP APIs', () 
     expect(find(method, path, ['$default', ...routes.toReversed()])).toBe(wanted)
   })
 
-  test('without a route and without a default there is none', () => {
+  test('without a matching route and without a default no function is found', () => {
     expect(find('GET', '/other', routes)).toBeUndefined()
   })
 })
 
-test('requests wait as long as the cluster asks others whether it is the primary still, but for those of the link', async () => {
+test('requests wait while the cluster checks that it is still the primary, except requests of the link', async () => {
   const served: string[] = []
   let go: () => void = () => undefined
   const asked = new Promise<void>(resolve => {
@@ -67,7 +67,7 @@ test('requests wait as long as the cluster asks others whether it is the primary
   }
 })
 
-test('a client that speaks TLS hears at once that the port does not', async () => {
+test('a TLS client gets an error at once from the plain HTTP port', async () => {
   const gateway = await startGateway({
     front: { id: 'api', kind: 'httpApi', routes: [] },
     port: 0,
@@ -92,7 +92,7 @@ test.each([
     'invalid_request',
   ],
   ['no HTTP', `one two three${MUCH}`, 400, 'invalid_request'],
-])('who sends %s is told so though it goes on sending', async (_, sent, status, code) => {
+])('a client that sends %s gets an error although it continues to send', async (_, sent, status, code) => {
   const gateway = await startGateway({
     front: { id: 'api', kind: 'httpApi', routes: [] },
     port: 0,

@@ -9,7 +9,7 @@ import {
   toFlaggedGet,
 } from '../../../../../infra/local/gateway/list-verb.ts'
 
-/** What the parser sees of bytes that come in these pieces. */
+/** Returns the bytes that the parser receives for these chunks. */
 const seen = (...pieces: string[]): string => {
   const rewrite = createRequestRewriter(toFlaggedGet)
   const bytes = pieces.flatMap(piece => rewrite(Buffer.from(piece, 'latin1')))
@@ -40,7 +40,7 @@ describe('the verb LIST on the embedded host', () => {
       `${head('LIST /v1/x HTTP/1.1', 'Content-Length: 3')}abc${LIST}`,
       `${head('GET /v1/x?list=true HTTP/1.1', 'Content-Length: 3')}abc${GET}`,
     ],
-  ])('is told as GET with list=true: %s', (_, sent, expected) => expect(seen(sent)).toBe(expected))
+  ])('becomes GET with list=true: %s', (_, sent, expected) => expect(seen(sent)).toBe(expected))
 
   test.each([
     ['other verbs', head('GET /v1/LIST HTTP/1.1') + head('DELETE /v1/x HTTP/1.1')],
@@ -64,7 +64,7 @@ describe('the verb LIST on the embedded host', () => {
       'a chunk’s length without end',
       head('POST / HTTP/1.1', 'Transfer-Encoding: chunked') + '0'.repeat(70_000),
     ],
-  ])('lets %s pass as they came', (_, sent) => expect(seen(sent)).toBe(sent))
+  ])('%s pass unchanged', (_, sent) => expect(seen(sent)).toBe(sent))
 
   test.each([
     ['of known length', head('POST /v1/x HTTP/1.1', `content-length:${decoy.length}`) + decoy],
@@ -76,7 +76,7 @@ describe('the verb LIST on the embedded host', () => {
       'in chunks, with trailers',
       `${head('POST /v1/x HTTP/1.1', 'Transfer-Encoding: chunked')}0\r\na: b\r\n\r\n`,
     ],
-  ])('after a body %s the next request is looked at', (_, sent) => {
+  ])('after a body %s the next request is rewritten too', (_, sent) => {
     expect(seen(sent + LIST)).toBe(sent + GET)
   })
 
@@ -92,13 +92,13 @@ describe('the verb LIST on the embedded host', () => {
     sent => expect(seen(sent)).toBe(''),
   )
 
-  test('the contents of a chunk are not held back', () => {
+  test('the content of a chunk passes at once', () => {
     const rewrite = createRequestRewriter(toFlaggedGet)
     rewrite(Buffer.from(`${head('POST / HTTP/1.1', 'Transfer-Encoding: chunked')}fffffff\r\n`))
     expect(rewrite(Buffer.from('some of it')).join('')).toBe('some of it')
   })
 
-  test('is told as GET however a connection is cut into pieces', () => {
+  test('LIST becomes GET, however the bytes of the connection are split', () => {
     const requests = fc.array(
       fc.constantFrom(
         LIST,
@@ -123,7 +123,7 @@ describe('the verb LIST on the embedded host', () => {
   })
 })
 
-test('a kept connection ends when it has rested for as long as the server keeps it', async () => {
+test('a kept-alive connection closes after the server’s idle timeout', async () => {
   const http = createServer({ keepAliveTimeout: 1 }, (_, response) => response.end('served'))
   http.keepAliveTimeoutBuffer = 0
   http.on('connection', socket => acceptList(socket, toFlaggedGet)).listen(0, '127.0.0.1')

@@ -34,7 +34,7 @@ afterEach(async () => {
   gateway = undefined
 })
 
-/** A gateway that notes what it calls, and answers the same for all. */
+/** Starts a gateway that records the invoked functions and gives every request the same answer. */
 async function started(front: FrontModel, answer: object | (() => never) = { statusCode: 204 }) {
   const called: { name: string; event: FrontEvent }[] = []
   gateway = await startGateway({
@@ -62,7 +62,7 @@ async function started(front: FrontModel, answer: object | (() => never) = { sta
 }
 
 describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
-  test('has the shape that handlers know, and says the same as the request', async () => {
+  test('has the shape that handlers expect, and the content of the request', async () => {
     const { called, send } = await started(fronts[kind])
     await send(
       'POST /v1/role/a%2Fb?x=1+1&x=%C3%A9&y HTTP/1.1\r\nX-Two: 1\r\nX-Two: 2\r\nContent-Type: application/json',
@@ -84,7 +84,7 @@ describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
     expect(requestOf(event, 7).headers).toMatchObject({ 'x-two': '1,2', host: 'a.example' })
   })
 
-  test('leads by its path to its function, and to the fallback where nothing fits', async () => {
+  test('goes to the function of its path, else to the fallback', async () => {
     const { called, send } = await started(fronts[kind])
     for (const path of ['/v1/role', '/v1/role/x', '/v1/role/x/y', '/v1/else'])
       await send(`GET ${path} HTTP/1.1`)
@@ -93,7 +93,7 @@ describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
 })
 
 describe('a load balancer', () => {
-  test('passes LIST as it is, also between other requests of a connection; an API is sent a flag', async () => {
+  test('passes LIST unchanged, also between other requests of a connection; an API gets a query flag', async () => {
     const balanced = await started(alb)
     await balanced.send('LIST /v1/role?after=a HTTP/1.1')
     expect(requestOf(balanced.called[0]?.event ?? {}, 0)).toMatchObject({
@@ -119,7 +119,7 @@ describe('a load balancer', () => {
     })
   })
 
-  test('appends who calls, whatever was there, and drops headers of no name', async () => {
+  test('appends the caller to X-Forwarded-For, and drops headers with invalid names', async () => {
     const { called, send } = await started(alb)
     await send('GET /v1/role HTTP/1.1\r\nX-Forwarded-For: 10.0.0.1\r\nX_Vault_Token: t')
     const { headers, source } = requestOf(called[0]?.event ?? {}, 0)
@@ -127,7 +127,7 @@ describe('a load balancer', () => {
     expect(headers).not.toHaveProperty('x_vault_token')
   })
 
-  test('gives lists of headers to clients, and nothing else', async () => {
+  test('sends multi-value headers to clients and no others', async () => {
     const answer = { statusCode: 200, headers: { a: 'no' }, multiValueHeaders: { b: ['1', '2'] }, body: 'x' }
     const { send } = await started(alb, answer)
     const text = await send('GET /v1/role HTTP/1.1')
@@ -136,7 +136,7 @@ describe('a load balancer', () => {
     expect(text).not.toMatch(/a: no/)
   })
 
-  test('takes a megabyte and gives a megabyte, and no more', async () => {
+  test('limits requests and answers to 1 MB', async () => {
     const MEGABYTE = 1024 * 1024
     const { called, send } = await started(alb, { statusCode: 200, body: 'x'.repeat(MEGABYTE) })
     expect(await send('POST /v1/role HTTP/1.1', 'y'.repeat(MEGABYTE + 1))).toMatch(/^HTTP\/1\.1 413 /)
@@ -145,7 +145,7 @@ describe('a load balancer', () => {
     expect(called).toHaveLength(1)
   })
 
-  test('lets a head pass that an API refuses', async () => {
+  test('accepts a larger head than an API', async () => {
     const head = `GET /v1/role HTTP/1.1\r\nX-A: ${'a'.repeat(20_000)}`
     expect(await (await started(alb)).send(head)).toMatch(/^HTTP\/1\.1 204 /)
     await gateway?.close()
@@ -154,20 +154,20 @@ describe('a load balancer', () => {
 })
 
 describe('a REST API', () => {
-  test('has nothing outside its stage', async () => {
+  test('serves nothing outside its stage', async () => {
     const { called, send } = await started(restApi)
     for (const path of ['/', '/v2/role', '/v1x/role'])
       expect(await send(`GET ${path} HTTP/1.1`)).toMatch(/^HTTP\/1\.1 403 /)
     expect(called).toEqual([])
   })
 
-  test('does not look at a slash at the end', async () => {
+  test('ignores a trailing slash', async () => {
     const { called, send } = await started(restApi)
     for (const path of ['/v1/role/', '/v1/role/x/', '/v1/', '/v1']) await send(`GET ${path} HTTP/1.1`)
     expect(called.map(one => one.name)).toEqual(['roles', 'role', 'fallback', 'fallback'])
   })
 
-  test('says 502 where a function fails', async () => {
+  test('answers 502 if a function fails', async () => {
     const { send } = await started(restApi, () => {
       throw new Error('no')
     })

@@ -15,7 +15,7 @@ beforeEach(() => {
   take = createLineWriter(directory, text => printed.push(text))
 })
 
-test('lines of functions are kept, and none is printed', async () => {
+test('lines of functions are stored and not printed', async () => {
   take('one')
   take('two')
   await setImmediate()
@@ -23,7 +23,7 @@ test('lines of functions are kept, and none is printed', async () => {
   expect(printed).toEqual([])
 })
 
-test('an audit log that cannot be written is printed once, with its file and what to do', () => {
+test('an unwritable audit log is printed once, with its file and what to do', () => {
   const line = JSON.stringify({ level: 'ERROR', message: 'request', cause: [`${AUDIT_UNWRITABLE} (ENOSPC)`] })
   take(line)
   take(line)
@@ -43,7 +43,7 @@ test('a full disk under functions.log is printed once', async () => {
   ])
 })
 
-test('a directory that went with its cluster is no fault', async () => {
+test('a directory that was removed with its cluster causes no message', async () => {
   rmSync(directory, { recursive: true })
   take('one')
   await setImmediate()

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { initialiseCluster } from '../../../../../infra/local/host/initialise.ts'
 import { checkFormat } from '../../../../../shared/storage/format.ts'
 
-/** What functions answer where the cluster record has that format. */
+/** The functions' answer if the cluster record has an unknown format. */
 function refusalOf(format: unknown): string {
   try {
     checkFormat('cluster record', format)

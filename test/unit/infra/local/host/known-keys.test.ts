@@ -23,7 +23,7 @@ const answer = (shares: string[], pgp_fingerprints: string[] | null = null) => (
   body: JSON.stringify({ data: { keys: shares, pgp_fingerprints } }),
 })
 
-/** A host whose cluster has a recovery key that a test replaces. */
+/** A host whose cluster has a recovery key that the test replaces. */
 async function started(kept: SetKeys = { root_token: 'root', recovery_keys: first.shares }) {
   const cluster: { stored: RecoveryKey | undefined } = { stored: first.item }
   const changes: SetKeys[] = []
@@ -32,14 +32,14 @@ async function started(kept: SetKeys = { root_token: 'root', recovery_keys: firs
   onTestFinished(keys.close)
   return { cluster, changes, keys, shares: () => keys.present().recovery_keys }
 }
-/** What the next start reads. */
+/** Returns the keys that the next start reads. */
 const keptKeys = async () => {
   vi.stubGlobal('fetch', async () => new Response('', { status: 400 }))
   onTestFinished(() => void vi.unstubAllGlobals())
   return initialiseCluster('http://127.0.0.1', directory)
 }
 
-test('new shares are named once the cluster accepts them, not while they wait for their verification', async () => {
+test('new shares are published once the cluster accepts them, not while they are unverified', async () => {
   const { cluster, changes, keys, shares } = await started()
   await keys.readAnswer(answer(abandoned.shares))
   await keys.readAnswer(answer(second.shares))
@@ -50,7 +50,7 @@ test('new shares are named once the cluster accepts them, not while they wait fo
   expect(changes).toEqual([{ root_token: 'root', recovery_keys: second.shares }])
 })
 
-test('void shares are named no more where nobody here has seen the new ones: they were encrypted, or made elsewhere', async () => {
+test('invalid shares are no longer published, even if this host has not seen the new ones', async () => {
   const { cluster, keys, shares } = await started()
   await keys.readAnswer(answer(second.shares, ['ab'.repeat(20)]))
   cluster.stored = second.item
@@ -60,7 +60,7 @@ test('void shares are named no more where nobody here has seen the new ones: the
   expect(shares()).toEqual(second.shares)
 })
 
-test('a secondary that has not applied the rekeying goes on naming the shares that it accepts itself', async () => {
+test('a secondary publishes the shares that it accepts until it has applied the rekey', async () => {
   const { cluster, keys, shares } = await started()
   await keys.adopt({ root_token: 'root of the set', recovery_keys: second.shares })
   expect(keys.present()).toEqual({ root_token: 'root of the set', recovery_keys: first.shares })
@@ -75,7 +75,7 @@ test('a secondary that has not applied the rekeying goes on naming the shares th
   expect(shares()).toEqual(first.shares)
 })
 
-test('the next start knows every set that was seen, and that an operator has written down', async () => {
+test('the next start knows every set of shares that was seen or that an operator wrote down', async () => {
   const { cluster, keys } = await started()
   await keys.readAnswer(answer(second.shares))
   const again = await started(await keptKeys())
@@ -93,7 +93,7 @@ test('the next start knows every set that was seen, and that an operator has wri
   expect(written.shares()).toEqual(abandoned.shares)
 })
 
-test('a host remembers the eight newest sets, and the one that counts whatever its age', async () => {
+test('a host keeps the eight newest sets, and the accepted one of any age', async () => {
   const { cluster, keys, shares } = await started()
   const sets = Array.from({ length: 9 }, made)
   for (const one of sets) await keys.readAnswer(answer(one.shares))

@@ -9,7 +9,7 @@ const LONG_MS = 60_000
 const never = new AbortController().signal
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-/** Whether somebody rests who looks at this mark. */
+/** Reports whether a poller with this mark rests. */
 async function rests(activity: TrackedActivity, since: Mark, signal = never): Promise<() => boolean> {
   let resting = true
   void activity.rest(since, LONG_MS, signal).then(() => {
@@ -19,8 +19,8 @@ async function rests(activity: TrackedActivity, since: Mark, signal = never): Pr
   return () => resting
 }
 
-describe('who looks for what work leaves behind', () => {
-  test('rests where there was none, until some begins', async () => {
+describe('a poller', () => {
+  test('rests after a period without work until work begins', async () => {
     const activity = createActivity()
     const resting = await rests(activity, activity.mark())
     expect(resting()).toBe(true)
@@ -29,7 +29,7 @@ describe('who looks for what work leaves behind', () => {
     expect(resting()).toBe(false)
   })
 
-  test('does not where some was under way, or has begun since, or has begun and ended', async () => {
+  test('does not rest if work was running, began, or began and ended since the mark', async () => {
     const activity = createActivity()
     const before = activity.mark()
     await activity.during(Promise.resolve())
@@ -41,7 +41,7 @@ describe('who looks for what work leaves behind', () => {
     expect((await rests(activity, activity.mark()))()).toBe(true)
   })
 
-  test('does not longer than it wants, or is there for', async () => {
+  test('rests at most as long as requested, and until it is aborted', async () => {
     const activity = createActivity()
     await activity.rest(activity.mark(), 1, never)
     const end = new AbortController()

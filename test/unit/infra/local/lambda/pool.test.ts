@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { HostEnvironment } from '../../../../../infra/local/lambda/environment.ts'
 import { type Capacity, createPool } from '../../../../../infra/local/lambda/pool.ts'
 
-/** Environments whose requests end when the test says so. */
+/** Environments whose requests end when the test ends them. */
 function staged(capacity: Capacity) {
   const started: { given: unknown[]; end: (() => void)[]; closed: boolean; retire: () => void }[] = []
   const pool = createPool(onChange => {
@@ -49,7 +49,7 @@ function staged(capacity: Capacity) {
 const given = (started: ReturnType<typeof staged>['started']) => started.map(one => one.given)
 
 describe('the environments of a function', () => {
-  test('are as many as there may be, then each takes several requests; what has no room waits in order', async () => {
+  test('a pool starts environments up to its capacity, then gives each several requests, then queues in order', async () => {
     const { pool, started } = staged({ environments: 2, requests: 2 })
     const answers = [1, 2, 3, 4, 5, 6].map(event => pool.invoke(event))
     expect(given(started)).toEqual([
@@ -69,7 +69,7 @@ describe('the environments of a function', () => {
     expect(await answers[1]).toBe('answer 2')
   })
 
-  test('one is used again before another is started', async () => {
+  test('an idle environment is reused before another starts', async () => {
     const { pool, started } = staged({ environments: 8, requests: 64 })
     const first = pool.invoke('a')
     started[0]?.end[0]?.()
@@ -78,7 +78,7 @@ describe('the environments of a function', () => {
     expect(given(started)).toEqual([['a', 'b']])
   })
 
-  test('may take one request at a time', () => {
+  test('with a capacity of one request, each environment serves one at a time', () => {
     const { pool, started } = staged({ environments: 2, requests: 1 })
     for (const event of ['a', 'b', 'c']) void pool.invoke(event)
     expect(given(started)).toEqual([['a'], ['b']])
@@ -86,14 +86,14 @@ describe('the environments of a function', () => {
     expect(given(started)).toEqual([['a', 'c'], ['b']])
   })
 
-  test('a retired one gets nothing new, and another takes its place', () => {
+  test('a retired environment gets no new request and is replaced', () => {
     const { pool, started } = staged({ environments: 1, requests: 2 })
     for (const event of ['a', 'b', 'c']) void pool.invoke(event)
     started[0]?.retire()
     expect(given(started)).toEqual([['a', 'b'], ['c']])
   })
 
-  test('end when they have had nothing to do for a whole round, and not while they work', async () => {
+  test('an environment that was idle for a whole round ends; a busy one does not', async () => {
     const { pool, started } = staged({ environments: 2, requests: 1 })
     const first = pool.invoke('a')
     void pool.invoke('b')
@@ -108,7 +108,7 @@ describe('the environments of a function', () => {
     expect(given(started)).toEqual([['a'], ['b'], ['c']])
   })
 
-  test('work between two rounds starts the rest anew', async () => {
+  test('a request between two rounds restarts an environment’s idle time', async () => {
     const { pool, started } = staged({ environments: 1, requests: 1 })
     const work = async (event: string) => {
       const done = pool.invoke(event)
@@ -122,7 +122,7 @@ describe('the environments of a function', () => {
     expect(started[0]?.closed).toBe(false)
   })
 
-  test('all of them end with the host', async () => {
+  test('close ends all environments', async () => {
     const { pool, started } = staged({ environments: 2, requests: 1 })
     void pool.invoke('a')
     void pool.invoke('b')

@@ -4,7 +4,7 @@ import { startLambdaService } from '../../../../../infra/local/lambda/service.ts
 
 const key = { accessKeyId: 'AKIAOURS', secretAccessKey: 'ours' }
 
-/** Invokes functions of a service that takes one key. */
+/** Invokes functions of a service that accepts one access key. */
 async function service(credentials = key) {
   const invoke = async (_: string, event: unknown) => event
   const lambdas = {
@@ -28,7 +28,7 @@ async function service(credentials = key) {
   }
 }
 
-test('Invoke runs a function by its name or its ARN, and refuses other names and bodies that are no JSON', async () => {
+test('Invoke runs a function by name or ARN, and rejects unknown names and bodies that are not JSON', async () => {
   const invoke = await service()
   expect(await invoke('g')).toBe('ResourceNotFoundException')
   expect(await invoke('f', '{"half":')).toBe('InvalidRequestContentException')
@@ -43,7 +43,7 @@ test.each([
     'UnrecognizedClientException',
   ],
   ['a wrong secret', { ...key, secretAccessKey: 'theirs' }, 'InvalidSignatureException'],
-])('Invoke refuses %s', async (_, credentials, refused) => {
+])('Invoke rejects %s', async (_, credentials, refused) => {
   const invoke = await service(credentials)
   expect(await invoke('f', '{}')).toBe(refused)
 })

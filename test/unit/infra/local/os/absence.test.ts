@@ -20,10 +20,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Whether a request that comes now is served at once. */
+/** Reports whether a request is served at once. */
 const serves = (): boolean => absence.over() === undefined
 
-test('a host that begins on what was there before serves when the others have been asked', async () => {
+test('a restarted host serves after it has contacted the others of its set', async () => {
   absence = startAbsence(ask, true)
   expect([asked, serves()]).toEqual([1, false])
   const held = absence.over()
@@ -32,13 +32,13 @@ test('a host that begins on what was there before serves when the others have be
   expect([asked, serves()]).toEqual([1, true])
 })
 
-test('one that keeps nothing serves at once, and as long as it is awake', async () => {
+test('a host without stored state serves at once, and while it is awake', async () => {
   absence = startAbsence(ask, false)
   await vi.advanceTimersByTimeAsync(60_000)
   expect([asked, serves()]).toEqual([0, true])
 })
 
-test('one that has slept asks before the first request, whoever is first: the request or the timer', async () => {
+test('a suspended host contacts the others before the first request, whether the request or the timer comes first', async () => {
   absence = startAbsence(ask, false)
   await vi.advanceTimersByTimeAsync(3000)
   vi.setSystemTime(Date.now() + 60_000)
@@ -52,7 +52,7 @@ test('one that has slept asks before the first request, whoever is first: the re
   expect([serves(), asked]).toEqual([false, 2])
 })
 
-test('the others may be gone for good, and whoever asks may fail', async () => {
+test('a host serves although the others never answer or the contact fails', async () => {
   absence = startAbsence(() => Promise.reject(new Error('there is no such function')), true)
   await absence.over()
   expect(serves()).toBe(true)

@@ -3,7 +3,7 @@ import { batchByTick } from '../../../../../infra/local/os/by-tick.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
-test('what comes in one turn is handed on together at its end, in its order', async () => {
+test('values of one turn of the event loop are passed on together, in order', async () => {
   const taken: number[][] = []
   const take = batchByTick<number>(all => void taken.push(all))
   take(1)

@@ -10,7 +10,7 @@ const cluster = `told-${process.pid}`
 const fileOf = (base_url: string) => ({ base_url }) as ClusterFile
 const found = (folder = FOLDER): unknown => JSON.parse(readFileSync(`${folder}/cluster.json`, 'utf8'))
 
-test('the file of a cluster in memory is there for as long as that runs, and one that is unlisted neither writes nor removes it', () => {
+test('the file of a cluster in memory exists while it runs; an unlisted cluster neither writes nor removes a file', () => {
   const one = publishClusterFile(FOLDER, fileOf('one'), true)
   const other = publishClusterFile(undefined, fileOf('other'), true)
   expect(found()).toEqual({ base_url: 'one' })
@@ -38,10 +38,10 @@ test('the file of a kept cluster that does not run is there again when one in me
   expect(found()).toEqual({ base_url: 'kept anew' })
 })
 
-describe('the folder of the file', () => {
+describe('the folder of cluster.json', () => {
   const own = '/dev/shm/cloud-auth-own'
 
-  test('of a cluster in memory is its own, for as long as one of its name runs from disk', async () => {
+  test('is the own folder of a cluster in memory while a stored cluster of the same name runs', async () => {
     onTestFinished(() => rmSync(FOLDER, { recursive: true }))
     expect(chooseFileFolder({ cluster, memory: true }, own), 'there is none').toBe(FOLDER)
     mkdirSync(FOLDER, { recursive: true })
@@ -52,7 +52,7 @@ describe('the folder of the file', () => {
     expect(chooseFileFolder({ cluster, memory: true }, own), 'it has ended').toBe(FOLDER)
   })
 
-  test('of an unlisted cluster is none', () => {
+  test('is undefined for an unlisted cluster', () => {
     expect(chooseFileFolder({ cluster, memory: true, unlisted: true }, own)).toBeUndefined()
   })
 })

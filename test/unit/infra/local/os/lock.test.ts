@@ -14,7 +14,7 @@ await takeLock(process.argv[1], 'host', holder => new Error('taken by ' + holder
 )
 setInterval(() => undefined, 60_000)`
 
-/** Processes that want a directory at the same time, with what each says of it. */
+/** Starts processes that lock a directory at the same time. @returns what each prints */
 const all = (directory: string, count: number) =>
   Promise.all(
     Array.from({ length: count }, async () => {
@@ -45,7 +45,7 @@ for (let count = 0; count < 3; count++) {
 console.log(isLockHeld(process.argv[1], 'host'))`
 
 describe('the lock of a directory', () => {
-  test('lasts as long as the process, even where nothing refers to it any more', async () => {
+  test('lasts as long as the process, even without a reference to it', async () => {
     const child = spawn(
       process.execPath,
       ['--expose-gc', '--input-type=module', '-e', FORGETS, '--', directoryOfTest()],
@@ -55,7 +55,7 @@ describe('the lock of a directory', () => {
     expect(String(said).trim()).toBe('true')
   })
 
-  test('is had by one of those who want it at once, and the others are told by whom; killed, it has it no more', async () => {
+  test('is taken by one of several processes, the others get its id, and its end releases the lock', async () => {
     const directory = directoryOfTest()
     const tries = await all(directory, 3)
     const holders = tries.filter(({ said }) => said === 'has it')
@@ -74,10 +74,10 @@ describe('the lock of a directory', () => {
     ;(await take(directory)).close()
   })
 
-  test('is not said to be of the process that has the id of an earlier holder', async () => {
+  test('is not attributed to a process that reuses the id of an earlier holder', async () => {
     const directory = directoryOfTest()
     const lock = await take(directory)
-    // this process's parent has that id now, and never had the lock
+    // this process's parent has that id now, and never held the lock
     writeFileSync(`${directory}/host.holder`, String(process.ppid))
     const second = take(directory).catch((error: Error) => error.message)
     writeFileSync(`${directory}/host.holder`, String(process.pid))

@@ -5,7 +5,7 @@ import { checkPorts, endServer, findFreePort, listen, urlOf } from '../../../../
 
 const portOf = (url: string) => Number(new URL(url).port)
 
-/** A port that somebody else listens on while the test runs. */
+/** Returns a port on which another server listens during the test. */
 async function takenPort(): Promise<number> {
   const server = createServer()
   onTestFinished(() => void server.close())
@@ -13,7 +13,7 @@ async function takenPort(): Promise<number> {
 }
 
 describe('a server on loopback', () => {
-  test('tells its address, and listens where it is told', async () => {
+  test('listens on the requested port, and returns its address', async () => {
     const port = await findFreePort()
     const server = createHttpServer((_, response) => response.end('here'))
     const url = await listen(server, port)
@@ -27,14 +27,14 @@ describe('a server on loopback', () => {
     await expect(listen(createServer(), await takenPort())).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
-  test('outlives a connection that could not be accepted', async () => {
+  test('survives a connection that cannot be accepted', async () => {
     const server = createServer()
     onTestFinished(() => void server.close())
     await listen(server)
     expect(server.emit('error', new Error('accept EMFILE'))).toBe(true)
   })
 
-  test('ends though somebody stays connected', async () => {
+  test('closes although a client stays connected', async () => {
     const server = createHttpServer()
     const socket = connect(portOf(await listen(server)), '127.0.0.1')
     const cut = new Promise(resolve => socket.once('close', resolve))
@@ -44,14 +44,14 @@ describe('a server on loopback', () => {
   })
 })
 
-describe('ports that somebody asks for', () => {
-  test('are free afterwards, and any of them may be left open', async () => {
+describe('checked ports', () => {
+  test('are free afterwards; undefined ports are skipped', async () => {
     const port = await findFreePort()
     await checkPorts({ port, 'provider-port': 0, 'metadata-port': undefined })
     await checkPorts({ port })
   })
 
-  test('that are in use are named, with what to do', async () => {
+  test('in use are named, with what to do', async () => {
     const [free, taken] = [await findFreePort(), await takenPort()]
     await expect(checkPorts({ port: free, 'provider-port': taken })).rejects.toThrow(
       `port ${taken} is in use, perhaps by a running cluster. Stop it, or choose another port with --provider-port (0: any free one)`,
@@ -59,7 +59,7 @@ describe('ports that somebody asks for', () => {
     await checkPorts({ port: free })
   })
 
-  test.each([65_536, -1, 1.5, Number.NaN])('that are no ports are refused: %s', async port => {
+  test.each([65_536, -1, 1.5, Number.NaN])('outside the valid range are rejected: %s', async port => {
     await expect(checkPorts({ port })).rejects.toThrow(
       '--port must be a number from 0 (any free port) to 65535',
     )

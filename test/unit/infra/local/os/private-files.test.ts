@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../../infra/checkout.ts'
 
-/** What a process with an open mask makes, after it has made the directory of a cluster. */
+/**
+ * Returns the modes of the files that a process with umask 000 creates after it has created a cluster's directory.
+ */
 function modesAfter(directory: string): Record<string, string> {
   const code = `
     const { makeDirectory, clusterDirectory, writeAtomically } = await import('${root}infra/local/os/cluster-file.ts')
@@ -41,11 +43,11 @@ const CLOSED = {
   '/cluster.json': '600',
 }
 
-test('a host and its children make files that their owner alone reads, whatever the mask of the shell', () => {
+test('a host and its children create files that only the owner can read, with any umask', () => {
   expect(modesAfter(stateDirectory())).toEqual(CLOSED)
 })
 
-test('a state directory that an earlier version left open is closed, with its files', () => {
+test('the files of an open state directory of an earlier version are restricted', () => {
   const state = stateDirectory()
   mkdirSync(`${state}/east`)
   chmodSync(`${state}/east`, 0o755)

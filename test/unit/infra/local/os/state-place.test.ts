@@ -26,7 +26,7 @@ describe.each(Object.entries(commands))('%s', (_name, words) => {
       env: { ...process.env, CLOUD_AUTH_STATE: state },
       encoding: 'utf8',
       timeout: 60_000,
-      // a process that hangs in a call of the system takes no other signal
+      // a process that hangs in a system call reacts to no other signal
       killSignal: 'SIGKILL',
     })
     expect({ status, stdout, lines: stderr.trimEnd().split('\n') }).toEqual({

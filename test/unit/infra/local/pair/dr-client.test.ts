@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { askHost } from '../../../../../infra/local/pair/dr-client.ts'
 import { webServer } from '../../../../support/service/server.ts'
 
-/** A cluster that answers one after the other: status, body, seconds of Retry-After. */
+/** A cluster with a list of answers: status, body, and Retry-After in seconds. */
 async function answering(...answers: [status: number, body: string, retryAfter?: string][]) {
   const { url, requests } = await webServer(onTestFinished, (_, response) => {
     const [status, body, seconds] = answers.shift() ?? [500, '']
@@ -12,7 +12,7 @@ async function answering(...answers: [status: number, body: string, retryAfter?:
   return { cluster: { base_url: url, root_token: 'hvs.root', cluster: 'west' }, requests }
 }
 
-test('an operator’s call is repeated when the answer says so, and why is told', async () => {
+test('an operator’s request is repeated after Retry-After, with a message', async () => {
   const { cluster, requests } = await answering(
     [503, '{"errors":["the promotion takes longer"]}', '0'],
     [503, '{"errors":["7 s behind its primary"]}', '0'],
@@ -31,7 +31,7 @@ test('an operator’s call is repeated when the answer says so, and why is told'
 test.each([
   [400, 'no DR secondary'],
   [503, 'sealed'],
-])('it is not where nothing says so: %d', async (status, text) => {
+])('a request is not repeated without Retry-After: %d', async (status, text) => {
   const { cluster, requests } = await answering([status, text])
   await expect(askHost(cluster, 'promote', {})).rejects.toThrow(`promote on west: ${status} ${text}`)
   expect(requests).toHaveLength(1)

@@ -15,7 +15,7 @@ const following = statusOf({
   primaries: [{ replication_primary_canary_age_ms: '40' }],
 })
 
-test('a secondary tells its role, its primary and how far it is behind', () => {
+test('a secondary prints its role, its primary and its lag', () => {
   expect(
     formatSecondary('west', following),
   ).toBe(`west is a DR secondary: it serves no logins, its primary does.
@@ -25,7 +25,7 @@ test('a secondary tells its role, its primary and how far it is behind', () => {
 `)
 })
 
-test('one that follows nobody, and has heard nothing, says so', () => {
+test('a secondary without primary and heartbeat prints that it has none', () => {
   const alone = statusOf({ state: 'idle', connection_state: 'idle' })
   expect(formatSecondary('west', alone)).toMatch(/primary +none[\s\S]*no heartbeat yet/)
 })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { deliver } from '../../../../../infra/local/streams/deliver.ts'
 
-/** Delivers numbers to a function that cannot take some of them; tells what it was told and what was given up. */
+/**
+ * Delivers numbers to a function that fails for some of them. @returns the delivered batches and the dropped numbers
+ */
 async function delivered(numbers: number[], bad: readonly number[], { retries = 1, bisect = true } = {}) {
   const told: (readonly number[])[] = []
   const refused: number[] = []
@@ -17,22 +19,22 @@ async function delivered(numbers: number[], bad: readonly number[], { retries = 
   return { told, refused }
 }
 
-describe('how a function is told of records', () => {
-  test('all at once, when it can take them', async () => {
+describe('records are delivered to a function', () => {
+  test('in one batch, if it succeeds', async () => {
     expect(await delivered([1, 2, 3], [])).toEqual({ told: [[1, 2, 3]], refused: [] })
   })
 
-  test('in halves, until only what is at fault is left out', async () => {
+  test('in halves after a failure, until only the failing record is dropped', async () => {
     const { told, refused } = await delivered([1, 2, 3, 4], [3])
     expect(refused).toEqual([3])
     expect(told).toEqual([[1, 2, 3, 4], [1, 2], [3, 4], [3], [3], [4]])
   })
 
-  test('as often as it may be tried', async () => {
+  test('as often as the retries allow', async () => {
     expect((await delivered([1], [1], { retries: 3 })).told).toHaveLength(4)
   })
 
-  test('all are given up together where batches stay whole', async () => {
+  test('as one batch that is dropped as a whole, without bisecting', async () => {
     const { told, refused } = await delivered([1, 2], [1], { bisect: false })
     expect({ tries: told.length, refused }).toEqual({ tries: 2, refused: [1, 2] })
   })

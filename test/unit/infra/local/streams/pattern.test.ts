@@ -3,7 +3,7 @@ import { fits } from '../../../../../infra/local/streams/pattern.ts'
 
 const event = { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'j#000001' } } } }
 
-describe('patterns of event sources', () => {
+describe('filter patterns of event sources', () => {
   test.each<[what: string, pattern: unknown, result: boolean]>([
     ['nothing is asked', {}, true],
     ['the value', { eventName: ['INSERT'] }, true],
@@ -13,7 +13,7 @@ describe('patterns of event sources', () => {
     ['another beginning', { dynamodb: { Keys: { pk: { S: [{ prefix: 't#' }] } } } }, false],
     ['a member that is not there', { dynamodb: { NewImage: { x: ['y'] } } }, false],
     ['one member of two', { eventName: ['INSERT'], eventSource: ['other'] }, false],
-  ])('%s: fits $2', (_, pattern, result) => expect(fits(pattern, event)).toBe(result))
+  ])('%s: matches $2', (_, pattern, result) => expect(fits(pattern, event)).toBe(result))
 
   test.each([[{ eventName: 'INSERT' }], [{ eventName: [{ 'anything-but': 'x' }] }]])(
     'what it does not know is an error: %j',

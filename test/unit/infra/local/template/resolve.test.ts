@@ -36,11 +36,11 @@ describe('intrinsic functions of templates on the embedded host', () => {
     ['an object with more keys than Ref', { Ref: 'X', a: 1 }, { Ref: 'X', a: 1 }],
   ])('resolve %s', (_, value, expected) => expect(resolve(value)).toEqual(expected))
 
-  test.each(['Fn::If', 'Fn::Select', 'Fn::Base64'])('fail on %s, which is not known', name => {
+  test.each(['Fn::If', 'Fn::Select', 'Fn::Base64'])('%s is rejected as unknown', name => {
     expect(() => resolve({ a: { [name]: [] } })).toThrow(`the template uses ${name}`)
   })
 
-  test('fail on what no stack exports', () => {
+  test('an import without an export is rejected', () => {
     expect(() => resolve({ 'Fn::ImportValue': 'Address' })).toThrow('no stack exports Address')
     const missing = { 'Fn::GetStackOutput': { StackName: 'data', OutputName: 'Stream' } }
     expect(() => resolve(missing)).toThrow('the stack data has no output Stream')

@@ -14,7 +14,7 @@ beforeEach(() => {
 const content = () => readFileSync(`${place}/content`, 'utf8')
 const writing = (text: string) => async (directory: string) => writeFileSync(`${directory}/content`, text)
 
-test('what was made from the same is not made again; from anything else it is, without what was there', async () => {
+test('a directory is kept for the same sources, and replaced as a whole for others', async () => {
   expect(await upToDate(place, 'first', writing('one'))).toBe(place)
   writeFileSync(`${place}/stale`, '')
   await upToDate(place, 'first', writing('never'))
@@ -24,7 +24,7 @@ test('what was made from the same is not made again; from anything else it is, w
   expect(existsSync(`${place}/stale`)).toBe(false)
 })
 
-test('what fails halfway leaves what was there, and the next one makes it', async () => {
+test('a failure keeps the old directory, and the next run replaces it', async () => {
   await upToDate(place, 'first', writing('one'))
   const broken = upToDate(place, 'second', async directory => {
     await writing('half')(directory)
@@ -37,7 +37,7 @@ test('what fails halfway leaves what was there, and the next one makes it', asyn
   expect(content()).toBe('two')
 })
 
-test('what somebody else has made from the same meanwhile stays', async () => {
+test('a directory that another process made from the same sources meanwhile is kept', async () => {
   await upToDate(place, 'second', async directory => {
     await writing('mine')(directory)
     await upToDate(place, 'second', writing('theirs'))
@@ -46,7 +46,7 @@ test('what somebody else has made from the same meanwhile stays', async () => {
   expect(readdirSync(folder)).toEqual(['made'])
 })
 
-test('what somebody else has made from something else meanwhile does not', async () => {
+test('a directory that another process made from other sources meanwhile is replaced', async () => {
   await upToDate(place, 'second', async directory => {
     await writing('mine')(directory)
     await upToDate(place, 'first', writing('theirs'))

@@ -12,7 +12,7 @@ const good: DrillResults = {
   disaster: { ...switched, lost: ['a', 'b'], reported: ['b', 'a', 'c'] },
 }
 
-test('a drill passes that lost nothing but what the report names', () => {
+test('a drill passes if it lost nothing except what the report names', () => {
   const result = judgeDrill(good)
   expect(result).toMatchObject({ verdict: 'passed', faults: [] })
   expect(result.parts.map(({ lost, nobody_served_ms }) => ({ lost, nobody_served_ms }))).toEqual([
@@ -32,13 +32,13 @@ test.each<[what: string, seen: Partial<DrillResults>, fault: RegExp]>([
     /1 of 2 lost .*missing from the report/,
   ],
   ['a part in which nobody logged in', { there: { ...switched, logins: 0 } }, /no workload/],
-])('%s fails it, and the last line says so', (_, seen, fault) => {
+])('%s makes the drill fail, as the last line says', (_, seen, fault) => {
   const result = judgeDrill({ ...good, ...seen })
   expect(result).toMatchObject({ verdict: 'failed', faults: [expect.stringMatching(fault)] })
   expect(formatDrill(result).split('\n').at(-1)).toMatch(/^FAILED: /)
 })
 
-test('what breaks it off is the verdict, with the parts that were seen before', () => {
+test('an interrupted drill fails with the error, and keeps the parts that were played', () => {
   const result = judgeDrill({ there: switched }, 'promote on west: 503 behind its primary')
   expect(result).toMatchObject({ verdict: 'failed', faults: ['promote on west: 503 behind its primary'] })
   expect(result.parts).toHaveLength(1)

@@ -7,6 +7,6 @@ test.each([
   ['{ an object that somebody printed', undefined],
   ['null', undefined],
   ['', undefined],
-])('calls are read from lines of a log that report them, and from no other: %s', (line, calls) => {
+])('call counts are read only from log lines that have them: %s', (line, calls) => {
   expect(readCalls(line)).toEqual(calls)
 })

@@ -9,7 +9,7 @@ import { blocksOf } from '../../../../../support/programs/pages.ts'
 const read = (line: string, environment: Record<string, string> = {}) =>
   readStartOptions(line === '' ? [] : line.split(' '), environment)
 
-/** The line that a command line is refused with. */
+/** Returns the error line of a command line. */
 function refusal(line: string, environment: Record<string, string> = {}): string {
   try {
     read(line, environment)
@@ -21,7 +21,7 @@ function refusal(line: string, environment: Record<string, string> = {}): string
 }
 
 describe('a command line', () => {
-  test('is read; what is not asked for is absent', () => {
+  test('is parsed; options that were not given are absent', () => {
     expect(read('')).toEqual({})
     expect(read('--cluster west --port 0 --link-port 9000 --aws east --region us-gov-west-1 --once')).toEqual(
       { cluster: 'west', port: 0, 'link-port': 9000, aws: 'east', region: 'us-gov-west-1', once: true },
@@ -47,12 +47,12 @@ describe('a command line', () => {
     ['--region here', '--region must be a region such as us-east-1'],
     ['--cluster ../elsewhere', '--cluster: a cluster name has'],
     ['--ca-bundles ./none', '--ca-bundles: there is no directory ./none'],
-  ])('%s is refused in one line that names the option', (line, expected) => {
+  ])('%s is rejected in one line that names the option', (line, expected) => {
     expect(refusal(line)).toContain(expected)
     expect(refusal(line)).not.toContain('\n')
   })
 
-  test('certificates that are none are told by the option that names them', () => {
+  test('files that are not certificates are reported with the option that names them', () => {
     const folder = mkdtempSync(`${tmpdir()}/options-`)
     onTestFinished(() => rmSync(folder, { recursive: true }))
     writeFileSync(`${folder}/notes.txt`, 'no certificate')
@@ -61,7 +61,7 @@ describe('a command line', () => {
     )
   })
 
-  test('options that npm took for itself, because -- was forgotten, are told as they should be written', () => {
+  test('options that npm took because -- is missing are reported with the right command line', () => {
     expect(refusal('', { npm_config_pair: 'true' })).toBe(
       'npm took --pair as its own option. Use npm start -- --pair',
     )
@@ -71,7 +71,7 @@ describe('a command line', () => {
     expect(read('--once', { npm_config_loglevel: 'silent' })).toEqual({ once: true })
   })
 
-  /** Something to give in place of what the help names. */
+  /** A value for each placeholder of the help. */
   const GIVEN: Record<string, string> = {
     NAME: 'west',
     N: '9000',
@@ -87,13 +87,13 @@ describe('a command line', () => {
     value,
   }))
 
-  test.each(told)('--$name $value of the help is understood as the help says', ({ name, value }) => {
+  test.each(told)('--$name $value of the help is accepted as the help describes', ({ name, value }) => {
     const asked = read(value ? `--${name} ${GIVEN[value]}` : `--${name}`)
     expect(asked).toEqual({ [name]: value ? expect.anything() : true })
     expect(refusal(value ? `--${name}` : `--${name}=x`)).toContain(name)
   })
 
-  test('each option of the help is read by the command', () => {
+  test('each option of the help is known to the parser', () => {
     const command = readFileSync(`${root}infra/local/commands/start/command.ts`, 'utf8')
     const isRead = (name: string): boolean =>
       command.includes(`asked.${name}`) ||
@@ -102,7 +102,7 @@ describe('a command line', () => {
     expect(told.filter(({ name }) => !isRead(name))).toEqual([])
   })
 
-  test('what pages say to type is understood', () => {
+  test('every npm start command line of the pages is accepted', () => {
     const pages = [
       'README.md',
       ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' }).map(name => `docs/${name}`),
@@ -115,7 +115,7 @@ describe('a command line', () => {
     for (const line of lines) expect(() => read(line), line).not.toThrow()
   })
 
-  test('of the page that sets up a set is one: its first blocks start two hosts in one imitated AWS', () => {
+  test('the first blocks of the set-up page start two hosts with one imitated AWS', () => {
     const asked = blocksOf('set-up', 'On a laptop').map(block => read(block.replace('npm start -- ', '')))
     expect(asked).toEqual([
       { cluster: 'east', port: 8200 },
