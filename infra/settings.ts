@@ -36,6 +36,11 @@ const tableName = v.pipe(
 const isAddress = (text: string): boolean =>
   text.startsWith('https://') && URL.canParse(text) && new URL(text).origin === text
 
+const address = v.pipe(
+  v.string(),
+  v.check(isAddress, 'must be "https://" and a host, without path or trailing slash'),
+)
+
 /** SHA-256 of empty input and of a single line feed. */
 const HASHES_OF_LITTLE = [
   'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
@@ -81,10 +86,7 @@ export const settingsSchema = v.strictObject({
     v.strictObject({
       dataTable: tableName,
       clusterTable: tableName,
-      /**
-       * ARN of the stream enabled on the restored table. Without it, only a schedule triggers the journal function,
-       * once a minute.
-       */
+      /** ARN of the restored table's stream; without it only the schedule of every minute triggers the function */
       clusterStreamArn: v.optional(
         v.pipe(
           v.string(),
@@ -128,9 +130,8 @@ export const settingsSchema = v.strictObject({
     ),
   ),
   /**
-   * starting or cancelling an attempt to generate a DR operation token or a new recovery key needs a token whose
-   * policies allow it, or a direct invocation of the function. If false, anyone may start an attempt, and may cancel
-   * one that has no share yet.
+   * generating a DR operation token or a new recovery key is started and cancelled with an authorised token or by direct
+   * invocation. If false, anyone may start an attempt, and cancel one without shares.
    */
   strictCeremony: v.optional(v.boolean(), true),
   /**
@@ -145,9 +146,7 @@ export const settingsSchema = v.strictObject({
   tablesClient: v.optional(v.picklist(['wire', 'sdk']), 'wire'),
   ...frontFields,
   /** address of the API if it has its own domain; default: that of `domain`, else API Gateway's default endpoint */
-  apiAddress: v.optional(
-    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host, without path or trailing slash')),
-  ),
+  apiAddress: v.optional(address),
   /** deploys although API Gateway warns about the imported API definition; otherwise the deployment fails */
   passImportWarnings: v.optional(v.boolean(), false),
   /** closes API Gateway's default endpoint, so that only `apiAddress` remains */
@@ -169,20 +168,14 @@ export const settingsSchema = v.strictObject({
           ),
         ),
         v.minLength(1, 'must have at least one hash'),
-        v.maxLength(
-          2,
-          'must have at most two hashes: that of the present secret and that of the previous or next one',
-        ),
+        v.maxLength(2, 'must have at most two hashes: of the present and of the previous or next secret'),
       ),
       hops: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(9)), 1),
     }),
   ),
   /** version of the API that health and seal-status report; clients choose features by it */
   apiVersion: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be a version of three numbers, such as 1.19.5'),
-    ),
+    v.pipe(v.string(), v.regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'must be three numbers, such as 1.19.5')),
     '1.19.5',
   ),
   /** licence for DR replication, a JWT */
@@ -212,10 +205,7 @@ export const settingsSchema = v.strictObject({
         v.string(),
         v.regex(/^(?:rate|cron)\(.+\)$/, 'must be an EventBridge schedule, "rate(…)" or "cron(…)"'),
       ),
-      peer: v.pipe(
-        v.string(),
-        v.check(isAddress, 'must be "https://" and a host, without path or trailing slash'),
-      ),
+      peer: address,
       policy: v.pipe(
         v.string(),
         v.regex(
@@ -225,27 +215,14 @@ export const settingsSchema = v.strictObject({
       ),
     }),
   ),
-  /**
-   * serves the console page at `/ui/`. `peer` is the address of the other cluster, whose health and status the page
-   * shows.
-   */
+  /** serves the console page at `/ui/`; `peer`: address of the other cluster, whose status the page shows */
   console: v.optional(
     v.strictObject({
-      peer: v.optional(
-        v.pipe(
-          v.string(),
-          v.check(isAddress, 'must be "https://" and a host, without path or trailing slash'),
-        ),
-      ),
+      peer: v.optional(address),
     }),
   ),
-  /**
-   * origin of the other cluster's console page, which may read `sys/health` and the replication status and nothing
-   * else
-   */
-  consoleOrigin: v.optional(
-    v.pipe(v.string(), v.check(isAddress, 'must be "https://" and a host, without path or trailing slash')),
-  ),
+  /** origin of the other cluster's page, which may read only `sys/health` and the replication status */
+  consoleOrigin: v.optional(address),
   /** ARNs that alarms notify, for example SNS topics; empty: alarms only change their state */
   alarmActionArns: v.optional(v.array(v.pipe(v.string(), v.startsWith('arn:', 'must be an ARN'))), []),
   /** enables tracing by Lambda; X-Ray charges per trace */

@@ -44,7 +44,7 @@ export function describeRefusal({ status, body, text }: ApiResponse): string {
 }
 
 /** How long a request is repeated, and who is informed. */
-export interface RetryOptions {
+export interface RepeatOptions {
   timeoutMs: number
   say: (text: string) => void
   /** what is requested, for messages */
@@ -71,7 +71,7 @@ export function retryDelay({ status, retryAfter, body }: ApiResponse): number | 
  */
 export async function requestUntilAccepted(
   asked: () => Promise<ApiResponse>,
-  { timeoutMs: forMs, say, label: named }: RetryOptions,
+  { timeoutMs: forMs, say, label: named }: RepeatOptions,
 ): Promise<ApiResponse['body']> {
   const end = Date.now() + forMs
   for (;;) {

@@ -5,7 +5,7 @@ import { type LoginAuth, logIn } from './login/login.ts'
 import { checkLoginOptions } from './login/proofs.ts'
 import { formatExports } from './login/shell-lines.ts'
 import { helpWithToken } from './login/token-helper.ts'
-import { type CommandName, type ParsedCommand, readCommand, readToken } from './options.ts'
+import { type CommandName, type ParsedCommand, readCommand, readEnvironmentToken } from './options.ts'
 import { createWriter, inOneLine } from './output.ts'
 import { type NamedCluster, parseCluster } from './set/look.ts'
 import { printStatus } from './set/status.ts'
@@ -73,7 +73,7 @@ function loginText(
 
 async function tokenHelper(read: ParsedCommand): Promise<ExitName> {
   const { base, connection, run } = loginOf(read)
-  const token = readToken(env)
+  const token = readEnvironmentToken(env)
   const { drain } = terminal
   const text = await helpWithToken(read.words, {
     base,

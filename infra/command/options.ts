@@ -159,5 +159,5 @@ function helpOf(command: CommandName): string {
 }
 
 /** Reads the caller's token from the environment. */
-export const readToken = (environment: CommandEnvironment): string | undefined =>
+export const readEnvironmentToken = (environment: CommandEnvironment): string | undefined =>
   readVariable(environment, 'TOKEN')

@@ -5,8 +5,8 @@ import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
 /** What an alarm counts. */
 export type Counted =
   /**
-   * log events of the functions that match a pattern. @see
-   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
+   * log events of the functions that match a pattern.
+   * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
    */
   | { kind: 'pattern'; pattern: string }
   /** the sum of our own metrics */

@@ -5,8 +5,8 @@ export interface SavedQuery {
   /** the question that it answers */
   answers: string
   /**
-   * CloudWatch Logs Insights query, one command per line. @see
-   * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html
+   * CloudWatch Logs Insights query, one command per line.
+   * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html
    */
   query: readonly string[]
 }

@@ -24,7 +24,7 @@ interface PromotionInput {
 }
 
 /** Returns whether the promotion button is enabled and, if not, what is missing. */
-export function checkPromotion(asked: PromotionInput): { allowed: boolean; why: string } {
+export function checkPromotionButton(asked: PromotionInput): { allowed: boolean; why: string } {
   const why = findObstacle(asked)
   return { allowed: why === '', why }
 }

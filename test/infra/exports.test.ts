@@ -26,7 +26,7 @@ describe('exports, which deployed stacks import', () => {
   test('a dropped export and an unlisted export are reported', () => {
     const faults = findExportFaults(['data:Kept', 'data:Dropped'], ['data:Kept', 'data:New'])
     expect(faults).toEqual([
-      expect.stringMatching(/^data:Dropped is no longer exported: /),
+      expect.stringMatching(/^data:Dropped is no longer exported, /),
       expect.stringMatching(/^data:New is missing in .*exports\.json\. Run npm run exports$/),
     ])
   })

@@ -25,13 +25,13 @@ export async function choosePorts(
 }
 
 /** Returns the address variables of a cluster's functions. */
-export const buildAddressVariables = ({ clients, link }: FrontPorts): Record<string, string> =>
+export const addressVariables = ({ clients, link }: FrontPorts): Record<string, string> =>
   link === undefined
     ? {}
     : { API_ADDRESS: `http://127.0.0.1:${clients}`, LINK_ADDRESS: `http://127.0.0.1:${link}` }
 
 /** Removes the template's addresses, which do not resolve on this machine, from a function. */
-export function removeTemplateAddresses(one: FunctionModel): FunctionModel {
+export function dropAddresses(one: FunctionModel): FunctionModel {
   const { API_ADDRESS: _api, LINK_ADDRESS: _link, ...environment } = one.environment
   return { ...one, environment }
 }

@@ -34,13 +34,7 @@ import { startWorkflows } from '../states/workflows.ts'
 import { startStreams } from '../streams/poller.ts'
 import { type FunctionModel, type Model, readAssembly } from '../template/assembly.ts'
 import { type LocalFront, synthesiseAndBundle } from '../template/synth.ts'
-import {
-  buildAddressVariables,
-  choosePorts,
-  findFunctionName,
-  removeTemplateAddresses,
-  startFronts,
-} from './fronts.ts'
+import { addressVariables, choosePorts, dropAddresses, findFunctionName, startFronts } from './fronts.ts'
 import { createLineWriter } from './function-lines.ts'
 import { initialiseCluster, type SetKeys } from './initialise.ts'
 import { makeClusterKeys } from './keys.ts'
@@ -84,10 +78,7 @@ export interface HostOptions {
   capacity?: Partial<Capacity>
   /** timeouts in seconds that replace the template's, by function */
   timeouts?: Readonly<Record<string, number>>
-  /**
-   * starts an imitated AWS in another process, or uses another cluster's; default: one in this process. `directory`
-   * is the cluster's.
-   */
+  /** starts or finds an imitated AWS for the cluster's directory; default: one in this process */
   provider?: (directory: string) => Promise<Aws>
   /** addresses of this cluster and the other one, and the policy of the drill */
   drill?: { own: string; peer: string; policy: string }
@@ -118,10 +109,7 @@ export interface Host extends ClusterFile {
   fileFolder: string | undefined
   /** environment variables and bundle of a function */
   runtimeOf(folder: string): { code: string; environment: Record<string, string> }
-  /**
-   * stores the root token and shares of its set, and reports the accepted ones; its earlier keys are kept in another
-   * file
-   */
+  /** stores the keys of its set and reports the accepted ones; earlier keys are kept in another file */
   adoptKeys(keys: SetKeys): Promise<void>
   close(): Promise<void>
 }
@@ -141,10 +129,7 @@ interface Site {
   setKeys: { known?: KnownKeys }
 }
 
-/**
- * Starts a whole cluster on this machine from the synthesised template. If the start fails, everything started so far
- * is closed.
- */
+/** Starts a whole cluster on this machine from the synthesised template. A failed start closes all its parts. */
 export async function startHost(options: HostOptions): Promise<Host> {
   if (!/^[\w-][\w.-]{0,63}$/.test(options.cluster))
     throw new Error('a cluster name has at most 64 letters, digits, "_", "-" and "."')
@@ -157,7 +142,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     const home = { ...HOME, ...(options.region === undefined ? {} : { region: options.region }) }
     const tablePrefix = prefixOf(options, directory)
     const template = readAssembly(assembly, { ...home, bundles, tablePrefix })
-    const functions = template.functions.map(one => withSettings(removeTemplateAddresses(one), options))
+    const functions = template.functions.map(one => withSettings(dropAddresses(one), options))
     const model = { ...template, functions }
     const started: Site['started'] = part => {
       closers.push(() => part.close())
@@ -243,7 +228,7 @@ async function assemble(
       tables: tap?.url ?? engine.url,
       authorities: authoritiesFor(site),
     }),
-    ...buildAddressVariables(ports),
+    ...addressVariables(ports),
   }
   const { lambdas, urls } = await startFunctions(site, variables, keys)
   started(startSweeper(engine.send, model.tables))
@@ -329,10 +314,7 @@ async function startTables(
   return { engine, tap: tap ? started(await startStorageTap(engine.url, users)) : undefined }
 }
 
-/**
- * Writes the CA certificates to the cluster's directory; a deployment ships them with the code. @returns the file;
- * empty: none
- */
+/** Writes the CA certificates to the cluster's directory. @returns the file; empty: none */
 function authoritiesFor({ options: { caBundles }, directory }: Site): string {
   if (caBundles === undefined) return ''
   const file = `${directory}/${AUTHORITIES_FILE}`

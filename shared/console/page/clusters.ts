@@ -11,7 +11,7 @@ import { printSpan } from '../../values/words.ts'
 import { type Box, chooseScaleTop, computeLags, describeLags, plotLines } from '../lag.ts'
 import { linkedPageUrl } from '../links.ts'
 import { listProgress, listSteps } from '../progress.ts'
-import { ageElement, byId, el, facts, render, showText, svg, table } from './dom.ts'
+import { ageElement, byId, el, facts, replaceContent, showText, svg, table } from './dom.ts'
 import { model, observedClusters } from './model.ts'
 
 /** Shows both clusters, and the verdict on the pair. */
@@ -36,7 +36,7 @@ function showCluster(id: 'own' | 'peer', title: string, seen: ObservedCluster): 
   const target = byId(id)
   target.className = condition.severity
   target.dataset['state'] = condition.state
-  render(target, [title, condition, answer], () => [
+  replaceContent(target, [title, condition, answer], () => [
     el('h3', {}, answer?.cluster || title),
     el('p', { class: 'dim' }, title),
     el('p', { class: condition.severity }, el('strong', {}, condition.title)),
@@ -89,7 +89,7 @@ function showLag(now: number): void {
     which,
     of: plotLines(samples, which, BOX, now),
   }))
-  render(byId('lag-drawn'), [top, lines], () => [
+  replaceContent(byId('lag-drawn'), [top, lines], () => [
     el(
       'p',
       {},
@@ -136,7 +136,7 @@ function showWork(): void {
         ]
       : []
   })
-  render(
+  replaceContent(
     byId('work-shown'),
     parts.map(({ cluster, status, progress, operation }) => [
       cluster,
@@ -202,7 +202,7 @@ function showOthers(): void {
     ? [...status.secondaries, ...(status.primary ? [{ ...status.primary, name: 'its primary' }] : [])]
     : []
   // heartbeat ages change constantly, so they are excluded here and refreshed by `refreshAges`
-  render(
+  replaceContent(
     byId('secondaries-shown'),
     others.map(({ canaryAge_ms: _age, ...one }) => one),
     () =>

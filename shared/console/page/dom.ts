@@ -46,7 +46,7 @@ const shownKeys = new WeakMap<Element, string>()
  * Replaces an element's content if it changed. Unchanged content keeps the focus, and screen readers do not repeat
  * it.
  */
-export function render(target: Element, seen: unknown, build: () => readonly Child[]): void {
+export function replaceContent(target: Element, seen: unknown, build: () => readonly Child[]): void {
   const key = JSON.stringify(seen)
   if (shownKeys.get(target) === key) return
   shownKeys.set(target, key)

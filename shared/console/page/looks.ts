@@ -7,7 +7,7 @@ import { type Explanation, formatValue, parseLogin, readExplanation } from '../e
 import { apiBaseUrl, consolePageUrl } from '../links.ts'
 import { describeReport, type LossReport, readReport } from '../report.ts'
 import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
-import { byId, el, facts, input, render, showText, table } from './dom.ts'
+import { byId, el, facts, input, replaceContent, showText, table } from './dom.ts'
 import { model } from './model.ts'
 
 const listShape = object({ keys: texts })
@@ -39,7 +39,7 @@ async function askReport(after = ''): Promise<void> {
   if (!answer) return
   const report = readReport(answer.data)
   const target = byId('report-shown')
-  if (after === '') render(target, report, () => reportShown(report))
+  if (after === '') replaceContent(target, report, () => reportShown(report))
   else target.append(lostTable(report), ...moreOf(report))
 }
 
@@ -104,7 +104,7 @@ export function showEnds(now: number): void {
       ? certificates
       : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles below' } as const]),
   ]
-  render(byId('ends-shown'), rows, () => [
+  replaceContent(byId('ends-shown'), rows, () => [
     table(
       ['what', 'when'],
       rows.map(({ what, tone, text }) => [what, el('span', { class: tone }, text)]),
@@ -137,7 +137,7 @@ async function askRoles(): Promise<void> {
     accessor,
     el('span', {}, ...roles.map(role => roleButton(path, role))),
   ])
-  render(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
+  replaceContent(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
 }
 
 async function certificatesOf(mount: string): Promise<Expiry[]> {
@@ -165,7 +165,10 @@ async function showRole(mount: string, role: string): Promise<void> {
     .map(([name, value]) => [name, formatValue(value)] as const)
     .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
   const target = byId('role-shown')
-  render(target, [mount, role, fields], () => [el('h3', {}, `Role ${role} of ${mount}`), facts(fields)])
+  replaceContent(target, [mount, role, fields], () => [
+    el('h3', {}, `Role ${role} of ${mount}`),
+    facts(fields),
+  ])
   input('explain-mount').value = mount
   input('explain-role').value = role
   target.focus()
@@ -179,7 +182,7 @@ async function onExplain(event: Event): Promise<void> {
   const answer = await askAndReport('explain', path, read.login)
   if (!answer) return
   const explained = readExplanation(answer.data)
-  render(byId('explain-shown'), explained, () => explainedShown(explained))
+  replaceContent(byId('explain-shown'), explained, () => explainedShown(explained))
 }
 
 const TONES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' }
@@ -207,7 +210,7 @@ export function showCommands(): void {
     other,
     name: answer?.status.memberName || answer?.cluster || '',
   })
-  render(byId('commands-shown'), commands, () =>
+  replaceContent(byId('commands-shown'), commands, () =>
     commands.flatMap(({ what, text }) => [el('p', {}, what), el('pre', { tabindex: 0 }, text)]),
   )
 }

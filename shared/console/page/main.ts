@@ -1,6 +1,6 @@
 import { printSpan } from '../../values/words.ts'
 import { showClusters } from './clusters.ts'
-import { byId, input, refreshAges, render, showText } from './dom.ts'
+import { byId, input, refreshAges, replaceContent, showText } from './dom.ts'
 import { bindLooks, showCommands, showEnds } from './looks.ts'
 import { model, observeOwn, observePeer, readPageSettings } from './model.ts'
 import { bindSwitch, showSwitch } from './switch.ts'
@@ -49,7 +49,7 @@ function forgetTokens(): void {
   // a signed login is a secret while it is valid
   byId('explain-login', HTMLTextAreaElement).value = ''
   for (const id of ['roles-shown', 'role-shown', 'report-shown', 'explain-shown'])
-    render(byId(id), 'nothing', () => [])
+    replaceContent(byId(id), 'nothing', () => [])
   sayTokens()
 }
 

@@ -1,6 +1,6 @@
-import { checkPromotion, type ShownReadiness, toShownReadiness } from '../allowed.ts'
+import { checkPromotionButton, type ShownReadiness, toShownReadiness } from '../allowed.ts'
 import { askApi, faultText, ownApi } from './ask.ts'
-import { byId, el, input, render, showText, table } from './dom.ts'
+import { byId, el, input, replaceContent, showText, table } from './dom.ts'
 import { omittedFieldsNote } from './looks.ts'
 import { model, observeOwn } from './model.ts'
 
@@ -26,9 +26,9 @@ async function askReadiness(): Promise<void> {
 /** Shows the readiness, and enables or disables the promotion button. */
 export function showSwitch(now: number): void {
   const { own, peer, readiness, operationToken } = model
-  render(byId('readiness-shown'), readiness, () => (readiness ? readinessShown(readiness) : []))
+  replaceContent(byId('readiness-shown'), readiness, () => (readiness ? readinessShown(readiness) : []))
   const force = input('force').checked
-  const { allowed, why } = checkPromotion({
+  const { allowed, why } = checkPromotionButton({
     own,
     peer: peer?.seen,
     readiness,
@@ -92,7 +92,7 @@ const INSIST_MS = 360_000
 
 /** Shows the warnings of a promotion: after a forced one, what is missing and what must be repeated. */
 const showWarnings = (warnings: readonly string[]): void =>
-  render(byId('promote-warnings'), warnings, () => [
+  replaceContent(byId('promote-warnings'), warnings, () => [
     el('ul', { class: 'busy' }, ...warnings.map(text => el('li', {}, text))),
   ])
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
-  checkPromotion,
+  checkPromotionButton,
   isConfirmed,
   READINESS_COUNTS_MS,
   type ShownReadiness,
@@ -48,12 +48,12 @@ const disaster = { ...asked, peer: gone, readiness: ready('the primary is silent
 
 describe('the promotion button', () => {
   test('is enabled if everything was entered; force only if nothing else helps', () => {
-    expect(checkPromotion(asked)).toEqual({ allowed: true, why: '' })
-    expect(checkPromotion(disaster)).toEqual({ allowed: true, why: '' })
-    expect(checkPromotion({ ...disaster, peer: undefined }).allowed).toBe(true)
+    expect(checkPromotionButton(asked)).toEqual({ allowed: true, why: '' })
+    expect(checkPromotionButton(disaster)).toEqual({ allowed: true, why: '' })
+    expect(checkPromotionButton({ ...disaster, peer: undefined }).allowed).toBe(true)
   })
 
-  test.each<[string, Partial<Parameters<typeof checkPromotion>[0]>, RegExp]>([
+  test.each<[string, Partial<Parameters<typeof checkPromotionButton>[0]>, RegExp]>([
     ['this cluster is silent', { own: silent(own) }, /does not answer/],
     ['it is the primary', { own: peer }, /is not a secondary/],
     ['something is under way', { own: busy }, /update-primary is running/],
@@ -89,7 +89,7 @@ describe('the promotion button', () => {
     ['no name was typed', { typed: '' }, /Type the name of this cluster, west/],
     ['another name was typed', { typed: 'West' }, /Type the name/],
   ])('is disabled if %s', (_, change, why) => {
-    expect(checkPromotion({ ...asked, ...change })).toEqual({
+    expect(checkPromotionButton({ ...asked, ...change })).toEqual({
       allowed: false,
       why: expect.stringMatching(why),
     })
@@ -101,6 +101,6 @@ describe('the promotion button', () => {
 
   test('is disabled with a malformed readiness answer', () => {
     for (const odd of [undefined, null, [], 'ready', { mode: 'secondary', promotion: 'yes' }])
-      expect(checkPromotion({ ...asked, readiness: toShownReadiness(odd, NOW) }).allowed).toBe(false)
+      expect(checkPromotionButton({ ...asked, readiness: toShownReadiness(odd, NOW) }).allowed).toBe(false)
   })
 })

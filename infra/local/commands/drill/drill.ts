@@ -108,7 +108,7 @@ export async function startRehearsal(
 const SOME_MS = 1000
 
 /** What operators do in a role change. */
-export interface RoleChange {
+export interface RoleChangeSteps {
   promote(): Promise<unknown>
   /** makes the former primary follow the new one */
   rejoin(): Promise<unknown>
@@ -121,7 +121,7 @@ export async function switchOver(
   {
     promote,
     rejoin = () => makeFollow(from.cluster, from, to, token, say),
-  }: Pick<RoleChange, 'promote'> & Partial<RoleChange>,
+  }: Pick<RoleChangeSteps, 'promote'> & Partial<RoleChangeSteps>,
 ): Promise<TakeoverResult> {
   const before = load.acknowledged.length
   const watch = watchHealth([from, to])
@@ -171,7 +171,7 @@ export async function playDrill(
       if (done.ok) drill = { ...drill, ...done.value }
     }
   }
-  const steps = (promote: string, ...rejoin: string[]): RoleChange => ({
+  const steps = (promote: string, ...rejoin: string[]): RoleChangeSteps => ({
     promote: () => play(promote),
     rejoin: () => play(...rejoin),
   })
@@ -224,7 +224,7 @@ export async function waitUntilCaughtUp(cluster: Host, primary: Host): Promise<v
  */
 export async function playDisaster(
   rehearsal: Rehearsal,
-  by: Partial<RoleChange & { healed(): Promise<unknown> }> = {},
+  by: Partial<RoleChangeSteps & { healed(): Promise<unknown> }> = {},
 ): Promise<DisasterResult> {
   const { east, west, tap, load, token, root, say } = rehearsal
   let isCut = true
