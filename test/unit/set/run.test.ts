@@ -240,18 +240,21 @@ describe('waits of a run', () => {
 test.each([
   ['secondary/enable', 'join' as const, inNoSet, inNoSet],
   ['secondary/promote', 'switch' as const, primary, follower],
-])('a repeated %s that is refused after it took effect does not end the run', async (path, kind, from, to) => {
-  const played = began(from, to)
-  const asked =
-    (ask: Ask): Ask =>
-    async (side, one) => {
-      const answer = await ask(side, one)
-      if (one === path) throw new Error('400 it is that already')
-      return answer
-    }
-  await run(programOf(played, goalOf(kind), 0, false, { asked }))
-  expect(played.asked.filter(one => one.endsWith(path))).toHaveLength(1)
-})
+])(
+  'a repeated %s that is refused after it took effect does not end the run',
+  async (path, kind, from, to) => {
+    const played = began(from, to)
+    const asked =
+      (ask: Ask): Ask =>
+      async (side, one) => {
+        const answer = await ask(side, one)
+        if (one === path) throw new Error('400 it is that already')
+        return answer
+      }
+    await run(programOf(played, goalOf(kind), 0, false, { asked }))
+    expect(played.asked.filter(one => one.endsWith(path))).toHaveLength(1)
+  },
+)
 
 test('a refused request that changed nothing ends the run', async () => {
   const refused = programOf(began(inNoSet, inNoSet), goalOf('join'), 0, false, {
