@@ -97,7 +97,7 @@ describe('a secondary that leaves its set', () => {
     const pulled = set.tick()
     await reached
     const reply = await disable()
-    expect([reply.status, reply.body.warnings[2]]).toEqual([200, expect.stringContaining('not complete')])
+    expect([reply.status, reply.body.warnings[2]]).toEqual([200, expect.stringContaining('incomplete')])
     await set.at('west').ok('DELETE', '/sys/policies/acl/shared')
     await set.at('west').ok('POST', '/sys/policies/acl/shared', POLICY)
     // another segment of the sync may have fetched it before

@@ -158,7 +158,7 @@ describe('a drill does not begin', () => {
     [
       'if the other cluster is not of this set',
       () => set.at('west').ok('POST', `/${DR}/secondary/disable`, { dr_operation_token: OPERATION_TOKEN }),
-      /no secondary of this set, but disabled/,
+      /not a secondary of this set, but disabled/,
     ],
   ])('%s', async (_, first, text, undo) => {
     await first()
