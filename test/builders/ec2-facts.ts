@@ -41,7 +41,7 @@ export const accessItem = (parts: Partial<AccessEntry> = {}): Item<'access'> => 
   },
 })
 
-/** What a login of the usual instance knows when everything has been looked up. */
+/** The facts of a login by the usual instance after all look-ups. */
 export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Facts {
   const { document = documentOf(), ...rest } = parts
   return {

@@ -34,15 +34,15 @@ export const headIn: Readonly<Record<HeadMode, Head>> = {
   syncing: { ...common, mode: 'syncing', unfinishedSync: 'a report' },
 }
 
-/** A row as the protocol wants it. */
+/** The expected properties of a row. */
 interface MoveCase {
-  /** by the head that somebody has seen; undefined: there was none */
+  /** makes the move from the head that its caller has read; undefined: there was none */
   readonly make: (seen: Head | undefined) => HeadMove
-  /** from which modes, and what the mode is then; from all others it is refused */
+  /** the mode after the move, for each allowed mode; other modes are refused */
   readonly modes: Partial<Record<HeadMode | 'none', HeadMode>>
-  /** what has to be as it was seen: whoever has changed it meanwhile was faster */
+  /** the fields that must be unchanged since the caller read them */
   readonly fencedBy: readonly (keyof Head)[]
-  /** what changes besides the mode, of a head of `headIn` */
+  /** the changes of a head of `headIn`, without the mode */
   readonly becomes: Partial<Head>
 }
 

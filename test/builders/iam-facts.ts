@@ -4,7 +4,7 @@ import type { VerifiedIdentity } from '../../shared/identity-proof/caller-identi
 import { parseEntity } from '../../shared/values/arn.ts'
 import { iamRole } from './roles.ts'
 
-/** Who STS said is calling. */
+/** Returns the caller that STS reported. */
 export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): VerifiedIdentity {
   const entity = parseEntity(arn)
   if (!entity) throw new Error(`${arn} is no ARN of an entity`)
@@ -13,7 +13,7 @@ export function callerOf(arn: string, uniqueId = 'AROAEXAMPLE'): VerifiedIdentit
 
 export const usualArn = 'arn:aws:sts::111122223333:assumed-role/app/i-0123456789abcdef0'
 
-/** What a login of the usual role session knows when everything has been looked up. */
+/** The facts of a login by the usual role session after all look-ups. */
 export const iamFacts = (parts: Partial<CompleteIamFacts> = {}): CompleteIamFacts => ({
   type: 'iam',
   roleName: 'dev',

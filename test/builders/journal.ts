@@ -8,7 +8,7 @@ import type { StoredItem } from '../../shared/storage/requests.ts'
 const EPOCH: Epoch = '000001.aaaaaaaaaaaa'
 export const TREE_ID = 'life'
 
-/** Where an item stands: policies never expire, tokens do. */
+/** The kind and name of an item. Policies never expire, tokens do. */
 export interface Place {
   kind: Kind
   pk: string
@@ -20,7 +20,7 @@ export const tokenAt = (accessor: string): Place => ({ kind: 'token', pk: `token
 
 export const nameOf = ({ pk, sk }: Pick<Place, 'pk' | 'sk'>): string => `${pk}\n${sk}`
 
-/** Two policies that share a bucket, and one that stands in another. */
+/** Two policies in the same bucket, and one in another. */
 export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   const seen = new Map<string, Place>()
   for (let index = 0; ; index++) {
@@ -32,10 +32,10 @@ export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   }
 })()
 
-/** What a commit does to an item: a new value (with the moment it expires, epoch seconds), or nothing any more. */
+/** A change of an item by a commit: a new value (with its expiry, epoch seconds), or its deletion. */
 export type Doing = readonly [place: Place, value: string | null, expires?: number]
 
-/** A cluster that commits, and keeps its log. */
+/** A cluster that commits and keeps its journal. */
 export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, StoredItem>()) {
   const entries: JournalEntry[] = []
   /** @param at epoch milliseconds */

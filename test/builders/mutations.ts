@@ -3,7 +3,7 @@ import fc from 'fast-check'
 /** Bytes that a mutated message has at most. */
 export const LONGEST = 700_000
 
-/** What somebody makes of bytes on their way. */
+/** A change of bytes on their way. */
 type Mutation = (bytes: Buffer) => Buffer
 const at = (bytes: Buffer, part: number) => Math.floor(part * bytes.length)
 const part = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })

@@ -136,7 +136,7 @@ export function frame(content: Buffer, signers: Buffer[], options: FrameOptions 
 export const signedBy = (content: Buffer, options: SignerOptions, outside: FrameOptions = {}): Buffer =>
   frame(content, [signerInfo(content, options)], outside)
 
-/** A key of a trust list, under the name that `signerInfo` uses unless told otherwise. */
+/** A trusted key, under the default name of `signerInfo`. */
 export const trusted = (
   key: KeyObject,
   options: Partial<TrustedKey> & { number?: bigint } = {},

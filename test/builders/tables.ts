@@ -18,8 +18,9 @@ interface Sums {
 }
 
 /**
- * Items and buckets of a secondary, for plans of the applier: transactions are decided as a whole.
- * @param fetched items that stand there at the beginning, and are summed
+ * The items and buckets of a secondary, for plans of the applier. Each transaction takes effect as a whole or not at
+ * all.
+ * @param fetched items at the beginning, contained in the sums
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   const items = new Map([...fetched].map(([place, item]) => [place, placeInTree(item, TREE_ID)]))
@@ -63,7 +64,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
     pause: async () => undefined,
   }
 
-  /** Sums of what stands there, and sums as they were kept: equal but for generations that have ended. */
+  /** The sums computed from the items, and the stored sums. They are equal except for ended generations. */
   const tree = (now: number) => ({
     kept: textOf(
       [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: parseBucketText(place), sums })),
@@ -107,6 +108,6 @@ const textOf = (all: readonly Delta[], now: number): string[] =>
     )
     .sort()
 
-/** What readers may see: kind and revision by place. */
+/** Returns what readers can see: kind and revision by place. */
 export const seen = (items: ReadonlyMap<string, StoredItem>): string[] =>
   [...items].map(([place, { rev }]) => `${place} ${rev}`).sort()

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 const SOURCES = new URL('./clients/', import.meta.url).pathname
 const VAULT_GO = 'github.com/hashicorp/vault/api v1.23.0'
 
-/** How a program of a client library is made. */
+/** The command of a program that uses a client library. */
 interface Program {
   /** @throws where the machine lacks something */
   command(directory: string): string[]
@@ -119,7 +119,7 @@ export function programs<Name extends string>(
   return { there, absent }
 }
 
-/** What a workload says of a request. */
+/** The report of a workload about one request. */
 export interface Told {
   /** epoch milliseconds */
   at: number
@@ -130,7 +130,7 @@ export interface Told {
   first: boolean
 }
 
-/** What a workload is told. Times in seconds. */
+/** The settings of a workload. Times are in seconds. */
 export interface Settings {
   address: string
   /** of its connections; 0: it keeps them */

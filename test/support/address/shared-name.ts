@@ -62,8 +62,9 @@ const chosen = (
 }
 
 /**
- * What failover records of Route 53 do, for clients on this machine: both clusters are checked at their own addresses, two
- * answers in turn decide, 200 alone is healthy. New connections go where the client's resolver says; no connection is cut.
+ * Imitates failover records of Route 53 for clients on this machine. Both clusters are checked at their own
+ * addresses. Two equal answers in a row decide, and only 200 is healthy. New connections go where the client's
+ * resolver says, and existing connections stay.
  */
 export async function startSharedName(options: SharedNameOptions): Promise<SharedName> {
   const { members, preferred, ttlMs } = options
@@ -76,7 +77,7 @@ export async function startSharedName(options: SharedNameOptions): Promise<Share
   const leadsTo = (): string =>
     chosen([one, other], preferred, name => checks.healthy.has(name) && !disbelieved.has(name))
 
-  /** What one machine resolves the name to: an answer is kept for as long as it may be. */
+  /** Returns the resolver of one machine. It keeps an answer for as long as allowed. */
   function resolver(): () => Behind {
     let kept = { until: 0, name: '' }
     return () => {

@@ -36,7 +36,7 @@ const forms: Readonly<Record<string, string>> = {
   '2011-06-15': 'sts',
 }
 
-/** Whoever has credentials may ask who they belong to: no policy forbids it. */
+/** Every caller with credentials may call this action, because no policy can forbid it. */
 const FREE = 'sts:GetCallerIdentity'
 
 function formRequest(body: string): IamRequest[] {
@@ -46,7 +46,10 @@ function formRequest(body: string): IamRequest[] {
   return action === FREE ? [] : [{ action, resource: form.get('RoleArn') ?? EVERYTHING, context: {} }]
 }
 
-/** Why a request of the function that runs is refused, if it is. Tables are asked about where they are no real client's. */
+/**
+ * Returns why a request of the running function is refused; undefined: it is allowed. Calls to tables are checked
+ * here unless a real client makes them.
+ */
 function refusedRequest({ path, headers, body }: Sent): string | undefined {
   const [, name = '', operation = ''] = /^(\w+?)(?:_\d+)?\.(\w+)$/.exec(headers['x-amz-target'] ?? '') ?? []
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array | undefined)
@@ -64,9 +67,9 @@ function refusedRequest({ path, headers, body }: Sent): string | undefined {
 const worker = globalThis as { judgesAwsCalls?: true }
 
 /**
- * From now on what the wire, and the SDK over it, send in this worker by the credentials of functions is judged, wherever it
- * goes to.
- * @param accessKeyId of the functions; calls by other keys are made in the name of somebody else
+ * From now on, all requests of this worker with the functions' credentials are checked against the policies, wherever
+ * they go.
+ * @param accessKeyId of the functions; requests with other keys are made by others and are not checked
  */
 export function judgeAwsCalls(accessKeyId: () => string): void {
   if (worker.judgesAwsCalls) return

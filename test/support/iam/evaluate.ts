@@ -6,7 +6,7 @@ export interface Statement {
   Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
 }
 
-/** What somebody asks a service for, as IAM sees it. */
+/** A request to a service, as IAM sees it. */
 export interface IamRequest {
   /** `dynamodb:PutItem` … */
   action: string
@@ -18,7 +18,7 @@ export interface IamRequest {
 
 export interface Verdict {
   allowed: boolean
-  /** what decided: statements that allow, or the first that denies; none: nothing allows it */
+  /** the deciding statements: those that allow, or the first that denies; empty: no statement allows it */
   by: readonly Rule[]
 }
 
@@ -51,7 +51,7 @@ const anyOf =
   (text: string): boolean =>
     patterns.some(matches => matches(text))
 
-/** What a single value is compared by; those that say "not" hold where the request has no such key. */
+/** The comparison operators for a single value. Negated ones hold if the request lacks the key. */
 const operators: Readonly<
   Record<string, { not: boolean; matcher: (wanted: string) => (text: string) => boolean }>
 > = {
@@ -82,7 +82,11 @@ function testOf(name: string, wanted: readonly string[]): Test {
 
 const ELEMENTS = ['Effect', 'Action', 'Resource', 'Condition', 'Sid', 'Principal']
 
-/** Makes a statement ready. @throws Error for what is not judged here: it would be taken for allowed or for refused */
+/**
+ * Prepares a statement.
+ * @throws Error for a part of the language that this code does not evaluate, because ignoring it would give a wrong
+ * result
+ */
 export function ruled(statement: Statement): Rule {
   const unknown = Object.keys(statement).find(name => !ELEMENTS.includes(name))
   if (unknown) throw new Error(`the element ${unknown} is not judged`)
@@ -105,7 +109,10 @@ export function ruled(statement: Statement): Rule {
   }
 }
 
-/** What IAM would say, by policies of one role: a denial wins, and what nothing allows is refused. */
+/**
+ * Evaluates the policies of one role as IAM does: a denial wins, and a request without an allowing statement is
+ * refused.
+ */
 export const evaluate = (rules: readonly Rule[], request: IamRequest): Verdict =>
   decide(
     rules.filter(rule => rule.covers(request)),

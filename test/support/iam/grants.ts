@@ -11,7 +11,9 @@ export interface Grant {
   when: string
 }
 
-/** Why something is granted that no test uses. Absent fields fit everything; of `action` and `resource` a part is enough. */
+/**
+ * The reason for a grant that no test uses. Absent fields match everything; `action` and `resource` match by a part.
+ */
 export interface Reason {
   functions?: readonly string[]
   action?: string
@@ -57,9 +59,9 @@ const fits = (grant: Grant, { functions, action = '', resource = '' }: Reason): 
 const anybodys = ({ function: _, ...grant }: Grant): string => JSON.stringify(grant)
 
 /**
- * Compares what is granted with what was used.
+ * Compares the grants with their uses.
  * @param used texts of `markOf`
- * @returns grants that nothing uses and no reason is given for, and reasons that fit no unused grant
+ * @returns unused grants without a reason, and reasons that match no unused grant
  */
 export function unusedGrants(
   granted: ReadonlyMap<string, Grant>,

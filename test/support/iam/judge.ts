@@ -9,8 +9,9 @@ import { markOf } from './grants.ts'
 import { tableRequests } from './table-requests.ts'
 
 /*
- * What functions ask AWS for in tests, judged by the policies of their roles as the templates have them. What is
- * refused fails as on AWS, and fails the test file; what was used is noted for the end of the run (`.config/grants.ts`).
+ * Checks the AWS requests of functions in tests against the policies of their roles in the templates. A refused
+ * request fails as on AWS, and fails the test file. Used grants are recorded for the end of the run
+ * (`.config/grants.ts`).
  */
 
 /** Of a worker: modules of tests are loaded more than once. */
@@ -24,7 +25,7 @@ interface Judging {
   /** grants by which something was allowed, and how many requests were judged */
   used: Set<string>
   calls: number
-  /** what was told already */
+  /** grants that were reported already */
   told: Set<string>
   refused: string[]
 }
@@ -42,7 +43,7 @@ worker.judging ??= {
 }
 const judging: Judging = worker.judging
 
-/** Runs something as a function does, by its folder: what it asks AWS for is judged. */
+/** Runs work as the function of a folder. Its AWS requests are checked. */
 export const asFunction = <T>(folder: string, work: () => T): T => judging.function.run(folder, work)
 
 /** ARN of a table that may have any name behind the template's, or is called after what it holds. */
@@ -74,7 +75,10 @@ function rulesOf(folder: string): readonly Rule[] {
   return rules
 }
 
-/** Judges what the function that runs asks for. @returns why it is refused; nothing: it is allowed, or no function asks */
+/**
+ * Checks requests of the running function.
+ * @returns why they are refused; undefined: they are allowed, or no function is running
+ */
 export function refusal(...requests: readonly IamRequest[]): string | undefined {
   const folder = judging.function.getStore()
   if (folder === undefined) return undefined
@@ -128,10 +132,10 @@ export function refusedCall(call: Pick<TableCall, 'operation' | 'input'>): Refus
     : { statusCode: 400, body: { __type: 'com.amazon.coral.service#AccessDeniedException', message } }
 }
 
-/** What was refused since this was asked last. */
+/** Returns the refusals since the last call. */
 export const takeRefused = (): string[] => judging.refused.splice(0)
 
-/** Tells the run which grants this worker has used, where that is news. */
+/** Reports newly used grants of this worker to the run. */
 export function tellUsed(directory: string): void {
   const news = [...judging.used].filter(mark => !judging.told.has(mark))
   for (const mark of news) judging.told.add(mark)

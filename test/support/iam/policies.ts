@@ -1,7 +1,7 @@
 import { type HostPlace, resourcesIn } from '../../../infra/local/template/assembly.ts'
 import type { Statement } from './evaluate.ts'
 
-/** What the roles of functions may do, read from synthesised templates. */
+/** The policies of the functions' roles, read from synthesised templates. */
 export interface Policies {
   /** statements by folder in functions/ */
   functions: Record<string, Statement[]>

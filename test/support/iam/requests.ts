@@ -5,7 +5,7 @@ import { TEST_PLACE } from './place.ts'
 const arn = (service: string, name: string): string =>
   `arn:aws:${service}:${TEST_PLACE.region}:${TEST_PLACE.account}:${name}`
 
-/** What a KMS key of the cluster is asked for. */
+/** Returns the IAM request of a KMS call with the cluster's key. */
 export const keyRequest = (operation: string, context: readonly string[]): IamRequest => ({
   action: `kms:${operation}`,
   resource: inject('ground').policies.key,

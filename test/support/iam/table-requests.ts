@@ -90,7 +90,10 @@ function batchRequest(operation: string, table: string, keys: readonly WireItem[
   }
 }
 
-/** What IAM is asked about a call to the tables. @param arnOf of a table, by its name */
+/**
+ * Returns the IAM requests of a call to the tables.
+ * @param arnOf returns the ARN of a table from its name
+ */
 export function tableRequests(
   { operation, input }: Pick<TableCall, 'operation' | 'input'>,
   arnOf: (table: string) => string,

@@ -11,7 +11,7 @@ interface Update {
 const answerFor = (check: string): string =>
   `<?xml version="1.0"?><UpdateHealthCheckResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><HealthCheck><Id>${check}</Id><CallerReference>x</CallerReference><HealthCheckConfig><Type>HTTPS</Type></HealthCheckConfig><HealthCheckVersion>2</HealthCheckVersion></HealthCheck></UpdateHealthCheckResponse>`
 
-/** UpdateHealthCheck of Route 53, which notes what it is told. */
+/** Serves UpdateHealthCheck of Route 53 and records the updates. */
 export async function healthChecks(): Promise<{ url: string; updates: Update[]; close(): Promise<void> }> {
   const updates: Update[] = []
   const server = createServer(async (request, response) => {

@@ -14,7 +14,7 @@ interface Stand {
   place: StatePlace | undefined
 }
 
-/** A cluster whose host is a process of its own, which is killed and started again. */
+/** A cluster whose host runs in its own process, which is killed and started again. */
 export type KilledHost = Awaited<ReturnType<typeof killedHost>>
 
 /** @param ports options with ports that are kept: others know them */
@@ -99,9 +99,9 @@ export async function eventually<T>(
 }
 
 /**
- * Begins something that starts a workflow, and kills the host as soon as that has come to a step, or has passed it, for
- * each of some steps.
- * @returns the workflow's executions when none of them runs any more, and the states in which the host was killed
+ * Starts a workflow, and kills the host as soon as the workflow has reached or passed a step, for each of some steps.
+ * @returns the workflow's executions when none of them is running any more, and the states in which the host was
+ * killed
  */
 export async function killedAt(
   host: KilledHost,
@@ -112,7 +112,7 @@ export async function killedAt(
 ): Promise<{ executions: Execution[]; met: string[] }> {
   const before = host.executions(workflow).length
   const own = (): Stand[] => host.executions(workflow).slice(0, -before || undefined)
-  // whoever asked gets no answer from a host that is killed
+  // the caller gets no answer from a killed host
   const acted = act().catch(() => undefined)
   const met: string[] = []
   for (const [index, step] of steps.entries()) {

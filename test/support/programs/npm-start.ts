@@ -25,7 +25,7 @@ export const endOf = ({ exitCode, signalCode }: ChildProcess): string =>
 const children: ChildProcess[] = []
 const clusters: string[] = []
 
-/** What `npm start` runs with Node: the host, with the flags that it has there. */
+/** The command of `npm start`: the host with its Node flags. */
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
 const [, ...COMMAND] = scripts.start.split(' ')
 /** Flags of Node that a host runs with. */
@@ -33,7 +33,7 @@ export const HOST_FLAGS: readonly string[] = COMMAND.filter(one => one.startsWit
 
 export const start = (...options: string[]): Run => startIn({}, ...options)
 
-/** What a host makes is its owner's alone by itself, not by the mask of the shell. */
+/** A host restricts the access to its files itself, so it starts here with the most open umask. */
 const OPEN_MASK = 'umask 000; exec "$0" "$@"'
 
 /** The same with further variables in its environment. */
@@ -72,7 +72,7 @@ export function freshCluster(name: string): string {
 
 export const folderOf = (cluster: string): string => `${root}.local/${cluster}`
 
-/** What a kept cluster says about itself in its folder. */
+/** Reads the file in which a kept cluster describes itself. */
 export const clusterFile = (cluster: string): ClusterFile =>
   JSON.parse(readFileSync(`${folderOf(cluster)}/cluster.json`, 'utf8')) as ClusterFile
 
@@ -80,7 +80,7 @@ export const clusterFile = (cluster: string): ClusterFile =>
 export const enginePid = (cluster: string): number =>
   (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
 
-/** What a kept cluster's imitated AWS says of itself. */
+/** Reads the file in which a kept cluster's imitated AWS describes itself. */
 export const awsOf = (cluster: string): ProviderNote => providerNote(folderOf(cluster)) as ProviderNote
 
 /** Whether a process runs: one that has ended, and that nobody has asked about yet, has no command line any more. */

@@ -10,7 +10,7 @@ import type { ClusterPair } from '../../../infra/local/pair/pair.ts'
 import { blocksOf } from './pages.ts'
 import { openShell, type Shell } from './shell.ts'
 
-/** Two clusters under load, made a set of by the page, and the shell of whoever follows the runbooks. */
+/** Two clusters under load, made a DR set with the page's blocks, and the operator's shell. */
 export interface RunbookPair {
   rehearsal: Rehearsal
   shell: Shell

@@ -5,10 +5,10 @@ import { setTimeout } from 'node:timers/promises'
 import { root } from '../../../infra/checkout.ts'
 import { BLOCK_HUNG_MS } from './patience.ts'
 
-// Documents are run as a reader does it: block after block is pasted into one bash. Programs are those of this machine.
-// What a machine with Node alone lacks has a stand-in, and whoever runs the tests is told.
+// Pages are run as a reader runs them: block after block is pasted into one bash. The programs are those of this
+// machine. Programs that a machine with only Node lacks are replaced by stand-ins, and the test run says so.
 
-/** What a block came to. */
+/** The result of a block. */
 export interface Pasted {
   /** 0: all of it was done */
   status: number
@@ -38,7 +38,10 @@ interface ShellOptions {
   programs?: Readonly<Record<string, string>>
   /** programs that are not this machine's own; default: those that it lacks */
   standIns?: readonly string[]
-  /** milliseconds that a block may take: less than tests may, or else nobody hears what it has said; or what ends the wait */
+  /**
+   * milliseconds that a block may take, less than a test's timeout, so that its output is reported; or a promise that
+   * ends the wait
+   */
   patience?: number | (() => Promise<unknown>)
 }
 
@@ -108,7 +111,7 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
       said[name] += text
       heard()
     })
-  // who writes to a shell that has ended hears so from what it comes to
+  // a write to a shell that has ended fails here, and the block's result says why
   child.stdin.on('error', () => undefined)
   let heard = (): void => undefined
   let ended = false

@@ -6,7 +6,7 @@ import { portsWith } from '../../builders/ports.ts'
 
 type Loose<T> = { [K in keyof T]?: K extends 'ports' ? object : unknown }
 
-/** A request as handlers see it, with the parts that a test names; what it does not name is empty. */
+/** A request as handlers see it, with the given parts. The other parts are empty. */
 export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
   ({
     now: 1_000_000_000_000,
@@ -31,7 +31,7 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
     ports: portsWith(parts.ports ?? {}),
   }) as unknown as MountCall<F>
 
-/** Asks every question as it comes. */
+/** Sends every question at once. */
 export const askAlways: AskProvider = question => question.ask()
 
 /** Walks the phases of a request once, without reading again. */

@@ -1,7 +1,7 @@
 import { generateKey, PacketList, type PublicKey, SignaturePacket, UserIDPacket } from 'openpgp'
 import { numbers } from './pgp.ts'
 
-// OpenPGP keys with which whoever computes has much to do.
+// OpenPGP keys that are expensive to process.
 
 /** The algorithms that are taken, with what the library makes such a key by. */
 export const algorithms = {

@@ -17,12 +17,12 @@ export const ways: readonly Way[] = groups.flatMap(group =>
   ),
 )
 
-/** What would make the cluster that tests share one that serves nobody: succeeds on clusters of their own alone. */
+/** Requests that would end the service of the shared cluster. They succeed only on a test's own cluster. */
 export const endsService = (path: string): boolean => path === '/sys/replication/dr/primary/demote'
 
 /**
- * What makes the cluster another one, on which for a moment nothing is served: not on a cluster that test files call at
- * the same time.
+ * Requests that change the cluster's role, so that it serves nothing for a moment. Not for a cluster that other test
+ * files call at the same time.
  */
 export const changesRole = (path: string): boolean =>
   /^\/sys\/replication\/dr\/primary\/(enable|disable|demote)$/.test(path)

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 
-/*
- * Requests that follow from the document of the interface: as it says, and a little beside it.
- */
+/* Generates requests from the API's document: valid ones, and slightly invalid ones. */
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -107,7 +105,7 @@ function bodyOf(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
 
 type Mutation = (body: Record<string, unknown>) => unknown
 
-/** What no careful client does with a body. */
+/** Changes of a body that no careful client makes. */
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   { weight: 8, arbitrary: fc.constant<Mutation>(body => body) },
   fc.nat(20).map(

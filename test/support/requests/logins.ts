@@ -52,7 +52,7 @@ export async function restart(instance: Launched, minutes = 10): Promise<Launche
   return { ...instance, pendingTime }
 }
 
-/** What names an instance, as control commands take it. */
+/** The names of an instance in control commands. */
 export const placeOf = ({ account, region, instanceId }: Launched) => ({ account, region, instanceId })
 
 /** A login of an instance. */
@@ -67,7 +67,7 @@ export const NO_NAMESPACE =
   'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
   'or what stands before auth/ and sys/ in the path'
 
-/** What follows where no certificate of a type is registered at the mount. */
+/** The error if no certificate of this type is registered at the mount. */
 export const unregistered = (type: 'pkcs7' | 'identity'): string =>
   `; no certificate of type ${type} is registered at this mount (config/certificate)`
 
@@ -75,7 +75,7 @@ export const unregistered = (type: 'pkcs7' | 'identity'): string =>
 export const noMessage = (fault: string): string =>
   `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
 
-/** The answer to whatever does not prove which instance calls. */
+/** The answer to a login that does not prove which instance calls. */
 export const UNPROVEN =
   'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
   'or identity with signature or another document for which a certificate is registered'

@@ -23,7 +23,7 @@ afterAll(async () => {
   await Promise.all((worker.backgroundWork ?? []).map(settled => settled()))
 })
 
-// what a policy refuses may be swallowed by whoever asked: it is no less wrong
+// the caller may swallow a refusal by a policy, so it is checked here
 afterAll(async () => {
   const { takeRefused, tellUsed } = await import('../iam/judge.ts')
   tellUsed(inject('ground').directory)

@@ -1,4 +1,4 @@
-// What properties are tried with: chosen anew in each run, and the same again where `FUZZ_SEED` says which.
+// The seed of property tests: random in each run, or the value of `FUZZ_SEED`.
 const seed = process.env['FUZZ_SEED']
 if (seed !== undefined) {
   const { default: fc } = await import('fast-check')

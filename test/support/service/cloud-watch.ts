@@ -7,8 +7,9 @@ import { TEST_PLACE } from '../iam/place.ts'
 import { fits } from './filter-pattern.ts'
 
 /*
- * CloudWatch, as far as our templates use it: metrics are made of events of the functions' log group, by filters and by
- * the embedded metric format, and alarms look at periods of them. What it would drop, or charge for by mistake, is an error.
+ * Imitates the parts of CloudWatch that our templates use. Metrics come from events of the functions' log group, by
+ * filters and by the embedded metric format, and alarms evaluate periods of them. Data that CloudWatch would drop, or
+ * charge for by mistake, is an error here.
  */
 
 const dimension = v.strictObject({ Name: v.string(), Value: v.string() })

@@ -80,7 +80,7 @@ export async function freshMount(
   return { path: `/auth/${name}`, accessor: body.data.accessor }
 }
 
-/** Writes a policy and gives a token that has it (and nothing else but what is asked for). */
+/** Writes a policy and makes a token with this policy only, and with the given parameters. */
 export async function tokenWith(policy: string, options: Record<string, unknown> = {}): Promise<string> {
   const name = fresh('p')
   await done('POST', `/sys/policies/acl/${name}`, { policy })

@@ -11,9 +11,7 @@ import type { Reply } from './api.ts'
 import { compiler } from './json-schema.ts'
 import { resolveShared } from './resolved-document.ts'
 
-/*
- * What the interface's document promises, held against every answer that tests are given.
- */
+/* Checks every answer in tests against the API's document. */
 
 type Schema = Readonly<Record<string, unknown>>
 interface Answered {
@@ -45,10 +43,10 @@ const faults: string[] = []
 /** More of them than that tell nothing more. */
 const MOST = 20
 
-/** What was found since this was asked last. */
+/** Returns the faults since the last call. */
 export const takeFaults = (): string[] => faults.splice(0)
 
-/** Notes for the end of the run how many answers were looked at since the last time, and of which operations. */
+/** Records for the end of the run how many answers were checked since the last call, and of which operations. */
 export function tellAnswers(directory: string): void {
   const line = JSON.stringify({ answers: counted.answers, operations: [...counted.operations] })
   counted.answers = 0
@@ -56,7 +54,10 @@ export function tellAnswers(directory: string): void {
   appendFileSync(`${directory}/answers-${process.pid}-${threadId}`, `${line}\n`)
 }
 
-/** Holds an answer against the document, and remembers what is wrong with it. @returns it */
+/**
+ * Checks an answer against the document, and records its faults.
+ * @returns the answer
+ */
 export function checked<R extends Reply>(method: string, path: string, reply: R): R {
   counted.answers += 1
   const found = faultsOf(method, path, reply)
@@ -67,7 +68,7 @@ export function checked<R extends Reply>(method: string, path: string, reply: R)
   return reply
 }
 
-/** What is wrong with an answer. */
+/** Returns the faults of an answer. */
 export function faultsOf(method: string, path: string, reply: Reply): string[] {
   // a front that answers by itself gives no number
   if (reply.status >= 400 && !reply.headers['x-request-id']) return []

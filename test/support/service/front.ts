@@ -46,7 +46,10 @@ function decoded(path: string): string {
   }
 }
 
-/** Finds the function of a request, by its name, or by its folder where it has no route. Empty: there is none. */
+/**
+ * Finds the function of a request by its name, or by its folder if it has no route. Returns an empty text if none
+ * matches.
+ */
 export function routing(model: Pick<Model, 'clients'>): (method: string, event: FrontEvent) => string {
   const find = createFinder(model.clients)
   return (method, { rawPath = '', requestContext }) =>

@@ -86,7 +86,9 @@ export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: stri
   return sendBy(engine)
 }
 
-/** What breaks on a connection that was kept is sent again at once, which is no attempt (`connections.ts`). */
+/**
+ * Sends a request again at once if a kept connection breaks. This does not count as an attempt (`connections.ts`).
+ */
 function overKeptConnections() {
   let resting = 0
   const over = async <T>(send: () => Promise<T | undefined>) => {
@@ -101,7 +103,7 @@ function overKeptConnections() {
   }
 }
 
-/** What ends without an answer. */
+/** Returns the error of a call without an answer. */
 const unanswered = (message: string, code: string): Error => Object.assign(new Error(message), { code })
 
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, vi } from 'vitest'
 import { clock } from './clock.ts'
 
 /**
- * Whatever is repeated is repeated at once, in the file that says this: the service sleeps by its clock, and the SDK
- * waits for a random part of its backoff.
+ * Makes all retries of this file immediate. The service would sleep by its clock, and the SDK for a random part of
+ * its backoff.
  */
 export function withoutWaiting(): void {
   beforeAll(() => {

@@ -1,4 +1,4 @@
-/** What the runner has in this worker; it is no public part of it. */
+/** The runner's state in this worker. It is not part of its public API. */
 interface RunnerState {
   /** of the test file that runs */
   readonly filepath: string
@@ -12,8 +12,8 @@ export const runnerState = (): RunnerState =>
   (globalThis as unknown as { __vitest_worker__: RunnerState }).__vitest_worker__
 
 /**
- * Whether a test file has what it starts to itself, and its services a tap: those that count calls, make tables fail, or
- * turn a setting of the whole stand in a folder for it.
+ * Reports whether a test file shares no service with others, and gets a tap. Such files count calls, make tables fail
+ * or change a global setting. They have a folder of their own.
  */
 export const isAlone = (path = runnerState().filepath): boolean =>
   /\/test\/(integration\/alone|long)\//.test(path)

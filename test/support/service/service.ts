@@ -55,7 +55,7 @@ export interface Service {
   engine_url: string
   /** where logins are served by a Web Function: it */
   web_url?: string
-  /** a tap in front of the engine, where one was asked for */
+  /** the tap in front of the engine, if the options have one */
   tap_url?: string
   tap?: Pick<StorageTapPort, 'tap' | 'drop'>
   /** sends calls to the tables like those of the functions */
@@ -83,7 +83,7 @@ type Handler = (event: never, context: Context) => Promise<unknown>
 export interface Ground {
   engine: string
   model: Model
-  /** what functions may ask AWS for */
+  /** the policies of functions */
   policies: Policies
   /** signs the identity documents of all services: RSA keys take long to make */
   authority: Authority
@@ -109,7 +109,7 @@ export interface ServiceOptions {
    * on AWS
    */
   tap?: boolean | 'connections'
-  /** what functions are told of a licence; absent: one that does */
+  /** the licence variables of functions; absent: a valid licence */
   licence?: LicenceVariables
   /** lines that functions print */
   onLine?: (line: string) => void
@@ -257,7 +257,7 @@ const webLogins = (environment: Environment, clock: Clock = systemClock, send: S
 /** Variables without which no environment is read. */
 const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 
-/** What a function does when it is first asked, as its `index.ts` does. */
+/** Creates the handler of a function, as its `index.ts` does at the first event. */
 function handlerOf(folder: string, environment: Environment, clock: Clock, send: Send): Handler {
   const carryTo = createLinkCarrier({ deployment: { plainEndpoints: true } })
   const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
@@ -317,7 +317,7 @@ const suffixed = ({ functions, tables }: Model, suffix: string): Record<string, 
       ]),
   )
 
-/** What functions log goes to a file, not between the results of tests. */
+/** Writes the functions' logs to a file, so that they do not mix with the test results. */
 function capture(file: string, onLine: ServiceOptions['onLine']): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as typeof stream.write

@@ -1,6 +1,9 @@
 import { type LocalFront, localFronts } from '../../../infra/local/template/synth.ts'
 
-/** What stands before the functions: `FRONT=loadBalancer npm run test:host` runs the same tests through another front. */
+/**
+ * The front end before the functions. `FRONT=loadBalancer npm run test:host` runs the same tests with another front
+ * end.
+ */
 export function frontNamed(name = process.env['FRONT'] ?? 'httpApi'): LocalFront {
   const found = localFronts.find(one => one === name)
   if (!found) throw new Error(`FRONT is one of ${localFronts.join(', ')}`)

@@ -34,20 +34,20 @@ export interface Game {
   faults: string[]
 }
 
-/** Something that may happen. */
+/** A possible action of a game. */
 export interface Action {
   /** how often it happens, against the others */
   weight: number
   act(game: Game): unknown
 }
 
-/** Whoever writes now is asked; a request that finds nobody is none. */
+/** Makes an action that calls a random writing cluster. It does nothing if no cluster writes. */
 const atPrimary = (work: (primary: SetMember, game: Game) => Promise<unknown>) => (game: Game) => {
   const primaries = game.primaries()
   return primaries.length > 0 ? work(game.pick(primaries), game) : undefined
 }
 
-/** A secondary is asked for a change of its role. */
+/** Makes an action that requests a role change from a random secondary. */
 const atSecondary = (call: string, given: (game: Game) => object | Promise<object>) => async (game: Game) => {
   const secondaries = game.others()
   if (secondaries.length === 0) return
@@ -76,7 +76,7 @@ const trapped =
       does,
     })
 
-/** What may happen, by name. A row is all that an action needs. */
+/** The possible actions of a game, by name. A row is all that an action needs. */
 export const gameActions: Readonly<Record<string, Action>> = {
   ...adversities,
   ...thefts,

@@ -15,7 +15,7 @@ function isolate({ set, names }: Game, name: string): void {
   for (const other of names) if (other !== name) set.cut(name, other)
 }
 
-/** What goes wrong beside processes and the network, and what is rarely done at such a time. A row is all that one needs. */
+/** Faults outside of processes and network, and rare operations. A row is all that a fault needs. */
 export const adversities: Readonly<Record<string, Action>> = {
   clock: {
     weight: 2,

@@ -6,10 +6,10 @@ const MINUTE_MS = 60_000
 const RUN_MS = 112_000
 
 /**
- * What AWS does to clusters beside their requests, from now on: schedules by the minute, and streams.
- * @param unheard clusters whose streams tell nobody
- * @param hashes whether the minute computes hashes of trees, too
- * @returns ends it, and waits until what runs has ended
+ * Runs what AWS does between requests: minute schedules and streams.
+ * @param unheard clusters whose streams deliver nothing
+ * @param hashes whether the minute also computes hashes of trees
+ * @returns ends it, and waits until everything running has ended
  */
 export function besideRequests(
   set: ClusterSet,

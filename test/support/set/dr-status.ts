@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 
 /**
- * What decodes the status in clients: the structs of the Go library, which takes no number for a text and no text for
- * a number, and our additions. A name that is not here would be one that nobody reads.
+ * The schema of the status in clients: the structs of the Go library, which accepts no number as text and no text as
+ * number, and our additions. A name that is not here would be read by no client.
  */
 const wal = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const seconds = v.pipe(v.string(), v.regex(/^-?\d+$/))

@@ -14,7 +14,7 @@ const tableNames = ['data', 'cluster', 'ceremony'] as const
 /** Where the tables of clusters are. */
 export interface Ground {
   engine: TableEngine
-  /** tables of a cluster, with what stands there at first; nothing deletes by itself what has expired */
+  /** the tables of a cluster with their first items; expired items are not deleted automatically */
   newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<Tables>>
   /** everything in the tables of a cluster */
   items(tables: Required<Tables>): Promise<Record<TableName, readonly WireItem[]>>

@@ -22,7 +22,7 @@ interface Common {
   readonly process: number
 }
 
-/** What happened, in the order in which it was decided. */
+/** The events in the order in which they took effect. */
 export type Entry = Common &
   (
     | {
@@ -52,7 +52,7 @@ export interface Standing {
 /** All clusters at some point of a history. */
 export type World = ReadonlyMap<string, Standing>
 
-/** What a check is shown: an entry, the clusters behind it, and what the one concerned was before it. */
+/** The input of a check: an entry, all clusters after it, and the affected cluster before it. */
 export interface Moment {
   readonly entry: Entry
   readonly world: World

@@ -111,11 +111,11 @@ export function portsOf(
   return { ports, as, told, audited, events, newMemory: memory.forget }
 }
 
-/** Ports of which some are others; the rest is looked at when it is asked for. */
+/** Returns ports with some replaced. The others are read when they are used. */
 export const having = <P extends object>(ports: P, own: Partial<P>): P =>
   new Proxy(ports, { get: (all, name) => Reflect.get(name in own ? own : all, name) })
 
-/** A store whose methods are looked at when they are called: tests put others in their place. */
+/** A store whose methods are read at each call, so that tests can replace them. */
 const asItIs = (store: Ports['store']): Ports['store'] => {
   const names = Object.keys(store) as (keyof Ports['store'])[]
   const methods = names.map(name => [
@@ -125,7 +125,7 @@ const asItIs = (store: Ports['store']): Ports['store'] => {
   return Object.fromEntries(methods) as Ports['store']
 }
 
-/** What environments keep between requests. */
+/** The memory that environments keep between requests. */
 function newMemories(newCipher: () => FieldCipher) {
   const held = new Map<string, FieldCipher>()
   const cipherOf = (folder: string): FieldCipher => {
@@ -144,7 +144,7 @@ function newMemories(newCipher: () => FieldCipher) {
   }
 }
 
-/** A KMS that the policies of functions are asked about. */
+/** A KMS whose calls are checked against the functions' policies. */
 const judged = ({
   newDataKey,
   unwrap,

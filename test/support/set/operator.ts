@@ -9,8 +9,8 @@ const R = '/sys/replication/dr'
 const LOOKS = 12
 
 /**
- * What an operator does when all is over: one cluster is the primary, and the others follow it. Clusters are given time to
- * find that out by themselves before.
+ * Acts as the operator after a game: makes one cluster the primary and the others its secondaries. First the clusters
+ * get time to do that by themselves.
  * @throws when they never come to rest
  */
 export async function setInOrder(game: Game): Promise<void> {
@@ -66,7 +66,7 @@ const placeIn = ({ set }: Game, { name }: SetMember): string => {
   return `${epoch}/${String(last).padStart(12, '0')}`
 }
 
-/** Whoever has most takes over; where all have been disabled, one of them begins a new set. */
+/** Promotes the cluster with the most entries. If all have been disabled, one of them begins a new set. */
 async function promoted(game: Game): Promise<string> {
   const { set, operator } = game
   const others = [...game.others()].sort((a, b) => (placeIn(game, a) > placeIn(game, b) ? -1 : 1))

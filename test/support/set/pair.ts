@@ -165,7 +165,7 @@ export const newSet = () => {
   return { set, pair, token }
 }
 
-/** The link to a primary that admits whoever has a token, once. */
+/** The link to a primary that admits any cluster with a token, once. */
 export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>): Connect {
   const used = new Map<string, string>()
   return peer => ({
@@ -202,7 +202,7 @@ export async function asPrimary({ journal, id }: Member): Promise<void> {
   await journal.moveHead(moves.begin(undefined, epochName(1, id)))
 }
 
-/** What the head of a wiped cluster is. */
+/** Sets the head of a wiped cluster. */
 export async function asWiped({ journal }: Member): Promise<void> {
   await journal.moveHead(moves.startEmpty(undefined, ''))
 }
@@ -349,7 +349,7 @@ export function linkTo(at: Member): SourceLink {
   }
 }
 
-/** A secondary at work on its tables; its source is asked first. */
+/** Creates a follower on a secondary's tables, after a first heartbeat to its source. */
 export async function follower(at: Member, link: SourceLink | undefined): Promise<Follower> {
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const { journal, store, clock, entropy } = at

@@ -14,7 +14,7 @@ export interface FunctionCalls {
   writes: number
 }
 
-/** What the refreshes of hashes cost, of all clusters: part of what their functions do. */
+/** The costs of hash refreshes on all clusters, as a part of their functions' costs. */
 export interface HashCalls {
   refreshes: number
   pages: number

@@ -6,7 +6,7 @@ import type { Warm } from './play.ts'
 import { type ClusterSet, clusterSet } from './set.ts'
 import type { Spot } from './traps.ts'
 
-/** What is done with clusters, and what must hold when all of it, and of what follows from it, is over. */
+/** The actions of a scene, and the checks after all of their consequences. */
 export interface Scene {
   /** who dies, or stands still */
   who: Pick<Spot, 'cluster' | 'process' | 'step'>

@@ -151,7 +151,7 @@ async function membersOf(
   return { members, at }
 }
 
-/** What lies between clusters. */
+/** The network between the clusters. */
 const wires = (net: ReturnType<typeof network>) => ({
   /** nothing goes through between two clusters; `there`: nothing from the first to the second */
   cut: (a: string, b: string, way: 'both' | 'there' = 'both'): void => {
@@ -169,7 +169,10 @@ const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation,
   /** whether a secondary has all that its primary has */
   isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
   tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
-  /** time passes, and whoever follows asks meanwhile: questions in vain show a silence, and no clock does */
+  /**
+   * time passes while followers send heartbeats, because unanswered heartbeats show a silence and a clock alone does
+   * not
+   */
   passAsking: async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= ASKED_EACH_MS) {
       pass(Math.min(left, ASKED_EACH_MS))
@@ -216,7 +219,7 @@ async function initialised(member: SetMember): Promise<void> {
   member.shares.push(...body.recovery_keys)
 }
 
-/** What schedules start every minute, everywhere, one run each. One that dies is like one that never was. */
+/** Runs everything that schedules start each minute, once on each cluster. A run that dies counts as not started. */
 async function tick(members: readonly SetMember[], how = {}): Promise<void> {
   const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
   await Promise.all(members.map(one => quietly(one.minute(how))))

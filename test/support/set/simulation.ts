@@ -11,7 +11,7 @@ export interface SimulationOptions {
 
 export type Simulation = ReturnType<typeof simulation>
 
-/** No answer came: what was asked may have been done. */
+/** Returns the error of a call without an answer. The call may have taken effect. */
 const noAnswer = (what: string): Error =>
   Object.assign(new Error(`no answer to ${what}`), { name: 'TimeoutError' })
 

@@ -1,4 +1,4 @@
-/** Names of all fields in what a schema takes, whatever they stand in. */
+/** Returns the names of all fields that a schema accepts, at any depth. */
 export function fieldsIn(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const { entries = {}, options = [], item, wrapped, pipe = [] } = schema as Record<string, object>

@@ -26,7 +26,10 @@ const atOnePrimary = async (game: Game, work: (primary: SetMember) => Promise<un
   if (all.length > 0) await work(game.pick(all))
 }
 
-/** What was forged before a retirement counts nowhere that has acknowledged it: the primary itself, to begin with. */
+/**
+ * After a retirement, no cluster that has acknowledged it accepts an earlier forgery. The primary itself is the
+ * first.
+ */
 async function checkRetired({ faults }: Game, primary: SetMember, before: readonly Forgery[]): Promise<void> {
   for (const { token } of before)
     if (await counts(primary, token))
@@ -49,7 +52,7 @@ async function allGiven(
   return told
 }
 
-/** What becomes of keys, and what those do with them who hold them without right. A row is all that one needs. */
+/** The actions about keys: their changes, and their misuse by thieves. A row is all that an action needs. */
 export const thefts: Readonly<Record<string, Action>> = {
   forge: {
     weight: 3,

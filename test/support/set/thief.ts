@@ -6,7 +6,7 @@ import { signBatch } from '../../../shared/storage/signed-batch.ts'
 import { privateKey } from '../../../shared/values/raw-keys.ts'
 import type { SetMember } from './member.ts'
 
-/** All keys that a cluster holds, as whoever has its tables and the use of its KMS key learns them. */
+/** Returns all keys of a cluster, as a thief with its tables and the use of its KMS key can read them. */
 export async function keysOf({ ports, kms }: SetMember): Promise<Keys> {
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('no keyring')
@@ -14,8 +14,8 @@ export async function keysOf({ ports, kms }: SetMember): Promise<Keys> {
 }
 
 /**
- * A batch token of any content, as whoever holds these keys makes it.
- * @param given `now`: epoch milliseconds; `sign`: by the signer that is held, or by one of the thief's own; or not at all
+ * Forges a batch token with any content, as a thief with these keys can.
+ * @param given `now`: epoch milliseconds; `sign`: with the stolen signer, with one of the thief's own, or not at all
  */
 export function forgedToken(
   keys: Keys,

@@ -23,26 +23,23 @@ export interface TableWrite {
   writes: readonly ConflictingWrite[]
 }
 
-/**
- * What becomes of a transaction whose coordinator stalls. Its items are taken meanwhile, and whoever sent it hears
- * nothing.
- */
+/** A transaction whose coordinator stalls. It keeps its items locked meanwhile, and its sender gets no answer. */
 export interface Stall {
   ms: number
   /** at once; when its time is over; or never: it is cancelled then */
   takesEffect: 'first' | 'last' | 'never'
 }
 
-/** What fails is left to the storage. */
+/** The client makes one attempt; retries are left to the storage. */
 const ATTEMPTS = 1
 
 export interface TransportOptions {
   engine: TableEngine
   /** whether overlapping transactions cancel each other, as on AWS */
   aws?: boolean
-  /** told of each write at the moment at which it takes effect */
+  /** called with each write when it takes effect */
   onWrite?: (write: TableWrite) => void
-  /** told of each call, of the process that makes it, and of its answer */
+  /** called with each call, its process and its answer */
   onCall?: (call: TableCall, process: Process, answer: JsonAnswer) => void
 }
 

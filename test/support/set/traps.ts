@@ -36,7 +36,7 @@ export interface Spot {
 export interface Trap extends Spot {
   /** it dies; it gets no answer; it stands still for so many milliseconds */
   does: 'dies' | 'loses' | number
-  /** told of whom it met */
+  /** called with the step that it hit */
   struck?: (step: Step) => void
 }
 

@@ -1,7 +1,7 @@
 import { brokenRules, growingFields, type Head } from '../../../shared/journal/head.ts'
 import type { HeadMove } from '../../../shared/journal/transitions.ts'
 
-/** What a head is behind a move, whether or not that is allowed. */
+/** Returns the head after a move, whether or not the move is allowed. */
 export function behind(head: Head, { next, add }: HeadMove): Head {
   const counted = Object.entries(add).map(([name, amount]) => [
     name,
@@ -21,7 +21,7 @@ export function isExpected(head: Head | undefined, { from, expect }: HeadMove): 
 export const isGrowing = (head: Head | undefined, after: Head): boolean =>
   !head || growingFields.every(name => Number(after[name]) >= Number(head[name]))
 
-/** What becomes of a head by a move, in memory. */
+/** Applies a move to a head in memory. */
 export function movedBy(head: Head | undefined, move: HeadMove): Head | 'refused' {
   if (!isExpected(head, move)) return 'refused'
   const after = behind(head ?? ({} as Head), move)

@@ -2,7 +2,7 @@ import { holds, type Terms, updatedBy } from './expression.ts'
 import { type MemoryTable, memoryTable } from './memory-table.ts'
 import type { WireItem } from './wire-values.ts'
 
-/** What is asked of one table. */
+/** A request for one table. */
 interface Request extends Terms {
   TableName: string
   Item?: WireItem
@@ -39,7 +39,7 @@ const fault = (name: string, more: object): EngineAnswer => ({
 
 const FAILED = 'ConditionalCheckFailed'
 
-/** The sort key of each index, beside that of the table. */
+/** The sort key of each index, next to the table's own. */
 const SORTED: Readonly<Record<string, string>> = { expiry: 'due' }
 
 /**
@@ -117,7 +117,7 @@ export function memoryEngine() {
   }
 }
 
-/** What stands where a request is about, and what its condition says to that. */
+/** Returns the stored item of each request, and whether its condition holds. */
 function conditionsOn(tableOf: (request: Request) => MemoryTable) {
   const found = (request: Request) => tableOf(request).at(request.Item ?? request.Key ?? {})
   return {
@@ -131,7 +131,7 @@ function conditionsOn(tableOf: (request: Request) => MemoryTable) {
   }
 }
 
-/** What a batch stores, each for itself. */
+/** Returns the items that a batch stores, each independently. */
 export const batchIn = ({
   RequestItems,
 }: object & { RequestItems?: unknown }): { TableName: string; Item: WireItem }[] =>
@@ -151,7 +151,7 @@ function newTables() {
     return table
   }
 
-  /** The items of a query: those of a partition whose sort keys are asked for, in order. */
+  /** Returns the items of a query: those of a partition with matching sort keys, in order. */
   function queried(request: Request, name: string, partition: string): readonly WireItem[] {
     const { ExclusiveStartKey: from, KeyConditionExpression, IndexName = '' } = request
     const inOrder = orderBy(SORTED[IndexName] ?? 'sk')

@@ -19,7 +19,7 @@ import type { WireItem } from './wire-values.ts'
 const tables = { data: 'data', cluster: 'cluster', ceremony: 'ceremony' } as const
 
 export interface MemoryOptions {
-  /** of the first commits: a conflict whatever stands there, or as it comes */
+  /** the results of the first commits: a forced conflict, or the real result */
   verdicts?: ('done' | 'conflict')[]
   /** epoch milliseconds. Absent: time stands still, and the cluster record of every commit has just been read */
   now?: () => number
@@ -95,7 +95,10 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
 
 const wireOf = (item: object): WireItem => toWire(item) as WireItem
 
-/** What stands in the tables, without the journal. @param seconds the time */
+/**
+ * Returns the stored items, without the journal.
+ * @param seconds the time
+ */
 function lookAt({ items }: ReturnType<typeof memoryEngine>, seconds: () => number) {
   const itemOf = (wire: WireItem): Item | undefined => {
     const stored = fromWire(wire, 'rounded') as unknown as StoredItem

@@ -89,8 +89,8 @@ export async function everything(where: Where): Promise<string[]> {
 }
 
 /**
- * Calls to an engine as the adapters make them, over their connections. It is told where the engine is: what a service
- * of an earlier file still does would ask the environment late, and find another.
+ * Calls an engine as the adapters do, over their connections. The address is a parameter, because late work of an
+ * earlier file would read the environment later and find another engine.
  */
 export function sendTo(url: string, credentials: AccessKeyPair): Send {
   const settings = wireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
@@ -106,7 +106,7 @@ export function sendAt(where: Where): Send {
   return found
 }
 
-/** An item as it stands in the table, with the attributes that readers never see; undefined when there is none. */
+/** Returns an item as stored, with the attributes that readers never see; undefined when there is none. */
 export async function raw(where: Where, at: Key): Promise<Record<string, unknown> | undefined> {
   const table = tableOf(where.tables, at)
   const RequestItems = { [table]: { Keys: [{ pk: at.pk, sk: at.sk }], ConsistentRead: true } }

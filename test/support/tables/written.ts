@@ -3,9 +3,9 @@ import type { StorageCall } from '../../../infra/local/faults/storage-tap.ts'
 import { sendAt, type Where } from './store.ts'
 
 /**
- * What calls to the tables have changed, read at the places that they name: the kinds of items, `gone` for
- * one that is no more, sorted. Whether a call reached the engine does not matter: an item counts when it bears a
- * revision that a call was to give it. Items without revisions are not looked at.
+ * Returns the changes of calls to the tables, read from the items that they name: sorted kinds, or `gone` for a
+ * deleted item. Whether a call reached the engine does not matter: an item counts if it has a revision that one of
+ * the calls sets. Items without revisions are left out.
  */
 export async function changesBy(where: Where, calls: readonly StorageCall[]): Promise<string[]> {
   const writes = calls.flatMap(call => call.writes).filter(one => one.action === 'Delete' || one.rev)

@@ -27,18 +27,7 @@ export interface PortCopy {
   ports: readonly string[]
 }
 
-/**
- * Finds the places that read all members of a value whose own members are ports: a rest pattern, a spread in an object,
- * `Object.assign` and its like, `for … in`. The ports of a function are getters, and those of undeclared uses throw, so such
- * a place fails although it needs none of them.
- *
- * A member counts as a port if it bears the name of one in `Ports`, and the type of that port satisfies its type: `Ports`, a
- * `Pick` of it and interfaces that list some of it are found alike. Values of the type `any`, `unknown` or `object` are not:
- * there the guard itself throws.
- *
- * @param folders whose files are looked at, with a slash at their ends
- * @param files texts by path in the checkout, instead of those on the disk
- */
+/** the folders whose files are checked, with a final slash */
 export function findPortCopies(
   folders: readonly string[],
   files?: Readonly<Record<string, string>>,

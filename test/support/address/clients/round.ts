@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const { ADDRESS = '', MAX_AGE, PAUSE, TIMEOUT, LOGIN = '{}', CREDENTIALS = '{}' } = process.env
 
-/** What the client was told; times in milliseconds. `login`: the body of a login, as JSON. */
+/** The client's settings. Times are in milliseconds. `login`: the body of a login, as JSON. */
 export const settings = {
   address: ADDRESS,
   maxAge: Number(MAX_AGE) * 1000,

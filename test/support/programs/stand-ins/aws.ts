@@ -1,4 +1,4 @@
-// The command line of AWS where there is none: the same call by the SDK, with the same arguments.
+// A stand-in for the AWS command line: makes the same call with the SDK and the same arguments.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -53,7 +53,7 @@ async function invoked(): Promise<void> {
   process.stdout.write(`${JSON.stringify({ StatusCode, FunctionError }, null, 4)}\n`)
 }
 
-/** `route53 update-health-check`, signed by nobody: whoever looks at it here looks at what it says. */
+/** `route53 update-health-check`, unsigned: tests check only its content. */
 async function updated(words: readonly string[]): Promise<void> {
   const members = ['Disabled', 'Inverted'].flatMap(name => {
     const [flag] = words.filter(word => FLAGS.test(word) && word.endsWith(name.toLowerCase()))

@@ -1,4 +1,4 @@
-// curl where there is none, as far as the documents go. What it does not know it refuses.
+// A stand-in for curl with the options that the pages use. It rejects other options.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 

@@ -4,7 +4,7 @@ import { exactEnd, immutable, lawful, named, oneOwner, staged } from './journal.
 import { order, sums } from './tree.ts'
 import { revoked, terms } from './trust.ts'
 
-/** What holds at every moment of every set of clusters, by name. */
+/** The invariants of every set of clusters at every moment, by name. */
 export const invariants: Readonly<Record<string, () => Check>> = {
   oneOwner,
   immutable,

@@ -7,7 +7,7 @@ import { type Check, type Moment, placeName, type Standing } from '../history.ts
 import { witness } from './entries.ts'
 import { treeText } from './tree.ts'
 
-/** What the journal says that stands, up to a position: leaves by place. Undefined where a journal entry is not known. */
+/** Computes the leaves at a position from the journal, by place. Returns undefined if an entry is unknown. */
 function fold(
   seen: ReturnType<typeof witness>,
   lineage: Lineage,
@@ -24,7 +24,7 @@ function fold(
   return leaves
 }
 
-/** What stands and has not died. */
+/** Returns the leaves of the items that have not expired. */
 function leavesOf({ data, record }: Standing, seconds: number): Map<string, string> {
   const { treeId = '' } = record ?? {}
   const live = [...data].filter(([, item]) => storedLeafInTree(item, treeId) && !isDead(item, seconds))
@@ -35,8 +35,8 @@ const isDead = ({ ttl, expires }: StoredItem, seconds: number): boolean =>
   ttl !== undefined && expires !== undefined && expires <= seconds
 
 /**
- * Where everything staged is applied, a cluster has exactly what the journal says: a prefix of its primary's, and no
- * commit by half. What the journal says, played from its beginning, is the table.
+ * A cluster that has applied everything staged has exactly the items of its journal: a prefix of its primary's, and
+ * no partial commit. Replaying the journal from its beginning gives the table.
  */
 export const prefix = (): Check => {
   const seen = witness()
@@ -101,7 +101,7 @@ export const oneSet = (): Check => {
   }
 }
 
-/** What was acknowledged was committed. */
+/** Every acknowledged write was committed. */
 export const acknowledged = (): Check => {
   const writers = new Set<number>()
   return ({ entry }) => {
@@ -113,7 +113,7 @@ export const acknowledged = (): Check => {
   }
 }
 
-/** At rest all clusters have the same: items, sums, position. */
+/** At rest all clusters have the same items, sums and position. */
 export const even = (): Check => {
   return ({ entry, world }) => {
     if (entry.what !== 'rest') return undefined
@@ -142,8 +142,8 @@ export const even = (): Check => {
 }
 
 /**
- * What was committed is in the journal that all have at rest, or a report names it.
- * Not looked at any more where a cluster gave its own journal up: it was emptied, or it was promoted by force amid a sync.
+ * Every commit is in the journal that all clusters have at rest, or in a report. Commits are no longer checked after
+ * a cluster gave up its own journal: it was wiped, or it was promoted by force during a sync.
  */
 export const kept = (): Check => {
   const seen = witness()

@@ -23,7 +23,7 @@ export function entryIn({
   return { entry, gone: after === undefined }
 }
 
-/** Journal entries by the items that they stand in: each is inflated once. */
+/** Decoded journal entries by their stored items, so that each is inflated only once. */
 const read = new WeakMap<RawItem, JournalEntry>()
 
 /** Whether a cluster has the journal entry of a position. */
@@ -57,5 +57,5 @@ export function witness() {
   }
 }
 
-/** The 12 digits of a cluster that stand in the names of its epochs. */
+/** Returns the 12 digits of a cluster's id in the name of an epoch. */
 export const ownerOf = (epoch: string): string => epoch.slice(7)

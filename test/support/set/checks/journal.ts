@@ -16,8 +16,8 @@ export const oneOwner = (): Check => {
 }
 
 /**
- * A position has one journal entry for ever, the same on all clusters. Who owns the epoch writes it once; two processes of a
- * follower may copy it at the same time.
+ * A position has one journal entry for ever, the same on all clusters. The owner of the epoch writes it once. Two
+ * processes of a follower may copy it at the same time.
  */
 export const immutable = (): Check => {
   const seen = witness()
@@ -38,11 +38,11 @@ export const immutable = (): Check => {
   }
 }
 
-// whoever closes a position does it at a moment of his own
+// the time of an empty entry depends on the process that closes the position
 const withoutTime = (entry: { noop?: true; at: number } | undefined) =>
   entry && (entry.noop ? { ...entry, at: 0 } : entry)
 
-/** Nothing is written in an epoch whose end was told, and no journal entry of it is missing by then. */
+/** Once the end of an epoch was reported, nothing is written in the epoch, and no entry of it is missing. */
 export const exactEnd = (): Check => {
   const seen = witness()
   const ended = new Set<string>()
@@ -56,7 +56,10 @@ export const exactEnd = (): Check => {
   }
 }
 
-/** Whether the end of a cluster's epoch is told at this moment: its record says that it writes no more, or it goes on. */
+/**
+ * Reports whether the end of a cluster's epoch becomes known at this moment: its record says that it no longer
+ * writes, or it writes another epoch.
+ */
 const told = ({ now, before }: Pick<Moment, 'now' | 'before'>): boolean => {
   const steppedDown = before.record?.mode === 'primary' && now.record?.mode !== 'primary'
   const claimed = before.head?.mode === 'closed' && now.head?.mode === 'writing'
@@ -83,7 +86,7 @@ export const lawful = (): Check => {
   }
 }
 
-/** What a head says is staged is there: journal entries are stored before the head names them. */
+/** Every staged entry is stored, because entries are stored before the head names them. */
 export const staged = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]

@@ -41,7 +41,7 @@ const storedSums = (now: Standing, bucket: string) => {
   return parseSums((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
 }
 
-/** What a bucket holds is the sum of the leaves of its items, at every moment. */
+/** A bucket is the sum of the leaves of its items, at every moment. */
 export const sums = (): Check => {
   return ({ entry, now }) => {
     const { treeId } = now.record ?? {}
@@ -71,7 +71,7 @@ function touched(
   return new Set(named.filter(bucket => bucket.startsWith(mine)))
 }
 
-/** What a bucket says of the order of its changes never goes back. */
+/** The mark of a bucket never decreases. */
 export const order = (): Check => {
   return ({ entry }) => {
     if (entry.what !== 'written') return undefined

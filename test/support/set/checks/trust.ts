@@ -4,7 +4,7 @@ import type { Check, Standing } from '../history.ts'
 /** When the process that closes a primary may have begun before somebody was revoked there, milliseconds. */
 const UNDER_WAY_MS = 62_000
 
-/** Who was revoked on a primary, in the epoch that it writes, never ends that epoch by its own claim. */
+/** A cluster that was revoked on a primary in its present epoch never ends that epoch by its own claim. */
 export const revoked = (): Check => {
   return ({ entry, now, before }) => {
     const [from, to] = [before.head, now.head]

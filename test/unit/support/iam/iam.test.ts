@@ -20,7 +20,7 @@ const request = (given: Partial<IamRequest> = {}): IamRequest => ({
 const allows = (statements: readonly Statement[], given: Partial<IamRequest> = {}): boolean =>
   evaluate(statements.map(ruled), request(given)).allowed
 
-describe('what IAM says, by its user guide', () => {
+describe('evaluate follows the IAM user guide', () => {
   test.each<[name: string, statements: Statement[], allowed: boolean]>([
     ['nothing', [], false],
     ['a statement that allows', [statement()], true],
@@ -80,7 +80,7 @@ describe('what IAM says, by its user guide', () => {
     expect(allows([under], { context })).toBe(holds)
   })
 
-  test('all conditions of a statement have to hold', () => {
+  test('a statement applies only if all its conditions hold', () => {
     const both = statement({
       Condition: { StringEquals: { a: 'x', b: 'y' }, Null: { c: 'true' } },
     })
@@ -95,18 +95,18 @@ describe('what IAM says, by its user guide', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: of policies
     ['a policy variable', { Resource: 'arn:aws:s3:::${aws:username}/*' }],
     ['everything but', { NotAction: 'dynamodb:Scan' }],
-  ])('what is not judged here is an error: %s', (_, given) => {
+  ])('an unsupported part of the policy language is an error: %s', (_, given) => {
     const withVariable = () => allows([statement(given)])
     expect(withVariable).toThrow('not judged')
   })
 })
 
-describe('what IAM is asked about a call to the tables', () => {
+describe('the IAM requests of a call to the tables', () => {
   const asked = (operation: string, input: object) =>
     tableRequests({ operation, input: input as Record<string, unknown> }, name => `arn:${name}`)
   const place = { pk: { S: 'p' }, sk: { S: 's' } }
 
-  test('a transaction is judged element by element', () => {
+  test('a transaction has one request for each element', () => {
     const TransactItems = [
       { Put: { TableName: 'a', Item: { ...place, x: { S: '1' } } } },
       { Delete: { TableName: 'b', Key: place } },
@@ -137,7 +137,7 @@ describe('what IAM is asked about a call to the tables', () => {
     ])
   })
 
-  test('a batch is judged by table, a query by its index and partition, a scan knows none', () => {
+  test('a batch has one request for each table, a query has index and partition, a scan has no partition', () => {
     const reads = { a: { Keys: [place, { pk: { S: 'q' }, sk: { S: 's' } }] }, b: { Keys: [place] } }
     expect(asked('BatchGetItem', { RequestItems: reads })).toMatchObject([
       { resource: 'arn:a', context: { 'dynamodb:LeadingKeys': ['p', 'q'] } },
@@ -159,26 +159,26 @@ describe('what IAM is asked about a call to the tables', () => {
     expect(asked('Scan', { TableName: 'a' })[0]?.context).not.toHaveProperty(['dynamodb:LeadingKeys'])
   })
 
-  test('a write says what it wants back', () => {
+  test('a write has its return values as a condition', () => {
     const put = { TableName: 'a', Item: place, ReturnValues: 'ALL_OLD' }
     expect(asked('PutItem', put)[0]?.context).toMatchObject({ 'dynamodb:ReturnValues': ['ALL_OLD'] })
   })
 })
 
-describe('what is granted and not used', () => {
+describe('unused grants', () => {
   const write = statement({ Action: ['dynamodb:PutItem', 'dynamodb:DeleteItem'] })
   const granted = grantsOf({ roles: [write], login: [statement()] })
   const used = new Set([markOf('roles', write, request())])
   const because = 'nobody deletes yet'
 
-  test('is told by function, action and resource', () => {
+  test('are reported by function, action and resource', () => {
     expect(unusedGrants(granted, used, []).unused.map(one => [one.function, one.action])).toEqual([
       ['roles', 'dynamodb:DeleteItem'],
       ['login', 'dynamodb:PutItem'],
     ])
   })
 
-  test('a use is granted whole, where another function uses the same', () => {
+  test('the grants of a use are complete if another function uses the rest', () => {
     const all = grantsOf({ roles: [write], login: [write] })
     const { unused } = unusedGrants(all, used, [{ elsewhere: true, because }])
     expect(unused.map(one => [one.function, one.action])).toEqual([
@@ -187,7 +187,7 @@ describe('what is granted and not used', () => {
     ])
   })
 
-  test('a reason covers what it fits, and one that fits nothing is told as well', () => {
+  test('a reason covers matching grants, and a reason without a match is reported', () => {
     const reasons = [
       { action: 'dynamodb:DeleteItem', functions: ['roles'], resource: 'table/data', because },
       { action: 'dynamodb:Scan', because },

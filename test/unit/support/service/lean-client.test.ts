@@ -4,7 +4,10 @@ import { tappedSend } from '../../../support/service/lean-client.ts'
 
 const answered: EngineResponse = { statusCode: 200, headers: {}, body: Buffer.from('{}') }
 
-/** Scans through a tap that answers, or breaks the connection, as told. @returns the calls' ids, and how each scan ended */
+/**
+ * Scans through a tap that answers or breaks the connection, in the given order.
+ * @returns the calls' ids, and how each scan ended
+ */
 async function scans(...outcomes: ('answers' | 'breaks')[]) {
   const ids: string[] = []
   const pass = async ({ invocation }: { invocation: string }) => {
@@ -25,7 +28,7 @@ async function scans(...outcomes: ('answers' | 'breaks')[]) {
   return { ends, calls: ids.length, different: new Set(ids).size }
 }
 
-test('what breaks is tried again as the same call: three times', async () => {
+test('a broken call is tried three times with the same id', async () => {
   expect(await scans('breaks')).toEqual({ ends: ['answered'], calls: 2, different: 1 })
   expect(await scans('breaks', 'breaks', 'breaks')).toEqual({
     ends: ['ECONNRESET'],
@@ -34,7 +37,7 @@ test('what breaks is tried again as the same call: three times', async () => {
   })
 })
 
-test('what breaks on a connection that was kept is sent again at once, which is no attempt', async () => {
+test('a call that breaks on a kept connection is sent again at once, and this is not counted as an attempt', async () => {
   expect(await scans('answers', 'breaks')).toEqual({
     ends: ['answered', 'answered'],
     calls: 3,
