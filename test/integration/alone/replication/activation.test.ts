@@ -53,7 +53,7 @@ beforeEach(async () => {
   await begun(token)
 })
 
-/** Stores the state after an administrator's request: an operation with a token, and items of before. */
+/** Stores the state after an administrator's request: an operation with a token, and the cluster's earlier items. */
 async function begun(given: string, { address = 'http://east.inside', ca = 'PEM' } = {}): Promise<void> {
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')

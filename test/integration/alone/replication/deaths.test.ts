@@ -229,26 +229,26 @@ test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & 
   ['the primary that is fenced', 'east', 'link/Fence', { act: forcedApart, holds: fenced }],
   ['the worker that fences', 'west', 'on-journal', { act: forcedApart, holds: fenced }],
   [
-    'a change of the primary, by token',
+    'an update-primary with a token',
     ...(['west', 'on-operation'] as const),
     { act: updated(async set => ({ token: await activation(set) })), holds: follows },
   ],
   [
-    'a change of the primary, to none',
+    'an update-primary with an empty token',
     ...(['west', 'on-operation'] as const),
     { act: updated(() => ({ token: '' })), holds: followsNobody },
   ],
   [
-    'a change of the primary, by address',
+    'an update-primary with addresses',
     ...(['west', 'on-operation'] as const),
     { act: updated(set => ({ update_primary_addrs: [set.at('east').address] })), holds: follows },
   ],
   [
-    'a secondary that leaves',
+    'a secondary that leaves its set',
     ...(['west', 'on-operation'] as const),
     { act: set => operate(set, 'west', 'disable'), holds: hasLeft },
   ],
-  ['the winner of a forced change', 'west', 'on-operation', { act: forcedSomehow, holds: fencedOrNot }],
+  ['the winner of a forced promotion', 'west', 'on-operation', { act: forcedSomehow, holds: fencedOrNot }],
   ['the request that takes over by force', 'west', 'api', { act: forcedSomehow, holds: fencedOrNot }],
   [
     'the successor, all of it',
@@ -257,9 +257,9 @@ test.each<[what: string, cluster: string, process: string, Omit<Scene, 'who'> & 
     { act: passedOver, struck: heirIsGone, holds: oneServes },
   ],
   ['a former primary that rejoins', 'east', 'on-operation', rejoining],
-  ['a former primary that takes back what it alone had', 'east', 'on-pull', rejoining],
+  ['a former primary that rewinds its own commits', 'east', 'on-pull', rejoining],
   ['the new primary that admits the former one', 'west', 'link', rejoining],
-  ['a tree that is made anew', 'west', 'on-operation', reindexed],
+  ['a reindex', 'west', 'on-operation', reindexed],
 ])('a process that dies at any call leaves one outcome: %s', async (_, cluster, process, given) => {
   const { every = EVERY, ...scene } = given
   const deaths = await deathsAtEachCall(from, { who: { cluster, process }, ...scene }, every)

@@ -174,13 +174,18 @@ describe('a transaction', () => {
       boolean,
     ]
   >([
-    ['absent where nothing is', undefined, 'absent', true],
-    ['absent where something is', {}, 'absent', false],
+    ['absent, without an item', undefined, 'absent', true],
+    ['absent, with an item', {}, 'absent', false],
     ['a leaf', { leaf: 'x' }, { leaf: 'x' }, true],
     ['another leaf', { leaf: 'x' }, { leaf: 'y' }, false],
-    ['one of two: absent', undefined, ['absent', { leaf: 'x' }], true],
-    ['one of two: expired', { leaf: 'y', expires: 5 }, ['absent', { leaf: 'x' }, { expiredBy: 5 }], true],
-    ['none of three', { leaf: 'y', expires: 6 }, ['absent', { leaf: 'x' }, { expiredBy: 5 }], false],
+    ['absent or a leaf, without an item', undefined, ['absent', { leaf: 'x' }], true],
+    ['one of three: expired', { leaf: 'y', expires: 5 }, ['absent', { leaf: 'x' }, { expiredBy: 5 }], true],
+    [
+      'three conditions that all fail',
+      { leaf: 'y', expires: 6 },
+      ['absent', { leaf: 'x' }, { expiredBy: 5 }],
+      false,
+    ],
     [
       'a later position',
       { pos: '000002.aaaaaaaaaaaa/000000000001' },

@@ -268,23 +268,23 @@ const syncing: LateScene = {
 
 test.each<[what: string, LateScene]>([
   ...frozenWriters,
-  ['who is fenced', fencing],
-  ['who ends a sync', syncing],
+  ['a fenced primary', fencing],
+  ['the end of a sync', syncing],
   ['a demotion', { ...demotion, meanwhile: demotedByOthers, holds: westServes }],
   [
     'a demotion, until its cluster is promoted again',
     { ...demotion, meanwhile: andBack(demotedByOthers), holds: eastServesAgain },
   ],
   ['a promotion', { ...promotion, meanwhile: promotedByOthers, holds: westServes }],
-  ['a promotion that is given up', { ...promotion, meanwhile: givenUpByOperator, holds: westTakesOver }],
+  ['a promotion that fails', { ...promotion, meanwhile: givenUpByOperator, holds: westTakesOver }],
   [
     'a promotion, until its cluster is demoted again',
     { ...promotion, meanwhile: andBack(promotedByOthers), holds: eastServesAgain },
   ],
-  ['who is promoted after a demotion', reopening],
-  ['who hands over', { ...handover, meanwhile: promotedByOthers, holds: westServes }],
+  ['a promotion after a demotion', reopening],
+  ['a handover', { ...handover, meanwhile: promotedByOthers, holds: westServes }],
   [
-    'who hands over, until its cluster is promoted again',
+    'a handover, until its cluster is promoted again',
     { ...handover, meanwhile: andBack(promotedByOthers), holds: eastServesAgain },
   ],
 ])('a process that freezes before any call has no late effect: %s', async (what, scene) => {

@@ -161,7 +161,7 @@ describe('a promotion that waits for a silent primary', () => {
     const { promoted } = await waitsInDrain()
     const joined = await asked('west', 'promote')
     expect(joined.status).toBe(503)
-    expect(joined.text).toMatch(/its step is drain.*update-primary, or a promotion with force, replaces it/)
+    expect(joined.text).toMatch(/at the step drain.*update-primary, or a promotion with force, replaces it/)
     set.heal('east', 'west')
     await promoted
     await set.settled()

@@ -78,8 +78,8 @@ test('silence is measured until the call to the primary, so a promotion that was
 })
 
 test.each([
-  ['set forward while its primary is not reached', 300_000],
-  ['right, and stood still for an hour', 0],
+  ['set forward while its primary was unreachable', 300_000],
+  ['right, but frozen for an hour,', 0],
 ])('a secondary whose clock was %s has not proven a minute of silence', async (_, to) => {
   const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   await set.converge()

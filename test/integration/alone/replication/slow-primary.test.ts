@@ -65,8 +65,8 @@ function isHelpful({ text }: Reply): void {
 /** The moments at which the disturbance begins: before the first call, or at a step of the promotion. */
 const moments: readonly [when: string, step: string][] = [
   ['from the beginning', ''],
-  ['before it is asked to hand over', 'Handover'],
-  ['behind the handover', 'after'],
+  ['before the handover', 'Handover'],
+  ['after the handover', 'after'],
 ]
 
 /** Disturbs a primary at one of these moments. */

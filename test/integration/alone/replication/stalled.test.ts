@@ -16,9 +16,9 @@ beforeAll(async () => {
 })
 
 const rows: readonly [name: string, takesEffect: Stall['takesEffect']][] = [
-  ['before it takes effect, which it never does', 'never'],
+  ['and never takes effect', 'never'],
   ['and takes effect afterwards', 'last'],
-  ['after it took effect, whose answer is lost', 'first'],
+  ['after it took effect, and whose answer is lost', 'first'],
 ]
 
 /** Repeats a write until it is acknowledged or its client gives up. */

@@ -138,7 +138,7 @@ describe('a planned switch with one prepared token', () => {
   })
 })
 
-/** A request before the journals are compared and the differences undone is told to repeat. */
+/** Checks that the report is incomplete before the journals are compared, and that Retry-After is 2 s. */
 async function seenIncomplete(stopsAt: ReturnType<ClusterSet['freezeAt']>[]): Promise<void> {
   for (const { reached, thaw } of stopsAt) {
     await reached

@@ -157,7 +157,7 @@ describe('update-primary with addresses', () => {
 describe('a refused update keeps the link', () => {
   test.each<[name: string, token: () => Promise<string>, code: number, text: RegExp]>([
     ['a token of another set', () => tokenOf('south'), 400, /^token is of a different replication set; /],
-    ['what is no token', async () => 'x.y.z', 400, /^token is not an activation token for this cluster; /],
+    ['a malformed token', async () => 'x.y.z', 400, /^token is not an activation token for this cluster; /],
     [
       'a token that was revoked',
       async () => {
