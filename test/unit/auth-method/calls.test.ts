@@ -234,7 +234,7 @@ async function callsOf(name: keyof typeof requests, meanwhile: (at: Cluster) => 
 
 type Row = [name: keyof typeof requests, calls: string]
 
-describe('the calls of a request', () => {
+describe('calls to storage and AWS per request', () => {
   test.each<Row>([
     ['ec2 login', 'read, ec2, read, commit'],
     ['iam login', 'read, sts, read, commit'],
@@ -254,7 +254,7 @@ describe('the calls of a request', () => {
   })
 })
 
-describe('the calls of a request whose first commit is lost', () => {
+describe('calls of a request whose first commit conflicts', () => {
   test.each<Row>([
     ['ec2 login', 'read, ec2, read, commit, read, commit'],
     ['iam login', 'read, sts, read, commit, read, commit'],
@@ -272,7 +272,7 @@ describe('the calls of a request whose first commit is lost', () => {
   })
 })
 
-describe('the calls of a request during whose first call to a service the client configuration changes', () => {
+describe('calls of a request if the client configuration changes during its first AWS call', () => {
   test.each<[...Row, during?: string]>([
     ['ec2 login', 'read, ec2, read, ec2, read, commit'],
     ['iam login', 'read, sts, read, commit', 'sts'],
@@ -306,7 +306,7 @@ describe('the calls of a request during whose first call to a service the client
   })
 })
 
-describe('the calls of a request whose first commit is lost to a change of the client configuration', () => {
+describe('calls of a request whose first commit conflicts because the client configuration changed', () => {
   test.each<Row>([
     ['ec2 login', 'read, ec2, read, commit, read, ec2, read, commit'],
     ['iam login', 'read, sts, read, commit, read, commit'],
@@ -329,7 +329,7 @@ describe('the calls of a request whose first commit is lost to a change of the c
   })
 })
 
-test('an iam login by a wildcard whose principal is remembered is read once after STS, and its STS role', async () => {
+test('an iam login with a cached full ARN reads once after STS answers, and then the STS role', async () => {
   const sent: Sent = requests['iam login by wildcard']
   const at = await cluster(sent)
   await send(sent, at)

@@ -43,14 +43,14 @@ async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, rol
   return (await denyTag(call)).changes
 }
 
-describe('a denied tag', () => {
+describe('denying a role tag', () => {
   test.each([
     ['as it is', value],
     ['as base64', base64],
     ['as URL-safe base64', Buffer.from(value).toString('base64url')],
     ...inEachForm(base64),
     ...inEachForm(Buffer.from(value).toString('base64url')),
-  ])('%s is kept under its canonical text', async (_, given) => {
+  ])('%s is stored under its canonical text', async (_, given) => {
     expect(await deny(given)).toMatchObject([
       { kind: 'put', key: key('deny', accessor, value), expected: 'absent' },
     ])
@@ -64,11 +64,11 @@ describe('a denied tag', () => {
     ['base64 twice', Buffer.from(base64).toString('base64'), 'cannot be read'],
     ['a tag with another signature', renderTag(tag, new Secret('another key')), 'not made for this role'],
     ['a tag with a policy added', value.replace('m=false', 'm=false:p=root'), 'not made for this role'],
-  ])('%s is refused', async (_, given, text) => {
+  ])('%s is rejected', async (_, given, text) => {
     await expect(deny(given)).rejects.toThrow(text)
   })
 
-  test('a tag of a role that is gone is refused', async () => {
+  test('denying a tag of a deleted role is rejected', async () => {
     await expect(deny(value, { role: false })).rejects.toThrow('its role does not exist')
   })
 
@@ -77,19 +77,22 @@ describe('a denied tag', () => {
     [0, 600, 1000],
     [5000, 600, 5000],
     [5000, 7000, 7000],
-  ])('tag %i s, role %i s, mount 1000 s: denied for %i s', async (maxTtl, roleMax, seconds) => {
-    const [change] = (await deny('the tag', { maxTtl, roleMax })) ?? []
-    expect(change).toMatchObject({ data: { createdAt: NOW, expiresAt: NOW + seconds * 1000 } })
-  })
+  ])(
+    'with tag TTL %i s, role TTL %i s and mount TTL 1000 s, the entry expires after %i s',
+    async (maxTtl, roleMax, seconds) => {
+      const [change] = (await deny('the tag', { maxTtl, roleMax })) ?? []
+      expect(change).toMatchObject({ data: { createdAt: NOW, expiresAt: NOW + seconds * 1000 } })
+    },
+  )
 
-  test('denied again, it keeps the time of the first denial', async () => {
+  test('denying a tag again keeps its creation time', async () => {
     expect(await deny(value, { again: true })).toMatchObject([
       { data: { createdAt: 5, expiresAt: NOW + 1_000_000 }, expected: { rev: 'r1' } },
     ])
   })
 })
 
-describe('what is told of a denied tag', () => {
+describe('reading a denied tag', () => {
   const HOUR = 3600
   const EXPIRES = Date.parse('2030-01-01T00:00:00Z')
   const told = async (tidy?: { safetyBuffer: number; disablePeriodicTidy: boolean }) => {
@@ -107,17 +110,20 @@ describe('what is told of a denied tag', () => {
   test.each<[string, Parameters<typeof told>[0], string]>([
     ['by default', undefined, '2030-01-04T00:00:00Z'],
     ['with another buffer', { safetyBuffer: HOUR, disablePeriodicTidy: false }, '2030-01-01T01:00:00Z'],
-  ])('until when it stays denied, and what ends it for good: %s', async (_, tidy, removed) => {
-    expect(await told(tidy)).toMatchObject({
-      data: { expiration_time: '2030-01-01T00:00:00Z' },
-      warnings: [
-        'the tag is denied until at least 2030-01-01T00:00:00Z, and until tidy removes its entry, ' +
-          `by schedule after ${removed}; after that it is accepted again. ${FOREVER}`,
-      ],
-    })
-  })
+  ])(
+    'the warning says until when the tag is denied and how to invalidate it permanently: %s',
+    async (_, tidy, removed) => {
+      expect(await told(tidy)).toMatchObject({
+        data: { expiration_time: '2030-01-01T00:00:00Z' },
+        warnings: [
+          'the tag is denied until at least 2030-01-01T00:00:00Z, and until tidy removes its entry, ' +
+            `by schedule after ${removed}; after that it is accepted again. ${FOREVER}`,
+        ],
+      })
+    },
+  )
 
-  test('that only a tidy by hand ends the denial where periodic tidying is disabled', async () => {
+  test('with periodic tidying disabled, the warning says that an operator must run tidy', async () => {
     const { warnings } = await told({ safetyBuffer: HOUR, disablePeriodicTidy: true })
     expect(warnings).toEqual([
       'the tag is denied until at least 2030-01-01T00:00:00Z, and until an operator runs tidy, because ' +
@@ -131,6 +137,6 @@ test.each([
   ['dGFn', ['dGFn', 'tag']],
   ['dG\nFn', ['dG\nFn', 'tag']],
   ['_-_-', ['_-_-', Buffer.from('_-_-', 'base64url').toString()]],
-])('%s may mean %j', (given, meanings) => {
+])('the path parameter %s is decoded as %j', (given, meanings) => {
   expect(decodeVariants(given)).toEqual(meanings)
 })

@@ -16,7 +16,7 @@ const post = {
 }
 const { iam_request_body: _, ...get } = { ...post, iam_http_request_method: 'GET' }
 
-describe('which type of login', () => {
+describe('the login type of a request', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['pkcs7', ec2, 'ec2'],
     ['identity and signature', pair, 'ec2'],
@@ -29,7 +29,7 @@ describe('which type of login', () => {
     ['ec2 and a part of iam', { ...ec2, iam_http_request_method: 'GET' }, 'ec2'],
     ['iam and a part of ec2', { ...post, identity: 'x' }, 'iam'],
     ['a nonce with iam', { ...post, nonce: 'x' }, 'iam'],
-  ])('%s: $2', (_, raw, type) => {
+  ])('%s: type $2', (_, raw, type) => {
     expect(typeOf(raw)).toBe(type)
   })
 
@@ -44,7 +44,7 @@ describe('which type of login', () => {
     ['iam without URL', { iam_http_request_method: 'GET', iam_request_headers: {} }],
     ['iam without headers', { iam_http_request_method: 'GET', iam_request_url: 'x' }],
     ['names of an object’s methods', JSON.parse('{"__proto__":{"pkcs7":"x"}}')],
-  ])('%s is not enough', (_, raw) => {
+  ])('%s is incomplete', (_, raw) => {
     expect(() =>
       typeOf(Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined))),
     ).toThrow(MISSING)
@@ -56,14 +56,14 @@ describe('which type of login', () => {
     [getAs('POST'), 'iam_request_body'],
     [{ iam_http_request_method: 'GET', iam_request_url: 'x' }, 'iam_request_headers'],
     [{ iam_request_url: 'x' }, 'iam_http_request_method, iam_request_headers, iam_request_body'],
-  ])('%j lacks %s', (raw, fields) => {
+  ])('%j lacks the fields %s', (raw, fields) => {
     expect(() => typeOf(raw)).toThrow(`${MISSING}: ${fields}`)
   })
 
   test.each([
     ['pkcs7', { ...post, ...ec2 }],
     ['identity and signature', { ...get, ...pair }],
-  ])('%s together with a complete iam request is refused', (_, raw) => {
+  ])('%s and a complete iam request in one login are rejected', (_, raw) => {
     expect(() => typeOf(raw)).toThrow('values for both the ec2 and the iam type were given')
   })
 })

@@ -95,7 +95,7 @@ const writes = policyItem('dev', 'path "auth/cloud/thing" { capabilities = ["upd
 const subjectAt = key('client-config', 'auth_cloud_1')
 const subject = { ...subjectAt, rev: 'r', data: {} } as unknown as Item
 
-describe('which capability a call needs', () => {
+describe('the capability that a call needs', () => {
   const rules = (capabilities: string) =>
     policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
 
@@ -111,14 +111,18 @@ describe('which capability a call needs', () => {
     [byPolicy('update', { sudo: true }), '"update", "sudo"', true, true],
     [byPolicy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
     [anyone, '"deny"', true, true],
-  ])('%j with %s, the subject there %s: allowed %s', async (access, capabilities, exists, allowed) => {
-    const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
-    expect(found === 'policy').toBe(!allowed)
-    if (allowed) expect(found).toMatchObject({ subjectKey: subjectAt, subject: exists ? subject : undefined })
-  })
+  ])(
+    '%j with the capabilities %s, subject exists %s: allowed %s',
+    async (access, capabilities, exists, allowed) => {
+      const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
+      expect(found === 'policy').toBe(!allowed)
+      if (allowed)
+        expect(found).toMatchObject({ subjectKey: subjectAt, subject: exists ? subject : undefined })
+    },
+  )
 })
 
-describe('rules about parameters and wrapping', () => {
+describe('parameter and wrapping constraints', () => {
   const held = (line: string) =>
     policyItem('dev', `path "auth/cloud/thing" { capabilities = ["update"] ${line} }`)
 
@@ -132,18 +136,18 @@ describe('rules about parameters and wrapping', () => {
     ['required_parameters = ["cert"]', {}, false],
     ['denied_parameters = { other = [] }', { other: 1 }, false],
     ['denied_parameters = { cert = [] }', {}, true],
-  ])('%s on %j: allowed %s', async (line, raw, allowed) => {
+  ])('the constraint %s on the parameters %j: allowed %s', async (line, raw, allowed) => {
     expect((await admitted({ items: [held(line)], raw })) === 'policy').toBe(!allowed)
   })
 
-  test('the wanted wrapping is held to its bounds', async () => {
+  test("the requested wrapping TTL must be within the rule's bounds", async () => {
     const items = [held('min_wrapping_ttl = 60')]
     expect(await admitted({ items })).toBe('policy')
     expect(await admitted({ items, wrapTtl: 60 })).not.toBe('policy')
   })
 })
 
-describe('who has lost what it stands on', () => {
+describe('a caller whose token lost its entity or ancestor', () => {
   test.each<[name: string, world: World, verdict: string]>([
     ['an entity that is gone', { own: { entity }, items: [writes] }, 'entity-gone'],
     [
@@ -174,11 +178,11 @@ describe('who has lost what it stands on', () => {
     ],
   ])('%s', async (_, world, verdict) => expect(await admitted(world)).toBe(verdict))
 
-  test('root does not help', async () => {
+  test('a root token with a lost ancestor is rejected', async () => {
     expect(await admitted({ own: { policies: ['root'], parent: 'gone' } })).toBe('parent-gone')
   })
 
-  test('a living family is let in', async () => {
+  test('a token whose ancestors are valid is admitted', async () => {
     const own = { parent: accessorOf(hashOf('hvs.parent')), entity }
     expect(await admitted({ own, items: [writes, parentItem(), aliasOf()] })).toMatchObject({
       caller: { accessor: expect.any(String) },
@@ -187,7 +191,7 @@ describe('who has lost what it stands on', () => {
 })
 
 describe('policies of the entity', () => {
-  test('count beside the token’s own', async () => {
+  test("entity policies add to the token's policies", async () => {
     const items = [
       aliasOf({ policies: ['ops', 'dev'] }),
       policyItem('ops', 'path "auth/cloud/thing" { capabilities = ["update"] }'),
@@ -198,11 +202,11 @@ describe('policies of the entity', () => {
     expect(await admitted({ own: { entity }, items: [aliasOf({ policies: ['ops'] })] })).toBe('policy')
   })
 
-  test('never make a root (CVE-2024-9180)', async () => {
+  test('an entity policy root gives no root rights (CVE-2024-9180)', async () => {
     expect(await admitted({ own: { entity }, items: [aliasOf({ policies: [' ROOT '] })] })).toBe('policy')
   })
 
-  test('their deny holds', async () => {
+  test('a deny in an entity policy is enforced', async () => {
     const items = [
       writes,
       aliasOf({ policies: ['no'] }),
@@ -212,7 +216,7 @@ describe('policies of the entity', () => {
   })
 })
 
-test('a mount is named by its path, and only the auth method has any', () => {
+test('findMount returns only mounts of the auth method', () => {
   const base = {
     mounts: { mounts: [mount(), mount({ path: 'token', type: 'token' })], removing: [] },
   } as never

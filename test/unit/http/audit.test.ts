@@ -75,7 +75,7 @@ const caller: Caller = {
 const done: Ending = { kind: 'answered', answer: { kind: 'nothing' } }
 
 describe('the audit trail of a request', () => {
-  test('is two entries that say who did what', async () => {
+  test('a request writes two entries with its caller and operation', async () => {
     const request = {
       id: 'r-1',
       gateway_id: 'g-1',
@@ -108,7 +108,7 @@ describe('the audit trail of a request', () => {
     ])
   })
 
-  test('holds the reason of a refusal, which its caller does not see', async () => {
+  test('the entry contains the reason of a refusal, which the client does not get', async () => {
     const error = new ApiError('permission_denied', 'role dev', { reason: { why: 'nonce' } })
     const [, response] = await entries({}, { kind: 'failed', error })
     expect(response).toMatchObject({
@@ -119,7 +119,7 @@ describe('the audit trail of a request', () => {
     })
   })
 
-  test('is complete even where nothing was known before the failure', async () => {
+  test('a request that failed before its caller was known writes both entries', async () => {
     const written: Entries = []
     const ports = portsWith({
       audit: { write: async (entry: object) => void written.push(entry) },
@@ -134,7 +134,7 @@ describe('the audit trail of a request', () => {
   })
 })
 
-describe('what the tuning of a mount wants shown', () => {
+describe("values selected by the mount's tuning", () => {
   const tuned = mount({
     options: { audit_non_hmac_request_keys: ['proof', 'extra'], audit_non_hmac_response_keys: ['tag'] },
   })
@@ -150,7 +150,7 @@ describe('what the tuning of a mount wants shown', () => {
     path: 'x',
   }
 
-  test('is shown, each list in its part of the entries, and nothing else', async () => {
+  test('selected request and response keys appear in plain text in their own entry only', async () => {
     const [request, response] = await entries({ raw, parameters: raw, match: found }, ending, { tuned })
     const data = { proof: 'p', extra: 'e' }
     expect(request.request).toMatchObject({ data, unknown: { count: 1 } })
@@ -161,7 +161,7 @@ describe('what the tuning of a mount wants shown', () => {
     })
   })
 
-  test('is hashed in requests to other mounts', async () => {
+  test('the selection does not apply to requests to other mounts', async () => {
     const [request, response] = await entries({ raw, parameters: raw, match: found }, ending, {
       mount: mount(),
     })
@@ -170,7 +170,7 @@ describe('what the tuning of a mount wants shown', () => {
     expect(response.response.data).toEqual({ tag: 'hmac:1', id: 'hmac:1', proof: 'hmac:1' })
   })
 
-  test('never the nonce or the token of a login', async () => {
+  test('the nonce and the token of a login are always hashed', async () => {
     const all = ['nonce', 'client_token', 'auth', 'metadata']
     const auth = { client_token: 'S3CRET', metadata: { nonce: 'S3CRET' } } as unknown as Auth
     const seen = { tuned: mount({ options: { audit_non_hmac_response_keys: all } }) }
@@ -180,7 +180,7 @@ describe('what the tuning of a mount wants shown', () => {
   })
 })
 
-describe('nothing secret is in an entry', () => {
+describe('secrets in audit entries', () => {
   const S = 'S3CRET'
   const answers: [name: string, answer: Answer, row?: object][] = [
     ['a token', { kind: 'auth', auth: { client_token: S, metadata: null } as Auth }],
@@ -200,14 +200,14 @@ describe('nothing secret is in an entry', () => {
     ],
   ]
 
-  test.each(answers)('of the answer: %s', async (_, given, parts = {}) => {
+  test.each(answers)('the response value is hashed: %s', async (_, given, parts = {}) => {
     const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
     expect(
       JSON.stringify(await entries({ match: found }, { kind: 'answered', answer: given })),
     ).not.toContain(S)
   })
 
-  test('of a wrapped answer: its token', async () => {
+  test('the token of a wrapped response is hashed', async () => {
     const wrapped = { token: S, accessor: 'acc', ttl: 1, creation_time: 't', creation_path: 'p' }
     const written = await entries({}, { kind: 'answered', answer: { kind: 'data', data: {} }, wrapped })
     expect(JSON.stringify(written)).not.toContain(S)
@@ -219,7 +219,7 @@ describe('nothing secret is in an entry', () => {
     ['by its older name', { old_proof: S }],
     ['of a wrong type', { proof: { a: [S] } }],
     ['where it could not be read', { role: [S], names: { a: S }, label: S }],
-  ])('of the request: %s', async (_, raw, parts = {}) => {
+  ])('the request value is hashed: %s', async (_, raw, parts = {}) => {
     const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
     const written = await entries({ raw, match: found, token: new Secret(S) }, done)
     expect(JSON.stringify(written)).not.toContain(S)
@@ -230,7 +230,7 @@ describe('nothing secret is in an entry', () => {
     ['names and values that are not known', { prof: S, [S]: 1, __proto: S }],
     ['all parameters of an endpoint that takes any', { password: S, [S]: [S], role: S }, { fields: {} }],
     ['one that is called __proto__', JSON.parse(`{"a":1,"__proto__":{"${S}":"${S}"},"b":"${S}"}`)],
-  ])('of the request: %s are one count and one HMAC', async (_, raw, parts = {}) => {
+  ])('the request parameters are one count and one HMAC: %s', async (_, raw, parts = {}) => {
     const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
     const backwards = Object.fromEntries(Object.entries(raw).reverse())
     for (const given of [raw, backwards]) {
@@ -244,7 +244,7 @@ describe('nothing secret is in an entry', () => {
     }
   })
 
-  test('beside what is not known, what is known is there', async () => {
+  test('known parameters are shown next to the HMAC of the unknown ones', async () => {
     const raw = { role: 'dev', prof: S }
     const [{ request }] = await entries({ raw, parameters: { role: 'dev' } }, done)
     expect([request.data, request.unknown]).toEqual([
@@ -276,7 +276,7 @@ describe('nothing secret is in an entry', () => {
     ['hvs.chosen', 'hmac:10'],
     ['auth/cloud/no-such-thing', 'auth/cloud/no-such-thing'],
     ['sys/no-such-thing', 'sys/no-such-thing'],
-  ])('of a path that no endpoint has: what may be a token in %s', async (path, shown) => {
+  ])('a possible token in an unknown path is hidden: %s', async (path, shown) => {
     const found = { kind: 'miss', miss: 'path', open: false, pathParameters: {}, path } as const
     const facts = { ...intake().facts, path }
     const error = new ApiError('no_such_mount', `no handler for "${path}"`)
@@ -285,7 +285,7 @@ describe('nothing secret is in an entry', () => {
     expect(written[1].message).toBe(`no handler for "${shown}"`)
   })
 
-  test('of a path that help is asked about: what may be a token in it', async () => {
+  test('a possible token in a help path is hashed', async () => {
     const path = 'auth/hvs.secret'
     const help = row({ access: { by: 'token' }, method: 'GET', path: '/auth/:mount?help' })
     const taken = {
@@ -295,7 +295,7 @@ describe('nothing secret is in an entry', () => {
     expect(JSON.stringify(await entries(taken, done))).not.toContain('secret')
   })
 
-  test('what is no secret is there in clear', async () => {
+  test('values that are not secret appear in plain text', async () => {
     const raw = { role: 'dev', names: ['a'], label: 1, old_label: 'b' }
     const given = { role: 'dev', names: ['a'], label: 'b' }
     expect((await entries({ raw, parameters: given }, done))[0].request.data).toEqual(raw)
@@ -307,7 +307,7 @@ describe('nothing secret is in an entry', () => {
   })
 })
 
-describe('no request makes its own entry disappear', () => {
+describe('oversized requests still write their entries', () => {
   const bytes = (entry: unknown) => Buffer.byteLength(JSON.stringify(entry))
   const long = (length: number) => 'x'.repeat(length)
 
@@ -353,14 +353,14 @@ describe('no request makes its own entry disappear', () => {
       [{ facts: { ...intake().facts, path: `auth/cloud/${long(40_000)}` } }, done],
       { request: { id: 'r-1', path: { length: 40_011, hmac: 'hmac:40011' } } },
     ],
-  ])('by %s', async (_, parts, expected) => {
+  ])('the entry is bounded: %s', async (_, parts, expected) => {
     const written = await entries(...parts)
     expect(written).toHaveLength(2)
     for (const entry of written) expect(bytes(entry)).toBeLessThanOrEqual(32 * 1024)
     expect(written[0]).toMatchObject(expected)
   })
 
-  test('by what its answer holds, or why it is refused', async () => {
+  test('an oversized response or reason still writes its entry', async () => {
     const data = {
       kept: 1,
       ...Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${long(900)}${i}`, 'x'])),

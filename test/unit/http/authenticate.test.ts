@@ -32,14 +32,14 @@ const whyOf = (work: () => unknown): unknown => {
   }
 }
 
-describe('a token as presented', () => {
+describe('parsing a presented token', () => {
   test('a service token is looked up by its hash', async () => {
     const presented = await readToken(text, cipher)
     expect(presented?.key).toEqual(place)
     expect(await presented?.open()).toEqual({ text, hash: hashOf('hvs.parent') })
   })
 
-  test('a batch token is opened, not looked up', async () => {
+  test('a batch token is decrypted, not looked up', async () => {
     const content = token({ type: 'batch', hash: '' })
     const batch = new Secret(`hvb.${await cipher.encryptToken(JSON.stringify(content))}`)
     const presented = await readToken(batch, cipher)
@@ -49,17 +49,17 @@ describe('a token as presented', () => {
     expect(await presented?.open()).toEqual({ text: batch, batch: sealed })
   })
 
-  test('one that we did not encrypt is unknown', async () => {
+  test('a batch token that this cluster did not encrypt is unknown', async () => {
     const other = portsWith({ cipher: { decryptToken: async () => undefined } }).cipher
     const opened = await (await readToken(new Secret('hvb.x'), other))?.open()
     expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
   })
 
-  test('a request without a token presents none', async () =>
+  test('a request without a token has no presented token', async () =>
     expect(await readToken(undefined, cipher)).toBeUndefined())
 })
 
-describe('who may go on', () => {
+describe('authenticating a token', () => {
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
     ['a living token', {}, 'allowed'],
     ['in the second that was rounded up', { createdAt: NOW - 3_600_000 }, 'allowed'],
@@ -73,11 +73,11 @@ describe('who may go on', () => {
     ['from elsewhere', { boundCidrs: ['10.9.0.0/16', '192.0.2.1'] }, 'source-address'],
     ['an endless one, from elsewhere', { boundCidrs: ['192.0.2.1'], ttl: 0 }, 'allowed'],
     ['another token at the same place', { hash: hashOf('hvs.other') }, 'token-unknown'],
-  ])('%s: %s', (_, parts, verdict) => {
+  ])('a service token: %s: %s', (_, parts, verdict) => {
     expect(whyOf(() => authenticate({ text, hash }, stored(parts), facts))).toBe(verdict)
   })
 
-  test('no token and an unknown token are told apart', () => {
+  test('a missing token and an unknown token have different reasons', () => {
     expect(whyOf(() => authenticate(undefined, undefined, facts))).toBe('token-missing')
     expect(whyOf(() => authenticate({ text, hash }, undefined, facts))).toBe('token-unknown')
   })
@@ -112,14 +112,14 @@ describe('limited uses', () => {
   }
   const alive = (item: Item<'token'>) => ({ text, token: item.data, item })
 
-  test('a token without them is not written', async () => {
+  test('a token with unlimited uses is not written', async () => {
     const item = stored()
     const { ports, commits } = around(item)
     expect(await takeUse(alive(item), cluster, ports)).toEqual(alive(item))
     expect(commits).toEqual([])
   })
 
-  test('one is taken, only from what was read', async () => {
+  test('one use is counted, conditionally on the token as read', async () => {
     const item = stored({ numUses: 3 })
     const { ports, commits } = around(item)
     const left = await takeUse(alive(item), cluster, ports)
@@ -127,14 +127,14 @@ describe('limited uses', () => {
     expect(commits).toEqual([[{ kind: 'count', key: item, left: 2, expected: { rev: 'r1' } }]])
   })
 
-  test('the last one takes the token away, and the request goes on', async () => {
+  test('the last use deletes the token, and its request continues', async () => {
     const item = stored({ numUses: 1 })
     const { ports, commits } = around(item)
     expect(await takeUse(alive(item), cluster, ports)).toEqual({ text, token: item.data, spent: true })
     expect(commits).toEqual([[{ kind: 'delete', key: item, expected: { rev: 'r1' } }]])
   })
 
-  test('a lost race takes it from what is left now', async () => {
+  test('after a conflict the use is counted on the current token', async () => {
     const { ports } = around({ ...stored({ numUses: 1 }), rev: 'r2' })
     expect(await takeUse(alive(stored({ numUses: 2 })), cluster, ports)).toMatchObject({ spent: true })
   })
@@ -152,7 +152,7 @@ describe('limited uses', () => {
     },
   )
 
-  test('who comes too late is denied', async () => {
+  test('a request that finds no use left is rejected', async () => {
     const { ports } = around()
     await expect(takeUse(alive(stored({ numUses: 1 })), cluster, ports)).rejects.toMatchObject({
       code: 'invalid_token',
@@ -160,7 +160,7 @@ describe('limited uses', () => {
     })
   })
 
-  test('who never gets through is asked to come back', async () => {
+  test('a request that loses every commit gets busy with retry-after', async () => {
     const { ports } = around(stored({ numUses: 5 }), { verdicts: Array(99).fill('conflict') })
     await expect(takeUse(alive(stored({ numUses: 5 })), cluster, ports)).rejects.toMatchObject({
       code: 'busy',

@@ -83,7 +83,7 @@ const token = new Secret('hvs.x')
 test.each<[string, Intake]>([
   ['a login', login()],
   ['a request that cannot succeed', guarded()],
-])('the cluster record is as old as the question, however long its read waited: %s', async (_, given) => {
+])("the cluster record's age counts from the start of its read: %s", async (_, given) => {
   const { base, clock, memory } = environment()
   clock.ms = 100 * SECOND
   clock.readTakes = 19 * SECOND
@@ -91,7 +91,7 @@ test.each<[string, Intake]>([
   expect(memory.cluster?.readAt).toBe(100 * SECOND)
 })
 
-describe('what cannot succeed costs one small item', () => {
+describe('a request that cannot succeed reads one small item', () => {
   test.each<[string, Intake]>([
     ['no token', guarded()],
     ['no token, nowhere', intake(missed(false))],
@@ -105,7 +105,7 @@ describe('what cannot succeed costs one small item', () => {
     expect((await base(given)).reads).toEqual([['cluster']])
   })
 
-  test('a login at a mount that does not exist', async () => {
+  test('a login at a missing mount reads one small item', async () => {
     const { base } = environment()
     await base(login())
     expect(await base(login('no'))).toEqual({
@@ -118,7 +118,7 @@ describe('what cannot succeed costs one small item', () => {
   test.each<[string, number]>([
     ['seconds old', 6 * SECOND],
     ['of a clock that was set back', -SECOND],
-  ])('a record that is %s serves not even refusals', async (_, later) => {
+  ])('a remembered record that is %s is not used for refusals', async (_, later) => {
     const { base, clock, place } = environment()
     await base(login())
     clock.ms += later
@@ -129,7 +129,7 @@ describe('what cannot succeed costs one small item', () => {
     })
   })
 
-  test('a record of a cluster that did not serve is not believed at all', async () => {
+  test('a remembered record of a cluster that did not serve is not used', async () => {
     const { base, place } = environment()
     place(recordItem('secondary'))
     await base(login())
@@ -138,8 +138,8 @@ describe('what cannot succeed costs one small item', () => {
   })
 })
 
-describe('the table of mounts', () => {
-  test('comes with the first read, and then is remembered by its revision', async () => {
+describe('the mount table', () => {
+  test('the mount table is read once, then remembered by its revision', async () => {
     const { base } = environment()
     expect(await base(login())).toMatchObject({
       mount: 'cloud',
@@ -152,42 +152,45 @@ describe('the table of mounts', () => {
     })
   })
 
-  test.each([0, 365 * 24 * 3600 * SECOND])('a change counts at once, %i ms later', async later => {
-    const { base, mounted, clock } = environment()
-    await base(login())
-    clock.ms += later
-    mounted('r2', 'new')
-    expect(await base(login('new'))).toMatchObject({ mount: 'new', cluster: 'primary' })
-    mounted('r3', 'cloud')
-    expect((await base(login('new'))).mount).toBeUndefined()
-    expect((await base(login('cloud'))).mount).toBe('cloud')
-    expect(await base(guarded({ token }))).toMatchObject({ mount: 'cloud', reads: [expect.any(Array)] })
-  })
+  test.each([0, 365 * 24 * 3600 * SECOND])(
+    'a changed mount table is used at once, %i ms after the change',
+    async later => {
+      const { base, mounted, clock } = environment()
+      await base(login())
+      clock.ms += later
+      mounted('r2', 'new')
+      expect(await base(login('new'))).toMatchObject({ mount: 'new', cluster: 'primary' })
+      mounted('r3', 'cloud')
+      expect((await base(login('new'))).mount).toBeUndefined()
+      expect((await base(login('cloud'))).mount).toBe('cloud')
+      expect(await base(guarded({ token }))).toMatchObject({ mount: 'cloud', reads: [expect.any(Array)] })
+    },
+  )
 
   test.each<[string, Item[]]>([
     ['another revision than its own, read across a change', [revisionItem('r0')]],
     ['no revision', []],
-  ])('with %s it is believed, but not remembered', async (_, revision) => {
+  ])('with %s, the mount table is used but not remembered', async (_, revision) => {
     const { base, memory } = environment([recordItem(), tableItem('r1', 'cloud'), ...revision])
     expect((await base(login())).mount).toBe('cloud')
     expect(memory.mounts).toBeUndefined()
   })
 
-  test('is not believed before there is a cluster', async () => {
+  test('the mount table is not used before initialisation', async () => {
     const { base, memory } = environment([tableItem('r1', 'cloud'), revisionItem('r1')])
     expect(await base(login())).toMatchObject({ mount: undefined, cluster: undefined })
     expect(memory).toEqual({})
   })
 })
 
-test('a token that is sent along with a login is not even looked at', async () => {
+test('a token sent with a login is not read', async () => {
   const { base } = environment()
   expect((await base(intake({ token }))).reads).toEqual([['cluster', 'mounts-revision', 'mounts']])
   expect((await base(guarded({ token }))).reads).toEqual([['cluster', 'mounts-revision', 'token']])
 })
 
 describe('items of an attempt', () => {
-  test('are read in one batch, without those that were looked for already', async () => {
+  test('missing items are read in one batch, and known ones not again', async () => {
     const role = key('role', 'auth_cloud_1', 'dev')
     const alias = key('alias', 'auth_cloud_1', 'r-1')
     const tidy = key('tidy-settings', 'auth_cloud_1', 'identity-accesslist')

@@ -59,7 +59,7 @@ describe('the console page', () => {
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
   })
 
-  test('its name without a slash leads to it, wherever the API begins', async () => {
+  test("the path without a trailing slash redirects to the page, whatever the API's base path", async () => {
     expect(await page(event('/ui'), context)).toMatchObject({ statusCode: 302, headers: { location: 'ui/' } })
   })
 
@@ -71,30 +71,30 @@ describe('the console page', () => {
     '/uix',
     '/v1/ui/',
     '/ui/page.js.map',
-  ])('%s is none of its files, and is answered as before', async path =>
+  ])('%s is not a file of the page and reaches the API handler', async path =>
     expect((await page(event(path), context)).statusCode).toBe(404),
   )
 
-  test('nothing is written to it', async () => {
+  test('requests that write reach the API handler', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
       expect((await page(event('/ui/', method), context)).statusCode, method).toBe(404)
   })
 
-  test('behind a load balancer it has the same headers', async () => {
+  test('behind a load balancer the page has the same headers', async () => {
     const { multiValueHeaders } = await page(balanced('/ui/'), context)
     expect(multiValueHeaders?.['content-security-policy']).toEqual([
       expect.stringContaining("frame-ancestors 'none'"),
     ])
   })
 
-  test('without another cluster it asks nobody but its own; switched off it is not there', async () => {
+  test('without a peer the page may request only its own origin, and if switched off it is not served', async () => {
     const alone = await serveConsole({ ...at, peer: '' }, other)(event('/ui/'), context)
     expect(alone.headers['content-security-policy']).toContain("connect-src 'self';")
     expect(serveConsole({ ...at, isServed: false }, other)).toBe(other)
   })
 })
 
-describe('what the page of another cluster may read', () => {
+describe('responses that the page of another cluster may read', () => {
   const ORIGIN = 'https://east.example.com'
   const from = (origin: string) => ({ origin })
   const handler = allowReadsFrom(ORIGIN, other)
@@ -124,14 +124,14 @@ describe('what the page of another cluster may read', () => {
     '/v1/sys/health/',
     '/v1/sys/replication/dr/secondary/promote',
     '/v1/SYS/health',
-  ])('%s not', async path => expect(await allowed(path)).toBeUndefined())
+  ])('%s gets no CORS header', async path => expect(await allowed(path)).toBeUndefined())
 
-  test('no verb but GET, so that no question before a question is answered', async () => {
+  test('only GET is allowed, so browsers send no preflight request', async () => {
     for (const method of ['OPTIONS', 'POST', 'PUT', 'HEAD'])
       expect(await allowed('/v1/sys/health', ORIGIN, method), method).toBeUndefined()
   })
 
-  test('never with credentials, and behind a load balancer too', async () => {
+  test('credentials are never allowed, also behind a load balancer', async () => {
     const answer = await handler(balanced('/v1/sys/health', { origin: [ORIGIN] }), context)
     expect(answer.multiValueHeaders).toMatchObject({
       'access-control-allow-origin': [ORIGIN],
@@ -141,10 +141,10 @@ describe('what the page of another cluster may read', () => {
     expect(JSON.stringify(answer)).not.toContain('allow-credentials')
   })
 
-  test('without an origin nothing changes', () => expect(allowReadsFrom('', other)).toBe(other))
+  test('without an origin the handler is unchanged', () => expect(allowReadsFrom('', other)).toBe(other))
 })
 
-test('the environment says whether it is served, whom it asks, and who may read', () => {
+test('environment variables set whether the page is served, its peer and the allowed origin', () => {
   expect(consoleSettings({})).toEqual({ isServed: false, peer: '', origin: '' })
   expect(
     consoleSettings({ CONSOLE: 'true', CONSOLE_PEER: 'https://e', CONSOLE_ORIGIN: 'https://o' }),

@@ -148,7 +148,7 @@ async function send(
   }
 }
 
-test('a token whose text was chosen is hashed once in an attempt', async () => {
+test('a token with a chosen ID is hashed once per attempt', async () => {
   const { status, hmacs } = await send({}, undefined, { text: 'chosen' })
   expect([status, hmacs]).toEqual([200, 1])
 })
@@ -235,7 +235,7 @@ describe('the order of checks', () => {
     expect([reply.status, reply.body]).toEqual([status, { errors: [text] }])
   })
 
-  test('a secondary answers what is served always, and looks at no token there', async () => {
+  test('a secondary serves `always` endpoints without reading the token', async () => {
     const reply = await send(
       { method: 'GET', path: '/v1/sys/alive', headers: { 'x-vault-token': 'wrong' } },
       undefined,
@@ -244,7 +244,7 @@ describe('the order of checks', () => {
     expect(reply.status).toBe(200)
   })
 
-  test('a missing mount is left to an endpoint for anyone, which refuses as it likes', async () => {
+  test('the endpoint itself rejects an anonymous request at a missing mount', async () => {
     const mounts: unknown[] = []
     const open = async (path: string) => {
       const reply = await send({ headers: {}, path }, call => {
@@ -258,7 +258,7 @@ describe('the order of checks', () => {
     expect(mounts).toEqual(['cloud'])
   })
 
-  test('a token sent along with an anonymous request is not looked at', async () => {
+  test('a token sent with an anonymous request is not read', async () => {
     expect((await send({ path: '/v1/auth/cloud/open', headers: { 'x-vault-token': 'wrong' } })).status).toBe(
       200,
     )
@@ -270,7 +270,7 @@ describe('the role of the cluster', () => {
   const anyRole = { path: '/v1/sys/any-role' }
   const ofPrimary = { path: '/v1/sys/of-primary' }
 
-  test('a secondary lets in by its policies whom an endpoint of any role is for', async () => {
+  test('a secondary authorises callers of any-role endpoints by its policies', async () => {
     expect((await send(anyRole, undefined, { mode: 'secondary', rules })).status).toBe(200)
     expect((await send(anyRole, undefined, { mode: 'secondary', rules: '#' })).status).toBe(403)
     expect((await send({ ...anyRole, headers: {} }, undefined, { mode: 'secondary', rules })).status).toBe(
@@ -278,7 +278,7 @@ describe('the role of the cluster', () => {
     )
   })
 
-  test('a secondary stores no answers and counts no uses', async () => {
+  test('a secondary rejects wrapping and tokens with limited uses', async () => {
     const headers = { 'x-vault-token': 'hvs.t', 'x-vault-wrap-ttl': '60' }
     const wrapped = await send({ ...anyRole, headers }, undefined, { mode: 'secondary', rules })
     expect([wrapped.status, wrapped.body]).toEqual([
@@ -289,7 +289,7 @@ describe('the role of the cluster', () => {
     expect([limited.status, limited.commits]).toEqual([403, []])
   })
 
-  test('that a role is wanted is told after who calls and what they want', async () => {
+  test('the role is rejected only after the caller and the parameters are checked', async () => {
     const world = { mode: 'disabled', rules } as const
     expect((await send({ ...ofPrimary, headers: {} }, undefined, world)).status).toBe(403)
     expect((await send({ ...ofPrimary, body: '{"ttl":"x"}' }, undefined, world)).body.errors).toEqual([
@@ -300,7 +300,7 @@ describe('the role of the cluster', () => {
     expect((await send(ofPrimary, undefined, { rules })).status).toBe(200)
   })
 
-  test('refusals by it are counted in the audit log; others have entries of their own', async () => {
+  test('role refusals are counted in the audit log, other refusals have their own entries', async () => {
     const entries: Record<string, unknown>[] = []
     const audit = (entry: Record<string, unknown>) => void entries.push(entry)
     for (const mode of ['secondary', 'bootstrapping'] as const) {
@@ -339,20 +339,20 @@ describe('commits', () => {
     return { walks, asked, handle: { phases: () => phases } }
   }
 
-  test('a request whose commit is lost is judged again, and asks no question again', async () => {
+  test('after a commit conflict a request is decided again without asking AWS again', async () => {
     const { walks, asked, handle } = asking()
     const reply = await send({}, handle, { verdicts: ['conflict', 'conflict'] })
     expect([reply.status, walks.length, asked.length, reply.commits.length]).toEqual([204, 3, 1, 1])
   })
 
-  test('a question whose key has changed when the commit is lost is asked again', async () => {
+  test('after a commit conflict a question with a changed key is asked again', async () => {
     let revision = 0
     const { asked, handle } = asking({}, () => `question ${++revision}`)
     await send({}, handle, { verdicts: ['conflict'] })
     expect(asked).toEqual(['question 1', 'question 2'])
   })
 
-  test('a request that rereads is decided by what is stored once AWS has answered, with what the answer leads to', async () => {
+  test('a request with `rereads` is decided by what is stored after AWS has answered', async () => {
     const once = asking({ rereads: true })
     const { status, commits } = await send({}, once.handle)
     expect([status, once.walks, commits.length]).toEqual([204, [undefined, undefined], 1])
@@ -363,7 +363,7 @@ describe('commits', () => {
     ])
   })
 
-  test('an answer to the first question is read again before anything else is gathered', async () => {
+  test('after the first answer the request reads again before it gathers', async () => {
     const identities: unknown[] = []
     const { walks, asked, handle } = asking({
       rereads: true,
@@ -375,7 +375,7 @@ describe('commits', () => {
     expect([status, identities, walks, asked]).toEqual([204, ['somebody'], [], []])
   })
 
-  test('a failed question ends a request that does not expect it, and is asked again by none of its walks', async () => {
+  test('a failed question ends the request and is not asked again', async () => {
     let calls = 0
     const { walks, handle } = asking({
       rereads: true,
@@ -392,14 +392,14 @@ describe('commits', () => {
     expect([reply.status, calls, walks.length]).toEqual([502, 1, 1])
   })
 
-  test('a request whose questions change in every round is refused as busy after four', async () => {
+  test('a request whose questions change in every round gets busy after four rounds', async () => {
     let revision = 0
     const { walks, handle } = asking({ rereads: true }, () => `question ${++revision}`)
     const reply = await send({}, handle)
     expect([reply.status, reply.error?.retryAfter, walks.length, reply.commits]).toEqual([503, 1, 5, []])
   })
 
-  test('the first step of a row is taken once, and its result handed to every try to commit', async () => {
+  test('the first step of a row runs once, and every commit attempt gets its result', async () => {
     let steps = 0
     const results: unknown[] = []
     const first = async () => ++steps
@@ -411,7 +411,7 @@ describe('commits', () => {
     expect([reply.status, steps, results]).toEqual([204, 1, [1, 1, 1]])
   })
 
-  test('a token that nothing is written of is not given on a record that has aged', async () => {
+  test('a batch token is not issued with an outdated cluster record', async () => {
     const auth = { client_token: 'hvb.1' } as Auth
     const commit = () => Promise.reject(new ApiError('busy', 'the storage is busy'))
     const issue = (call: AlwaysCall) => {
@@ -426,12 +426,12 @@ describe('commits', () => {
     expect((await send({}, read)).status).toBe(200)
   })
 
-  test('who never gets through is asked to come back', async () => {
+  test('a request that loses every commit gets busy with retry-after', async () => {
     const reply = await send({}, changing, { verdicts: Array(9).fill('conflict') })
     expect([reply.status, reply.error?.retryAfter, reply.commits]).toEqual([503, 1, []])
   })
 
-  test('a limited use is taken once, whatever becomes of the request', async () => {
+  test('a limited use is counted once, whatever the result of the request', async () => {
     const place = key('token', accessorOf(hashOf('hvs.t')))
     const used = async (parts: Partial<HttpRequest>, world: World) => {
       const { stored } = await send(parts, changing, { ...world, own: { numUses: 3 } })
@@ -442,7 +442,7 @@ describe('commits', () => {
     expect(await used({}, { verdicts: ['done', 'conflict'] })).toBe(2)
   })
 
-  test('cleaning up comes after the commit, and not without it', async () => {
+  test('the clean-up runs only after a successful commit', async () => {
     const order: string[] = []
     const outcome = (call: AlwaysCall): Outcome => ({
       ...changing(call),
@@ -455,8 +455,8 @@ describe('commits', () => {
   })
 })
 
-describe('failures of ours', () => {
-  test('tell nothing', async () => {
+describe('internal errors', () => {
+  test('the client gets no details of an internal error', async () => {
     const reply = await send({}, () => {
       throw new TypeError('S3CRET')
     })
@@ -475,10 +475,10 @@ describe('failures of ours', () => {
   })
 })
 
-describe('wrapped answers', () => {
+describe('wrapped responses', () => {
   const headers = { 'x-vault-token': 'hvs.t', 'x-vault-wrap-ttl': '60' }
 
-  test('data wait behind a token', async () => {
+  test('data is stored behind a wrapping token', async () => {
     const { body, commits } = await send({ headers })
     expect(body).toMatchObject({
       data: null,
@@ -493,7 +493,7 @@ describe('wrapped answers', () => {
     })
   })
 
-  test('neither an answer without content nor a failure is wrapped', async () => {
+  test('neither an empty response nor an error is wrapped', async () => {
     expect((await send({ headers }, changing)).status).toBe(204)
     const refused = await send({ headers, body: '{"ttl":"x"}' })
     expect([refused.status, refused.commits]).toEqual([400, []])

@@ -46,7 +46,8 @@ function eventOf(front: Front, typed: string, query: Record<string, string[]> = 
 const fronts: Front[] = ['httpApi', 'restApi', 'alb']
 
 describe.each(fronts)('an event of %s', front => {
-  test('is known by its shape', () => expect(frontOf(eventOf(front, '/v1/x'))).toBe(front))
+  test("the front end is detected by the event's shape", () =>
+    expect(frontOf(eventOf(front, '/v1/x'))).toBe(front))
 
   test.each([
     ['/v1/auth/cloud/role/dev', '/v1/auth/cloud/role/dev'],
@@ -57,11 +58,11 @@ describe.each(fronts)('an event of %s', front => {
     ['/v1/v1%3Aab%3Fc', '/v1/v1:ab?c'],
     ['/v1/a%20b', '/v1/a b'],
     ['/v1/%C3%A9', '/v1/é'],
-  ])('the path %s is decoded once: %s', (typed, path) => {
+  ])('the path %s is decoded once to %s', (typed, path) => {
     expect(requestOf(eventOf(front, typed), 0).path).toBe(path)
   })
 
-  test('names and values of the query are decoded once; repeated names stay', () => {
+  test('query names and values are decoded once, and repeated names are kept', () => {
     const query = { list: ['true'], 'a b': ['1+1', 'x%2Fy', 'é&='] }
     expect(requestOf(eventOf(front, '/v1/x', query), 0).query).toEqual([
       ['list', 'true'],
@@ -71,16 +72,16 @@ describe.each(fronts)('an event of %s', front => {
     ])
   })
 
-  test('the address is what the front end knows, not what the caller says', () => {
+  test("the client address comes from the front end, not from the client's headers", () => {
     expect(requestOf(eventOf(front, '/v1/x'), 0).source).toBe('192.0.2.1')
   })
 
-  test('the domain is what the front end knows; a load balancer knows none', () => {
+  test('the domain comes from the front end; a load balancer reports none', () => {
     const wanted = front === 'alb' ? '' : 'api.example.com'
     expect(requestOf(eventOf(front, '/v1/x'), 0).domain).toBe(wanted)
   })
 
-  test('has a method, headers, an ID and a deadline', () => {
+  test('the request has a method, headers, an ID and a deadline', () => {
     expect(requestOf(eventOf(front, '/v1/x'), 42)).toMatchObject({
       method: 'GET',
       gatewayId: 'r-1',
@@ -94,7 +95,7 @@ describe.each(fronts)('an event of %s', front => {
     ['base64', { body: Buffer.from('{"a":"é"}').toString('base64'), isBase64Encoded: true }, '{"a":"é"}', 10],
     ['nothing', {}, '', 0],
     ['null', { body: null }, '', 0],
-  ])('a body that comes as %s is read', (_, parts, body, bodyLength) => {
+  ])('a body sent as %s is read', (_, parts, body, bodyLength) => {
     expect(requestOf({ ...eventOf(front, '/v1/x'), ...parts }, 0)).toMatchObject({ body, bodyLength })
   })
 })
@@ -113,7 +114,7 @@ test.each(['httpApi', 'restApi'] as const)('an empty number of %s is no direct i
   expect(requestOf({ ...event, requestContext }, 0).gatewayId).toBe('a gateway')
 })
 
-describe('who called a load balancer', () => {
+describe('the client address behind a load balancer', () => {
   const from = (...chain: string[]) =>
     requestOf({ ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'X-Forwarded-For': chain } }, 0)
 
@@ -122,7 +123,7 @@ describe('who called a load balancer', () => {
     [['203.0.113.9, 192.0.2.1'], '192.0.2.1'],
     [['203.0.113.9', 'rubbish, 192.0.2.1'], '192.0.2.1'],
     [['2001:db8::1'], '2001:db8::1'],
-  ])('is whom it appended itself, and nobody that a caller names: %j', (chain, source) => {
+  ])('the address is the last one in the chain, which the balancer appended: %j', (chain, source) => {
     const request = from(...chain)
     expect(request.source).toBe(source)
     expect(request).not.toHaveProperty('fault')
@@ -137,13 +138,13 @@ describe('who called a load balancer', () => {
     [['[2001:db8::1]:4711']],
     [['fe80::1%eth0']],
     [['192.0.2.1/32']],
-  ])('is asked for in words where it appended none, and nothing ends (CVE-2024-6468): %j', chain => {
+  ])('a chain without an appended address is rejected with a text (CVE-2024-6468): %j', chain => {
     expect(from(...chain)).toMatchObject({ source: '', fault: { code: 'invalid_request' } })
     expect(from(...chain).fault?.message).toMatch(/^X-Forwarded-For: its last entry must be the address/)
   })
 })
 
-describe('odd events', () => {
+describe('unusual events', () => {
   test.each(['restApi', 'alb'] as const)(
     'a path that is no percent-encoding is marked illegal (%s)',
     front => {
@@ -151,7 +152,7 @@ describe('odd events', () => {
     },
   )
 
-  test('single values stand in for lists of values', () => {
+  test('single values are read if the lists of values are missing', () => {
     const event = {
       path: '/v1/x',
       httpMethod: 'GET',
@@ -167,7 +168,7 @@ describe('odd events', () => {
     })
   })
 
-  test('a repeated header has all its values', () => {
+  test('a repeated header keeps all its values', () => {
     const event = {
       ...eventOf('alb', '/v1/x'),
       multiValueHeaders: { Authorization: ['Basic x', 'Bearer t'] },
@@ -175,7 +176,7 @@ describe('odd events', () => {
     expect(requestOf(event, 0).headers).toMatchObject({ authorization: 'Basic x,Bearer t' })
   })
 
-  test('names of prototypes are names', () => {
+  test('names such as __proto__ are ordinary names', () => {
     const headers = JSON.parse('{"__proto__": "x", "constructor": "y"}')
     const request = requestOf({ version: '2.0', headers }, 0)
     expect(Object.entries(request.headers)).toEqual([
@@ -185,7 +186,7 @@ describe('odd events', () => {
     expect(requestOf({ version: '2.0' }, 0).headers['constructor']).toBeUndefined()
   })
 
-  test('an empty event is a request for nothing', () => {
+  test('an empty event becomes a request without path and method', () => {
     expect(requestOf({}, 0)).toMatchObject({
       method: '',
       path: '',
@@ -197,11 +198,11 @@ describe('odd events', () => {
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   const response = { status: 200, headers: { a: 'b' }, body: '{}' }
   const bare = { version: '2.0' }
 
-  test('go out the same way; HEAD has no body', () => {
+  test('all front ends get the same response, and HEAD gets no body', () => {
     for (const event of [bare, eventOf('restApi', '/v1/x'), { requestContext: { elb: {} }, headers: {} }])
       expect(answerOf(event, response, false)).toEqual({
         statusCode: 200,
@@ -212,7 +213,7 @@ describe('answers', () => {
     expect(answerOf(bare, response, true).body).toBe('')
   })
 
-  test('to a load balancer that sends lists of values have lists of values', () => {
+  test('a load balancer with multi-value headers gets lists of values', () => {
     expect(answerOf(eventOf('alb', '/v1/x'), response, false)).toEqual({
       statusCode: 200,
       headers: { a: 'b' },
@@ -227,7 +228,7 @@ describe('answers', () => {
     ['httpApi', 6 * MEGABYTE],
     ['restApi', 6 * MEGABYTE],
     ['alb', MEGABYTE],
-  ])('of %s fit as long as they come to %i bytes serialised', (front, largest) => {
+  ])('responses of %s fit up to %i serialised bytes', (front, largest) => {
     const event = eventOf(front, '/v1/x')
     const sized = (body: string) => answerOf(event, { ...response, body }, false)
     for (const [character, bytes] of [

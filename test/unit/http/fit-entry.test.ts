@@ -33,8 +33,8 @@ const entries = fc
     message,
   }))
 
-describe('an entry of the audit log has a bound', () => {
-  test('whatever is in it, it fits, is the same every time, and says whose it is', async () => {
+describe('the size limit of audit entries', () => {
+  test('any entry is shrunk to the limit, deterministically, and keeps its caller', async () => {
     await fc.assert(
       fc.asyncProperty(entries, fc.constantFrom(1500, 2048, 4096), async (entry, largest) => {
         const small = await fitEntry(entry, hmac, largest)
@@ -53,7 +53,7 @@ describe('an entry of the audit log has a bound', () => {
     )
   })
 
-  test('what fits stays as it is', async () => {
+  test('an entry within the limit stays unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(entries, async given => {
         // something in it is larger than what would stand for it
@@ -69,7 +69,7 @@ describe('an entry of the audit log has a bound', () => {
     })
   })
 
-  test('the largest values go first, each as its length and the HMAC by which it is found again', async () => {
+  test('the largest values are replaced first, by length and HMAC', async () => {
     const [small, middle, large] = ['s'.repeat(500), 'ä'.repeat(600), 'l'.repeat(3000)]
     const entry = { request: { data: { small, middle, large } } }
     expect(await fitEntry(entry, hmac, bytes(entry) - 1)).toEqual({
@@ -81,7 +81,7 @@ describe('an entry of the audit log has a bound', () => {
     expect(stand(middle).length).toBe(1200)
   })
 
-  test('an object goes when its names alone are too many, the inner one first', async () => {
+  test('an object with too many names is replaced, inner objects first', async () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`name-${index}`, index]))
     const entry = { request: { id: 'r-1', data: { role: 'dev', meta: many } } }
     expect(await fitEntry(entry, hmac, 1000)).toEqual({
@@ -89,7 +89,7 @@ describe('an entry of the audit log has a bound', () => {
     })
   })
 
-  test('a member named __proto__ hides nothing', async () => {
+  test('a member named __proto__ is replaced like any other', async () => {
     const entry = JSON.parse(`{"request":{"data":{"__proto__":"${'x'.repeat(5000)}"}}}`)
     const small = await fitEntry(entry, hmac, 1000)
     expect(JSON.stringify(small)).toBe(

@@ -33,7 +33,7 @@ function refusalOf(work: () => void): { status: number; text: string; error?: Ap
 
 const modes: readonly Mode[] = [undefined, 'disabled', 'primary', 'secondary', 'bootstrapping']
 
-describe('before anybody is asked who they are', () => {
+describe('checking the cluster before the caller', () => {
   test.each<[serves: Endpoint['serves'] | undefined, statuses: readonly number[]]>([
     // not initialised, disabled, primary, secondary, bootstrapping
     ['always', [0, 0, 0, 0, 0]],
@@ -52,7 +52,7 @@ describe('before anybody is asked who they are', () => {
     },
   )
 
-  test('a demotion is for a secondary, too, that was the primary until its epoch ended, and follows nobody', () => {
+  test('demotion is also open to a former primary that follows no cluster', () => {
     const gone = { mode: 'secondary', epoch: '000001.0123456789ab' } as const
     const link = { secondaryId: 'a', primaryAddr: 'https://b', primaryAddrs: [], ownKey: 'k' as Encrypted }
     const on = (parts: object) => {
@@ -66,7 +66,7 @@ describe('before anybody is asked who they are', () => {
     expect(on({ mode: 'secondary' })).toBe(400)
   })
 
-  test('a primary in tables that are a restored copy of its own serves nobody', () => {
+  test('a primary restored from a copy of its tables serves no request', () => {
     const statusOf = (mode: ClusterMode, serves: Endpoint['serves'], home?: string) => {
       const { cluster } = base(mode)
       const record = {
@@ -84,14 +84,14 @@ describe('before anybody is asked who they are', () => {
     expect(statusOf('disabled', 'active', 'other tables')).toBe(0)
   })
 
-  test('a secondary names itself in the words that monitors look for, and where to go', () => {
+  test("a secondary's error starts with path disabled and names the primary's status", () => {
     const { text } = refusalOf(() => checkCluster(base('secondary'), 'active', HERE))
     expect(text).toBe(
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     )
   })
 
-  test('a cluster that becomes one says when to come back', () => {
+  test("a bootstrapping cluster's error has retry-after", () => {
     const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active', HERE))
     expect(text).toBe(
       'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
@@ -99,7 +99,7 @@ describe('before anybody is asked who they are', () => {
     expect(error).toMatchObject({ code: 'busy', retryAfter: 5 })
   })
 
-  test('both are told from other refusals by their reason', () => {
+  test('role refusals carry their own reason', () => {
     for (const mode of ['secondary', 'bootstrapping'] as const)
       expect(refusalOf(() => checkCluster(base(mode), 'active', HERE)).error?.reason).toEqual({
         why: 'cluster-role',
@@ -107,7 +107,7 @@ describe('before anybody is asked who they are', () => {
   })
 })
 
-describe('once it is known who calls', () => {
+describe('checking the role after the caller', () => {
   test.each<[serves: Endpoint['serves'], mode: Mode, text: string]>([
     ['primary', 'primary', ''],
     [
@@ -139,7 +139,7 @@ describe('once it is known who calls', () => {
     ['dr', 'disabled', ''],
     ['dr', 'primary', ''],
     ['always', undefined, ''],
-  ])('a row that serves %s, in a cluster that is %s: %j', (serves, mode, text) => {
+  ])('an endpoint that serves %s on a %s cluster: %j', (serves, mode, text) => {
     const refusal = refusalOf(() => checkRole(base(mode), serves))
     expect(refusal).toMatchObject({ text, status: text === '' ? 0 : 400 })
   })

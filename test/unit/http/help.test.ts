@@ -19,8 +19,8 @@ async function help(path: string, group = rolesGroup as Parameters<typeof loadHe
   return { ...(outcome.answer.body as { help: string; see_also: string[] }), found }
 }
 
-describe('help with a path', () => {
-  test('names every operation, who may, and every parameter', async () => {
+describe('help for a path', () => {
+  test('help lists the operations of a path, their access and their parameters', async () => {
     const { help: shown } = (await help('auth/aws/role/dev')) ?? expect.fail()
     expect(shown).toMatch(/^Path: \/auth\/:mount\/role\/:role\n/)
     for (const line of ['## POST: ', '## GET: ', '## DELETE: ', 'capability `read` on the path'])
@@ -28,14 +28,14 @@ describe('help with a path', () => {
     expect(shown).toMatch(/\n {4}bound_ami_id \(array or string\)\n {8}\S/)
   })
 
-  test('is given to whoever has a valid token, in the mount that is named', async () => {
+  test('help requires a valid token, at the named mount', async () => {
     const { found } = (await help('auth/aws/role/dev')) ?? expect.fail()
     expect(found).toMatchObject({ path: 'auth/aws/role/dev', pathParameters: { mount: 'aws', role: 'dev' } })
     expect(found.endpoint.access).toEqual({ by: 'token' })
     expect(found.endpoint.uses).toEqual([])
   })
 
-  test('there is for every row of the table', async () => {
+  test('every row of the table has help', async () => {
     for (const group of groups)
       for (const path of group.endpoints.flatMap(pathsOf)) {
         const shown = await help(path.slice(1).replaceAll(/:\w+/g, 'x'), group)
@@ -49,20 +49,20 @@ describe('help with a path', () => {
     ['auth/aws/config', 'GET /auth/:mount/config/client', '/auth/:mount/login'],
     ['auth/token', 'POST /auth/token/create', ':mount'],
     ['sys', 'GET /sys/health', '/auth/:mount'],
-  ])('the beginning of paths, %s, gives what is below it', async (path, within, without) => {
+  ])('the path prefix %s lists the endpoints below it', async (path, within, without) => {
     const shown = (await help(path, fallback)) ?? expect.fail()
     expect(shown.help).toContain(within)
     expect(shown.help).not.toContain(without)
     expect(shown.see_also).toEqual([...shown.see_also].sort())
   })
 
-  test('an overview of a mount asks for that mount', async () => {
+  test('the overview of a mount requires that the mount exists', async () => {
     expect((await help('auth/aws', fallback))?.found.pathParameters).toEqual({ mount: 'aws' })
     expect((await help('auth/token', fallback))?.found.pathParameters).toEqual({})
     expect((await help('auth', fallback))?.found.pathParameters).toEqual({})
   })
 
-  test('is logged by words of the table, whatever stands in the path', async () => {
+  test('help is logged with words of the endpoint table only', async () => {
     for (const path of ['auth/hvs.secret', 'auth/hvs.secret/config', 'auth/hvs.secret/role/hvs.secret'])
       expect((await help(path, fallback))?.found.endpoint.path ?? '', path).not.toContain('secret')
     expect((await help('auth/hvs.secret', fallback))?.found.endpoint.path).toBe('/auth/:mount?help')
@@ -73,7 +73,7 @@ describe('help with a path', () => {
     ['no help parameter', 'auth/aws/role/dev', { query: [] }],
     ['a write', 'auth/aws/role/dev', { method: 'POST' }],
     ['a path of nobody', 'no/such/path', {}],
-  ])('there is none for %s', async (_, path, parts) => {
+  ])('%s has no help', async (_, path, parts) => {
     expect(await help(path, rolesGroup, parts)).toBeUndefined()
   })
 })

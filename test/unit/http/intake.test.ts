@@ -110,8 +110,8 @@ const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
   return readIntake(group, request, 'r-1', ports)
 }
 
-describe('a request, as far as it can be read by itself', () => {
-  test('has its facts, its parameters and its token', async () => {
+describe('parsing a request', () => {
+  test('a request has its facts, parameters and token', async () => {
     const taken = await take({
       path: '/v1/auth/cloud/thing/DEV',
       headers: { 'x-vault-token': 'hvs.a', 'x-vault-wrap-ttl': '1m' },
@@ -145,7 +145,7 @@ describe('a request, as far as it can be read by itself', () => {
     ['of data for anyone, whoever asks', { path: '/v1/sys/any' }, 60, true],
     ['of a probe', { path: '/v1/sys/look', method: 'GET' }, undefined, false],
     ['of a probe by HEAD', { path: '/v1/sys/look', method: 'HEAD' }, undefined, false],
-  ])('a wish to wrap the answer %s: time $2, refused $3', async (_, parts, wrapTtl, refused) => {
+  ])('wrapping the response %s: TTL $2, rejected $3', async (_, parts, wrapTtl, refused) => {
     const token = { 'x-vault-token': 'hvs.a' }
     const { facts, fault } = await take({ ...parts, headers: { ...wrapped('1m'), ...token } })
     expect(facts.wrapTtl).toBe(wrapTtl)
@@ -153,7 +153,7 @@ describe('a request, as far as it can be read by itself', () => {
     expect((await take({ ...parts, headers: wrapped('0') })).fault).toBeUndefined()
   })
 
-  test('a probe does not even look at the header; everybody else is told what is wrong with it', async () => {
+  test('probes ignore the wrapping header, and other requests reject an invalid one', async () => {
     const probe = { path: '/v1/sys/look', method: 'GET' }
     for (const ttl of ['soon', '769h']) {
       expect((await take({ ...probe, headers: wrapped(ttl) })).facts).not.toHaveProperty('wrapTtl')
@@ -161,7 +161,7 @@ describe('a request, as far as it can be read by itself', () => {
     }
   })
 
-  test('unknown parameters are ignored and named; those of the path win', async () => {
+  test('unknown parameters cause a warning, and path parameters win', async () => {
     const { parameters, raw, warnings, unknownFields } = await take({
       body: '{"role":"other","mount":"x","b":1,"a":2}',
     })
@@ -174,24 +174,24 @@ describe('a request, as far as it can be read by itself', () => {
     ])
   })
 
-  test('the names of path parameters, also those that clients use for them, are no unknown fields', async () => {
+  test('names of path parameters and their aliases cause no warning', async () => {
     const { warnings, unknownFields } = await take({ body: '{"role":"other","mount_point":"cloud"}' })
     expect(warnings).toEqual(['path parameters replaced these parameters of the body: role'])
     expect(unknownFields).toBe(false)
   })
 
-  test('an endpoint that takes any parameters knows them all', async () => {
+  test('an endpoint that accepts any parameters causes no warning', async () => {
     expect(await take({ path: '/v1/sys/any', body: '{"b":1}' })).toMatchObject({
       raw: { b: 1 },
       warnings: [],
     })
   })
 
-  test('a bad body is told only once it is known that this cluster serves', async () => {
+  test('an invalid body is reported only after the gate admits the request', async () => {
     expect(await take({ body: '{' })).toMatchObject({ bodyFault: { code: 'invalid_request' }, raw: {} })
   })
 
-  test('a bad parameter is told only to who may call', async () => {
+  test('an invalid parameter is reported only to authorised callers', async () => {
     const { fault, bodyFault } = await take({ body: '{"ttl":"soon"}' })
     expect(bodyFault).toBeUndefined()
     expect(fault).toMatchObject({
@@ -200,7 +200,7 @@ describe('a request, as far as it can be read by itself', () => {
     })
   })
 
-  test('a proof is checked before anything is read', async () => {
+  test('a login proof is verified before anything is read', async () => {
     const good = await take({ path: '/v1/sys/prove', body: '{"proof":"good"}' })
     expect(good).toMatchObject(prepared)
     const bad = await take({ path: '/v1/sys/prove', body: '{"proof":"bad"}' })
@@ -215,7 +215,7 @@ describe('a request, as far as it can be read by itself', () => {
     ['a huge token', { headers: { 'x-vault-token': 'x'.repeat(9000) } }, 'head_too_large'],
     ['a huge head', { headers: { x: 'x'.repeat(13_000) } }, 'head_too_large'],
     ['a patch of another type', { method: 'PATCH' }, 'unsupported_media_type'],
-  ])('%s is refused at once', async (_, parts, code) => {
+  ])('%s is rejected at once', async (_, parts, code) => {
     await expect(take(parts)).rejects.toMatchObject({ code })
   })
 
@@ -230,7 +230,7 @@ describe('a request, as far as it can be read by itself', () => {
   })
 })
 
-describe('what is refused before anything is read', () => {
+describe('requests rejected before the first read', () => {
   const elsewhere = { headers: { 'x-vault-namespace': 'team' } }
   const ended = licence(licenceText(signer.privateKey, { nbf: 100, exp: 150 }))
   const none = licence('')
@@ -240,7 +240,7 @@ describe('what is refused before anything is read', () => {
       (error: ApiError) => error.code,
     )
 
-  test('a namespace that does not exist, but for rows that do not look at it', async () => {
+  test('an unknown namespace is rejected, except by endpoints that accept any', async () => {
     expect(await codeOf(elsewhere)).toBe('unsupported_path')
     expect(await codeOf({ path: '/v1/sys/look', method: 'GET', ...elsewhere })).toBe('taken')
     expect(await codeOf({ path: '/v1/sys/nowhere', method: 'GET', ...elsewhere })).toBe('unsupported_path')
@@ -259,7 +259,7 @@ describe('what is refused before anything is read', () => {
     },
   )
 
-  test('the licence comes before the namespace, and says what to do', async () => {
+  test('a missing licence is reported before the namespace, with what to do', async () => {
     await expect(take({ path: '/v1/sys/licensed', ...elsewhere }, none)).rejects.toThrow(
       'enterprise-only feature: this deployment has no licence; see the settings license and licensePublicKey of the deployment',
     )

@@ -84,8 +84,8 @@ async function invoke(handle: Handle, event: Partial<FrontEvent> = {}, left = 15
 
 const ok = () => answer(data({ x: 1 }))
 
-describe('a Lambda of endpoints', () => {
-  test('answers an event, and writes one line about it', async () => {
+describe('the Lambda handler of a group', () => {
+  test('an event gets a response and one log line', async () => {
     const { reply, lines } = await invoke(ok)
     expect([reply.statusCode, JSON.parse(reply.body).data]).toEqual([200, { x: 1 }])
     expect(lines).toEqual([
@@ -104,7 +104,7 @@ describe('a Lambda of endpoints', () => {
     ])
   })
 
-  test('no line holds a value of the request', async () => {
+  test('no log line contains a parameter value', async () => {
     for (const handle of [
       ok,
       () => {
@@ -116,7 +116,7 @@ describe('a Lambda of endpoints', () => {
     }
   })
 
-  test('a refusal is told with its reason’s name, a fault of ours with its cause', async () => {
+  test('a refusal is logged with the name of its reason, an internal error with its cause', async () => {
     const refused = await invoke(() => {
       throw new ApiError('permission_denied', '', { reason: { why: 'nonce' } })
     })
@@ -132,7 +132,7 @@ describe('a Lambda of endpoints', () => {
     expect(failed.lines[0]?.fields['cause']).toEqual(expect.arrayContaining(['outer', 'inner']))
   })
 
-  test('what its front end cannot carry is refused with the way out', async () => {
+  test('a response that is too large for the front end is replaced by an error', async () => {
     const long = () => answer(data({ x: '"'.repeat(600_000) }))
     const alb = { path: '/v1/auth/cloud/thing', httpMethod: 'POST', requestContext: { elb: {} } }
     const called = { 'x-forwarded-for': '192.0.2.1' }
@@ -149,7 +149,7 @@ describe('a Lambda of endpoints', () => {
     expect((await invoke(long)).reply.statusCode).toBe(200)
   })
 
-  test('what names no endpoint is logged as such', async () => {
+  test('a request without an endpoint is logged as such', async () => {
     expect((await invoke(ok, { rawPath: '/v1/nothing' })).lines).toMatchObject([
       { fields: { operation: 'no endpoint', status: 403 } },
     ])
@@ -161,7 +161,7 @@ describe('a Lambda of endpoints', () => {
     [9000, 5000],
     [4001, 1],
     [100, 1],
-  ])('with %i ms left, calls to the provider have %i', async (left, time) => {
+  ])('with %i ms left, AWS calls may take %i ms', async (left, time) => {
     let deadline = 0
     await invoke(
       call => {
@@ -175,8 +175,8 @@ describe('a Lambda of endpoints', () => {
   })
 })
 
-describe('requests under way at once in one environment', () => {
-  test('have ids, times and counts of their own', async () => {
+describe('concurrent requests in one environment', () => {
+  test('concurrent requests have separate IDs, times and counts', async () => {
     const meter = callMeter()
     const lines: Readonly<Record<string, unknown>>[] = []
     const handler = handlerOf(
@@ -200,7 +200,7 @@ describe('requests under way at once in one environment', () => {
   })
 })
 
-describe('behind a proxy', () => {
+describe('a deployment behind a proxy', () => {
   const proxy = { secretHashes: [sha256('S3CRET of the proxy').toString('hex')], hops: 1 }
   const chain = '10.0.0.1, 203.0.113.9, 192.0.2.1'
   const through = { 'x-origin-secret': 'S3CRET of the proxy', 'x-forwarded-for': chain }
@@ -217,12 +217,12 @@ describe('behind a proxy', () => {
   )
   const ask = (headers: Record<string, string>) => handler(eventOf({ headers }), contextWith(15_000))
 
-  test('handlers are told who called the proxy', async () => {
+  test('handlers get the client address behind the proxy', async () => {
     expect((await ask(through)).statusCode).toBe(200)
     expect(sources.splice(0)).toEqual(['203.0.113.9'])
   })
 
-  test('who comes around it is told where to go, before anything is read, and the next one is served (CVE-2024-6468)', async () => {
+  test('a request that bypasses the proxy is rejected before anything is read (CVE-2024-6468)', async () => {
     for (const headers of [{}, { 'x-forwarded-for': chain }, { ...through, 'x-origin-secret': 'no' }]) {
       const reply = await ask(headers)
       expect([reply.statusCode, reply.headers['x-error-code']]).toEqual([403, 'misdirected'])
@@ -235,13 +235,13 @@ describe('behind a proxy', () => {
     expect(JSON.stringify(lines)).not.toContain('S3CRET')
   })
 
-  test('a chain that names nobody is refused with the setting to look at', async () => {
+  test('a chain without an address is rejected with the setting to check', async () => {
     const reply = await ask({ ...through, 'x-forwarded-for': 'unknown, 192.0.2.1' })
     expect([reply.statusCode, reply.body]).toEqual([400, expect.stringContaining('proxy.hops')])
   })
 })
 
-describe('an answer says by which id it is found in the logs', () => {
+describe('the request ID in responses and logs', () => {
   test.each<[name: string, event: Partial<FrontEvent>, status: number]>([
     ['of a success', {}, 200],
     ['of a refusal before anything is read', { rawPath: '/v1//' }, 400],

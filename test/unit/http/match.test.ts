@@ -6,7 +6,7 @@ import { matchEndpoint } from '../../../shared/http/match.ts'
 const everything = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }
 const found = (operation: Operation | undefined, path: string) => matchEndpoint(everything, operation, path)
 
-describe('which endpoint a path means', () => {
+describe('finding the endpoint of a path', () => {
   test.each<[operation: Operation, path: string, endpoint: string, params: object, typed?: string]>([
     ['read', 'auth/cloud/role/dev', 'GET /auth/:mount/role/:role', { mount: 'cloud', role: 'dev' }],
     ['read', 'auth/cloud/role/DEV', 'GET /auth/:mount/role/:role', { role: 'dev' }, 'auth/cloud/role/dev'],
@@ -71,7 +71,7 @@ describe('which endpoint a path means', () => {
     ['write', 'auth/token/create', 'POST /auth/token/create', {}],
     ['write', 'auth/token/create/ci', 'POST /auth/token/create/:role_name', { role_name: 'ci' }],
     ['write', 'auth/token/login', 'POST /auth/:mount/login', { mount: 'token' }],
-  ])('%s of %s means %s', (operation, path, endpoint, params, typed = path) => {
+  ])('%s of %s finds %s', (operation, path, endpoint, params, typed = path) => {
     const result = found(operation, path)
     const name = 'endpoint' in result ? `${result.endpoint.method} ${result.endpoint.path}` : 'none'
     expect(name).toBe(endpoint)
@@ -96,7 +96,7 @@ describe('which endpoint a path means', () => {
     'auth//role/dev',
     'secret/data/x',
     '',
-  ])('no endpoint is found at %j', path => {
+  ])('%j finds no endpoint', path => {
     expect(found('read', path)).toMatchObject({ miss: 'path', path })
   })
 
@@ -109,11 +109,11 @@ describe('which endpoint a path means', () => {
     ['read', 'auth/cloud/roles'],
     ['read', 'auth/cloud/role/'],
     [undefined, 'auth/cloud/role/dev'],
-  ])('%s is no operation of %s', (operation, path) => {
+  ])('%s is not an operation of %s', (operation, path) => {
     expect(found(operation, path)).toMatchObject({ miss: 'operation', pathParameters: { mount: 'cloud' } })
   })
 
-  test('a miss below a mount names the mount; what anybody may know is open: a path that names nothing is there everywhere', () => {
+  test('a miss names its mount, and is open only if the path names nothing', () => {
     expect(found('read', 'auth/x/nothing')).toMatchObject({
       miss: 'path',
       pathParameters: { mount: 'x' },
@@ -125,6 +125,6 @@ describe('which endpoint a path means', () => {
     expect(found('read', 'nothing')).toMatchObject({ miss: 'path', pathParameters: {}, open: false })
   })
 
-  test('a dot in a path stands for itself alone', () =>
+  test('a dot in a path matches only a dot', () =>
     expect(found('read', 'sysXhealth')).toMatchObject({ miss: 'path' }))
 })

@@ -32,7 +32,7 @@ const disabled = Object.assign(new Error('arn:aws:kms:us-east-1:1:key/x is disab
 })
 const sealed = () => new ApiError('busy', alarming.keyring, { cause: disabled })
 
-test('a login that fails by KMS is noted as keyring and logins, with the name of the cause and not its text', async () => {
+test("a login that fails by KMS is recorded as keyring and logins, with the cause's name but not its text", async () => {
   const { world, ended } = environment()
   await ended(sealed(), { login: {}, kms: 3 })
   const text = `${alarming.keyring} (DisabledException)`
@@ -43,7 +43,7 @@ test('a login that fails by KMS is noted as keyring and logins, with the name of
   ])
 })
 
-test('an environment notes a part that keeps failing once in 30 s, and once when it works again', async () => {
+test('a failing part is recorded once in 30 s per environment, and once when it works again', async () => {
   const { world, ended } = environment()
   for (let second = 0; second < 60; second++) {
     await ended(sealed(), { kms: 1 })
@@ -61,7 +61,7 @@ test('an environment notes a part that keeps failing once in 30 s, and once when
   expect(world.written.slice(2)).toEqual([expect.objectContaining({ part: 'keyring', endedAt: 1_060_000 })])
 })
 
-test('nothing is written while all is well, nor for what callers did wrong', async () => {
+test('nothing is recorded without faults or for client errors', async () => {
   const { world, ended } = environment()
   await ended(undefined, { login: {}, kms: 1 })
   await ended(new ApiError('invalid_request', 'no'), { login: {} })
@@ -69,7 +69,7 @@ test('nothing is written while all is well, nor for what callers did wrong', asy
   expect(world.written).toEqual([])
 })
 
-test('storage that failed is noted once it answers again', async () => {
+test('a storage fault is recorded once storage works again', async () => {
   const { world, ended } = environment()
   world.isDown = true
   await ended(new ApiError('busy', STORAGE_BUSY))
@@ -81,7 +81,7 @@ test('storage that failed is noted once it answers again', async () => {
   ])
 })
 
-test('an audit log that cannot be written is noted with the code of the fault', async () => {
+test('an unwritable audit log is recorded with the code of the fault', async () => {
   const { world, ended } = environment()
   const cause = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
   await ended(new ApiError('busy', `${AUDIT_UNWRITABLE} (ENOSPC)`, { cause }))

@@ -151,20 +151,20 @@ describe('on a DR secondary', () => {
     },
   )
 
-  test('it is looked at before the other parameters', async () => {
+  test('the DR operation token is checked before the other parameters', async () => {
     expect(await send({ body: { dr_operation_token: 'hvs.unknown', force: ['?'] } })).toMatchObject(NO_TOKEN)
     const { status, text } = await send({ body: { dr_operation_token: GENERATED, force: ['?'] } })
     expect([status, text]).toEqual([400, 'Field validation failed: force must be a boolean'])
   })
 
-  test('the one that was generated is no token for the header', async () => {
+  test('the generated operation token is not accepted in the header', async () => {
     const { status, why } = await send({ mode: 'primary', bearer: GENERATED })
     expect([status, why]).toEqual([403, 'token-unknown'])
   })
 })
 
 describe('a batch token on a DR secondary', () => {
-  test('admits its holder, by the policies that stand here', async () => {
+  test('a batch token admits its holder by the policies stored on the secondary', async () => {
     const { status, data, audited } = await send({ body: { dr_operation_token: batch() } })
     expect([status, data]).toEqual([200, { operator: 'batch', caller: 'cloud-dev' }])
     expect(audited[0]).toMatchObject({ operation_token: 'batch', auth: { token_type: 'batch' } })
@@ -180,13 +180,13 @@ describe('a batch token on a DR secondary', () => {
     ['for another path', {}, `path "${PROMOTE}x" { capabilities = ["update"] }`, 'policy'],
     ['that may do something else', {}, `path "${PROMOTE}" { capabilities = ["create", "sudo"] }`, 'policy'],
     ['whose policy denies by now', {}, `path "${PROMOTE}" { policy = "deny" }`, 'policy'],
-  ])('%s: 403', async (_, parts, rules = OPS, why) => {
+  ])('a batch token is rejected with 403: %s', async (_, parts, rules = OPS, why) => {
     const reply = await send({ body: { dr_operation_token: batch(parts) }, rules })
     const gone = ['token-expired', 'mount-gone', 'batch-token-root'].includes(why)
     expect(reply).toMatchObject({ ...(gone ? NO_TOKEN : DENIED), why })
   })
 
-  test('rules about parameters hold', async () => {
+  test('parameter constraints apply to batch tokens', async () => {
     const rules = `path "${PROMOTE}" { capabilities = ["update"] denied_parameters = { force = [] } }`
     const dr_operation_token = batch()
     expect((await send({ body: { dr_operation_token }, rules })).status).toBe(200)
@@ -205,18 +205,18 @@ describe.each(['primary', 'disabled'] as const)('on a cluster that is %s', mode 
     }
   })
 
-  test('a token in the header that is none is refused before', async () => {
+  test('an invalid token in the header is rejected first', async () => {
     for (const bearer of ['hvs.unknown', 'hvb.garbage'])
       expect(await send({ mode, bearer, body: { dr_operation_token: GENERATED } })).toMatchObject(NO_TOKEN)
   })
 
-  test('an endpoint for any role sees to the role itself: nobody has been admitted', async () => {
+  test('an endpoint for any role checks the role itself and gets no caller', async () => {
     const world = { mode, path: 'sys/of-any-role', body: { dr_operation_token: GENERATED } }
     expect((await send(world)).data).toEqual({ operator: null, caller: null })
     expect(await send({ ...world, bearer: 'hvs.unknown' })).toMatchObject(NO_TOKEN)
   })
 })
 
-test('while the role changes: 503, before anything', async () => {
+test('while the role changes every request gets 503', async () => {
   expect((await send({ mode: 'bootstrapping' })).status).toBe(503)
 })

@@ -16,7 +16,7 @@ describe('canonical paths: CVE-2026-3605', () => {
     '/v1/sys/policies/acl/a b',
     '/v1/é',
     '/',
-  ])('%s is one', path => expect(pathFault(path)).toBeUndefined())
+  ])('%s is canonical', path => expect(pathFault(path)).toBeUndefined())
 
   test.each([
     ['/v1//auth/cloud/role/dev', 'empty segment'],
@@ -38,9 +38,9 @@ describe('canonical paths: CVE-2026-3605', () => {
     ['/v1/auth/cl\noud/roletag-denylist/a', 'illegal character'],
     ['/v1/sys/auth/auth/x/roletag-denylist/a\n', 'illegal character'],
     ['/v1/sys/auth/auth/x/roletag-denylist/a//b', 'empty segment'],
-  ])('%j is refused for its %s', (path, fault) => expect(pathFault(path)).toContain(fault))
+  ])('%j is rejected for its %s', (path, fault) => expect(pathFault(path)).toContain(fault))
 
-  test('no path that another reader would shorten passes, but in a role tag', () => {
+  test('paths that another parser would shorten are rejected, except role tags', () => {
     const part = fc.constantFrom('a', '.', '..', '', 'roletag-denylist', 'auth', 'v1')
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), parts => {
@@ -63,4 +63,4 @@ test.each([
   ['/v1', 'v1'],
   ['/v12/auth', 'v12/auth'],
   ['', ''],
-])('below the version of %j is %j', (path, below) => expect(stripVersion(path)).toBe(below))
+])('the path below the version of %j is %j', (path, below) => expect(stripVersion(path)).toBe(below))

@@ -20,8 +20,8 @@ const through = (headers: Record<string, string | undefined>): FrontEvent => ({
 })
 const read = (event: FrontEvent, by: FrontProxy | undefined = proxy) => requestOf(event, 0, by)
 
-describe('who calls through a proxy', () => {
-  test('is whom the proxy appended, whether or not the front end appends the proxy', () => {
+describe('the client address behind a proxy', () => {
+  test('the client is the address that the proxy appended, even if the front end appends the proxy', () => {
     for (const chain of [`${CALLER}, ${EDGE}`, CALLER, `${CALLER},${EDGE}`])
       expect(read(through({ 'x-forwarded-for': chain }))).toMatchObject({ source: CALLER })
   })
@@ -35,12 +35,12 @@ describe('who calls through a proxy', () => {
     },
   )
 
-  test('is further to the left behind more proxies', () => {
+  test("with more proxies the client's entry is further to the left", () => {
     const chain = `10.0.0.1, ${CALLER}, 192.0.2.3, ${EDGE}`
     expect(read(through({ 'x-forwarded-for': chain }), { ...proxy, hops: 2 }).source).toBe(CALLER)
   })
 
-  test('has an address that networks of tokens and roles are compared with', () => {
+  test('the client address is compared with the CIDRs of tokens and roles', () => {
     for (const [address, network] of [
       [CALLER, '203.0.113.0/24'],
       ['2001:db8::1', '2001:db8::/32'],
@@ -64,7 +64,7 @@ describe('who calls through a proxy', () => {
     ['too few hops', EDGE],
     ['an address in another notation', '0xcb.0.113.9'],
     ['more than anybody appends', `${'10.0.0.1,'.repeat(600)}${CALLER}`],
-  ])('is refused in words where nobody knows: %s', (_, chain) => {
+  ])('a chain without a client address is rejected with a text: %s', (_, chain) => {
     const request = read(through({ 'x-forwarded-for': chain }))
     expect(request).toMatchObject({ source: '', fault: { code: 'invalid_request' } })
     expect(request.fault?.message).toMatch(/^X-Forwarded-For: entry 1 from its end must be the address/)
@@ -81,12 +81,12 @@ describe('the secret of the proxy', () => {
     expect(request).toMatchObject({ source: '', fault: { code: 'misdirected' } })
   })
 
-  test('is asked for before the chain is looked at: who comes around the proxy writes any', () => {
+  test('the secret is checked before the chain', () => {
     const around = through({ 'x-origin-secret': undefined, 'x-forwarded-for': 'rubbish' })
     expect(read(around).fault?.code).toBe('misdirected')
   })
 
-  test('is not asked of who may invoke the function, whom no front end numbers', () => {
+  test('a direct invocation needs no proxy secret', () => {
     const { requestContext: _, ...direct } = through({ 'x-origin-secret': undefined })
     expect(read(direct)).not.toHaveProperty('fault')
     const numbered = { ...direct, requestContext: { requestId: '', http: {} } }
@@ -94,7 +94,7 @@ describe('the secret of the proxy', () => {
   })
 })
 
-test('stands before a load balancer, too, which appends the proxy', () => {
+test('the secret is also checked in front of a load balancer', () => {
   const event = (chain: string): FrontEvent => ({
     path: '/v1/x',
     httpMethod: 'GET',
@@ -106,7 +106,7 @@ test('stands before a load balancer, too, which appends the proxy', () => {
   expect(read(event(`${CALLER}, ${EDGE}:443`)).fault?.code).toBe('invalid_request')
 })
 
-test('without the setting nothing that a caller sends counts', () => {
+test('without the setting, headers from the client are ignored', () => {
   expect(read(through({}), undefined)).not.toHaveProperty('fault')
   expect(requestOf(through({ 'x-forwarded-for': CALLER }), 0).source).toBe(EDGE)
 })

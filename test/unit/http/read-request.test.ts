@@ -31,7 +31,7 @@ const codeOf = (work: () => unknown): unknown => {
   }
 }
 
-describe('a head', () => {
+describe('the size of the request head', () => {
   const LARGEST = 12 * 1024
   const base = '/v1/x'.length
   test.each<[string, (bytes: number) => Partial<HttpRequest>]>([
@@ -42,7 +42,7 @@ describe('a head', () => {
       bytes => ({ headers: { a: 'y'.repeat(100), b: 'é'.repeat(50), c: 'y'.repeat(bytes - 203) } }),
     ],
     ['a query', bytes => ({ query: [['a', 'y'.repeat(bytes - 1)]] })],
-  ])('may have 12 KiB, and not a byte more: %s', (_, parts) => {
+  ])('a head of 12 KiB is accepted and one more byte rejected: %s', (_, parts) => {
     expect(() => checkHead(httpRequest(parts(LARGEST - base)))).not.toThrow()
     expect(codeOf(() => checkHead(httpRequest(parts(LARGEST - base + 1))))).toBe('head_too_large')
   })
@@ -61,24 +61,26 @@ describe('verbs', () => {
     ['constructor', undefined],
     ['__proto__', undefined],
     ['', undefined],
-  ])('%j is %s', (method, operation) => expect(operationOf(httpRequest({ method }))).toBe(operation))
+  ])('the verb %j means %s', (method, operation) =>
+    expect(operationOf(httpRequest({ method }))).toBe(operation),
+  )
 
   test.each([
     ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(word => [word, 'list']),
     ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(word => [word, 'read']),
     ...['', 'yes', 'tRUE', ' true'].map(word => [word, 'unclear_list_flag']),
-  ])('GET with list=%j is %s', (word, operation) => {
+  ])('GET with list=%j means %s', (word, operation) => {
     expect(codeOf(() => operationOf(httpRequest({ method: 'GET', query: [['list', word ?? '']] })))).toBe(
       operation,
     )
   })
 
-  test('list counts only where something could be read', () => {
+  test('the list flag only affects reads', () => {
     expect(operationOf(httpRequest({ method: 'POST', query: [['list', 'true']] }))).toBe('write')
     expect(operationOf(httpRequest({ method: 'DELETE', query: [['list', 'oops']] }))).toBe('delete')
   })
 
-  test('PATCH is judged by its content type first', () => {
+  test('PATCH is first checked for its content type', () => {
     const patch = (type: string) => () =>
       operationOf(httpRequest({ method: 'PATCH', headers: { 'content-type': type } }))
     expect(codeOf(patch('application/json'))).toBe('unsupported_media_type')
@@ -87,7 +89,7 @@ describe('verbs', () => {
   })
 })
 
-describe('the caller’s token', () => {
+describe("the caller's token", () => {
   test.each<[name: string, headers: Record<string, string>, token: string | undefined]>([
     ['X-Vault-Token', { 'x-vault-token': 'a' }, 'a'],
     ['X-Service-Token', { 'x-service-token': 'b' }, 'b'],
@@ -106,13 +108,13 @@ describe('the caller’s token', () => {
     ['nothing', {}, undefined],
   ])('%s: $2', (_, headers, token) => expect(readTokenHeader(httpRequest({ headers }))?.reveal()).toBe(token))
 
-  test('prints as a placeholder', () => {
+  test('the token prints as a placeholder', () => {
     expect(`${readTokenHeader(httpRequest({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain(
       'hvs.a',
     )
   })
 
-  test('is at most 8 KiB long', () => {
+  test('a token longer than 8 KiB is rejected', () => {
     const token = (length: number) => () =>
       readTokenHeader(httpRequest({ headers: { 'x-vault-token': 'a'.repeat(length) } }))
     expect(token(8192)()?.reveal()).toHaveLength(8192)
@@ -139,12 +141,12 @@ describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
     ['a//b', 'invalid_request'],
     ['//', 'invalid_request'],
     ['.', 'invalid_request'],
-  ])('%j is refused as %s', (given, code) => {
+  ])('the namespace %j is rejected with %s', (given, code) => {
     expect(namespace(given)).toBe(code)
     expect(namespace(given, 'x-service-namespace')).toBe(code)
   })
 
-  test('either header may name another one', () => {
+  test('both namespace headers are checked', () => {
     const headers = { 'x-vault-namespace': 'root', 'x-service-namespace': 'a' }
     expect(codeOf(() => checkNamespace(httpRequest({ headers }), 'auth/cloud/login'))).toBe(
       'unsupported_path',
@@ -159,7 +161,7 @@ describe('namespaces: GHSA-mwr2-wmgp-crj6', () => {
     ['auth/auth/login', undefined],
     ['sys/auth/cloud', undefined],
     ['identity/entity/id', undefined],
-  ])('a path that begins with one is refused, and no other: %s', (path, code) => {
+  ])('a path that begins with a namespace is rejected: %s', (path, code) => {
     expect(codeOf(() => checkNamespace(httpRequest(), path))).toBe(code)
   })
 })
@@ -175,7 +177,7 @@ test.each([
   ['-1', 'invalid_request'],
   ['soon', 'invalid_request'],
   ['99999999999', 'invalid_request'],
-])('X-Vault-Wrap-TTL %j is %s', (given, wanted) => {
+])('X-Vault-Wrap-TTL %j gives %s', (given, wanted) => {
   for (const name of ['x-vault-wrap-ttl', 'x-service-wrap-ttl']) {
     const headers = given === undefined ? {} : { [name]: given }
     expect(codeOf(() => wrapTtlOf(httpRequest({ headers })))).toBe(wanted)
@@ -223,9 +225,9 @@ describe('parameters', () => {
     ['too many names', { body: 'a=1&'.repeat(10_001), headers: form }, 'invalid_request'],
     ['more bytes than allowed', { body: '{}', bodyLength: 1024 * 1024 + 1 }, 'too_large'],
     ['as many bytes as allowed', { body: '{}', bodyLength: 1024 * 1024 }, {}],
-  ])('a body: %s is $2', (_, parts, wanted) => expect(read(parts)).toEqual(wanted))
+  ])('the body %s gives $2', (_, parts, wanted) => expect(read(parts)).toEqual(wanted))
 
-  test('an endpoint may allow fewer bytes, and no repeated key', () => {
+  test("an endpoint may limit the body's bytes and reject repeated keys", () => {
     expect(read({ body: '{}', bodyLength: 65 }, { largestBody: 64 })).toBe('too_large')
     expect(read({ body: '{"a":1,"\\u0061":2}' }, { uniqueKeys: true })).toBe('invalid_request')
     expect(read({ body: '{"a":{"b":1},"c":{"b":2}}' }, { uniqueKeys: true })).toEqual({
@@ -243,9 +245,9 @@ describe('parameters', () => {
     expect(read({ query, body: '{"b":1}' }, {}, operation)).toEqual({ a: ['1', '2'] })
   })
 
-  test('a write takes none of the query', () => expect(read({ query: [['a', '1']] })).toEqual({}))
+  test('a write ignores the query', () => expect(read({ query: [['a', '1']] })).toEqual({}))
 
-  test('names of prototypes are names', () => {
+  test('parameter names such as __proto__ are ordinary names', () => {
     const given = parametersOf(
       httpRequest({ body: '__proto__=1&constructor=2', headers: form }),
       'write',
@@ -257,14 +259,14 @@ describe('parameters', () => {
     ])
   })
 
-  test('messages never quote the body', () => {
+  test('error texts never quote the body', () => {
     for (const body of ['{"S3CRET', '{"a":"S3CRET"', '"S3CRET"', '{"a":S3CRET}']) {
       expect(() => parametersOf(httpRequest({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
     }
   })
 })
 
-describe('what clients send besides plain JSON', () => {
+describe('bodies that are not plain JSON', () => {
   const parameters = (parts: Partial<HttpRequest>) => parametersOf(httpRequest(parts), 'write', row())
 
   test.each(['yes', ''])('a list flag of %j is refused with a text that says what is allowed', flag => {
@@ -277,16 +279,16 @@ describe('what clients send besides plain JSON', () => {
     'application/x-www-form-urlencoded',
     'Application/X-WWW-Form-URLEncoded; Charset=UTF-8',
     'APPLICATION/X-WWW-FORM-URLENCODED',
-  ])('the content type %s is that of a form', type => {
+  ])('the content type %s is read as a form', type => {
     expect(parameters({ headers: { 'content-type': type }, body: 'a=1' })).toMatchObject({ a: '1' })
   })
 
-  test('the content type of a patch has no case', () => {
+  test('the content type of a patch is case-insensitive', () => {
     const headers = { 'content-type': 'Application/Merge-Patch+JSON' }
     expect(operationOf(httpRequest({ method: 'PATCH', headers }))).toBeUndefined()
   })
 
-  test('a byte order mark before a body is skipped', () => {
+  test('a byte order mark before the body is skipped', () => {
     expect(parameters({ body: '\ufeff{"a":1}' })).toEqual({ a: 1 })
     expect(parameters({ body: '\ufeff' })).toEqual({})
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -306,7 +308,7 @@ describe('what clients send besides plain JSON', () => {
     expect(parameters({ headers: { 'content-encoding': encoding }, body: '{"a":1}' })).toEqual({ a: 1 })
   })
 
-  test('an encoding of no body hinders nobody', () => {
+  test('a Content-Encoding without a body is ignored', () => {
     expect(parameters({ headers: { 'content-encoding': 'gzip' } })).toEqual({})
   })
 })

@@ -40,7 +40,7 @@ const shown = (answer: Answer, parts: Partial<Frame> = {}) => {
   return [status, body === '' ? undefined : JSON.parse(body)]
 }
 
-describe('successes', () => {
+describe('successful responses', () => {
   test.each<[name: string, answer: Answer, parts: Partial<Frame>, status: number, body: object | undefined]>([
     ['nothing', { kind: 'nothing' }, {}, 204, undefined],
     ['nothing, though something was overlooked', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
@@ -97,12 +97,12 @@ describe('successes', () => {
     ['a new wrapping', { kind: 'wrapped', info }, {}, 200, { ...empty, wrap_info: info }],
   ])('%s: $3', (_, answer, parts, status, body) => expect(shown(answer, parts)).toEqual([status, body]))
 
-  test('a wrapped answer has its content elsewhere', () => {
+  test('a wrapped response contains the wrapping token instead of its content', () => {
     const { status, body } = renderWrapped(info, frame())
     expect([status, JSON.parse(body)]).toEqual([200, { ...empty, wrap_info: info }])
   })
 
-  test('nothing is stored on the way, and only a body has a type', () => {
+  test('responses are not cacheable, and only a body has a content type', () => {
     const { headers } = render({ kind: 'data', data: {} }, frame())
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })
     const none = render({ kind: 'nothing' }, frame())
@@ -111,12 +111,12 @@ describe('successes', () => {
     expect(renderWrapped(info, frame()).headers).toMatchObject({ 'cache-control': 'no-store' })
   })
 
-  test('what has no body has no envelope', () => {
+  test('a response without a body has no envelope', () => {
     expect(responseEnvelope({ kind: 'nothing' }, frame())).toBeUndefined()
   })
 })
 
-describe('failures', () => {
+describe('error responses', () => {
   test.each<[name: string, error: ApiError, status: number, errors: string[]]>([
     ['a text that its caller may read', new ApiError('invalid_request', 'wrong'), 400, ['wrong']],
     ['a denial, whatever was said', new ApiError('permission_denied', 'role x'), 403, ['permission denied']],
@@ -140,11 +140,11 @@ describe('failures', () => {
     ['of a cluster that becomes one', becomingSecondary({ reason: { why: BY_ROLE } }), 'close'],
     ['of a primary that hands over', journalEnded(), 'close'],
     ['for another reason', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
-  ])('a refusal %s: Connection %s', (_, error, connection) => {
+  ])('an error %s has the Connection header %s', (_, error, connection) => {
     expect(renderError(error).headers['connection']).toBe(connection)
   })
 
-  test('cause and reason stay here', () => {
+  test('cause and reason are not sent to the client', () => {
     const error = new ApiError('busy', 'later', {
       cause: new Error('S3CRET'),
       reason: { why: 'S3CRET' },

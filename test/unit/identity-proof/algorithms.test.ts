@@ -7,13 +7,13 @@ const working = (check?: unknown) =>
 
 const all = ['RSA-2048 with SHA-256', 'RSA-1024 with SHA-256', 'DSA-1024 with SHA-1', 'RSA-2048 with SHA-1']
 
-describe('which signatures of identity documents this runtime verifies', () => {
-  test('a Node with an OpenSSL of its own verifies all', () => {
+describe('testing signature algorithms on this runtime', () => {
+  test('Node with its own OpenSSL supports every algorithm', () => {
     expect(working()).toEqual(all)
     expect(tryAlgorithms().flatMap(one => (one.legacy ? [] : [one.name]))).toEqual([all[0]])
   })
 
-  test('a policy that refuses SHA-1 is noticed', () => {
+  test('an OpenSSL policy that rejects SHA-1 is detected', () => {
     const refusing = (digest: string) => {
       if (digest === 'sha1') throw new Error('error:03000098:digital envelope routines::invalid digest')
       return true
@@ -25,12 +25,12 @@ describe('which signatures of identity documents this runtime verifies', () => {
     expect(working(alternating)).toEqual([all[0], all[1]])
   })
 
-  test('one that finds nothing right, and one that finds everything right, verify nothing', () => {
+  test('a runtime that accepts no signature, or every signature, supports none', () => {
     expect(working(() => false)).toEqual([])
     expect(working(() => true)).toEqual([])
   })
 
-  test('what is accepted and does not work is warned of', () => {
+  test('an accepted but unsupported algorithm causes a warning', () => {
     const broken = tryAlgorithms(() => false)
     const warned = (legacy: boolean) =>
       reportAlgorithms(broken, legacy).warnings.map(text => all.find(name => text.includes(name)))

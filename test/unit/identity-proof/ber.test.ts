@@ -28,7 +28,7 @@ describe('readBer', () => {
     ['indefinite', '30 80 0201 05 0201 06 0000', 0x30, '020105020106', 2],
     ['empty indefinite', '30 80 0000', 0x30, '', 0],
     ['indefinite in indefinite', '30 80 2480 040161 0000 0000', 0x30, '24800401610000', 1],
-  ])('reads a %s element', (_, text, tag, content, children) => {
+  ])('readBer parses a %s element', (_, text, tag, content, children) => {
     const node = readBer(hex(text))
     expect(node).toMatchObject({ tag, raw: hex(text) })
     expect(node?.content.toString('hex')).toBe(content)
@@ -52,14 +52,14 @@ describe('readBer', () => {
     ['a length of nine octets', '04 89 000000000000000001 61'],
     ['a length beyond all numbers', '04 88 ffffffffffffffff 61'],
     ['the reserved length 0xff', '04 ff 61'],
-  ])('refuses %s', (_, text) => {
+  ])('readBer rejects %s', (_, text) => {
     expect(readBer(hex(text))).toBeUndefined()
   })
 
   test.each([
     [17, true],
     [18, false],
-  ])('%i levels are read: %s', (levels, read) => {
+  ])('%i nested levels are accepted: %s', (levels, read) => {
     const nested = Array.from({ length: levels - 1 }).reduce<Buffer>(
       inner => sequence(inner),
       Buffer.from([5, 0]),
@@ -67,7 +67,7 @@ describe('readBer', () => {
     expect(readBer(nested) !== undefined).toBe(read)
   })
 
-  test('never throws, and what it reads is what it was given', () => {
+  test('readBer never throws, and its result covers the input', () => {
     const input = fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
       fc
@@ -83,13 +83,13 @@ describe('readBer', () => {
   })
 })
 
-describe('octets: constructed OCTET STRINGs', () => {
+describe('reading OCTET STRINGs', () => {
   test.each([
     ['in one piece', '04 02 6162', 'ab'],
     ['in pieces', '24 80 0401 61 0401 62 0000', 'ab'],
     ['in nested pieces', '24 07 2405 0401 61 0400', 'a'],
     ['without any piece', '24 00', ''],
-  ])('are read %s', (_, text, content) => {
+  ])('a constructed OCTET STRING is joined: %s', (_, text, content) => {
     expect(readOctets(readBer(hex(text)))?.toString()).toBe(content)
   })
 
@@ -97,7 +97,7 @@ describe('octets: constructed OCTET STRINGs', () => {
     ['another type', '02 01 61'],
     ['a piece of another type', '24 03 0201 61'],
     ['a SEQUENCE of pieces', '30 03 0401 61'],
-  ])('are not %s', (_, text) => {
+  ])('readOctets rejects %s', (_, text) => {
     expect(readOctets(readBer(hex(text)))).toBeUndefined()
   })
 })
@@ -118,30 +118,33 @@ describe('readOid', () => {
     ['an arc with a leading zero', '2a80864886f70d010702'],
     ['a first arc with a leading zero', '802a'],
     ['21 octets', '2a'.repeat(21)],
-  ])('is not %s', (_, content) => {
+  ])('readOid rejects %s', (_, content) => {
     expect(read(content)).toBeUndefined()
   })
 
-  test('reads one whose first arc takes two octets', () => {
+  test('readOid parses an identifier whose first arc has two octets', () => {
     expect(read('883703')).toBe('2.999.3')
   })
 
-  test('is not an element of another type', () => {
+  test('readOid rejects elements of another type', () => {
     expect(readOid(readBer(hex('04 01 2a')))).toBeUndefined()
   })
 })
 
 describe('toDer', () => {
-  test('gives one text for every way of writing lengths and strings', () => {
+  test('toDer gives one encoding for all forms of lengths and strings', () => {
     const der = sequence(octetString(Buffer.from('abc')), sequence(integer(5n)))
     const ber = hex('30 80 24 80 0401 61 2404 0402 6263 0000 30 82 0003 020105 0000')
     expect(toDer(readBer(ber) ?? expect.fail())).toEqual(der)
     expect(toDer(readBer(der) ?? expect.fail())).toEqual(der)
   })
 
-  test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536])('writes the shortest length for %i bytes', length => {
-    const written = encodeElement(TAG.octetString, Buffer.alloc(length))
-    expect(written).toEqual(octetString(Buffer.alloc(length)))
-    expect(readBer(written)?.content.length).toBe(length)
-  })
+  test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536])(
+    'toDer encodes the shortest length for %i bytes',
+    length => {
+      const written = encodeElement(TAG.octetString, Buffer.alloc(length))
+      expect(written).toEqual(octetString(Buffer.alloc(length)))
+      expect(readBer(written)?.content.length).toBe(length)
+    },
+  )
 })

@@ -20,8 +20,8 @@ function why(answer: StsAnswer): string {
 const body = (text: string) => stsAnswer({}, { body: text })
 const usual = resultOf(usualCaller)
 
-describe('the caller', () => {
-  test('is an assumed role, with its session', () => {
+describe("the identity in STS's response", () => {
+  test('an assumed role is read with its session name', () => {
     const value = {
       arn: usualCaller.Arn,
       uniqueId: 'AROA0123456789EXAMPLE',
@@ -37,7 +37,7 @@ describe('the caller', () => {
     expect(readCallerIdentity(stsAnswer())).toEqual({ ok: true, value })
   })
 
-  test('is a user, with its path', () => {
+  test('a user is read with its path', () => {
     const user = { Arn: 'arn:aws-cn:iam::111122223333:user/a/b/bob', UserId: 'AIDA0123456789EXAMPLE' }
     expect(readCallerIdentity(stsAnswer(user))).toMatchObject({
       value: {
@@ -74,17 +74,17 @@ describe('the caller', () => {
     ['a UserId of a session alone', { UserId: ':session' }],
     ['another Account than the ARN’s', { Account: '444455556666' }],
     ['an Account with a space', { Account: ' 111122223333' }],
-  ])('%s is refused', (_, fields) => {
+  ])('%s is rejected', (_, fields) => {
     expect(why(stsAnswer(fields))).toBe('sts-answer')
   })
 })
 
-describe('the document: CVE-2020-16250', () => {
+describe('the XML document: CVE-2020-16250', () => {
   test.each([
     ['as STS writes it', responseOf(usual)],
     ['with a prolog', `<?xml version="1.0" encoding="UTF-8"?>\n${responseOf(usual)}`],
     ['with white space around', `\r\n\t ${responseOf(usual)}\n\n`],
-  ])('is read %s', (_, text) => {
+  ])('the document is accepted %s', (_, text) => {
     expect(why(body(text))).toBe('accepted')
   })
 
@@ -135,7 +135,7 @@ describe('the document: CVE-2020-16250', () => {
     ['a control character', responseOf(usual.replace('app/', 'a\0pp/'))],
     ['UTF-16 for its encoding', `<?xml version="1.0" encoding="UTF-16"?>${responseOf(usual)}`],
     ['more than 64 KiB', responseOf(usual + ' '.repeat(65_536))],
-  ])('is refused: %s', (_, text) => {
+  ])('the document is rejected: %s', (_, text) => {
     expect(why(body(text))).toBe('sts-answer')
   })
 
@@ -146,13 +146,13 @@ describe('the document: CVE-2020-16250', () => {
     },
   )
 
-  test('predefined entities and character references stand for their characters', () => {
+  test('predefined entities and character references are decoded', () => {
     const Arn = usualCaller.Arn.replace('app', '&#97;p&#x70;')
     expect(readCallerIdentity(stsAnswer({ Arn }))).toMatchObject({ value: { arn: usualCaller.Arn } })
   })
 })
 
-describe('answers that are no success', () => {
+describe('error responses of STS', () => {
   const notAccepted =
     'STS answered that the request is not signed validly, or no longer: ' +
     'check the credentials, the clock and the region that it was signed for'
@@ -162,7 +162,7 @@ describe('answers that are no success', () => {
     [400, notAccepted],
     [403, notAccepted],
     [404, notAccepted],
-  ])('a right document under status %i is refused', (status, text) => {
+  ])('a valid document with status %i is rejected', (status, text) => {
     expect(readCallerIdentity(stsAnswer({}, { status }))).toMatchObject({
       fault: { why: 'sts-refused', text },
     })
@@ -174,7 +174,7 @@ describe('answers that are no success', () => {
     [400, 'IncompleteSignature', { status: 400, code: 'IncompleteSignature' }],
     [400, 'MadeUpCode', { status: 400 }],
     [400, 'ExpiredToken<x/>', { status: 400 }],
-  ])('%i %s: one text for callers, the cause for administrators', (status, code, seen) => {
+  ])('%i %s gives clients one text, and the cause to administrators', (status, code, seen) => {
     const found = readCallerIdentity(stsError(status, code))
     const fault = { code: 'invalid_request', why: 'sts-refused', text: notAccepted, seen }
     expect(found).toEqual({ ok: false, fault })
@@ -188,20 +188,20 @@ describe('answers that are no success', () => {
     [3725, '; by the clock here it was signed 62 minutes ago, and STS takes 15 minutes'],
     [100_000, '; by the clock here it was signed more than a day ago, and STS takes 15 minutes'],
     [-3725, '; by the clock here it was signed 62 minutes ahead of time'],
-  ])('signed %s seconds ago: the text tells an age that matters%s', (age, more) => {
+  ])('a request signed %s seconds ago: the text mentions an age%s', (age, more) => {
     const found = readCallerIdentity(stsError(403, 'SignatureDoesNotMatch'), age)
     expect(found).toMatchObject({ fault: { text: `${notAccepted}${more}` } })
   })
 
-  test('what is no XML is no answer of STS, whatever its status', () => {
+  test('a response that is not XML is rejected, whatever its status', () => {
     expect(why({ status: 302, contentType: 'text/html', body: '<html/>' })).toBe('sts-answer')
   })
 
-  test('nothing else of an error reaches the caller', () => {
+  test('the client gets no other text of an STS error', () => {
     expect(JSON.stringify(readCallerIdentity(stsError(403, 'AccessDenied')))).not.toContain('10.0.0.1')
   })
 
-  test('an error under status 200 is no caller', () => {
+  test('an error document with status 200 is rejected', () => {
     expect(why(stsError(200, 'AccessDenied'))).toBe('sts-answer')
   })
 
@@ -222,7 +222,7 @@ describe('answers that are no success', () => {
       { status: 502, contentType: 'text/html', body: '<html/>' },
       ['provider_failed', undefined, 'provider-failed'],
     ],
-  ])('%s is a fault of the provider, not of the caller', (_, answer, fault) => {
+  ])('%s is a server error, not a client error', (_, answer, fault) => {
     expect(failure(answer)).toEqual(fault)
   })
 })

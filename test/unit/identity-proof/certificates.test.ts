@@ -11,8 +11,8 @@ const all = readPublished()
 const keySize = (key: X509Certificate['publicKey']) =>
   `${key.asymmetricKeyType?.toUpperCase()}-${key.asymmetricKeyDetails?.modulusLength}`
 
-describe('the provider’s certificates', () => {
-  test('are those that AWS published, key for key', () => {
+describe('the built-in AWS certificates', () => {
+  test('the certificates equal those that AWS published, key by key', () => {
     const rows = all.map(({ region, kind, pem }) => {
       const certificate = new X509Certificate(pem)
       const spki = certificate.publicKey.export({ format: 'der', type: 'spki' })
@@ -23,7 +23,7 @@ describe('the provider’s certificates', () => {
     expect(rows.map(row => row.join()).sort()).toEqual(vectors.certificates.map(row => row.join()).sort())
   })
 
-  test('are intact: each is signed by its own key', () => {
+  test('each certificate is signed by its own key', () => {
     const broken = all.filter(({ pem }) => {
       const certificate = new X509Certificate(pem)
       return !certificate.verify(certificate.publicKey)
@@ -31,12 +31,12 @@ describe('the provider’s certificates', () => {
     expect(broken).toEqual([])
   })
 
-  test('the files that are loaded are made from them', () => {
+  test('the compiled files match the certificates', () => {
     expect(rsa2048).toEqual(compileCertificates(['rsa2048']))
     expect(legacy).toEqual(compileCertificates(['dsa', 'rsa']))
   })
 
-  test('every one of them is in the trust list under its name, key and region', async () => {
+  test('the trust list contains every certificate with its name, key and region', async () => {
     const trusted = await loadBuiltInKeys(true)
     for (const { region, kind, pem } of all) {
       const certificate = new X509Certificate(pem)
@@ -57,7 +57,7 @@ describe('the provider’s certificates', () => {
     }
   })
 
-  test('by default only rsa2048 is trusted, one key for each region', async () => {
+  test('by default only rsa2048 is trusted, with one key per region', async () => {
     const trusted = await loadBuiltInKeys(false)
     expect(new Set(trusted.map(({ origin }) => origin))).toEqual(new Set(['rsa2048']))
     expect(trusted.map(({ regions }) => regions?.length)).toEqual(trusted.map(() => 1))
@@ -69,7 +69,7 @@ describe('the provider’s certificates', () => {
     expect(trusted.every(({ key }) => keySizeOf(key()) === 'rsa 2048')).toBe(true)
   })
 
-  test('legacy signatures add dsa and rsa, and nothing else', async () => {
+  test('legacy signatures add only dsa and rsa', async () => {
     const trusted = await loadBuiltInKeys(true)
     const kinds = Map.groupBy(trusted, ({ origin }) => origin)
     expect([...kinds.keys()].sort()).toEqual(['dsa', 'rsa', 'rsa2048'])

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { readDocument } from '../../../shared/identity-proof/instance-document.ts'
 import { documentText, usualDocument } from '../../builders/instance-document.ts'
 
-describe('the document', () => {
+describe('the fields of an identity document', () => {
   const read = (text: string | Buffer) => readDocument(Buffer.from(text))
 
-  test('gives its fields, and the moment of the start', () => {
+  test('a document gives its fields and its start time', () => {
     const value = {
       instanceId: usualDocument.instanceId,
       imageId: usualDocument.imageId,
@@ -17,7 +17,7 @@ describe('the document', () => {
     expect(read(documentText())).toEqual({ ok: true, value })
   })
 
-  test('without imageId it is read: a role may be given', () => {
+  test('a document without imageId is accepted', () => {
     expect(read(documentText({ imageId: undefined }))).toMatchObject({ value: { imageId: '' } })
   })
 
@@ -44,7 +44,7 @@ describe('the document', () => {
     ['no pendingTime', { pendingTime: undefined }],
     ['a pendingTime that is no RFC 3339', { pendingTime: '2026-03-01 10:20:30' }],
     ['a pendingTime of a day that is not', { pendingTime: '2026-02-29T10:20:30Z' }],
-  ])('%s is refused', (_, fields) => {
+  ])('a document is rejected: %s', (_, fields) => {
     expect(read(documentText(fields))).toMatchObject({ fault: { why: 'document' } })
   })
 
@@ -66,7 +66,7 @@ describe('the document', () => {
     ['UTF-16', Buffer.from(text, 'utf16le')],
     ['great depth', text.replace('{', `{"x":${'['.repeat(50)}${']'.repeat(50)},`)],
     ['inherited fields', '{"__proto__":'.concat(text, '}')],
-  ])('%s is refused', (_, hostile) => {
+  ])('a document with an invalid field is rejected: %s', (_, hostile) => {
     expect(read(hostile)).toMatchObject({ fault: { why: 'document' } })
   })
 })

@@ -38,7 +38,7 @@ function judge(input: ProofInput, list: TrustedKey[], legacy = false): string {
   return found.ok ? 'verified' : found.fault.why
 }
 
-describe('which proof', () => {
+describe('parsing a proof', () => {
   const both = { ...pkcs7(), ...identity() }
   test.each<[string, ProofInput, string]>([
     ['nothing', {}, 'proof-missing'],
@@ -58,14 +58,17 @@ describe('which proof', () => {
     expect(why(input)).toBe(expected)
   })
 
-  test.each(Object.entries(base64Forms))('identity and signature are read in the form: %s', (_, write) => {
-    const { identity: document = '', signature = '' } = identity()
-    const spaced = { identity: write(document), signature: write(signature) }
-    expect(judge(spaced, [trusted(key.publicKey)])).toBe('verified')
-  })
+  test.each(Object.entries(base64Forms))(
+    'identity and signature are accepted in the base64 form: %s',
+    (_, write) => {
+      const { identity: document = '', signature = '' } = identity()
+      const spaced = { identity: write(document), signature: write(signature) }
+      expect(judge(spaced, [trusted(key.publicKey)])).toBe('verified')
+    },
+  )
 })
 
-describe('the pkcs7 text', () => {
+describe('parsing the pkcs7 parameter', () => {
   const text = pkcs7().pkcs7 ?? ''
   test.each([
     ['bare', text, 'pkcs7'],
@@ -122,7 +125,7 @@ test.each([
   ['an element of another kind', 'BAA=', 'is no CMS SignedData with a document inside'],
   ['one byte', 'MA==', 'is cut off'],
   ['nothing but blanks', ' ', 'is no CMS SignedData with a document inside'],
-])('a pkcs7 that is no message is refused with its fault: %s', (_, text, fault) => {
+])('an unreadable pkcs7 is rejected with its fault: %s', (_, text, fault) => {
   const refusal = {
     code: 'invalid_request',
     why: 'not-signed-data',
@@ -131,7 +134,7 @@ test.each([
   expect(readProof({ pkcs7: text })).toEqual({ ok: false, fault: refusal })
 })
 
-describe('a proof that fails', () => {
+describe('failed verifications', () => {
   const list = [trusted(key.publicKey)]
   const sha1 = { digest: 'sha1', signatureId: ids.rsaSha1 } as const
   const weak = keys.rsa(1024)
@@ -144,7 +147,7 @@ describe('a proof that fails', () => {
     ['in the identity form', identity(undefined, keys.rsa(1024)), list, 'signature'],
     ['by the key of another region, in the identity form', identity(), far, 'signature'],
     ['around what is no document', pkcs7('{', { serial: 8n }), list, 'unknown-signer'],
-  ])('%s: one text, which names what is accepted', (_, input, trust, reason) => {
+  ])('%s gives one text that names the accepted documents', (_, input, trust, reason) => {
     const fault = {
       code: 'invalid_request',
       why: reason,
@@ -158,7 +161,7 @@ describe('a proof that fails', () => {
   test.each([
     ['pkcs7', pkcs7('{not JSON', { serial: 8n })],
     ['identity', identity('{not JSON', keys.rsa(1024))],
-  ])('is refused before its content is looked at: %s', (_, input) => {
+  ])('the signature is checked before the content is parsed: %s', (_, input) => {
     const read = readProof(input)
     if (!read.ok) throw new Error(read.fault.why)
     const proof = read.value
@@ -171,7 +174,7 @@ describe('a proof that fails', () => {
   })
 })
 
-describe('whose key', () => {
+describe('keys by document form and region', () => {
   const here = usualDocument.region
   const rsa1024 = keys.rsa(1024)
   const dsa = keys.dsa()
@@ -264,7 +267,7 @@ describe('whose key', () => {
     },
   )
 
-  test('a key of another region before the right one is passed over', () => {
+  test('a key of another region is skipped if a matching one follows', () => {
     const elsewhere = trusted(key.publicKey, { origin: 'rsa2048', regions: ['us-east-1'] })
     expect(judge(pkcs7(), [elsewhere, trusted(key.publicKey)])).toBe('verified')
     expect(judge(identity(), [elsewhere, trusted(keys.rsa(1024).publicKey), trusted(key.publicKey)])).toBe(
@@ -279,13 +282,13 @@ describe('whose key', () => {
     ['digest', false],
     ['sha1', false],
     ['document', false],
-  ])('%s may be turned by a registered certificate: %s', (reason, turns) => {
+  ])('a registered certificate may resolve the fault %s: %s', (reason, turns) => {
     expect(needsMoreKeys({ code: 'invalid_request', why: reason, text: '' })).toBe(turns)
   })
 })
 
-describe('a proof of the wrong thing', () => {
-  test('a signature over something that is no document proves nothing (CVE-2020-16251)', () => {
+describe('signatures over other content', () => {
+  test('a signature over content that is not a document is rejected (CVE-2020-16251)', () => {
     expect(judge(pkcs7('{"iss":"somebody"}'), [trusted(key.publicKey)])).toBe('document')
     expect(judge(identity('hello'), [trusted(key.publicKey)])).toBe('document')
   })

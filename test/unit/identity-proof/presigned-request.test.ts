@@ -12,7 +12,7 @@ import {
 const refuse = (input: RequestInput) => expect(() => readSignedRequest(input))
 
 describe('a presigned GET request', () => {
-  test('is taken apart, its query kept as it was signed', () => {
+  test('a presigned request is parsed, and its query stays as signed', () => {
     const read = request(getInput())
     expect(read).toMatchObject({
       method: 'GET',
@@ -28,12 +28,12 @@ describe('a presigned GET request', () => {
     expect(request(getInput({ [name]: undefined })).query.length).toBe(8)
   })
 
-  test('headers that a presigner moved into it keep their case', () => {
+  test('header names in the query keep their case', () => {
     const moved = { 'x-amz-user-agent': 'aws-sdk-js/3', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }
     expect(request(getInput(moved)).query.slice(-2)).toEqual(Object.entries(moved))
   })
 
-  test('the Credential may be written with plain slashes', () => {
+  test('the credential may contain unencoded slashes', () => {
     const raw = `&X-Amz-Credential=${usualQuery['X-Amz-Credential']}`
     expect(request(getInput({ 'X-Amz-Credential': undefined }, { raw })).scope.region).toBe('us-east-1')
   })
@@ -45,7 +45,7 @@ describe('a presigned GET request', () => {
     'X-Amz-Date',
     'X-Amz-SignedHeaders',
     'X-Amz-Signature',
-  ])('without %s it is refused', name => {
+  ])('a presigned URL without %s is rejected', name => {
     refuse(getInput({ [name]: undefined })).toThrow(`holds no ${name}`)
   })
 
@@ -72,12 +72,12 @@ describe('a presigned GET request', () => {
     ['a line break in a value', { 'X-Amz-User-Agent': 'a\r\nHost: x' }, 'malformed'],
     ['a NUL in a value', { 'X-Amz-User-Agent': 'a\0' }, 'malformed'],
     ['a value beyond ASCII', { 'X-Amz-User-Agent': 'é' }, 'malformed'],
-  ])('with %s it is refused', (_, query, text) => {
+  ])('a presigned URL with %s is rejected', (_, query, text) => {
     refuse(getInput(query)).toThrow(text)
   })
 })
 
-describe('a query has one reading: CVE-2022-2385', () => {
+describe('the query has only one interpretation: CVE-2022-2385', () => {
   test.each([
     ['Action twice', '&Action=GetCallerIdentity'],
     ['Action in another case beside it', '&action=GetSessionToken'],
@@ -116,18 +116,18 @@ describe('a query has one reading: CVE-2022-2385', () => {
     ['an escape of an escape', '&x=1%2526Action%253DGetSessionToken'],
     ['a question mark', '&x=?Action=GetSessionToken'],
     ['a quote', '&x="'],
-  ])('%s is refused', (_, raw) => {
+  ])('the query is rejected: %s', (_, raw) => {
     refuse(getInput({}, { raw })).toThrow('malformed query')
   })
 
-  test('a query that begins with a separator is refused', () => {
+  test('a query that begins with a separator is rejected', () => {
     const url = base64(`https://sts.amazonaws.com/?&${queryText(usualQuery)}`)
     refuse({ ...getInput(), url }).toThrow('malformed query')
   })
 })
 
-describe('what a presigned request may not have beside its query', () => {
-  test('a body', () => {
+describe('rejected parts of a presigned request', () => {
+  test('a presigned request with a body is rejected', () => {
     refuse({ ...getInput(), body: base64('Action=GetSessionToken') }).toThrow('body must be empty')
   })
 
@@ -137,7 +137,7 @@ describe('what a presigned request may not have beside its query', () => {
     )
   })
 
-  test('no headers at all', () => {
+  test('a presigned request without headers is rejected', () => {
     refuse(getInput({}, { headers: {} })).toThrow('iam_request_headers is required')
   })
 })

@@ -23,7 +23,7 @@ async function judge(input: ProofInput, legacy = false): Promise<string> {
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 const identity = { identity: base64(y2017.document), signature: y2017.signature }
 
-describe('documents that AWS signed', () => {
+describe('documents signed by AWS', () => {
   test.each([
     ['2021, rsa2048', { pkcs7: y2021.rsa2048 }, 'verified', 'verified'],
     ['2017, pkcs7 (DSA, SHA-1)', { pkcs7: y2017.pkcs7 }, 'sha1', 'verified'],
@@ -36,7 +36,7 @@ describe('documents that AWS signed', () => {
     ['2021, rsa2048', { pkcs7: y2021.rsa2048 }, y2021.document],
     ['2017, pkcs7', { pkcs7: y2017.pkcs7 }, y2017.document],
     ['2017, identity and signature', identity, y2017.document],
-  ])('the fields of %s, are those of its text', async (_, input, text) => {
+  ])('the fields of %s, match its text', async (_, input, text) => {
     const { instanceId, imageId, accountId, region, pendingTime } = JSON.parse(text)
     const fields = { instanceId, imageId, accountId, region, pendingTime }
     expect(await prove(input, true)).toMatchObject({ value: fields })
@@ -47,7 +47,7 @@ describe('documents that AWS signed', () => {
     ['with carriage returns', (text: string) => text.replace(/.{64}/g, '$&\r\n')],
     ['in PKCS7 armour', (text: string) => `-----BEGIN PKCS7-----\n${text}\n-----END PKCS7-----\n`],
     ['in CMS armour', (text: string) => `-----BEGIN CMS-----\r\n${text}\r\n-----END CMS-----`],
-  ])('the one of 2021 is read %s', async (_, write) => {
+  ])('the document of 2021 is accepted %s', async (_, write) => {
     expect(await judge({ pkcs7: write(y2021.rsa2048) })).toBe('verified')
   })
 })
@@ -84,7 +84,7 @@ function places(der: Buffer, text: string): Record<string, number> {
 describe.each([
   ['2021', y2021.rsa2048, y2021.document, false],
   ['2017', y2017.pkcs7, y2017.document, true],
-])('a changed byte is refused: %s', (_, message, text, legacy) => {
+])('a changed byte is rejected: %s', (_, message, text, legacy) => {
   const der = Buffer.from(message, 'base64')
   test.each(Object.entries(places(der, text)))('%s', async (_, place) => {
     expect(place).toBeGreaterThan(5)
@@ -94,7 +94,7 @@ describe.each([
     expect(await judge({ pkcs7: base64(changed) }, legacy)).not.toBe('verified')
   })
 
-  test('no bit at all can be changed, but for one that names the algorithm in another way', async () => {
+  test('any changed bit is rejected, except one that encodes the same algorithm', async () => {
     const trusted = await loadBuiltInKeys(legacy)
     const verified = (bytes: Buffer) => {
       const proof = readProof({ pkcs7: base64(bytes) })
@@ -111,13 +111,13 @@ describe.each([
     expect(tolerated).toEqual(dsaWithSha1 < 0 ? [] : [[dsaWithSha1 + 8, 2]])
   }, 60_000)
 
-  test('a byte cut away or added', async () => {
+  test('a removed or added byte is rejected', async () => {
     const broken = [der.subarray(1), der.subarray(0, -1), Buffer.concat([der, Buffer.alloc(1)])]
     for (const bytes of broken) expect(await judge({ pkcs7: base64(bytes) }, legacy)).toBe('not-signed-data')
   })
 })
 
-describe('a changed byte is refused: 2017, identity and signature', () => {
+describe('a changed byte in identity or signature of the 2017 document is rejected', () => {
   const flip = (text: string | Buffer, place: number) => {
     const bytes = Buffer.from(text)
     bytes[place] = (bytes[place] ?? 0) ^ 1
@@ -142,7 +142,7 @@ describe('a changed byte is refused: 2017, identity and signature', () => {
     expect(await judge(input, true)).toBe('signature')
   })
 
-  test('the signature of one form does not pass in the other', async () => {
+  test('a signature of one document form is rejected in the other', async () => {
     const bare = Buffer.from(y2017.pkcs7, 'base64').subarray(-47 - ENDS, -ENDS)
     expect(await judge({ ...identity, signature: base64(bare) }, true)).toBe('signature')
     expect(await judge({ pkcs7: identity.identity }, true)).toBe('not-signed-data')

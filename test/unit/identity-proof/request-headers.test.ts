@@ -17,19 +17,19 @@ describe('forms of iam_request_headers', () => {
     ['lines', [`Host: ${usual.Host}`, `Authorization:${usual.Authorization}`]],
     ['names in lower case', { host: usual.Host, authorization: usual.Authorization }],
     ['space around values', { Host: ` ${usual.Host}\t`, Authorization: usual.Authorization }],
-  ])('are accepted: %s', (_, headers) => {
+  ])('the headers are accepted as %s', (_, headers) => {
     expect(Object.fromEntries(read(headers))).toEqual({
       Host: [usual.Host],
       Authorization: [usual.Authorization],
     })
   })
 
-  test('names that are one in HTTP are one here, their values in order', () => {
+  test('header names are case-insensitive, and values keep their order', () => {
     const headers = read({ ...usual, 'x-amz-date': '1', 'X-AMZ-DATE': ['2', '3'], 'X-Amz-Date': 4 })
     expect(headers.get('X-Amz-Date')).toEqual(['1', '2', '3', '4'])
   })
 
-  test('names of an object’s methods are ordinary names', () => {
+  test('names of object methods are ordinary header names', () => {
     const headers = read(
       `{"Host":"h","Authorization":"${usual.Authorization}","__proto__":"x","constructor":"y"}`,
     )
@@ -65,7 +65,7 @@ describe('forms of iam_request_headers', () => {
     ['101 values', { ...usual, X: Array.from({ length: 99 }, () => 'x') }],
     ['17 KiB', { ...usual, X: 'x'.repeat(17_000) }],
     ['depth', base64(`{"X":${'['.repeat(20)}${']'.repeat(20)}}`)],
-  ])('%s is refused', (_, headers) => {
+  ])('the headers are rejected: %s', (_, headers) => {
     expect(() => read(headers)).toThrow('iam_request_headers')
   })
 
@@ -74,15 +74,15 @@ describe('forms of iam_request_headers', () => {
     ['a line break at the end', 'x\n'],
     ['a NUL', 'x\0'],
     ['a letter beyond ASCII', 'é'],
-  ])('a value that no header may have: %s', (_, value) => {
-    test('is left out where it is neither signed nor sent', () => {
+  ])('an illegal header value: %s', (_, value) => {
+    test('an illegal value is dropped if the header is neither signed nor sent', () => {
       const headers = read({ ...usual, X: value, Y: ['y', value] })
       expect([headers.has('X'), headers.get('Y')]).toEqual([false, ['y']])
       const presigned = readSignedRequest(getInput({}, { headers: { Host: usual.Host, X: value } }))
       expect(presigned.headers.has('X')).toBe(false)
     })
 
-    test('is refused where it is signed, or sent without a signature', () => {
+    test('an illegal value is rejected if the header is signed or sent', () => {
       const signed = authorization('host;x')
       for (const headers of [
         { ...usual, Authorization: signed, x: value },
@@ -94,7 +94,7 @@ describe('forms of iam_request_headers', () => {
     })
   })
 
-  test('a message never repeats a value', () => {
+  test('error texts never contain header values', () => {
     expect(() => read({ ...usual, 'X-Amz-Date': 'SECRET\n' })).toThrow(/^(?!.*SECRET)/)
   })
 })

@@ -39,7 +39,7 @@ const [typeAttribute, timeAttribute, digestAttribute] = usualAttributes('sha256'
 ]
 
 describe('readSignedData', () => {
-  test('reads content and signer', () => {
+  test('readSignedData returns content and signer', () => {
     expect(made({ serial: 9n })).toMatchObject({
       content,
       signers: [
@@ -52,17 +52,17 @@ describe('readSignedData', () => {
     ['certificates', [tagged(0, sequence(integer(1n)))]],
     ['revocation lists', [tagged(1, sequence(integer(1n)))]],
     ['both', [tagged(0), tagged(1)]],
-  ])('steps over embedded %s', (_, extras) => {
+  ])('embedded %s are ignored', (_, extras) => {
     expect(made({}, { extras })).toEqual(made())
   })
 
-  test('reads content in pieces, under open lengths', () => {
+  test('split content with indefinite lengths is joined', () => {
     const pieces = indefinite(0x24, derOctets(content.subarray(0, 3)), derOctets(content.subarray(3)))
     const open = indefinite(0x30, derOid(ids.data), indefinite(0xa0, pieces))
     expect(made({}, { contentInfo: open })).toEqual(made())
   })
 
-  test('gives attributes written with needless lengths as they were signed', () => {
+  test('attributes with padded lengths are returned as signed', () => {
     const written = indefinite(
       0xa0,
       indefinite(0x30, derOid(ids.contentType), setOf(derOid(ids.data))),
@@ -73,7 +73,7 @@ describe('readSignedData', () => {
     expect(made({ sentAttributes: written })?.signers[0]?.attributes?.signed).toEqual(usual)
   })
 
-  test('gives the issuer in DER, however its lengths were written', () => {
+  test('the issuer is returned in DER, whatever its length encoding', () => {
     const open = indefinite(0x30, issuer.subarray(2))
     expect(made({ issuer: open })?.signers[0]?.issuer).toEqual(issuer)
   })
@@ -109,7 +109,7 @@ describe('readSignedData', () => {
     ['something beside the SignedData', { beside: [derNull()] }],
     ['a second SignedData', { beside: [sequence()] }],
     ['something at the end', { last: [derNull()] }],
-  ])('refuses a frame with %s', (_, outside) => {
+  ])('a structure with %s is rejected', (_, outside) => {
     expect(made({}, outside)).toBeUndefined()
   })
 
@@ -152,11 +152,11 @@ describe('readSignedData', () => {
       'an attribute of three parts',
       { sentAttributes: tagged(0, digestAttribute, sequence(derOid(ids.data), setOf(), setOf())) },
     ],
-  ])('refuses a signer with %s', (_, signer) => {
+  ])('a signer with %s is rejected', (_, signer) => {
     expect(made(signer)).toBeUndefined()
   })
 
-  test('steps over unsigned attributes', () => {
+  test('unsigned attributes are ignored', () => {
     expect(made({ more: [tagged(1, sequence(derOid(ids.data), setOf()))] })).toEqual(made())
   })
 
@@ -200,11 +200,11 @@ describe('readSignedData', () => {
       ],
     ],
     ['no signature', [integer(1n), sequence(issuer, integer(7n)), algorithm(ids.sha256), algorithm(ids.rsa)]],
-  ])('refuses a signer with %s', (_, parts) => {
+  ])('a signer with an invalid algorithm or attribute is rejected: %s', (_, parts) => {
     expect(readSignedData(frame(content, [sequence(...parts)]))).toBeUndefined()
   })
 
-  test('refuses the whole message when one of its signers cannot be read', () => {
+  test('a message with one unreadable signer is rejected', () => {
     const good = signerInfo(content, { key })
     expect(readSignedData(frame(content, [good, sequence()]))).toBeUndefined()
     expect(readSignedData(frame(content, [tlv(0x30, good.subarray(4))]))).toBeDefined()
@@ -215,11 +215,11 @@ describe('readSignedData', () => {
     ['bytes behind it', Buffer.concat([signedBy(content, { key }), Buffer.from([0])])],
     ['its last byte missing', signedBy(content, { key }).subarray(0, -1)],
     ['more than 64 KiB', signedBy(Buffer.alloc(65_536, 'x'), { key })],
-  ])('refuses a message with %s', (_, bytes) => {
+  ])('a message with %s is rejected', (_, bytes) => {
     expect(readSignedData(bytes)).toBeUndefined()
   })
 
-  test('never throws, whatever bytes are changed or cut away', () => {
+  test('readSignedData never throws on changed or truncated bytes', () => {
     const good = signedBy(content, { key })
     const at = fc.nat(good.length - 1)
     fc.assert(

@@ -43,7 +43,7 @@ describe('the age of a signature', () => {
 })
 
 describe('a POST request', () => {
-  test('is taken apart', () => {
+  test('a POST request is parsed into its parts', () => {
     const { headers, ...rest } = request()
     expect(rest).toEqual({
       method: 'POST',
@@ -74,7 +74,7 @@ describe('the URL', () => {
     ['https://STS.AmazonAWS.com/', 'sts.amazonaws.com'],
     ['https://sts.amazonaws.com:443/', 'sts.amazonaws.com'],
     ['https://sts.example.com:8443/', 'sts.example.com:8443'],
-  ])('%s has the host %s', (text, host) => {
+  ])('the URL %s gives the host %s', (text, host) => {
     expect(request(url(text))).toMatchObject({ host, target: '/' })
   })
 
@@ -109,11 +109,11 @@ describe('the URL', () => {
     'https://ſts.amazonaws.com/',
     'https://sts。amazonaws.com/',
     `https://sts.amazonaws.com/?${'x'.repeat(8192)}`,
-  ])('%j is refused', text => {
+  ])('the URL %j is rejected', text => {
     expect(refused(url(text))).toBe('iam_request_url')
   })
 
-  test('a query with POST is refused, an empty one is none', () => {
+  test('POST with a query is rejected, and an empty query is ignored', () => {
     expect(refused(url('https://sts.amazonaws.com/?Action=GetSessionToken'))).toBe('iam_request_url')
     expect(refused(url('https://sts.amazonaws.com/?x'))).toBe('iam_request_url')
     expect(refused(url('https://sts.amazonaws.com/?'))).toBe('accepted')
@@ -123,7 +123,7 @@ describe('the URL', () => {
     ['missing', ''],
     ['not base64', 'https://sts.amazonaws.com/'],
     ['not padded', base64('https://sts.amazonaws.com').replace(/=+$/, '')],
-  ])('one that is %s is refused', (_, text) => {
+  ])('a URL that is %s is rejected', (_, text) => {
     expect(refused(postInput({}, { url: text }))).toBe('iam_request_url')
   })
 })
@@ -157,11 +157,11 @@ describe('the body: CVE-2020-16250', () => {
     'Action=GetCallerIdentity&Version=2011%2D06%2D15',
     'action=GetCallerIdentity&version=2011-06-15',
     '{"Action":"GetCallerIdentity"}',
-  ])('%s is refused', text => {
+  ])('the body %s is rejected', text => {
     expect(refused(body(text))).toBe('iam_request_body')
   })
 
-  test.each(inEachForm(base64(BODY)))('base64 is read in the form: %s', (_, text) => {
+  test.each(inEachForm(base64(BODY)))('the body is accepted in the base64 form: %s', (_, text) => {
     expect(request(postInput({}, { body: text })).body).toBe(BODY)
   })
 
@@ -176,7 +176,7 @@ describe('Authorization', () => {
     ['without spaces', authorization().replaceAll(', ', ',')],
     ['in three values', authorization().split(', ')],
     ['with space around', ` ${authorization()} `],
-  ])('is read %s', (_, value) => {
+  ])('the Authorization header is accepted %s', (_, value) => {
     expect(request(signed(value))).toMatchObject({
       signedHeaders: ['host', 'x-amz-date'],
       scope: { region: 'us-east-1', service: 'sts' },
@@ -210,16 +210,16 @@ describe('Authorization', () => {
     ['a Credential of six parts', usual.replace('/sts/', '/sts/x/')],
     ['a Credential of another end', usual.replace('aws4_request', 'aws4')],
     ['a Credential of no date', usual.replace('20260301', '2026')],
-  ])('with %s is refused', (_, value) => {
+  ])('an Authorization header with %s is rejected', (_, value) => {
     expect(refused(signed(value))).toBe('iam_request_headers')
   })
 
-  test('a name in another case is the same header: two signatures are refused', () => {
+  test('header names are case-insensitive, so two Authorization headers are rejected', () => {
     expect(refused(postInput({ authorization: authorization('host') }))).toBe('iam_request_headers')
   })
 })
 
-test('no text is a fault of ours', () => {
+test('arbitrary text never causes an internal error', () => {
   const text = fc.oneof(fc.string(), fc.string().map(base64))
   fc.assert(
     fc.property(
@@ -234,12 +234,12 @@ test('no text is a fault of ours', () => {
   )
 })
 
-describe('a temporary key', () => {
+describe('requests signed with a temporary key', () => {
   const temporary = authorization().replace('AKIA', 'ASIA')
   const credential = 'ASIAEXAMPLE/20260301/us-east-1/sts/aws4_request'
   const HINT = 'is signed with a temporary key, but has no X-Amz-Security-Token'
 
-  test('without its session token is refused with the way out', () => {
+  test('a request without the session token is rejected with what to do', () => {
     expect(() => request(postInput({ Authorization: temporary }))).toThrow(
       `iam_request_headers: the request ${HINT}`,
     )
@@ -247,7 +247,7 @@ describe('a temporary key', () => {
     expect(() => request(presigned)).toThrow(`iam_request_url: the request ${HINT}`)
   })
 
-  test('with its session token is read', () => {
+  test('a request with the session token is accepted', () => {
     const headers = { Authorization: temporary, 'X-Amz-Security-Token': 'token' }
     expect(refused(postInput(headers))).toBe('accepted')
     expect(refused(getInput({ 'X-Amz-Credential': credential }))).toBe('accepted')

@@ -25,7 +25,7 @@ function target(host: string, region: string, given: Partial<StsRules>, service 
 
 const GLOBAL = 'https://sts.amazonaws.com'
 
-describe('nothing configured: the default endpoint of the partition', () => {
+describe('the default STS endpoint of the partition', () => {
   test.each([
     ['sts.amazonaws.com', 'eu-west-1', GLOBAL],
     ['sts.us-east-1.amazonaws.com', 'eu-west-1', GLOBAL],
@@ -40,7 +40,7 @@ describe('nothing configured: the default endpoint of the partition', () => {
   })
 })
 
-describe('the region of the client: use_sts_region_from_client', () => {
+describe('use_sts_region_from_client', () => {
   const fromClient = { regionFromClient: true }
   test.each([
     ['sts.eu-central-1.amazonaws.com', 'eu-central-1', 'https://sts.eu-central-1.amazonaws.com'],
@@ -60,7 +60,7 @@ describe('the region of the client: use_sts_region_from_client', () => {
     ['sts.eu-central-1.amazonaws.com', 'evil', 'sts-region'],
     ['sts.eu-nowhere-9.amazonaws.com', 'eu-nowhere-9', 'sts-region'],
     ['sts.amazonaws.com', 'eu-west-77', 'sts-region'],
-  ])('%s signed for %s: %s', (host, region, expected) => {
+  ])('the host %s signed for %s goes to %s', (host, region, expected) => {
     expect(target(host, region, fromClient)).toBe(expected)
   })
 
@@ -73,17 +73,17 @@ describe('the region of the client: use_sts_region_from_client', () => {
     ['us-gov-west-1', 'us-gov-west-1', 'sts-partition'],
     ['eu-west-1', 'cn-north-1', 'sts-partition'],
     ['evil', 'eu-west-1', 'sts-region'],
-  ])('a signature for %s under the global name, in a cluster of %s: %s', (region, homeRegion, expected) => {
+  ])('a signature for %s with the global host, in a cluster of %s: %s', (region, homeRegion, expected) => {
     expect(target('sts.amazonaws.com', region, { ...fromClient, homeRegion })).toBe(expected)
   })
 
-  test('a region that is newer than this version counts where the deployment stands in it', () => {
+  test("a region unknown to this version is accepted if it is the deployment's own", () => {
     const host = 'sts.eu-newest-1.amazonaws.com'
     const given = { ...fromClient, homeRegion: 'eu-newest-1' }
     expect(target(host, 'eu-newest-1', given)).toBe(`https://${host}`)
   })
 
-  test('overrides a configured endpoint, whose region still says which partition', () => {
+  test("the client's region overrides a configured endpoint, whose region still sets the partition", () => {
     const given = { ...fromClient, endpoint: 'https://sts.example.com', endpointRegion: 'cn-north-1' }
     expect(target('sts.cn-northwest-1.amazonaws.com.cn', 'cn-northwest-1', given)).toBe(
       'https://sts.cn-northwest-1.amazonaws.com.cn',
@@ -91,11 +91,11 @@ describe('the region of the client: use_sts_region_from_client', () => {
     expect(target('sts.eu-west-1.amazonaws.com', 'eu-west-1', given)).toBe('sts-partition')
   })
 
-  test('a signature for another service is refused', () => {
+  test('a signature for another service is rejected', () => {
     expect(target('sts.eu-west-1.amazonaws.com', 'eu-west-1', fromClient, 's3')).toBe('sts-region')
   })
 
-  test('of a presigned request stands in its query', () => {
+  test('the region of a presigned request comes from its query', () => {
     const host = 'sts.eu-central-1.amazonaws.com'
     const credential = 'AKIAEXAMPLE/20260301/eu-central-1/sts/aws4_request'
     const rebuilt = rebuildRequest(request(getInput({ 'X-Amz-Credential': credential }, { host })), {
@@ -106,7 +106,7 @@ describe('the region of the client: use_sts_region_from_client', () => {
   })
 })
 
-describe('a configured endpoint', () => {
+describe('a configured STS endpoint', () => {
   const given = { endpoint: 'https://sts.example.com:8443/ignored' }
   test.each([
     ['sts.amazonaws.com', 'https://sts.example.com:8443'],
@@ -120,7 +120,7 @@ describe('a configured endpoint', () => {
   })
 })
 
-describe('a signature for a region under the global name', () => {
+describe('a signature for a region with the global host', () => {
   const [host, region] = ['sts.amazonaws.com', 'eu-west-1']
   const custom = 'https://sts.example.com'
 
@@ -157,13 +157,13 @@ describe('a signature for a region under the global name', () => {
     expect(target(host, signedFor, given)).toBe(expected)
   })
 
-  test('keeps the host that was signed', () => {
+  test('the signed host is kept in the request', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
     for (const given of [{ regionFromClient: true }, { endpoint: custom, endpointRegion: region }])
       expect(rebuildRequest(request(input), { ...rules, ...given })).toMatchObject({ value: { host } })
   })
 
-  test('is refused with a text that names the settings, where neither is set', () => {
+  test('without any setting the request is rejected with the settings to use', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
     expect(rebuildRequest(request(input), rules)).toMatchObject({
       fault: {
@@ -174,7 +174,7 @@ describe('a signature for a region under the global name', () => {
   })
 })
 
-describe('hosts that are no endpoint of STS', () => {
+describe('hosts that are not an STS endpoint', () => {
   test.each([
     'evil.example',
     'localhost',
@@ -197,7 +197,7 @@ describe('hosts that are no endpoint of STS', () => {
     'vpce-1.sts.us-east-1.amazonaws.com',
     'vpce-1.evil.sts.us-east-1.vpce.amazonaws.com',
     'stsfips.us-east-1.amazonaws.com',
-  ])('%s is refused', host => {
+  ])('the host %s is rejected', host => {
     expect(target(host, 'us-east-1', {})).toBe('sts-host')
     expect(target(host, 'us-east-1', { regionFromClient: true })).toBe('sts-host')
     expect(target(host, 'us-east-1', { endpoint: 'https://sts.example.com' })).toBe('sts-host')

@@ -48,7 +48,7 @@ const readings: Record<string, (query: string) => [string, string][]> = {
     ]),
 }
 
-describe('a query that is accepted has one reading: CVE-2022-2385', () => {
+describe('an accepted query has one interpretation: CVE-2022-2385', () => {
   const usual = queryText(usualQuery)
   const piece = fc.oneof(
     fc.constantFrom(
@@ -75,7 +75,7 @@ describe('a query that is accepted has one reading: CVE-2022-2385', () => {
     fc.string({ maxLength: 3 }),
   )
 
-  test('whoever reads it', () => {
+  test('every parser reads the same parameters', () => {
     fc.assert(
       fc.property(fc.nat(usual.length), fc.nat(3), piece, (at, cut, inserted) => {
         const query = usual.slice(0, at) + inserted + usual.slice(at + cut)
@@ -91,7 +91,7 @@ describe('a query that is accepted has one reading: CVE-2022-2385', () => {
   })
 })
 
-describe('what is sent to STS', () => {
+describe('headers that are sent to STS', () => {
   const names = [
     'Accept',
     'Accept-Encoding',
@@ -113,7 +113,7 @@ describe('what is sent to STS', () => {
   const needed = ['authorization', 'content-type', 'x-amz-date']
   const never = ['connection', 'expect', 'host', 'proxy-authorization', 'te', 'transfer-encoding']
 
-  test('is what was signed or is needed or allowed, never what concerns the connection', () => {
+  test('only signed, needed or allowed headers are sent, and no connection headers', () => {
     fc.assert(
       fc.property(some, some, some, fc.boolean(), (given, signed, allowedHeaders, lower) => {
         const spelled = given.map(name => [

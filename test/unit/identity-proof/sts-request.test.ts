@@ -44,8 +44,8 @@ const namesOf = (...given: Parameters<typeof headersOf>) => headersOf(...given).
 const withHeader = (name: string, value: unknown, signed = false) =>
   postInput({ [name]: value, Authorization: authorization(signed ? `host;${name.toLowerCase()}` : 'host') })
 
-describe('what is sent', () => {
-  test('a POST request, rebuilt from its parts', () => {
+describe('the request that is sent to STS', () => {
+  test('a POST request is rebuilt from its parts', () => {
     const value = {
       method: 'POST',
       endpoint: 'https://sts.amazonaws.com',
@@ -65,7 +65,7 @@ describe('what is sent', () => {
     expect(rebuild()).toEqual({ ok: true, value })
   })
 
-  test('a presigned request, its query byte for byte', () => {
+  test('a presigned request keeps its query byte for byte', () => {
     const value = {
       method: 'GET',
       endpoint: 'https://sts.amazonaws.com',
@@ -89,12 +89,12 @@ describe('what is sent', () => {
     ])
   })
 
-  test('a signature in several values is sent as one', () => {
+  test('a signature in several header values is sent as one', () => {
     const sent = headersOf(postInput({ Authorization: authorization().split(', ') }))
     expect(sent.filter(([name]) => name === 'Authorization')).toEqual([['Authorization', authorization()]])
   })
 
-  test('the values of a signed header stay apart and in order', () => {
+  test('the values of a signed header stay separate and in order', () => {
     const sent = headersOf(withHeader('X-Custom', ['b', 'a'], true))
     expect(sent.filter(([name]) => name === 'X-Custom')).toEqual([
       ['X-Custom', 'b'],
@@ -103,13 +103,13 @@ describe('what is sent', () => {
   })
 })
 
-describe('which headers are sent', () => {
+describe('headers that are sent to STS', () => {
   test.each([
     ['Cookie', 'a=b'],
     ['X-Custom', 'x'],
     ['X-Vault-Token', 'hvs.x'],
     ['X-Forwarded-For', '10.0.0.1'],
-  ])('%s only when it is signed or allowed', (name, value) => {
+  ])('%s is sent only if it is signed or allowed', (name, value) => {
     expect(namesOf(withHeader(name, value))).not.toContain(name)
     expect(headersOf(withHeader(name, value, true))).toContainEqual([name, value])
     expect(headersOf(withHeader(name, value), { allowedHeaders: [name] })).toContainEqual([name, value])
@@ -127,7 +127,7 @@ describe('which headers are sent', () => {
     'Proxy-Authorization',
     'Proxy-Connection',
   ]
-  test.each(hops)('%s never, not even where it is allowed; signed it is refused', name => {
+  test.each(hops)('%s is never sent, and is rejected if it is signed', name => {
     const sent = [
       ...namesOf(withHeader(name, 'x')),
       ...namesOf(withHeader(name, 'x'), { allowedHeaders: [name] }),
@@ -137,14 +137,14 @@ describe('which headers are sent', () => {
     expect(why(withHeader(name, 'x', true), { allowedHeaders: [name] })).toBe('header-refused')
   })
 
-  test('a name that is signed but hop-by-hop is refused even without the header', () => {
+  test('a signed hop-by-hop name is rejected even without the header', () => {
     expect(why(postInput({ Authorization: authorization('host;connection') }))).toBe('header-refused')
   })
 
   test.each([
     ['Accept', 'application/json', 'application/xml'],
     ['Accept-Encoding', 'gzip', 'identity'],
-  ])('an unsigned %s is replaced, even where it is allowed (CVE-2020-16250)', (name, value, ours) => {
+  ])('an unsigned %s is replaced, even if it is allowed (CVE-2020-16250)', (name, value, ours) => {
     for (const allowedHeaders of [[], [name]]) {
       const sent = headersOf(withHeader(name, value), { allowedHeaders })
       expect(sent.filter(one => one[0] === name)).toEqual([[name, ours]])
@@ -157,7 +157,7 @@ describe('which headers are sent', () => {
     'text/xml',
     'text/xml;q=0.9, */*;q=0.1',
     'application/json, text/plain, */*',
-  ])('a signed Accept of %s, which admits XML, is sent', value => {
+  ])('a signed Accept of %s, which includes XML, is sent', value => {
     const sent = headersOf(withHeader('Accept', value, true))
     expect(sent.filter(([name]) => name === 'Accept')).toEqual([['Accept', value]])
   })
@@ -171,11 +171,11 @@ describe('which headers are sent', () => {
     ['Content-Length', '1'],
     ['Content-Length', [String(BODY.length), String(BODY.length)]],
     ['Content-Length', '0x2b'],
-  ])('a signed %s of %j is refused before STS is asked', (name, value) => {
+  ])('a signed %s of %j is rejected before the call to STS', (name, value) => {
     expect(why(withHeader(name, value, true))).toBe('header-refused')
   })
 
-  test('Content-Length is ours; signed, it has to be right, and is sent for an empty body too', () => {
+  test('Content-Length is computed, must be right if signed, and is sent for an empty body too', () => {
     const length = ['Content-Length', String(BODY.length)]
     for (const signed of [true, false]) {
       const value = signed ? length[1] : '1'
@@ -205,11 +205,11 @@ describe('Host', () => {
     ['sts.amazonaws.com:80'],
     [''],
     [['sts.amazonaws.com', 'evil.example']],
-  ])('%j is refused', Host => {
+  ])('the Host header %j is rejected', Host => {
     expect(why(postInput({ Host }))).toBe('header-refused')
   })
 
-  test('may be left out of the headers', () => {
+  test('the Host header may be omitted', () => {
     const { Host: _, ...headers } = usualHeaders
     expect(rebuild(postInput({}, { headers }))).toMatchObject({ value: { host: 'sts.amazonaws.com' } })
   })
@@ -240,7 +240,7 @@ describe('the allow-list of X-Amz headers', () => {
     },
   )
 
-  test('the same holds for the query of a presigned request, where only known names may stand', () => {
+  test('query parameters of a presigned request are checked against the same list', () => {
     for (const name of ['X-Amz-Mallory', 'RoleArn', 'DurationSeconds']) {
       const input = getInput({ [name]: 'x' })
       expect(why(input)).toBe('query-not-allowed')
@@ -250,11 +250,11 @@ describe('the allow-list of X-Amz headers', () => {
   })
 })
 
-test('how often STS is asked again is configured', () => {
+test('the number of STS retries is configurable', () => {
   expect(rebuild(postInput(), { maxRetries: 5 })).toMatchObject({ value: { maxRetries: 5 } })
 })
 
-test('a host that only looks like STS is refused before anything else', () => {
+test('a host that only resembles STS is rejected first', () => {
   const input = postInput({ Host: 'evil' }, { url: base64('https://sts.amazonaws.com.evil.example/') })
   expect(why(input)).toBe('sts-host')
 })

@@ -25,7 +25,7 @@ const post = (headers: Record<string, unknown>, signed = SIGNED) =>
   judge(postInput({ ...headers, Authorization: authorization(signed) }))
 const id = 'login.example.com'
 
-describe('the header that ties a request to one server', () => {
+describe('the server ID header', () => {
   test.each<[string, Record<string, unknown>, string, string]>([
     ['right and signed', { [ours]: id }, SIGNED, 'sent'],
     ['right and signed, in lower case', { [ours.toLowerCase()]: id }, SIGNED, 'sent'],
@@ -58,18 +58,18 @@ describe('the header that ties a request to one server', () => {
     expect(post(headers, signed)).toBe(expected)
   })
 
-  test('signed in a presigned request counts by the query', () => {
+  test('a server ID signed in a presigned request is accepted by its query', () => {
     const headers = { [ours]: id }
     expect(judge(getInput({ 'X-Amz-SignedHeaders': SIGNED }, { headers }))).toBe('sent')
     expect(judge(getInput({}, { headers }))).toBe('server-id-unsigned')
   })
 
-  test('nothing is asked for when none is configured', () => {
+  test('without a configured server ID none is required', () => {
     expect(judge(postInput(), '')).toBe('sent')
     expect(judge(postInput({ [ours]: 'anything' }), '')).toBe('sent')
   })
 
-  test('the configured value is not told', () => {
+  test('the configured server ID is never returned', () => {
     const rebuilt = rebuildRequest(request(postInput({ [ours]: 'x' })), {
       serverId: id,
       serverIdHeader: ours,

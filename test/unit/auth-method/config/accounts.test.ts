@@ -30,8 +30,8 @@ const access = (client?: typeof config, sts?: { role: string; externalId: string
     async target => target,
   ).ask()
 
-describe('how an account is reached', () => {
-  test('without any configuration: the server’s own credentials, for that account only', async () => {
+describe('access to an AWS account', () => {
+  test("an unconfigured mount uses the server's own credentials, for the server's account only", async () => {
     expect(await access()).toEqual({
       account: '444455556666',
       region: 'us-east-1',
@@ -46,13 +46,13 @@ describe('how an account is reached', () => {
     })
   })
 
-  test('with an STS role: through it, with its external ID', async () => {
+  test('a configured STS role is assumed with its external ID', async () => {
     const role = { role: 'arn:aws:iam::444455556666:role/r', externalId: 'x' }
     expect((await access(undefined, role)).assume).toEqual(role)
     expect((await access(undefined, { ...role, externalId: '' })).assume).toEqual({ ...role, externalId: '' })
   })
 
-  test('with a client configuration: its endpoints, keys and revision', async () => {
+  test('a client configuration sets endpoints, keys and revision', async () => {
     const { client, assume } = await access(config)
     expect(assume).toBeUndefined()
     expect(client).toMatchObject({
@@ -76,11 +76,11 @@ describe('how an account is reached', () => {
   test.each([
     ['no access key', { ...config, accessKey: '' }],
     ['no secret key', (({ secretKey: _, ...rest }) => rest)(config)],
-  ])('half a pair of keys counts as none: %s', async (_, half) => {
+  ])('an incomplete key pair is ignored: %s', async (_, half) => {
     expect((await access(half as typeof config)).client.credentials).toBeUndefined()
   })
 
-  test('secrets do not print', async () => {
+  test('secret keys print as placeholders', async () => {
     expect(JSON.stringify(await access(config))).not.toMatch(/new|old/)
   })
 })

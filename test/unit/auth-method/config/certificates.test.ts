@@ -52,11 +52,11 @@ describe('readPem', () => {
     ['URL-safe base64', Buffer.from(`${pem}???`).toString('base64url')],
     ['a megabyte of padding', '='.repeat(1_000_000)],
     ['a megabyte of line breaks', `-----BEGIN CERTIFICATE-----${'\n'.repeat(1_000_000)}`],
-  ])('%s is none', (_, given) => {
+  ])('%s is not a certificate', (_, given) => {
     expect(readPem(given)).toBeUndefined()
   })
 
-  test('the certificate with the unknown key is otherwise one', () => {
+  test('the template with a known key is a valid certificate', () => {
     expect(new X509Certificate(unknownKey()).serialNumber).not.toBe('')
   })
 })

@@ -19,7 +19,7 @@ function otherThan(neutral: unknown, name: string): unknown {
 const written = (raw: Record<string, unknown>, stored = defaultSettings) =>
   mergeSettings(stored, readFields(settingFields, raw).parameters, false)
 
-describe('a setting of calls to AWS', () => {
+describe('a setting of the AWS calls', () => {
   const neutral = settingsAnswer(defaultSettings)
 
   test.each(Object.keys(settingFields))(
@@ -32,7 +32,7 @@ describe('a setting of calls to AWS', () => {
     },
   )
 
-  test('that a stored configuration lacks is neutral', () => {
+  test('a setting missing in the stored configuration has its neutral value', () => {
     const { maxRetries: _, ...old } = defaultSettings
     const stored = old as typeof defaultSettings
     expect(settingsAnswer(stored)).toEqual(neutral)
@@ -40,7 +40,7 @@ describe('a setting of calls to AWS', () => {
     expect(callSettings(stored)).toMatchObject({ maxRetries: -1 })
   })
 
-  test('reaches the clients of AWS only where they need it', () => {
+  test('only settings marked forCalls reach the AWS clients', () => {
     expect(Object.keys(callSettings(defaultSettings)).sort()).toEqual([
       'endpoint',
       'iamEndpoint',

@@ -39,7 +39,7 @@ describe('client configuration', () => {
     return { config: dataOf(changes) as ClientConfig, warnings: answer.warnings ?? [] }
   }
 
-  test('fields that are not supplied keep their values, empty ones clear', async () => {
+  test('omitted fields keep their values, and empty fields are cleared', async () => {
     const { config: first } = await write({
       access_key: 'AKIA',
       secret_key: 's',
@@ -62,7 +62,7 @@ describe('client configuration', () => {
     expect((await write({ secret_key: '' }, first)).config).not.toHaveProperty('secretKey')
   })
 
-  test('keys from before a rotation are forgotten when an administrator sets others', async () => {
+  test('setting new keys discards the old key of an unfinished rotation', async () => {
     const { config } = await write({ access_key: 'AKIA', secret_key: 's' })
     const rotated = {
       ...config,
@@ -76,7 +76,7 @@ describe('client configuration', () => {
     }
   })
 
-  test('warns when one of sts_endpoint and sts_region is set alone', async () => {
+  test('setting only one of sts_endpoint and sts_region returns a warning', async () => {
     const both = { sts_endpoint: 'https://sts.example.com', sts_region: 'eu-west-1' }
     expect((await write(both)).warnings).toEqual([])
     for (const name of ['sts_endpoint', 'sts_region'] as const)
@@ -131,7 +131,7 @@ describe('client configuration', () => {
     'rotation_schedule',
     'rotation_window',
   ]
-  test.each(missing)('%s may be sent when it says nothing, and is refused otherwise', async name => {
+  test.each(missing)('%s is accepted with a neutral value and rejected with any other', async name => {
     const { config } = await write({ max_retries: 3 })
     for (const neutral of ['', null, 0, '0', '0s', false, [], {}])
       expect((await write({ max_retries: 3, [name]: neutral })).config).toEqual(config)
@@ -143,7 +143,7 @@ describe('client configuration', () => {
     ['x-custom-thing', 'X-Custom-Thing'],
     ['X-CUSTOM-THING', 'X-Custom-Thing'],
     ['x-1a-b', 'X-1a-B'],
-  ])('the header %s is kept as %s', async (given, kept) => {
+  ])('the header %s is stored as %s', async (given, kept) => {
     expect((await write({ allowed_sts_header_values: given })).config.allowedHeaders).toEqual([kept])
   })
 
@@ -151,7 +151,7 @@ describe('client configuration', () => {
     [['X-Custom'], ['X-Custom']],
     [[], null],
     [null, null],
-  ])('the headers %j read back as %j, which can be written again', async (given, wanted) => {
+  ])('the headers %j are returned as %j and can be written again', async (given, wanted) => {
     const { config } = await write({ allowed_sts_header_values: given })
     const { answer } = readClient(callWith(around(place, item(place, config))))
     expect(answer).toMatchObject({ data: { allowed_sts_header_values: wanted } })
@@ -182,7 +182,7 @@ describe('identity configuration', () => {
     [{ iam_metadata: [] }, { iamMetadata: [] }],
     [{ ec2_metadata: '' }, { ec2Metadata: [] }],
     [{ ec2_metadata: 'region, AMI_ID,region' }, { ec2Metadata: ['ami_id', 'region'] }],
-  ])('%j gives %j', (raw, expected) => {
+  ])('%j is stored as %j', (raw, expected) => {
     expect(write(raw)).toMatchObject(expected)
   })
 
@@ -196,18 +196,18 @@ describe('identity configuration', () => {
     [{ ec2_metadata: 'canonical_arn' }, '"canonical_arn" is not a selectable'],
     [{ ec2_metadata: '__proto__' }, '"__proto__" is not a selectable'],
     [{ ec2_alias: 'image_id', iam_metadata: 'nonce' }, '"nonce" is not a selectable'],
-  ])('%j is refused', (raw, text) => {
+  ])('%j is rejected', (raw, text) => {
     expect(() => write(raw)).toThrow(text)
   })
 
-  test('default stands for the default set, empty values are left out', () => {
+  test('default selects the default metadata, and empty values are omitted', () => {
     expect(metadataNamesOf('iam', write({}))).toEqual(['account_id', 'auth_type'])
     expect(metadataNamesOf('ec2', write({ ec2_metadata: 'region' }))).toEqual(['region'])
     expect(selectMetadata(['a', 'b', 'c'], { a: '1', b: '', d: '2' })).toEqual({ a: '1' })
   })
 })
 
-describe('roles of satellite accounts', () => {
+describe('STS roles of other accounts', () => {
   const place = key('sts-role', accessor, '444455556666')
   const write = (raw: Raw, stored?: { role: string; externalId: string }) => {
     const { changes, answer } = writeSts(
@@ -220,7 +220,7 @@ describe('roles of satellite accounts', () => {
   }
   const role = 'arn:aws:iam::444455556666:role/cloud-auth-x'
 
-  test('a partial update keeps what is not supplied', () => {
+  test('a partial update keeps omitted fields', () => {
     expect(write({ sts_role: role }).role).toEqual({ role, externalId: '' })
     expect(write({ external_id: 'x' }, { role, externalId: '' }).role).toEqual({ role, externalId: 'x' })
     expect(write({ external_id: '' }, { role, externalId: 'x' }).role).toEqual({ role, externalId: '' })
@@ -247,7 +247,7 @@ describe('roles of satellite accounts', () => {
     ['*', role, true],
     ['arn.aws:iam::444455556666:role/cloud-auth-x', role, false],
     ['(', role, false],
-  ])('the pattern %s admits %s: %s', (pattern, arn, expected) => {
+  ])('the assumable-role pattern %s matches %s: %s', (pattern, arn, expected) => {
     expect(matchesRolePattern(pattern, arn)).toBe(expected)
   })
 })

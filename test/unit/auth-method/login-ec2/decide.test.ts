@@ -25,8 +25,8 @@ const decide = (parts: Partial<CompleteEc2Facts> = {}) =>
     'auth/cloud/login',
   )
 
-describe('the checks of an ec2 login', () => {
-  test('a login that satisfies them all passes', () => {
+describe('checks of an ec2 login', () => {
+  test('a login that satisfies every check passes', () => {
     expect(reasons({})).toEqual([])
   })
 
@@ -52,16 +52,16 @@ describe('the checks of an ec2 login', () => {
     ['another AMI', { role: bound('bound_ami_id', 'ami-1') }, ['not-bound_ami_id']],
     ['another VPC', { role: bound('bound_vpc_id', 'vpc-2') }, ['not-bound_vpc_id']],
     ['a role with a tag', { role: ec2Role({ roleTag: 'Tag' }) }, ['role-tag-missing']],
-  ])('%s is refused', (_, parts, expected) => {
+  ])('%s is rejected', (_, parts, expected) => {
     expect(reasons(parts)).toEqual(expected)
   })
 
-  test('another region or account is refused before EC2 is asked', () => {
+  test('a document of another region or account is rejected before the call to EC2', () => {
     expect(early({ role: bound('bound_region', 'us-east-1') })).toEqual(['not-bound_region'])
     expect(early({ role: bound('bound_account_id', '444455556666') })).toEqual(['not-bound_account_id'])
   })
 
-  test('an AMI in the document does not satisfy a role: EC2’s word counts', () => {
+  test("the AMI is checked against EC2's answer, not against the document", () => {
     const role = bound('bound_ami_id', 'ami-0123456789abcdef0')
     expect(reasons({ role })).toEqual([])
     const { amiId: _, ...unknown } = usualInstance
@@ -69,7 +69,7 @@ describe('the checks of an ec2 login', () => {
     expect(reasons({ role, instance: { ...usualInstance, amiId: 'ami-2' } })).toEqual(['not-bound_ami_id'])
   })
 
-  test('a repeat login is judged before EC2 is asked, except for what a tag may still decide', () => {
+  test('reauthentication is checked before the call to EC2, except for what a role tag decides', () => {
     const entry = accessItem()
     const entryNonce = new Secret('right')
     expect(early({ entry, entryNonce })).toEqual(['nonce-mismatch'])
@@ -81,7 +81,7 @@ describe('the checks of an ec2 login', () => {
     expect(reasons({ sentNonce: 'x'.repeat(129) })).toEqual(['nonce-length'])
   })
 
-  test('too long a nonce is for the tag to decide, unless the role keeps none anyway', () => {
+  test('a too long nonce is rejected after the tag check, unless reauthentication is disabled', () => {
     const returning = { entry: accessItem(), entryNonce: new Secret('right'), sentNonce: 'x'.repeat(129) }
     expect(early(returning)).toEqual([])
     expect(early({ ...returning, role: ec2Role({ disallowReauthentication: true }) })).toEqual([
@@ -90,7 +90,7 @@ describe('the checks of an ec2 login', () => {
   })
 })
 
-describe('the role tag', () => {
+describe('checks of the role tag', () => {
   const role = ec2Role({ roleTag: 'Tag' })
   const { tag: _, ...unreadable } = tagOf()
   test.each<[string, CompleteEc2Facts['tag'], string[]]>([
@@ -114,25 +114,25 @@ describe('the role tag', () => {
     expect(reasons({ role, ...(tag ? { tag } : {}) })).toEqual(expected)
   })
 
-  test('policies are compared as they count, whatever their case', () => {
+  test('tag policies are compared in normalised form', () => {
     const cased = ec2Role({ roleTag: 'Tag', token: { policies: [' Dev ', 'PROD'] } })
     expect(reasons({ role: cased, tag: tagOf(':p=dev,prod') })).toEqual([])
   })
 
-  test('default is no policy of a role that leaves it out', () => {
+  test('the role does not include default if it excludes the default policy', () => {
     const bare = ec2Role({ roleTag: 'Tag', token: { noDefaultPolicy: true } })
     expect(reasons({ role: bare, tag: tagOf(':p=default') })).toEqual(['role-tag-policies'])
     const named = ec2Role({ roleTag: 'Tag', token: { noDefaultPolicy: true, policies: ['default'] } })
     expect(reasons({ role: named, tag: tagOf(':p=default') })).toEqual([])
   })
 
-  test('is not looked at when the role has none', () => {
+  test("a role without role tags ignores the instance's tag", () => {
     expect(reasons({ tag: tagOf('', { denied: true }) })).toEqual([])
   })
 })
 
-describe('what a login leads to', () => {
-  test('a first login is granted a token by the terms of its role', () => {
+describe('the grant of an ec2 login', () => {
+  test("a first login gets a token with the role's parameters", () => {
     expect(decide().grant).toEqual({
       path: 'auth/cloud/login',
       login: {
@@ -154,7 +154,7 @@ describe('what a login leads to', () => {
     })
   })
 
-  test('a first login has an entry that lasts as long as the mount allows, and is told its nonce', () => {
+  test("a first login creates an entry for the mount's maximum TTL, and returns its nonce", () => {
     const { entry, nonce } = decide()
     expect(nonce).toBe('fresh')
     expect(entry).toEqual({
@@ -167,7 +167,7 @@ describe('what a login leads to', () => {
     })
   })
 
-  test('a later login keeps role, creation and nonce of the first', () => {
+  test('a repeated login keeps the role, creation time and nonce of its entry', () => {
     const stored = {
       entry: accessItem({ role: 'first' }),
       entryNonce: new Secret('right'),
@@ -190,7 +190,7 @@ describe('what a login leads to', () => {
     ['by the role', { role: ec2Role({ disallowReauthentication: true }) }],
     ['by the client', { sentNonce: '' }],
     ['by the role tag', { role: ec2Role({ roleTag: 'Tag' }), tag: disallowing() }],
-  ])('no later login is wanted %s: no nonce is kept or told', (_, parts) => {
+  ])('with reauthentication disabled %s, no nonce is stored or returned', (_, parts) => {
     const { entry, nonce, grant } = decide(parts)
     expect([entry.disallowReauthentication, nonce, grant.disclosed]).toEqual([true, '', {}])
   })
@@ -216,18 +216,18 @@ describe('what a login leads to', () => {
     },
   )
 
-  test('the tag’s time is told as Go prints it', () => {
+  test("the tag's max_ttl is formatted as Go prints durations", () => {
     const role = ec2Role({ roleTag: 'Tag' })
     expect(decide({ role, tag: tagOf(':t=3900') }).grant.metadata['role_tag_max_ttl']).toBe('1h5m0s')
   })
 
-  test('the tag’s policies replace the role’s, if it names any', () => {
+  test("policies in the tag replace the role's policies", () => {
     const role = ec2Role({ roleTag: 'Tag' })
     expect(decide({ role, tag: tagOf(':p=dev') }).grant.terms.policies).toEqual(['dev'])
     expect(decide({ role, tag: tagOf() }).grant.terms.policies).toEqual(['dev', 'prod'])
   })
 
-  test('only the selected metadata is told, and never an empty one', () => {
+  test('only selected, non-empty metadata is returned', () => {
     const identity = {
       ...ec2Facts().identity,
       ec2Metadata: ['ami_id', 'instance_id', 'region'],

@@ -83,7 +83,7 @@ describe('the role of an ec2 login', () => {
   test.each<[string, World]>([
     ['given, but not there', { parameters: { role: 'other' } }],
     ['not given, by a document without AMI', { imageId: '' }],
-  ])('%s: refused', async (_, given) => {
+  ])('a login is rejected if its role is missing: %s', async (_, given) => {
     await expect(factsOf(given)).rejects.toThrow('no role named')
   })
 })
@@ -96,7 +96,7 @@ test.each([
   expect((await factsOf({ identity: { ...defaultIdentity, ec2Alias } })).aliasName).toBe(name)
 })
 
-test('everything known by name comes with one read', async () => {
+test('one batch read fetches all items whose keys are known', async () => {
   const { reads, gathered } = world({})
   await gathered
   expect(reads[0]?.split(', ').map(read => read.split(' ')[0])).toEqual([
@@ -110,7 +110,7 @@ test('everything known by name comes with one read', async () => {
   expect(reads.length).toBe(2)
 })
 
-test('the nonce of the entry is opened, expired or not', async () => {
+test("the entry's nonce is decrypted, even if the entry has expired", async () => {
   const entry = accessItem({
     expiresAt: 1,
     clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right'),
@@ -119,12 +119,12 @@ test('the nonce of the entry is opened, expired or not', async () => {
   expect(await factsOf({ others: [accessItem()] })).not.toHaveProperty('entryNonce')
 })
 
-test('a nonce of the client counts only when it was sent, even empty', async () => {
+test('an empty nonce counts as sent, a missing one does not', async () => {
   expect(await factsOf({})).not.toHaveProperty('sentNonce')
   expect(await factsOf({ parameters: { nonce: '' } })).toMatchObject({ sentNonce: '' })
 })
 
-describe('the instance’s role tag', () => {
+describe("the instance's role tag", () => {
   const role = ec2Role({ roleTag: 'Tag', hmacKey: keyOf(AMI) })
   const tag = {
     nonce: 'q83vEjRWeJA=',
@@ -144,7 +144,7 @@ describe('the instance’s role tag', () => {
     return { asked, tag: facts.tag }
   }
 
-  test('is read from what EC2 said, with one call', async () => {
+  test("the tag is read from EC2's answer, with one call", async () => {
     expect(await seen({ tags: { Tag: value, tag: forged } })).toEqual({
       asked: [`${usualInstance.id} in 111122223333 eu-west-1`],
       tag: { value, tag, genuine: true, denied: false },
@@ -169,12 +169,12 @@ describe('the instance’s role tag', () => {
     expect((await seen(given)).tag).toEqual(expected)
   })
 
-  test('of a key that every object has is still missing', async () => {
+  test('a tag key such as constructor is missing unless the instance has that tag', async () => {
     const inherited = ec2Role({ roleTag: 'constructor', hmacKey: keyOf(AMI) })
     expect((await seen({ role: inherited })).tag).toEqual({ genuine: false, denied: false })
   })
 
-  test('is not looked at when the role has none', async () => {
+  test('the tag is not read if the role uses no role tags', async () => {
     expect((await seen({ role: ec2Role(), tags: { '': value } })).tag).toBeUndefined()
   })
 })

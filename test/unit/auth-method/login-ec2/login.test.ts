@@ -67,7 +67,7 @@ const tagValue = renderTag(tag, new Secret('the key'))
 const tagged = role({ roleTag: 'Tag', hmacKey: encrypted('role', 'dev', 'hmacKey', 'the key') })
 
 describe('an ec2 login', () => {
-  test('with a document that nobody vouches for is refused before the role is read', async () => {
+  test('an unverifiable document is rejected before the role is read', async () => {
     const unproven = await verifyWithBuiltInKeys(
       { identity: Buffer.from('{}').toString('base64'), signature: 'AAAA' },
       false,
@@ -77,25 +77,25 @@ describe('an ec2 login', () => {
     expect([read, asked]).toEqual([[], []])
   })
 
-  test('that its role forbids is refused before EC2 is asked', async () => {
+  test('a login that the role forbids is rejected before the call to EC2', async () => {
     const { login, asked } = world({ role: role({ bound: { bound_region: ['us-east-1'] } }) })
     await expect(login()).rejects.toThrow('bound_region')
     expect(asked).toEqual([])
   })
 
-  test('of an instance that does not satisfy the role by EC2’s word gets nothing', async () => {
+  test("a login is rejected if EC2's answer does not satisfy the role", async () => {
     const { outcome, asked, drawn } = world({ instance: { state: 'stopped' } })
     await expect(outcome()).rejects.toThrow('not running')
     expect([asked, drawn.bytes]).toEqual([[usualInstance.id], 0])
   })
 
-  test('is read anew once EC2 has answered, with the denial of the tag that the instance carries', async () => {
+  test("after EC2 answers, the login reads again, with the deny-list entry of the instance's tag", async () => {
     const { login, drawn } = world({ role: tagged, instance: { tags: { Tag: tagValue } } })
     expect(await login()).toEqual({ kind: 'reread', keys: [key('deny', accessor, tagValue)] })
     expect(drawn.bytes, 'no token before').toBe(0)
   })
 
-  test('is judged by what is stored after EC2 has answered, and asks once', async () => {
+  test('after EC2 answers, the login uses the currently stored role and does not call EC2 again', async () => {
     const { login, asked, stored } = world()
     expect(await login()).toEqual({ kind: 'reread', keys: [] })
     const closed = role({ token: { boundCidrs: ['10.0.0.0/8'] } })
@@ -104,7 +104,7 @@ describe('an ec2 login', () => {
     expect(asked).toEqual([usualInstance.id])
   })
 
-  test('is refused by a denial that came while EC2 was asked', async () => {
+  test('a tag denied during the call to EC2 rejects the login', async () => {
     const { login, stored } = world({ role: tagged, instance: { tags: { Tag: tagValue } } })
     await login()
     const denial = key('deny', accessor, tagValue)
@@ -112,7 +112,7 @@ describe('an ec2 login', () => {
     await expect(login()).rejects.toThrow('deny list')
   })
 
-  test('writes token, entity and access-list entry together', async () => {
+  test('one commit writes token, entity and access-list entry', async () => {
     const { outcome, asked, commits } = world()
     const result = await outcome()
     expect(result.answer).toMatchObject({
@@ -124,7 +124,7 @@ describe('an ec2 login', () => {
     expect([asked, commits]).toEqual([[usualInstance.id], []])
   })
 
-  test('again replaces the entry that it was judged by, with its nonce encrypted for that place', async () => {
+  test('a repeated login replaces its entry conditionally, with its nonce encrypted for that key', async () => {
     const entry = accessItem({ clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right') })
     const alias = aliasItem(role().roleId, METADATA)
     const { outcome } = world({ others: [entry, alias], parameters: { nonce: 'right' } })
@@ -139,14 +139,14 @@ describe('an ec2 login', () => {
     expect(writtenBy({ changes } as never)).toEqual(['access', 'token'])
   })
 
-  test('with another nonce is refused before EC2 is asked', async () => {
+  test('a login with another nonce is rejected before the call to EC2', async () => {
     const entry = accessItem({ clientNonce: encrypted('access', usualInstance.id, 'clientNonce', 'right') })
     const { login, asked } = world({ others: [entry], parameters: { nonce: 'wrong' } })
     await expect(login()).rejects.toThrow('nonce does not match')
     expect(asked).toEqual([])
   })
 
-  test('keeps no nonce where there will be no later login', async () => {
+  test('no nonce is stored if reauthentication is disabled', async () => {
     const { outcome } = world({ role: role({ disallowReauthentication: true }) })
     const { changes = [] } = await outcome()
     const written = changes.find(change => change.key.kind === 'access')
@@ -154,7 +154,7 @@ describe('an ec2 login', () => {
     expect(JSON.stringify(written)).not.toContain('clientNonce')
   })
 
-  test('that brings other metadata writes them afterwards, and does not depend on it', async () => {
+  test('changed alias metadata is written after the commit, and its failure is ignored', async () => {
     const { outcome, commits } = world({ others: [aliasItem(role().roleId, { account_id: 'before' })] })
     const result = await outcome()
     expect(writtenBy(result)).toEqual(['access', 'token'])

@@ -72,7 +72,7 @@ async function prove(input: Ec2Input, registered: Registered = [], legacy = fals
 
 const identity = { identity: Buffer.from(y2017.document).toString('base64'), signature: y2017.signature }
 
-describe('whose signature counts', () => {
+describe('keys that verify a document', () => {
   test.each<[string, Ec2Input, Registered, string, string]>([
     ['AWS’s rsa2048', { pkcs7: y2021.rsa2048 }, [], 'verified by AWS', 'verified by AWS'],
     ['AWS’s pkcs7', { pkcs7: y2017.pkcs7 }, [], 'sha1', 'verified by AWS'],
@@ -123,7 +123,7 @@ describe('whose signature counts', () => {
     ])
   })
 
-  test('for the identity form only certificates of the type identity count', async () => {
+  test('documents in identity form are verified only by certificates of type identity', async () => {
     const text = Buffer.from(documentText())
     const { privateKey } = keys.rsa(2048)
     const input = {
@@ -134,13 +134,13 @@ describe('whose signature counts', () => {
     expect(await prove(input, [[own.pem, 'pkcs7']])).toBe('signature')
   })
 
-  test('what no certificate can turn is refused before the mount is read', async () => {
+  test('a fault that no certificate can fix is rejected before the mount is read', async () => {
     const inputs = [{ pkcs7: 'MIAG' }, {}, { pkcs7: y2017.pkcs7 }]
     for (const input of inputs) await expect(verifyWithBuiltInKeys(input, false)).rejects.toThrow(ApiError)
   })
 })
 
-describe('a certificate that vouched before', () => {
+describe('a certificate that verified an earlier document', () => {
   const place = key('certificate', accessor, 'home')
   const vouching = item(place, { pem: own.pem, type: 'pkcs7' })
   const early = () => verifyWithBuiltInKeys({ pkcs7: own.pkcs7 }, false)
@@ -156,7 +156,7 @@ describe('a certificate that vouched before', () => {
     return guessDocument({ memory, deployment: { legacySignatures: false } as Deployment }, at, proof.value)
   }
 
-  test('is read alone the next time, and not parsed again', async () => {
+  test('the next login reads only this certificate and does not parse it', async () => {
     const { memory, lists, call } = await remembered()
     expect([lists, call.fetched.keys()]).toEqual([['certificate'], [place]])
     const again = callAt([{ ...vouching, data: { ...vouching.data, pem: 'no certificate' } }], false, memory)
@@ -164,7 +164,7 @@ describe('a certificate that vouched before', () => {
     expect([again.reads, again.lists]).toEqual([['certificate home'], []])
   })
 
-  test('says what the document is before it is read, and confirms that once it was', async () => {
+  test('the guess contains the document before the read, and is confirmed after it', async () => {
     const world = await remembered()
     const guess = guessed(world)
     expect(guess).toMatchObject({ place, document: { instanceId: expect.any(String) } })
@@ -178,7 +178,7 @@ describe('a certificate that vouched before', () => {
     ['deleted', []],
     ['replaced by another one', [item(place, { pem: weak.pem, type: 'pkcs7' }, 'r2')]],
     ['registered for the other form', [item(place, { pem: own.pem, type: 'identity' }, 'r2')]],
-  ])('vouches no more once it is %s', async (_, items) => {
+  ])('the certificate is not used once it is %s', async (_, items) => {
     const world = await remembered()
     const refused = 'could not be verified'
     const afresh = await early()
@@ -187,7 +187,7 @@ describe('a certificate that vouched before', () => {
     await expect(verifyDocument(callAt(items, false, world.memory).call, again)).rejects.toThrow(refused)
   })
 
-  test('vouches for nothing at another mount, whatever that has registered under its name', async () => {
+  test('the certificate is not used at another mount with the same certificate name', async () => {
     const world = await remembered()
     const strange = item(key('certificate', 'auth_another', 'home'), { pem: weak.pem, type: 'pkcs7' })
     const { call } = callAt([vouching, strange], false, world.memory)
@@ -197,7 +197,7 @@ describe('a certificate that vouched before', () => {
     ).rejects.toThrow('could not be verified')
   })
 
-  test('is not needed where another one vouches', async () => {
+  test('another certificate is found if the remembered one was deleted', async () => {
     const { memory } = await remembered()
     const other = item(key('certificate', accessor, 'other'), { pem: own.pem, type: 'pkcs7' })
     await verifyDocument(callAt([other], false, memory).call, await early())
@@ -207,7 +207,7 @@ describe('a certificate that vouched before', () => {
 test.each([
   ['its client is loaded', async () => undefined],
   ['loading fails, which the call that needs it reports', () => Promise.reject(new Error('no chunk'))],
-])('a login with a document begins to load EC2 before anything is read: %s', async (_, load) => {
+])('an ec2 login loads the EC2 client before the first read: %s', async (_, load) => {
   let loads = 0
   const instances = {
     load: () => {

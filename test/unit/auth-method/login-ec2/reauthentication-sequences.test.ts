@@ -62,8 +62,8 @@ const tries = (parts: Partial<Record<keyof Try, fc.Arbitrary<unknown>>> = {}) =>
     { maxLength: 12 },
   )
 
-describe('whatever logs in, in whatever order', () => {
-  test('the start of the instance never goes back', () => {
+describe('random sequences of logins', () => {
+  test('the stored start time of the instance never decreases', () => {
     fc.assert(
       fc.property(tries(), list => {
         let state: State = { known: 'mine', accepted: 0 }
@@ -77,7 +77,7 @@ describe('whatever logs in, in whatever order', () => {
     )
   })
 
-  test('once reauthentication is over, nobody logs in again', () => {
+  test('after reauthentication was disabled, every login is rejected', () => {
     fc.assert(
       fc.property(tries(), tries(), (before, after) => {
         const over = [
@@ -90,7 +90,7 @@ describe('whatever logs in, in whatever order', () => {
     )
   })
 
-  test('without migration nobody gets in who does not know the nonce', () => {
+  test('without migration, every login without the right nonce is rejected', () => {
     const fixed = { allowMigration: fc.constant(false) }
     fc.assert(
       fc.property(tries({ ...fixed, sent: fc.constantFrom('guess', 'none', 'empty') }), list => {

@@ -154,7 +154,7 @@ describe('nonce and pendingTime', () => {
   )
 })
 
-describe('times and nonces compared', () => {
+describe('comparing times and nonces', () => {
   const usual: Row = { entry: 'normal', nonce: 'equal', leads: '' }
   const judged = (changes: Partial<ReauthenticationFacts>) => {
     const decided = reauthenticate({ ...factsOf(usual), ...changes })
@@ -174,7 +174,7 @@ describe('times and nonces compared', () => {
     ['2026-03-01T10:00:00.5Z', '2026-03-01T10:00:00.50Z', 'accepted'],
     ['2026-03-01T10:00:00Z', '2026-03-01T11:00:00+01:00', 'accepted'],
     ['2026-03-01T10:00:00Z', '2026-03-01T10:00:00-00:01', 'document-older'],
-  ])('a document of %s against an entry of %s: %s', (document, stored, expected) => {
+  ])('a document of %s against an entry of %s returns %s', (document, stored, expected) => {
     expect(judged({ ...started(document), ...entry(stored, 'right') })).toBe(expected)
   })
 
@@ -182,7 +182,7 @@ describe('times and nonces compared', () => {
     ['without nonce', entry(STORED)],
     ['with a time that is none', entry('yesterday', 'right')],
     ['with an empty time', entry('', 'right')],
-  ])('an entry %s is damaged', (_, changes) => {
+  ])('an entry %s is rejected as damaged', (_, changes) => {
     expect(judged(changes)).toBe('entry-damaged')
   })
 
@@ -190,7 +190,7 @@ describe('times and nonces compared', () => {
     ['longer', 'right '],
     ['shorter', 'righ'],
     ['in another case', 'RIGHT'],
-  ])('a nonce that is %s does not match', (_, sentNonce) => {
+  ])('a nonce that is %s is rejected', (_, sentNonce) => {
     expect(judged({ sentNonce })).toBe('nonce-mismatch')
   })
 
@@ -198,13 +198,16 @@ describe('times and nonces compared', () => {
     [128, false, 'accepted'],
     [129, false, 'nonce-length'],
     [129, true, 'accepted'],
-  ])('a first nonce of %i characters, disallow %s: %s', (length, disallow, expected) => {
-    const { entry: _, ...first } = factsOf(usual)
-    const decided = reauthenticate({ ...first, sentNonce: 'x'.repeat(length), disallow })
-    expect(decided.ok ? 'accepted' : decided.fault.why).toBe(expected)
-  })
+  ])(
+    'a first login with a nonce of %i characters and disallow %s returns %s',
+    (length, disallow, expected) => {
+      const { entry: _, ...first } = factsOf(usual)
+      const decided = reauthenticate({ ...first, sentNonce: 'x'.repeat(length), disallow })
+      expect(decided.ok ? 'accepted' : decided.fault.why).toBe(expected)
+    },
+  )
 
-  test('a nonce that is too long is refused at a later login too', () => {
+  test('a too long nonce is also rejected at a repeated login', () => {
     expect(judged({ sentNonce: 'x'.repeat(129) })).toBe('nonce-length')
   })
 })

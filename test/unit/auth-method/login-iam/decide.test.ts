@@ -32,7 +32,7 @@ const inferred: InferredInstance = {
   account: '111122223333',
 }
 
-describe('the checks of an iam login', () => {
+describe('checks of an iam login', () => {
   const user = callerOf('arn:aws:iam::111122223333:user/team/bob', 'AIDAEXAMPLE')
   const wild = iamRole({
     boundIamPrincipalIds: [],
@@ -65,16 +65,16 @@ describe('the checks of an iam login', () => {
       ['principal-not-bound'],
     ],
     ['a wildcard and no look-up at all', { role: wild }, ['principal-not-bound']],
-  ])('%s: $2', (_, parts, expected) => {
+  ])('login of %s: $2', (_, parts, expected) => {
     expect(reasons(parts)).toEqual(expected)
   })
 
-  test('a role for ec2 logins is refused', () => {
+  test('an iam login for an ec2 role is rejected', () => {
     expect(reasons({ role: ec2Role() })[0]).toBe('role-type')
   })
 })
 
-describe('inferring', () => {
+describe('checks of an inferred instance', () => {
   const role = inferringRole({ bound: { bound_region: ['eu-west-1'], bound_account_id: ['111122223333'] } })
   test.each<[string, Partial<CompleteIamFacts>, string[]]>([
     ['a running instance that satisfies the role', { role, inferred }, []],
@@ -105,16 +105,16 @@ describe('inferring', () => {
       ['not-bound_ami_id'],
     ],
     ['no look-up at all', { role: inferringRole() }, ['instance-not-running']],
-  ])('%s: $2', (_, parts, expected) => {
+  ])('inferred instance, %s: $2', (_, parts, expected) => {
     expect(reasons(parts)).toEqual(expected)
   })
 
-  test('both the principal and the instance have to be right', () => {
+  test('a role with both bindings requires the principal and the instance to match', () => {
     const other = inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] })
     expect(reasons({ role: other, inferred })).toEqual(['principal-not-bound'])
   })
 
-  test('a role may consist of constraints on instances alone', () => {
+  test('a role may have instance bindings only', () => {
     const only = inferringRole({
       boundIamPrincipalArns: [],
       boundIamPrincipalIds: [],
@@ -123,7 +123,7 @@ describe('inferring', () => {
     expect(reasons({ role: only, inferred })).toEqual([])
   })
 
-  test('a role that does not infer looks at no instance', () => {
+  test('a role without inference makes no instance checks', () => {
     expect(reasons({ inferred: { ...inferred, instance: undefined } })).toEqual([])
   })
 
@@ -136,7 +136,7 @@ describe('inferring', () => {
     ['i-0123456789ABCDEF0', undefined],
     ['xi-0123456789abcdef0', undefined],
     ['deploy', undefined],
-  ])('the session %s names the instance %s', (session, id) => {
+  ])('the session name %s gives the instance ID %s', (session, id) => {
     const caller = callerOf(usualArn.replace(/[^/]+$/, session))
     expect(inferredInstanceId(caller)).toBe(id)
     const found =
@@ -148,13 +148,13 @@ describe('inferring', () => {
     )
   })
 
-  test('a user has no session, and so no instance', () => {
+  test('a user has no session and therefore no inferred instance', () => {
     expect(inferredInstanceId(callerOf('arn:aws:iam::111122223333:user/i-0123456789abcdef0'))).toBeUndefined()
   })
 })
 
-describe('what a login leads to', () => {
-  test('a session of a role is granted a token by the terms of its role', () => {
+describe('the grant of an iam login', () => {
+  test("a role session gets a token with the role's parameters", () => {
     expect(decide()).toEqual({
       path: 'auth/cloud/login',
       login: {
@@ -174,11 +174,11 @@ describe('what a login leads to', () => {
     })
   })
 
-  test('a user’s display name is its name', () => {
+  test('the display name of a user is its name', () => {
     expect(decide({ caller: callerOf('arn:aws:iam::111122223333:user/a/b/bob') }).displayName).toBe('bob')
   })
 
-  test('the token’s terms are the role’s', () => {
+  test("the grant has the role's token parameters", () => {
     const token = { ttl: 1, maxTtl: 2, boundCidrs: ['192.0.2.0/24'], noDefaultPolicy: true }
     const role = iamRole({ token })
     expect(decide({ role }).terms).toEqual(role.token)
@@ -200,7 +200,7 @@ describe('what a login leads to', () => {
     client_arn: usualArn,
     client_user_id: 'AROAEXAMPLE',
   }
-  test('selected metadata are told; what an inferred instance adds is there only with one', () => {
+  test('selected metadata is returned, with instance fields only if an instance was inferred', () => {
     expect(decide({ identity }).alias.metadata).toEqual(chosen)
     expect(decide({ identity, role: inferringRole(), inferred }).alias.metadata).toEqual({
       ...chosen,
@@ -210,13 +210,13 @@ describe('what a login leads to', () => {
     })
   })
 
-  test('with nothing selected the role’s ID alone is told', () => {
+  test('without selected metadata only the role ID is returned', () => {
     const none = { ...iamFacts().identity, iamMetadata: [] }
     expect(decide({ identity: none }).metadata).toEqual({ role_id: iamRole().roleId })
     expect(decide({ identity: none }).alias.metadata).toEqual({})
   })
 
-  test('an inferred instance is remembered for renewals', () => {
+  test('the grant records the inferred instance for renewals', () => {
     expect(decide({ role: inferringRole(), inferred }).login).toMatchObject({
       instanceId: usualInstance.id,
       region: 'eu-west-1',

@@ -58,12 +58,12 @@ async function lookUp(
   return { arn, asked }
 }
 
-describe('the ARN of a caller with its path: CVE-2025-11621', () => {
-  test('is what IAM says of the caller’s own role', async () => {
+describe('looking up the full ARN of a caller: CVE-2025-11621', () => {
+  test('the full ARN of a role comes from IAM', async () => {
     expect(await lookUp(freshAccess())).toEqual({ arn: found.arn, asked: 1 })
   })
 
-  test('is what IAM says of a user', async () => {
+  test('the full ARN of a user comes from IAM', async () => {
     const arn = 'arn:aws:iam::111122223333:user/team/bob'
     const given = {
       who: entity('arn:aws:iam::111122223333:user/bob'),
@@ -87,11 +87,11 @@ describe('the ARN of a caller with its path: CVE-2025-11621', () => {
     ['a user of the same name', { ...found, arn: 'arn:aws:iam::111122223333:user/team/app' }],
     ['another name', { ...found, arn: 'arn:aws:iam::111122223333:role/team/other' }],
     ['a name that only ends so', { ...found, arn: 'arn:aws:iam::111122223333:role/team/xapp' }],
-  ])('IAM tells of %s: refused', async (_, answer) => {
+  ])('the login is rejected if IAM returns %s', async (_, answer) => {
     expect((await lookUp(freshAccess(), { answer })).arn).toBe('principal-lookup')
   })
 
-  test('without a unique ID to compare, account and name have to be right', async () => {
+  test('without a unique ID, account and name must match', async () => {
     expect((await lookUp(freshAccess(), { uniqueId: 'unknown' })).arn).toBe(found.arn)
     const foreign = { ...found, arn: 'arn:aws:iam::444455556666:role/team/app' }
     expect((await lookUp(freshAccess(), { uniqueId: 'unknown', answer: foreign })).arn).toBe(
@@ -100,8 +100,8 @@ describe('the ARN of a caller with its path: CVE-2025-11621', () => {
   })
 })
 
-describe('what is remembered of it', () => {
-  test('is used for an hour, and then looked up again', async () => {
+describe('the cache of full ARNs', () => {
+  test('a cached ARN is used for an hour, then looked up again', async () => {
     const access = freshAccess()
     expect((await lookUp(access)).asked).toBe(1)
     expect(await lookUp(access, { now: HOUR - 1 })).toEqual({ arn: found.arn, asked: 0 })
@@ -138,13 +138,13 @@ describe('what is remembered of it', () => {
         answer: { ...found, arn: 'arn:aws:iam::111122223333:user/app' },
       },
     ],
-  ])('is not used for another %s', async (_, parts, given) => {
+  ])('a cached ARN is not used for another %s', async (_, parts, given) => {
     const access = freshAccess()
     await lookUp(access)
     expect((await lookUp({ ...access, ...parts }, given)).asked).toBe(1)
   })
 
-  test('is used for every session of the role', async () => {
+  test('a cached ARN is used for all sessions of the role', async () => {
     const access = freshAccess()
     await lookUp(access)
     const who = entity('arn:aws:sts::111122223333:assumed-role/app/another')
@@ -154,7 +154,7 @@ describe('what is remembered of it', () => {
   test.each<[string, Given['answer'] & {}, string]>([
     ['a refusal', 'nobody', 'principal-lookup'],
     ['a fault', new ApiError('provider_failed', 'down'), 'provider_failed'],
-  ])('is never %s', async (_, answer, why) => {
+  ])('a cached ARN is never %s', async (_, answer, why) => {
     const access = freshAccess()
     expect((await lookUp(access, { answer })).arn).toBe(why)
     expect(await lookUp(access)).toEqual({ arn: found.arn, asked: 1 })

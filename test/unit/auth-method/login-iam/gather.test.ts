@@ -77,7 +77,7 @@ describe('the role of an iam login', () => {
   test.each<[string, World, string]>([
     ['given', { parameters: { role: 'other' } }, 'other'],
     ['named after the caller', { roles: {} }, 'app'],
-  ])('that does not exist is refused by name: %s', async (_, given, name) => {
+  ])('a missing role is rejected with its name: %s', async (_, given, name) => {
     await expect(factsOf(given)).rejects.toThrow(`no role named "${name}"`)
   })
 })
@@ -93,7 +93,7 @@ describe('the alias of an iam login', () => {
   })
 })
 
-describe('what IAM and EC2 are asked', () => {
+describe('calls to IAM and EC2', () => {
   const seen = async (role: Role) => {
     const { asked, gathered, call } = world({ roles: { app: role } })
     const facts = await lookUpCaller(call, await gathered, askAlways)
@@ -101,17 +101,17 @@ describe('what IAM and EC2 are asked', () => {
   }
   const wild = { boundIamPrincipalIds: [], boundIamPrincipalArns: ['arn:aws:iam::111122223333:role/team/*'] }
 
-  test('nobody, when the unique ID decides', async () => {
+  test('no call is made if the unique ID is bound', async () => {
     expect((await seen(iamRole())).asked).toEqual([])
   })
 
-  test('IAM for a wildcard, in the caller’s account', async () => {
+  test("a wildcard asks IAM in the caller's account", async () => {
     const { asked, facts } = await seen(iamRole(wild))
     expect(asked).toEqual(['role app in 111122223333 us-east-1'])
     expect(facts.fullArn).toBe('arn:aws:iam::111122223333:role/team/app')
   })
 
-  test('EC2 for an inferred instance, in the role’s region and the caller’s account', async () => {
+  test("an inferred instance asks EC2 in the role's region and the caller's account", async () => {
     const { asked, facts } = await seen(inferringRole())
     expect(asked).toEqual([`${usualInstance.id} in 111122223333 eu-west-1`])
     expect(facts.inferred).toEqual({

@@ -58,13 +58,13 @@ function world({
 }
 
 describe('an iam login', () => {
-  test('that STS does not vouch for is refused before the role is read', async () => {
+  test('a request that STS rejects is rejected before the role is read', async () => {
     const { outcome, read } = world({ sts: stsError(403, 'SignatureDoesNotMatch') })
     await expect(outcome()).rejects.toThrow('not signed validly')
     expect(read).toEqual(['client-config client'])
   })
 
-  test('is read anew once STS has answered, with what the caller’s name leads to', async () => {
+  test("after STS answers, the login reads again, with the keys that the caller's identity gives", async () => {
     const { login, asked, drawn } = world()
     expect(await login()).toEqual({
       kind: 'reread',
@@ -73,31 +73,31 @@ describe('an iam login', () => {
     expect([asked, drawn.bytes]).toEqual([['STS'], 0])
   })
 
-  test('of a principal that the role does not admit is refused before IAM and EC2 are asked', async () => {
+  test('an unbound principal is rejected before the calls to IAM and EC2', async () => {
     const { outcome, asked } = world({ role: inferringRole({ boundIamPrincipalIds: ['AROAOTHER'] }) })
     await expect(outcome()).rejects.toThrow('principal is not bound')
     expect(asked).toEqual(['STS'])
   })
 
-  test('from a network that the role does not admit is refused before IAM is asked', async () => {
+  test("a login from a network outside the role's CIDRs is rejected before the call to IAM", async () => {
     const { outcome, asked } = world({ role: iamRole({ ...wild, token: { boundCidrs: ['10.0.0.0/8'] } }) })
     await expect(outcome()).rejects.toMatchObject({ reason: { why: 'source-address' } })
     expect(asked).toEqual(['STS'])
   })
 
-  test('of a principal that IAM finds elsewhere than the role says gets nothing', async () => {
+  test('a principal whose path in IAM does not match the wildcard is rejected', async () => {
     const { outcome, asked, drawn } = world({ role: iamRole(wild), path: 'other' })
     await expect(outcome()).rejects.toThrow('principal is not bound')
     expect([asked[0], asked.includes('IAM'), drawn.bytes]).toEqual(['STS', true, 0])
   })
 
-  test('from an inferred instance that does not run gets nothing', async () => {
+  test('a login from an inferred instance that does not run is rejected', async () => {
     const { outcome, drawn } = world({ role: inferringRole(bound), instance: { state: 'stopped' } })
     await expect(outcome()).rejects.toThrow('not running')
     expect(drawn.bytes).toBe(0)
   })
 
-  test('is judged by what is stored after STS and EC2 have answered, and asks each once', async () => {
+  test('after STS and EC2 answer, the login uses the currently stored role and asks each service once', async () => {
     const { login, asked, stored } = world({ role: inferringRole(bound) })
     await login()
     expect(await login()).toEqual({ kind: 'reread', keys: [] })
@@ -106,7 +106,7 @@ describe('an iam login', () => {
     expect(asked).toEqual(['STS', 'EC2'])
   })
 
-  test('gives a lifetime from the answer on, however long STS took', async () => {
+  test("the token's TTL starts after the answer of STS", async () => {
     const { changes = [] } = await world({ late: 9000 }).outcome()
     const token = changes.find(change => change.key.kind === 'token')
     expect(token).toMatchObject({ data: { createdAt: NOW + 9000 } })
@@ -114,7 +114,7 @@ describe('an iam login', () => {
     expect(times).toEqual({ expires: Math.floor(NOW / 1000) + 10 + data.ttl })
   })
 
-  test('writes token and entity together, and no access-list entry', async () => {
+  test('one commit writes token and entity, and no access-list entry', async () => {
     const { outcome, commits } = world({ role: inferringRole(bound) })
     const result = await outcome()
     expect(result.answer).toMatchObject({
@@ -125,7 +125,7 @@ describe('an iam login', () => {
     expect([result.afterwards, commits]).toEqual([undefined, []])
   })
 
-  test('of a known principal writes its token alone, and other metadata afterwards', async () => {
+  test('a repeated login commits only its token, and writes changed metadata afterwards', async () => {
     const { outcome, commits } = world({ others: [aliasItem(iamRole().roleId, { account_id: 'before' })] })
     const result = await outcome()
     expect(writtenBy(result)).toEqual(['token'])

@@ -65,11 +65,11 @@ describe('bound principals', () => {
     ['arn:aws:sts::111122223333:assumed-role/app/*', 'no'],
     ['arn:aws-cn:iam::111122223333:role/*', 'no'],
     ['*app*', 'no'],
-  ])('with the path known, %s admits: %s', (arn, expected) => {
+  ])('with a known path, %s is admitted: %s', (arn, expected) => {
     expect(admitted({ arns: [arn] }, { fullArn })).toBe(expected)
   })
 
-  test('any of several wildcards is enough', () => {
+  test('one matching wildcard of several is enough', () => {
     expect(
       admitted(
         { arns: ['arn:aws:iam::444455556666:*', 'arn:aws:iam::111122223333:role/team/*'] },
@@ -78,7 +78,7 @@ describe('bound principals', () => {
     ).toBe('yes')
   })
 
-  test('a token from before unique IDs can pass by name or wildcard only', () => {
+  test('a token without a unique ID is admitted by name or wildcard only', () => {
     const { uniqueId: _, ...old } = principal
     const role = { boundIamPrincipalArns: [APP], boundIamPrincipalIds: ['AROAEXAMPLE'] }
     expect(admits({ ...role, resolveAwsUniqueIds: true }, old)).toBe('no')

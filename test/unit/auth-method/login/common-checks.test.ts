@@ -27,7 +27,7 @@ function refused(parts: Partial<CommonFacts>): unknown[] {
   }
 }
 
-describe('gates common to both types', () => {
+describe('checks of both login types', () => {
   const inTen = ec2Role({ token: { boundCidrs: ['10.0.0.0/8'] } })
   const source = ['permission_denied', 'source-address', '']
   test.each<[string, Partial<CommonFacts>, unknown[]]>([
@@ -62,7 +62,7 @@ describe('gates common to both types', () => {
   })
 })
 
-describe('checks', () => {
+describe('running the checks', () => {
   const check = (name: string, refuses: boolean): Check<number> => ({
     name,
     seen: facts => facts,
@@ -71,14 +71,14 @@ describe('checks', () => {
   })
   const skipped: Check<number> = { ...check('skipped', true), applies: () => false }
 
-  test('a login stops at the first that refuses, with what it saw for the audit log', () => {
+  test('enforce throws at the first failed check, with its value for the audit log', () => {
     const run = () => enforce([check('a', false), skipped, check('b', true), check('c', true)], 7)
     expect(run).toThrow(
       expect.objectContaining({ message: 'text b', reason: { why: 'why-b', check: 'b', seen: 7 } }),
     )
   })
 
-  test('a report has them all, in order', () => {
+  test('reportVerdicts returns every verdict, in order', () => {
     expect(reportVerdicts([check('a', false), skipped, check('b', true)], 7)).toEqual([
       { check: 'a', verdict: 'pass', seen: 7 },
       { check: 'skipped', verdict: 'not required', seen: 7 },
@@ -86,7 +86,7 @@ describe('checks', () => {
     ])
   })
 
-  test('a denial reads as one, whatever its text', () => {
+  test('a failed check with permission_denied has the text permission denied', () => {
     expect(failVerdict('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
       'permission denied',
     )

@@ -53,8 +53,8 @@ const OLD = NOW - 301
 const YOUNG = NOW - 299
 const ASK = `describe ${usualInstance.id} in 111122223333`
 
-describe('the look-up of an instance', () => {
-  test('is one call to EC2', async () => {
+describe('looking up an instance', () => {
+  test('a look-up makes one call to EC2', async () => {
     const { call, asked } = world([usualInstance])
     expect(await describeInstance({ call }, usualInstance.id, ec2Role(), OLD)).toEqual({
       instance: usualInstance,
@@ -62,7 +62,7 @@ describe('the look-up of an instance', () => {
     expect(asked).toEqual([ASK])
   })
 
-  test('an unknown instance is asked for again only while it is young', async () => {
+  test('only a young unknown instance is looked up again', async () => {
     const old = world([undefined])
     expect(await describeInstance(old, usualInstance.id, ec2Role(), OLD)).toEqual({
       instance: undefined,
@@ -80,7 +80,7 @@ describe('the look-up of an instance', () => {
     expect(late.asked).toEqual([ASK, 'sleep', ASK])
   })
 
-  test('a refusal of the provider names the instance; its faults stay what they are', async () => {
+  test('an AWS refusal names the instance, and AWS faults stay unchanged', async () => {
     const refused = world([
       new ApiError('invalid_request', 'AWS said no', { reason: { why: 'provider-refused' } }),
     ])
@@ -94,13 +94,13 @@ describe('the look-up of an instance', () => {
   })
 })
 
-describe('the role behind the profile: CVE-2025-11621', () => {
+describe('the role of the instance profile: CVE-2025-11621', () => {
   const roleArn = async (profile: InstanceProfile | undefined, instance: Instance = usualInstance) => {
     const { call, asked } = world([instance], profile)
     return { asked, seen: (await describeInstance({ call }, instance.id, binding, OLD)).roleArn }
   }
 
-  test('is that of the profile which the instance has', async () => {
+  test("the role comes from the instance's own profile", async () => {
     const { asked, seen } = await roleArn(usualProfile)
     expect([asked, seen]).toEqual([[ASK, 'profile web'], 'arn:aws:iam::111122223333:role/web'])
   })
@@ -116,11 +116,11 @@ describe('the role behind the profile: CVE-2025-11621', () => {
     ],
     ['a profile without role', { ...usualProfile, roleArns: [] }],
     ['a profile of two roles', { ...usualProfile, roleArns: ['a', 'b'] }],
-  ])('is not that of %s', async (_, profile) => {
+  ])('the role does not come from the profile of %s', async (_, profile) => {
     expect((await roleArn(profile)).seen).toBeUndefined()
   })
 
-  test('is not looked up for an instance without profile, nor when the role does not bind it', async () => {
+  test('the role is not looked up without a profile or without a role binding', async () => {
     const { profileArn: _, ...bare } = usualInstance
     expect((await roleArn(usualProfile, bare)).asked).toEqual([ASK])
     const { call, asked } = world([usualInstance])

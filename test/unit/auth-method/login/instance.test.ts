@@ -10,12 +10,12 @@ describe('stateFault', () => {
     ['terminated', 'it is not running'],
     ['Running', 'it is not running'],
     ['', 'it is not running'],
-  ])('of the state "%s" is: %s', (state, text) => {
+  ])('an instance in the state "%s" gives: %s', (state, text) => {
     const found = stateFault({ ...usualInstance, state }, usualInstance.id)?.text
     expect(found).toBe(text && `failed to verify the instance ${usualInstance.id}: ${text}`)
   })
 
-  test('of no instance, or of another one, is that EC2 knows no such instance', () => {
+  test('a missing or different instance gives the fault that EC2 knows no such instance', () => {
     expect(stateFault(undefined, 'i-1')?.text).toContain('EC2 knows no such instance')
     expect(stateFault(usualInstance, 'i-1')?.text).toContain('EC2 knows no such instance')
   })

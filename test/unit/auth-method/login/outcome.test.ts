@@ -37,7 +37,7 @@ const mint = (granted: GrantParts = {}, around: { mount?: Partial<Mount>; alias?
   )
 
 describe('the token of a login', () => {
-  test('is one item, an orphan, with what the login said', async () => {
+  test('a login token is one item and an orphan, with the facts of the login', async () => {
     const { auth, changes, warnings } = await mint({
       terms: { boundCidrs: ['10.0.0.0/8'], numUses: 3, ttl: 60 },
     })
@@ -87,17 +87,17 @@ describe('the token of a login', () => {
     expect(warnings).toEqual([])
   })
 
-  test('its text is stored nowhere', async () => {
+  test('the text of the token is not stored', async () => {
     expect(JSON.stringify((await mint()).changes)).not.toContain('hvs.new')
   })
 
-  test('what is only disclosed is in the answer, not on the token', async () => {
+  test('disclosed values are returned but not stored on the token', async () => {
     const { auth, changes } = await mint({ disclosed: { nonce: 'n-1' } })
     expect(auth.metadata).toEqual({ account_id: '111122223333', nonce: 'n-1' })
     expect(JSON.stringify(changes)).not.toContain('n-1')
   })
 
-  test('policies of the entity are answered beside its own, not stored', async () => {
+  test('policies of the entity are returned but not stored on the token', async () => {
     const { auth, changes } = await mint({}, { alias: { policies: ['Ops', 'dev'] } })
     expect(auth).toMatchObject({
       policies: ['default', 'dev', 'ops'],
@@ -107,7 +107,7 @@ describe('the token of a login', () => {
     expect(JSON.stringify(changes)).not.toContain('ops')
   })
 
-  test('without any policy there is no list of them', async () => {
+  test('token_policies is omitted if there are no policies', async () => {
     const { auth } = await mint({ terms: { policies: [], noDefaultPolicy: true } })
     expect(auth.policies).toEqual([])
     expect(auth).not.toHaveProperty('token_policies')
@@ -120,18 +120,18 @@ describe('the token of a login', () => {
     ['the period', { terms: { period: 30, ttl: 90 } }, {}, 30, false],
     ['the explicit maximum', { terms: { ttl: 90, explicitMaxTtl: 20 } }, {}, 20, true],
     ['the method’s maximum', { terms: { ttl: 90, maxTtl: 20 } }, {}, 20, true],
-  ])('its lifetime: %s', async (_, granted, mounted, ttl, warned) => {
+  ])('the TTL of a login token: %s', async (_, granted, mounted, ttl, warned) => {
     const { auth, warnings } = await mint(granted, { mount: mounted })
     expect(auth.lease_duration).toBe(ttl)
     expect(warnings).toHaveLength(warned ? 1 : 0)
   })
 
-  test('is tied to the address of its login, where the role says so', async () => {
+  test('the token is bound to the client address if the role requires it', async () => {
     const { changes } = await mint({ terms: { strictlyBindIp: true, boundCidrs: ['192.0.2.0/24'] } })
     expect(changes).toMatchObject([{ data: { boundCidrs: ['192.0.2.1/32'] } }])
   })
 
-  test('a disabled entity gets none', async () => {
+  test('a login with a disabled entity is rejected', async () => {
     await expect(mint({}, { alias: { disabled: true } })).rejects.toMatchObject({
       code: 'permission_denied',
       reason: { why: 'entity-disabled' },
@@ -140,7 +140,7 @@ describe('the token of a login', () => {
 })
 
 describe('batch tokens', () => {
-  test('carry everything in themselves and write nothing', async () => {
+  test('a batch token contains all its data and writes nothing', async () => {
     const { auth, changes } = await mint({ terms: { type: 'batch', ttl: 60 } })
     expect(changes).toEqual([])
     expect(auth).toMatchObject({ accessor: '', renewable: false, token_type: 'batch', lease_duration: 60 })
@@ -149,7 +149,7 @@ describe('batch tokens', () => {
     expect(content).toMatchObject({ type: 'batch', hash: '', policies: ['default', 'dev'], login, ttl: 60 })
   })
 
-  test('are no longer than what a request may carry', async () => {
+  test('a batch token longer than a request may carry is rejected', async () => {
     const metadata = { long: 'x'.repeat(6000) }
     await expect(mint({ terms: { type: 'batch' }, metadata })).rejects.toThrow('too long for a batch token')
     expect((await mint({ terms: { type: 'service' }, metadata })).auth.metadata).toEqual(metadata)
@@ -158,7 +158,7 @@ describe('batch tokens', () => {
   test.each<[name: string, granted: GrantParts]>([
     ['a period', { terms: { period: 60 } }],
     ['limited uses', { terms: { numUses: 1 } }],
-  ])('cannot have %s, also where the mount makes them batch tokens', async (_, granted) => {
+  ])('a batch token with %s is rejected, even if the mount selects the type', async (_, granted) => {
     await expect(mint(granted, { mount: { tokenType: 'batch' } })).rejects.toThrow('batch tokens')
   })
 })
@@ -172,6 +172,6 @@ test.each<[role: TokenParameters['type'], tuned: Mount['tokenType'], type: strin
   ['service', 'default-batch', 'service'],
   ['batch', 'default-service', 'batch'],
   ['batch', 'default-batch', 'batch'],
-])('a role that says %s on a mount that says %s gives %s tokens', (role, tuned, type) => {
+])('role token_type %s on a mount with token_type %s gives a %s token', (role, tuned, type) => {
   expect(tokenTypeOf(role, { tokenType: tuned })).toBe(type)
 })

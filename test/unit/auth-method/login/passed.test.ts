@@ -35,12 +35,12 @@ import { ec2Role } from '../../../builders/roles.ts'
 type Ec2Decides = Parameters<typeof ec2.decideEc2Login>[0]
 type IamDecides = Parameters<typeof iam.decideIamLogin>[0]
 
-describe('an ec2 login that forgets a check does not compile', () => {
+describe('an ec2 login that omits a check does not compile', () => {
   const seen = ec2Facts()
   const before = enforce(ec2.ec2ChecksBeforeLookUp, seen)
   const after = enforce(ec2.ec2ChecksAfterLookUp, seen)
 
-  test('only facts that passed both lists lead to a token', () => {
+  test('only facts that passed both check lists can be decided', () => {
     const both = enforce(ec2.ec2ChecksAfterLookUp, before)
     expectTypeOf(both).toExtend<Ec2Decides>()
     expect(ec2.decideEc2Login(both, 'auth/cloud/login').grant).toMatchObject({ path: 'auth/cloud/login' })
@@ -52,7 +52,7 @@ describe('an ec2 login that forgets a check does not compile', () => {
     ec2.decideEc2Login(after, 'path')
   })
 
-  test('what has been seen of the instance leaves the earlier verdict as it is, and adds none', () => {
+  test('adding instance facts keeps the earlier marks and adds none', () => {
     expectTypeOf(addInstanceFacts<Passed<Ec2Facts>>).returns.resolves.toExtend<
       CompleteEc2Facts & Passed<Ec2Facts>
     >()
@@ -60,12 +60,12 @@ describe('an ec2 login that forgets a check does not compile', () => {
     expectTypeOf(addInstanceFacts<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
   })
 
-  test('a login asks EC2 only for facts that have passed', () => {
+  test('only facts that passed the first checks can be looked up in EC2', () => {
     expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
     expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
   })
 
-  test('only a document that was verified is looked at', () => {
+  test('only a verified document can be gathered', () => {
     expectTypeOf<Parameters<typeof gatherEc2>[1]>().toEqualTypeOf<VerifiedProof>()
     expectTypeOf(verifyDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
     expectTypeOf<InstanceDocument>().not.toExtend<VerifiedProof>()
@@ -74,12 +74,12 @@ describe('an ec2 login that forgets a check does not compile', () => {
   })
 })
 
-describe('an iam login that forgets a check does not compile', () => {
+describe('an iam login that omits a check does not compile', () => {
   const seen = iamFacts()
   const before = enforce(iam.iamChecksBeforeLookUp, seen)
   const after = enforce(iam.iamChecksAfterLookUp, seen)
 
-  test('only facts that passed both lists lead to a token', () => {
+  test('only facts that passed both check lists can be decided', () => {
     const both = enforce(iam.iamChecksAfterLookUp, before)
     expectTypeOf(both).toExtend<IamDecides>()
     expect(iam.decideIamLogin(both, 'auth/cloud/login')).toMatchObject({ path: 'auth/cloud/login' })
@@ -91,13 +91,13 @@ describe('an iam login that forgets a check does not compile', () => {
     iam.decideIamLogin(after, 'path')
   })
 
-  test('a login asks IAM and EC2, and is decided, only for facts that have passed', () => {
+  test('only facts that passed the first checks can be looked up in IAM and EC2', () => {
     expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
     expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLoginPhases.decide>[1]>()
     expectTypeOf<GatheredIam<Passed<IamFacts>>>().toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
   })
 
-  test('only a caller whom STS has named is looked at', () => {
+  test('only an identity from STS can be gathered', () => {
     expectTypeOf<Parameters<typeof gatherIam>[1]>().toEqualTypeOf<VerifiedIdentity>()
     expectTypeOf(buildStsQuestion).returns.resolves.toEqualTypeOf<ProviderQuestion<VerifiedIdentity>>()
     expectTypeOf<Identity>().not.toExtend<VerifiedIdentity>()
@@ -105,12 +105,12 @@ describe('an iam login that forgets a check does not compile', () => {
   })
 })
 
-test('checks of the other type of login do not stand in', () => {
+test('checks of the other login type do not count', () => {
   expectTypeOf<Passed<IamFacts> & Passed<CompleteIamFacts>>().not.toExtend<Ec2Decides>()
   expectTypeOf<Passed<Ec2Facts> & Passed<CompleteEc2Facts>>().not.toExtend<IamDecides>()
 })
 
-test('facts that a rule refuses never come out', () => {
+test('enforce never returns facts that a check rejects', () => {
   const facts = ec2Facts({ role: ec2Role({ bound: { bound_region: ['us-east-1'] } }) })
   expect(() => enforce(ec2.ec2ChecksBeforeLookUp, facts)).toThrow(ApiError)
 })

@@ -78,29 +78,29 @@ describe('renewal of an ec2 login', () => {
     ['an instance that is gone', { instance: undefined }, 'instance-not-running'],
     ['a stopped instance', { instance: { ...usualInstance, state: 'stopped' } }, 'instance-not-running'],
     ['another instance', { instance: { ...usualInstance, id: 'i-11111111' } }, 'instance-not-running'],
-  ])('%s forbids it', async (_, world, why) => {
+  ])('the renewal is denied: %s', async (_, world, why) => {
     expect(await refusal(world)).toEqual(['permission_denied', `renewal-${why}`])
   })
 
   test.each([
     ['the entry of its own login', { entryCreatedAt: accessItem().data.createdAt }],
     ['any entry, where the token does not remember its own', {}],
-  ])('%s is enough', async (_, own) => {
+  ])('the renewal is allowed: %s', async (_, own) => {
     await expect(renew({ login: own }).renewal).resolves.toBeDefined()
   })
 
-  test('what the role binds is not looked at again', async () => {
+  test('bindings of the role are not checked again', async () => {
     const bound = { bound_ami_id: ['other'], bound_region: ['other'], bound_account_id: ['other'] }
     const role = ec2Role({ bound, roleTag: 'Gone', disallowReauthentication: true })
     await expect(renew({ role }).renewal).resolves.toMatchObject({ ttl: 0 })
   })
 
-  test('an entry that is expired, of another role, or closed to logins is enough', async () => {
+  test('an entry that is expired, of another role or closed to logins allows the renewal', async () => {
     const entry = accessItem({ expiresAt: 1, role: 'other', disallowReauthentication: true })
     await expect(renew({ entry }).renewal).resolves.toBeDefined()
   })
 
-  test('the times are those of the role as it is now', async () => {
+  test("the renewal uses the role's current TTLs", async () => {
     const role = ec2Role({ token: { ttl: 11, maxTtl: 600, period: 13 } })
     expect(await renew({ role }).renewal).toMatchObject({ ttl: 11, methodMax: 600, period: 13 })
   })
@@ -120,7 +120,7 @@ describe('renewal of an ec2 login', () => {
     },
   )
 
-  test('the entry gets new times and nothing else, and only if it is as it was read', async () => {
+  test('the entry gets new times only, if it is unchanged since it was read', async () => {
     const entry = accessItem({ role: 'first', pendingTime: 'x', createdAt: 5 })
     const { changes } = await renew({ entry }).renewal
     expect(changes).toEqual([
@@ -134,14 +134,14 @@ describe('renewal of an ec2 login', () => {
     ])
   })
 
-  test('the entry has no native expiry while periodic tidying is off', async () => {
+  test('the entry has no DynamoDB TTL while periodic tidying is disabled', async () => {
     const settings = { safetyBuffer: 5, disablePeriodicTidy: true }
     const others = [item(key('tidy-settings', accessor, 'identity-accesslist'), settings)]
     expect((await renew({ others }).renewal).changes).toMatchObject([{ times: { due: NOW / 1000 + 1000 } }])
     expect((await renew({ others }).renewal).changes[0]).not.toHaveProperty('times.ttl')
   })
 
-  test('EC2 is asked in the login’s region and account, through the account’s role', async () => {
+  test("EC2 is called in the login's region and account, with the account's STS role", async () => {
     const others = [
       item(key('sts-role', accessor, '111122223333'), {
         role: 'arn:aws:iam::111122223333:role/r',

@@ -87,7 +87,7 @@ const wild = iamRole({
 const found: Principal = { arn: 'arn:aws:iam::111122223333:role/team/app', uniqueId: 'AROAEXAMPLE' }
 
 describe('renewal of an iam login', () => {
-  test('a bound unique ID is enough, and nobody is asked', async () => {
+  test('a bound unique ID allows the renewal without any AWS call', async () => {
     const { asked, renewal } = renew({ role: iamRole({ token: { ttl: 11, maxTtl: 12, period: 13 } }) })
     expect(await renewal).toEqual({ ttl: 11, methodMax: 12, period: 13, changes: [] })
     expect(asked).toEqual([])
@@ -105,7 +105,7 @@ describe('renewal of an iam login', () => {
       'a wildcard, for a token without unique ID',
       { role: wild, login: withoutId(), principal: { ...found, uniqueId: 'AROANEW' } },
     ],
-  ])('%s lets it pass', async (_, world) => {
+  ])('the renewal is allowed: %s', async (_, world) => {
     await expect(renew(world).renewal).resolves.toMatchObject({ changes: [] })
   })
 
@@ -136,16 +136,16 @@ describe('renewal of an iam login', () => {
       { role: wild, principal: new ApiError('invalid_request', 'no') },
       'principal-not-bound',
     ],
-  ])('%s forbids it', async (_, world, why) => {
+  ])('the renewal is denied: %s', async (_, world, why) => {
     expect(await refusal(world)).toEqual(['permission_denied', `renewal-${why}`])
   })
 
-  test('a fault of IAM stays one', async () => {
+  test('an IAM fault is returned unchanged', async () => {
     const fault = new ApiError('provider_failed', 'IAM is down')
     await expect(renew({ role: wild, principal: fault }).renewal).rejects.toBe(fault)
   })
 
-  test('IAM is asked in the partition’s region and the login’s account', async () => {
+  test("IAM is called in the partition's region and the login's account", async () => {
     const china = { canonicalArn: APP.replace('aws', 'aws-cn') }
     const role = iamRole({
       boundIamPrincipalIds: [],
@@ -157,9 +157,9 @@ describe('renewal of an iam login', () => {
   })
 })
 
-describe('renewal where an instance was inferred', () => {
+describe('renewal of a login with an inferred instance', () => {
   const recorded = { instanceId: usualInstance.id, region: 'us-east-1' }
-  test('the instance of the login must run, in the region of the login', async () => {
+  test('the instance must still run, in the region of the login', async () => {
     const role = inferringRole({ bound: { bound_ami_id: ['other'] }, inferredAwsRegion: 'eu-west-1' })
     const { asked, renewal } = renew({ role, login: recorded })
     await renewal
@@ -180,14 +180,14 @@ describe('renewal where an instance was inferred', () => {
       { login: recorded, instance: { ...usualInstance, id: 'i-11111111' } },
       'instance-not-running',
     ],
-  ])('%s forbids it', async (_, world, why) => {
+  ])('the renewal with an inferred instance is denied: %s', async (_, world, why) => {
     expect(await refusal({ role: inferringRole(), ...world })).toEqual([
       'permission_denied',
       `renewal-${why}`,
     ])
   })
 
-  test('a role that does not infer asks for no instance', async () => {
+  test('a role that no longer infers instances makes no EC2 call', async () => {
     const { asked, renewal } = renew({ login: recorded, instance: undefined })
     await renewal
     expect(asked).toEqual([])

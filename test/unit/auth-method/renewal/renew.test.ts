@@ -33,7 +33,7 @@ function renewing(
 const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
 
 describe('renewing a token', () => {
-  test('moves its end, keeps all else, and writes it only as it was read', async () => {
+  test('a renewal changes only the expiry, and only if the token is unchanged', async () => {
     const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 })
     expect(written(outcome)).toEqual({
       kind: 'put',
@@ -51,7 +51,7 @@ describe('renewing a token', () => {
     })
   })
 
-  test('counts from the answer, however long ago the request came', async () => {
+  test('the new TTL starts after the answer of AWS', async () => {
     const outcome = await renewing({}, { token: 'hvs.parent', increment: 60 }, renewPhases, 9000)
     expect(written(outcome)).toMatchObject({
       data: { ttl: 60, renewedAt: NOW + 9000 },
@@ -59,7 +59,7 @@ describe('renewing a token', () => {
     })
   })
 
-  test('by its accessor does not tell its text', async () => {
+  test('renewing by accessor does not return the token', async () => {
     const outcome = await renewing({}, { accessor }, renewAccessorPhases)
     expect(authIn(outcome)).toMatchObject({ client_token: '', accessor })
   })
@@ -87,7 +87,7 @@ describe('renewing a token', () => {
     ['one that cannot be renewed', { renewable: false }, { token: 'hvs.parent' }, 'lease is not renewable'],
     ['a batch token', {}, { token: 'hvb.any' }, 'lease is not renewable'],
     ['one at its explicit maximum', { explicitMaxTtl: 10 }, { token: 'hvs.parent' }, 'maximum lifetime'],
-  ])('refused: %s', async (_, parts, given, message) => {
+  ])('a renewal is rejected: %s', async (_, parts, given, message) => {
     await expect(renewing(parts, given)).rejects.toThrow(message)
   })
 
@@ -98,7 +98,7 @@ describe('renewing a token', () => {
     await expect(outcomeOf(renewSelfPhases, call)).rejects.toThrow('lease is not renewable')
   })
 
-  test('an unknown accessor is refused by the phrase that clients look for', async () => {
+  test('an unknown accessor gets the text that clients match', async () => {
     await expect(renewing({}, { accessor: 'other' }, renewAccessorPhases)).rejects.toThrow('invalid accessor')
   })
 })

@@ -44,8 +44,8 @@ async function create(raw: Record<string, unknown>, role = usual) {
 }
 const tagOf = async (raw: Record<string, unknown>, role?: Role) => (await create(raw, role)).parsed?.tag
 
-describe('a new role tag', () => {
-  test('has the role’s key, is signed with the role’s key, and is not stored', async () => {
+describe('creating a role tag', () => {
+  test("a new tag has the role's tag key and signature, and is not stored", async () => {
     const { name, parsed, changes, warnings } = await create({})
     expect([name, changes, warnings]).toEqual(['Tag', undefined, []])
     expect(isSignedWith(parsed ?? expect.fail(), new Secret('the key'))).toBe(true)
@@ -59,7 +59,7 @@ describe('a new role tag', () => {
     })
   })
 
-  test('differs from every other', async () => {
+  test('each new tag is different', async () => {
     expect((await create({})).value).not.toBe((await create({})).value)
   })
 
@@ -96,11 +96,11 @@ describe('a new role tag', () => {
     ['an instance ID with a colon', { instance_id: 'i-0:t=9' }, usual, 'must not contain ":"'],
     ['more than 255 characters', { instance_id: 'i'.repeat(255) }, usual, 'longer than the 255'],
     ['a role without tags', {}, ec2Role(), 'not enabled'],
-  ])('%s: refused', async (_, raw, role, text) => {
+  ])('creating a tag is rejected: %s', async (_, raw, role, text) => {
     await expect(create(raw, role)).rejects.toThrow(text)
   })
 
-  test('is refused for a role that does not exist', async () => {
+  test('creating a tag for a missing role is rejected', async () => {
     const call = callWith<typeof roleTagFields>({ mount: mount(), parameters: {}, subjectKey: place })
     await expect(createRoleTag(call)).rejects.toThrow('role not found')
   })
@@ -120,7 +120,7 @@ describe('a new role tag', () => {
       ec2Role({ roleTag: 'Tag', hmacKey, allowInstanceMigration: true }),
       [],
     ],
-  ])('warns of what has no effect: %s', async (_, raw, role, texts) => {
+  ])('a parameter without effect returns a warning: %s', async (_, raw, role, texts) => {
     const { warnings } = await create(raw, role)
     expect(warnings.length).toBe(texts.length)
     for (const [at, text] of texts.entries()) expect(warnings[at]).toContain(text)

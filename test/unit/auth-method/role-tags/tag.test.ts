@@ -32,20 +32,26 @@ const verifies = (value: string) => {
 }
 
 describe('published vectors', () => {
-  test.each(published.vectors)('are rendered, read and verified: $value', ({ value, tag }) => {
-    expect(renderTag(tag, key)).toBe(value)
-    expect(parseTag(value)?.tag).toEqual(tag)
-    expect(verifies(value)).toBe(true)
-  })
+  test.each(published.vectors)(
+    'the published tag is rendered, parsed and verified: $value',
+    ({ value, tag }) => {
+      expect(renderTag(tag, key)).toBe(value)
+      expect(parseTag(value)?.tag).toEqual(tag)
+      expect(verifies(value)).toBe(true)
+    },
+  )
 
-  test.each(published.vectors)('fail with any character changed: $value', ({ value }) => {
-    const changed = [...value].map(
-      (char, at) => value.slice(0, at) + (char === 'A' ? 'B' : 'A') + value.slice(at + 1),
-    )
-    expect(changed.filter(verifies)).toEqual([])
-  })
+  test.each(published.vectors)(
+    'the published tag with any changed character is rejected: $value',
+    ({ value }) => {
+      const changed = [...value].map(
+        (char, at) => value.slice(0, at) + (char === 'A' ? 'B' : 'A') + value.slice(at + 1),
+      )
+      expect(changed.filter(verifies)).toEqual([])
+    },
+  )
 
-  test('are not verified by the key of another role', () => {
+  test("a tag is not verified by another role's key", () => {
     const parsed = parseTag(published.vectors[0]?.value ?? '') ?? expect.fail()
     expect(isSignedWith(parsed, new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca428'))).toBe(false)
     expect(isSignedWith(parsed, new Secret(''))).toBe(false)
@@ -64,11 +70,11 @@ describe('the text of a tag', () => {
       { policies: ['a'], instanceId: 'i-0', maxTtl: 60 },
       'v1:q83vEjRWeJA=:r=dev:d=false:m=false:p=a:i=i-0:t=60',
     ],
-  ])('of %j is %s', (parts, plain) => {
+  ])('the text of %j is %s', (parts, plain) => {
     expect(signedText({ ...usual, ...parts })).toBe(plain)
   })
 
-  test('is read back, item by item', () => {
+  test('a rendered tag is parsed back to the same items', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/)
     const policy = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}( [a-z]{1,3})?$/)
     const tag = fc.record({
@@ -92,9 +98,9 @@ describe('the text of a tag', () => {
   })
 })
 
-describe('only the canonical text is a tag', () => {
+describe('only the canonical text is accepted', () => {
   const plain = 'v1:q83vEjRWeJA=:r=dev:d=false:m=false'
-  test('the canonical text is', () => {
+  test('the canonical text is accepted', () => {
     expect(verifies(signed(plain))).toBe(true)
     expect(verifies(signed(`${plain}:p=default,dev:i=i-0:t=300`))).toBe(true)
   })
@@ -140,7 +146,7 @@ describe('only the canonical text is a tag', () => {
     ['a time beyond all numbers', `${plain}:t=${'9'.repeat(20)}`],
     ['a space at the end', `${plain} `],
     ['a line break at the end', `${plain}\n`],
-  ])('not %s, even signed', (_, text) => {
+  ])('%s is rejected, even if signed', (_, text) => {
     expect(parseTag(signed(text))).toBeUndefined()
   })
 
@@ -156,17 +162,17 @@ describe('only the canonical text is a tag', () => {
     [`${signed(plain)} `, undefined],
     [` ${signed(plain)}`, undefined],
     [`${signed(plain)}:`, undefined],
-  ])('not %j', (text, expected) => {
+  ])('%j is rejected', (text, expected) => {
     expect(parseTag(text)).toBe(expected)
   })
 
-  test('a tag has room for 255 characters, which EC2 allows', () => {
+  test("a tag of 255 characters, EC2's maximum, is accepted", () => {
     const fill = LONGEST_TAG - signed(`${plain}:p=`).length
     expect(parseTag(signed(`${plain}:p=${'a'.repeat(fill)}`))).toBeDefined()
     expect(parseTag(signed(`${plain}:p=${'a'.repeat(fill + 1)}`))).toBeUndefined()
   })
 
-  test('never throws', () => {
+  test('parsing arbitrary text never throws', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(':', 'v1', '=', 'r', 'd=true', 'p=', 't=', 'A', '/')),

@@ -41,14 +41,14 @@ const WILD: BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_a
 const met = (name: BindingName, bound: string[], seen = facts) =>
   isMet(name, { ...noBindings, [name]: bound }, seen)
 
-describe.each(listNames)('the constraint %s', name => {
+describe.each(listNames)('the binding %s', name => {
   const value = values[name]
-  test('an empty list binds nothing', () => {
+  test('an empty list matches every instance', () => {
     expect(met(name, [])).toBe(true)
     expect(met(name, [], bare)).toBe(true)
   })
 
-  test('any one of the list must match, exactly', () => {
+  test('one exactly equal value is enough', () => {
     expect(met(name, [value])).toBe(true)
     expect(met(name, ['other', value])).toBe(true)
     for (const wrong of [
@@ -64,7 +64,7 @@ describe.each(listNames)('the constraint %s', name => {
     }
   })
 
-  test('a trailing * is a prefix where ARNs are bound, and a character elsewhere', () => {
+  test('a trailing * is a wildcard in ARN bindings, and a literal character elsewhere', () => {
     const wild = WILD.includes(name)
     expect(met(name, [`${value.slice(0, -1)}*`])).toBe(wild)
     expect(met(name, [`${value}*`])).toBe(wild)
@@ -95,11 +95,14 @@ test.each([
   ['*foo*', 'barfoo', false],
   ['', '', true],
   ['', 'x', false],
-])('matches(%j, %j) is %s: only one trailing * counts', (configured, value, expected) => {
-  expect(matchesPattern(configured, value)).toBe(expected)
-})
+])(
+  'matchesPattern(%j, %j) returns %s, because only one trailing * is a wildcard',
+  (configured, value, expected) => {
+    expect(matchesPattern(configured, value)).toBe(expected)
+  },
+)
 
-describe('the constraint bound_tags', () => {
+describe('the binding bound_tags', () => {
   const tags = { Env: 'prod', Team: 'core/web', Empty: '' }
   const of = (seen: Record<string, string> | undefined): InstanceFacts => ({
     ...facts,
@@ -134,16 +137,16 @@ describe('the constraint bound_tags', () => {
     [{ Env: ['*'] }, undefined, false],
     [{ toString: ['*'] }, {}, false],
     [{ constructor: ['*'] }, undefined, false],
-  ])('%j against %j: %s', (bound, seen, met) => {
+  ])('bound_tags %j against the tags %j: %s', (bound, seen, met) => {
     expect(isMet('bound_tags', { ...noBindings, bound_tags: bound }, of(seen))).toBe(met)
   })
 
-  test('a role from before it binds no tags', () => {
+  test('a role stored before bound_tags existed binds no tags', () => {
     const { bound_tags: _, ...old } = noBindings
     expect([isBound('bound_tags', old), isMet('bound_tags', old, of(tags))]).toEqual([false, true])
   })
 
-  test('only the tags that are bound are reported', () => {
+  test('only bound tags are reported', () => {
     const bound = { ...noBindings, bound_tags: { Env: ['x'], Owner: ['y'] } }
     expect(comparedValue('bound_tags', bound, of(tags))).toEqual({ Env: 'prod', Owner: null })
   })

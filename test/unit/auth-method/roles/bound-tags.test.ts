@@ -5,14 +5,14 @@ import { plan, rawEc2, rawIam, rawInferring, write } from '../../../builders/rol
 
 const tagsOf = (...requests: Parameters<typeof plan>) => roleAnswer(plan(...requests).role)['bound_tags']
 
-describe('constraints on tags', () => {
-  test('alone are a constraint, of ec2 and of iam that infers', () => {
+describe('writing bound_tags', () => {
+  test('bound_tags alone is enough for ec2 roles and for iam roles that infer instances', () => {
     const { bound_iam_principal_arn: _, ...infers } = rawInferring
     for (const raw of [{ auth_type: 'ec2' }, infers])
       expect(tagsOf({ ...raw, bound_tags: { Env: 'prod' } })).toEqual({ Env: ['prod'] })
   })
 
-  test('take an empty value where it stands in an array', () => {
+  test('an empty string in an array is a value', () => {
     expect(tagsOf({ ...rawEc2, bound_tags: { Env: ['', 'dev'], Team: [''] } })).toEqual({
       Env: ['', 'dev'],
       Team: [''],
@@ -20,16 +20,16 @@ describe('constraints on tags', () => {
     expect(tagsOf({ ...rawEc2, bound_tags: { Env: 'dev,,' } })).toEqual({ Env: ['dev'] })
   })
 
-  test('are no constraint where they are empty', () => {
+  test('an empty bound_tags binds nothing', () => {
     expect(() => plan({ auth_type: 'ec2', bound_tags: {} })).toThrow('at least one bound constraint')
   })
 
-  test('are not for iam roles that infer nothing, unless empty', () => {
+  test('non-empty bound_tags is rejected for iam roles that infer no instances', () => {
     expect(() => plan({ ...rawIam, bound_tags: { Env: 'prod' } })).toThrow('bound_tags applies only to ec2')
     expect(tagsOf({ ...rawIam, bound_tags: {} })).toEqual({})
   })
 
-  test('are replaced as a whole, removed by an empty object, and kept where they are not given', () => {
+  test('bound_tags is replaced as a whole, removed by an empty object, and kept if omitted', () => {
     const first = { ...rawEc2, bound_tags: { Env: ['prod', 'prod', 'dev'], Team: 'core' } }
     expect(tagsOf(first, {})).toEqual({ Env: ['prod', 'dev'], Team: ['core'] })
     expect(tagsOf(first, { bound_tags: { Env: 'dev' } })).toEqual({ Env: ['dev'] })
@@ -41,11 +41,11 @@ describe('constraints on tags', () => {
     ['a key with an empty text, which may be a forgotten one', { Env: '' }, '"Env" has no values'],
     ['a key with blanks', { Env: ['  '] }, '"Env" has no values'],
     ['a key that no tag can have', { ['x'.repeat(129)]: 'a' }, 'must not be longer than 128'],
-  ])('%s is refused', (_, bound_tags, message) => {
+  ])('%s is rejected', (_, bound_tags, message) => {
     expect(() => plan({ ...rawEc2, bound_tags })).toThrow(message)
   })
 
-  test('a role from before them reads back without any', () => {
+  test('a role stored before bound_tags existed is returned without tags', () => {
     const { role } = plan(rawEc2)
     const { bound_tags: _, ...bound } = role.bound
     expect(roleAnswer({ ...role, bound })['bound_tags']).toEqual({})
@@ -55,7 +55,7 @@ describe('constraints on tags', () => {
     })
   })
 
-  test('read back as they were written, and can be written back', () => {
+  test('returned bound_tags can be written back', () => {
     const word = fc.stringMatching(/^[A-Za-z*:/ _.-]{0,12}$/).filter(text => text.trim() === text)
     const name = word.filter(text => text !== '' && text !== '__proto__')
     const tags = fc.dictionary(name, fc.uniqueArray(word, { minLength: 1, maxLength: 4 }), { maxKeys: 4 })

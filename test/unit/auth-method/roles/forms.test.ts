@@ -78,13 +78,13 @@ const warningsOf = (name: BindingName, values: string[]) =>
   boundWarnings(name, { ...noBindings, [name]: name === 'bound_tags' ? { Env: values } : values })
 const labelOf = (name: BindingName) => (name === 'bound_tags' ? 'bound_tags: "Env"' : name)
 
-describe.each(bindingNames)('the form of %s', name => {
-  test('values that something may have are not warned about', () => {
+describe.each(bindingNames)('the form of %s values', name => {
+  test('existing values cause no warning', () => {
     expect(warningsOf(name, FIT[name])).toEqual([])
     expect(warningsOf(name, [])).toEqual([])
   })
 
-  test.each(WRONG[name])('%s can match nobody, and the warning says what a value looks like', value => {
+  test.each(WRONG[name])('%s causes a warning with an example value', value => {
     const [warning = '', ...others] = warningsOf(name, [...FIT[name], value])
     expect(others).toEqual([])
     const shown = JSON.stringify(value.slice(0, 80))
@@ -94,14 +94,14 @@ describe.each(bindingNames)('the form of %s', name => {
   })
 })
 
-test('many wrong values are one warning, with the first five', () => {
+test('many invalid values cause one warning with the first five', () => {
   const wrong = Array.from({ length: 7 }, (_, at) => `vpc-${at}`)
   expect(warningsOf('bound_subnet_id', wrong)).toEqual([
     `bound_subnet_id: "vpc-0", "vpc-1", "vpc-2", "vpc-3", "vpc-4" and 2 more can match nobody; a value looks like subnet-${HEX}`,
   ])
 })
 
-test('the role is stored, with the warnings of all its constraints', () => {
+test('the role is stored with the warnings of all bindings', () => {
   const { role: stored, warnings } = plan({
     ...rawEc2,
     bound_region: 'us-east-1a',
@@ -118,7 +118,7 @@ test.each([
   [`arn:aws:iam::${ACCOUNT}:group/w*`, true],
   [`arn:aws:iam::${ACCOUNT}:instance-profile/w*`, true],
   [`arn:aws:iam::${ACCOUNT}:role/te*m/w*`, true],
-])('the principal %s is warned about: %s', (bound, expected) => {
+])('the principal %s causes the warning %s', (bound, expected) => {
   const { warnings } = plan({ ...rawIam, bound_iam_principal_arn: bound })
   expect(warnings.filter(text => text.startsWith('bound_iam_principal_arn')).length > 0).toBe(expected)
 })

@@ -57,7 +57,7 @@ const principals = (...names: string[]) => ({
 })
 
 describe('unique IDs of bound principals', () => {
-  test('are looked up one by one, in the order of the list', async () => {
+  test('unique IDs are looked up one at a time, in list order', async () => {
     const { asked, data } = await write(
       principals('user/bob', 'role/app', 'instance-profile/web', 'role/team/pathed'),
     )
@@ -65,12 +65,12 @@ describe('unique IDs of bound principals', () => {
     expect(asked[0]).toBe('user bob 111122223333 us-east-1')
   })
 
-  test('of another partition are looked up in its region, of another account through its role', async () => {
+  test("unique IDs of other partitions use their region, of other accounts the account's STS role", async () => {
     const { asked } = await write({ bound_iam_principal_arn: known['role gov']?.arn })
     expect(asked).toEqual(['role gov 444455556666 us-gov-west-1 arn:aws:iam::444455556666:role/r'])
   })
 
-  test('are not looked up for wildcards', async () => {
+  test('wildcards are not looked up', async () => {
     expect((await write(principals('role/app', 'role/*'))).asked).toEqual(['role app 111122223333 us-east-1'])
   })
 
@@ -85,19 +85,19 @@ describe('unique IDs of bound principals', () => {
     ['no ARN', { bound_iam_principal_arn: 'app' }, 'not the ARN of a user, a role'],
     ['another path', principals('role/other/app'), 'its path differs from the one in IAM'],
     ['no path where there is one', principals('role/pathed'), 'its path differs from the one in IAM'],
-  ])('%s cannot be resolved', async (_, raw, text) => {
+  ])('a role write is rejected if IAM returns %s', async (_, raw, text) => {
     await expect(write(raw)).rejects.toMatchObject({
       code: 'invalid_request',
       message: expect.stringContaining(text),
     })
   })
 
-  test('a refused request asks nobody', async () => {
+  test('an invalid request makes no IAM call', async () => {
     const asked = write({ ...principals('role/app'), role_tag: 'x' }, new ApiError('internal', 'asked'))
     await expect(asked).rejects.toThrow('role_tag is valid only')
   })
 
-  test('a refusal of IAM is the caller’s fault, a fault of IAM is not', async () => {
+  test('an IAM refusal is a client error, and an IAM fault a server error', async () => {
     await expect(write(principals('role/app'), new ApiError('invalid_request', 'denied'))).rejects.toThrow(
       'cannot resolve unique ID of arn:aws:iam::111122223333:role/app: denied',
     )
@@ -105,13 +105,13 @@ describe('unique IDs of bound principals', () => {
     await expect(write(principals('role/app'), busy)).rejects.toBe(busy)
   })
 
-  test('the key of a new role’s tags is encrypted for its place', async () => {
+  test("the tag key of a new role is encrypted for the role's item", async () => {
     expect((await write(principals('role/app'))).data['hmacKey']).toBe('role dev hmacKey: uuid')
   })
 })
 
-describe('how a role reads back', () => {
-  test('every list is a list, and the key never appears', () => {
+describe('reading a role', () => {
+  test('all lists are arrays, and the tag key is never returned', () => {
     const shown = roleAnswer(ec2Role({ bound: { bound_ami_id: ['ami-1'] }, roleTag: 'Tag' }))
     expect(shown).toEqual({
       auth_type: 'ec2',
@@ -130,12 +130,12 @@ describe('how a role reads back', () => {
     })
   })
 
-  test('a role from before unique IDs does not resolve', () => {
+  test('a role stored before unique IDs existed does not resolve them', () => {
     const { resolveAwsUniqueIds: _, ...old } = iamRole()
     expect(roleAnswer(old)['resolve_aws_unique_ids']).toBe(false)
   })
 
-  test('what is read can be written', async () => {
+  test('a returned role can be written back', async () => {
     const { role_id: _, bound_iam_principal_id: __, ...shown } = roleAnswer(iamRole())
     await expect(write(shown)).resolves.toBeDefined()
   })

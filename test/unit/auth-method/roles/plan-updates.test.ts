@@ -41,23 +41,23 @@ describe('resolve_aws_unique_ids', () => {
     expect([planned.role.resolveAwsUniqueIds, planned.resolve]).toEqual([resolves, resolve])
   })
 
-  test('cannot be switched off', () => {
+  test('resolve_aws_unique_ids cannot be switched off', () => {
     expect(() => plan(iam, { resolve_aws_unique_ids: false })).toThrow('cannot be switched off')
   })
 
-  test('a role from before the option does not resolve, until it is switched on', () => {
+  test('a role stored before the option resolves nothing until it is switched on', () => {
     const { resolveAwsUniqueIds: _, ...old } = plan({ ...iam, resolve_aws_unique_ids: false }).role
     expect(write({ token_ttl: 1 }, old).role.resolveAwsUniqueIds).toBe(false)
     expect(write({ resolve_aws_unique_ids: true }, old).resolve).toEqual([APP])
   })
 
-  test('a new list forgets the IDs of the old one', () => {
+  test('a new principal list discards the unique IDs of the old one', () => {
     expect(plan(iam, { bound_iam_principal_arn: wild }).role.boundIamPrincipalIds).toEqual([])
     expect(plan(iam, { token_ttl: 1 }).role.boundIamPrincipalIds).toEqual(['AROAOLD'])
   })
 })
 
-describe('a partial update', () => {
+describe('partially updating a role', () => {
   const full = {
     ...ec2,
     bound_vpc_id: 'vpc-1',
@@ -65,7 +65,7 @@ describe('a partial update', () => {
     allow_instance_migration: true,
     token_ttl: 7,
   }
-  test('keeps what is not supplied, and identity and key', () => {
+  test('omitted fields, the role ID and the tag key are kept', () => {
     const { role } = plan(full, { bound_ami_id: ['ami-2'] })
     expect(role).toEqual({ ...plan(full).role, bound: { ...plan(full).role.bound, bound_ami_id: ['ami-2'] } })
     expect([role.roleId, role.hmacKey]).toEqual(['fresh id', 'fresh key'])
@@ -100,11 +100,11 @@ describe('a partial update', () => {
       [inferring, { inferred_aws_region: '' }],
       'needs inferred_aws_region',
     ],
-  ])('%s is refused', (_, requests, text) => {
+  ])('%s is rejected', (_, requests, text) => {
     expect(() => plan(...requests)).toThrow(text)
   })
 
-  test('the same type may be given again', () => {
+  test('sending the unchanged auth_type is accepted', () => {
     expect(plan(ec2, { auth_type: 'ec2' }).role.authType).toBe('ec2')
   })
 })

@@ -20,8 +20,8 @@ const CONSTRAINTS = [
   'bound_vpc_id',
 ]
 
-describe('a new role', () => {
-  test('has the documented defaults', () => {
+describe('creating a role', () => {
+  test('a new role has the documented defaults', () => {
     const { role, resolve, warnings } = plan({ bound_iam_principal_arn: APP })
     expect(role).toMatchObject({
       authType: 'iam',
@@ -39,12 +39,12 @@ describe('a new role', () => {
     expect([resolve, warnings]).toEqual([[APP], []])
   })
 
-  test('is for ec2 where the mount is of an old type', () => {
+  test('a new role on a legacy mount type has auth_type ec2', () => {
     expect(write({ bound_ami_id: 'ami-1' }, undefined, 'ec2').role.authType).toBe('ec2')
     expect(write(iam, undefined, 'ec2').role.authType).toBe('iam')
   })
 
-  test.each(CONSTRAINTS)('%s alone is a constraint, of ec2 and of iam that infers', name => {
+  test.each(CONSTRAINTS)('%s alone is enough for ec2 roles and for iam roles that infer instances', name => {
     const { bound_iam_principal_arn: _, ...only } = inferring
     expect(plan({ auth_type: 'ec2', [name]: 'x' }).role.bound).toMatchObject({ [name]: ['x'] })
     expect(plan({ ...only, [name]: ['x', ' y ', 'x', ''] }).role.bound).toMatchObject({ [name]: ['x', 'y'] })
@@ -108,7 +108,7 @@ describe('a new role', () => {
       'token_ttl must not be greater',
     ],
     ['the policy root', { ...iam, token_policies: 'dev, ROOT' }, 'must not contain root'],
-  ])('%s is refused', (_, raw, text) => {
+  ])('%s is rejected', (_, raw, text) => {
     expect(() => plan(raw)).toThrow(text)
   })
 
@@ -118,12 +118,12 @@ describe('a new role', () => {
     'disallow_reauthentication',
     'inferred_entity_type',
     'inferred_aws_region',
-  ])('the neutral value of %s may be written to a role that does not check it', name => {
+  ])('the neutral value of %s is accepted by roles that do not use it', name => {
     expect(plan({ ...iam, [name]: '' }).role.authType).toBe('iam')
     if (name.startsWith('inferred')) expect(plan({ ...ec2, [name]: '' }).role.authType).toBe('ec2')
   })
 
-  test('a list may be a text with commas; what is given twice is kept once, its case kept', () => {
+  test('a list may be comma-separated text, and duplicates are dropped with case kept', () => {
     const { role } = plan({ auth_type: 'EC2', bound_ami_id: 'ami-B, ami-a,,ami-B' })
     expect([role.authType, role.bound.bound_ami_id]).toEqual(['ec2', ['ami-B', 'ami-a']])
   })
@@ -138,7 +138,7 @@ describe('wildcards of principals', () => {
     'arn:aws:iam::111122223333:*',
     'arn:aws:iam::111122223333:role/*',
     'arn:aws-us-gov:iam::111122223333:user/team/*',
-  ])('%s is accepted: its wildcard comes after the account ID', arn => {
+  ])('%s is accepted, because its wildcard follows the account ID', arn => {
     expect(plan({ bound_iam_principal_arn: arn })).toMatchObject({ resolve: [] })
   })
 
@@ -149,7 +149,7 @@ describe('wildcards of principals', () => {
     'arn:aws:iam::1111*',
     'arn:aws:iam::111122223333*',
     'arn:aws:iam:*:111122223333:role/*',
-  ])('%s is refused: it would admit the world, or nobody', arn => {
+  ])('%s is rejected, because it would match every account or none', arn => {
     expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow('must come after the account ID')
   })
 
@@ -158,7 +158,7 @@ describe('wildcards of principals', () => {
     ['arn:aws-cn:sts::111122223333:assumed-role/app*', 'arn:aws-cn:iam::111122223333:role/app*,'],
     ['arn:aws:sts::111122223333:assumed-role/*', 'arn:aws:iam::111122223333:role/*,'],
     ['arn:aws:sts::111122223333:*', 'arn:aws:iam::111122223333:role/*,'],
-  ])('%s names sessions, which no wildcard is compared with: the refusal names %s', (arn, instead) => {
+  ])('%s names sessions and is rejected, with the role ARN %s to use instead', (arn, instead) => {
     expect(() => plan({ bound_iam_principal_arn: [APP, arn] })).toThrow(`use ${instead}`)
   })
 })
@@ -202,7 +202,7 @@ test.each<[field: string, raw: Raw]>([
     'bound_iam_instance_profile_arn',
     { auth_type: 'ec2', bound_iam_instance_profile_arn: 'arn:aws-iso:iam:*' },
   ],
-])('%s in a partition that is not supported is refused by its name', (field, raw) => {
+])("%s in an unsupported partition is rejected with the partition's name", (field, raw) => {
   expect(() => plan(raw)).toThrow(
     new RegExp(`^${field}: \\S+ belongs to the partition aws-iso, which is not supported; `),
   )

@@ -32,7 +32,7 @@ function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
   return { call: call as MountCall, written: () => commits.flat() }
 }
 
-describe('one rotation at a time', () => {
+describe('the guard of a key rotation', () => {
   test('a free guard is taken for a minute', async () => {
     const { call, written } = world()
     expect(await takeGuard(call)).toBe(0)
@@ -58,7 +58,7 @@ describe('one rotation at a time', () => {
     expect(written().length).toBe(state === 'held' ? 0 : 1)
   })
 
-  test('a guard is taken only as it was read: of two, one gets it', async () => {
+  test('only one of two concurrent requests takes the guard', async () => {
     await expect(
       takeGuard(world({ leaseUntil: 0, makingSince: 0, owner: 'other' }, 'conflict').call),
     ).rejects.toThrow('already running')
@@ -67,7 +67,7 @@ describe('one rotation at a time', () => {
     expect(written()).toMatchObject([{ expected: { rev: 'r1' }, data: { makingSince: 7 } }])
   })
 
-  test('that a key is about to be made is noted with the time', async () => {
+  test('the time of a starting key creation is recorded', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 0, owner: 'request-1' })
     await recordKeyCreation(call)
     expect(written()).toMatchObject([
@@ -75,7 +75,7 @@ describe('one rotation at a time', () => {
     ])
   })
 
-  test('given back, the guard keeps what it says of a lost key', async () => {
+  test('releasing the guard keeps the record of a lost key', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 7, owner: 'request-1' })
     await releaseGuard(call)
     expect(written()).toMatchObject([{ data: { leaseUntil: 0, makingSince: 7 }, expected: { rev: 'r1' } }])
@@ -90,13 +90,13 @@ describe('one rotation at a time', () => {
     },
   )
 
-  test('that no key was made takes the note back', async () => {
+  test('clearing the key creation removes the record', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: NOW, owner: 'request-1' })
     await clearKeyCreation(call)
     expect(written()).toMatchObject([{ data: { makingSince: 0, owner: 'request-1' } }])
   })
 
-  test('a lost race is an answer to try again', async () => {
+  test('a commit conflict is answered with busy', async () => {
     await expect(commitAll(world(undefined, 'conflict').call, [])).rejects.toMatchObject({
       code: 'busy',
       retryAfter: 1,

@@ -8,8 +8,8 @@ import { configured, refused, rotate, START, type World } from './world.ts'
 const wrote = (field: string) => (changes: readonly Change[]) =>
   changes.some(change => change.kind === 'put' && change.key.kind === 'client-config' && field in change.data)
 
-describe('rotation', () => {
-  test('replaces the key, deletes the old one, and tells the new one without its secret', async () => {
+describe('rotating the root key', () => {
+  test('a rotation replaces the key, deletes the old one, and returns the new key without its secret', async () => {
     const { outcome, keys, config, guard: left } = await rotate({})
     expect(outcome).toEqual({ kind: 'data', data: { access_key: 'NEW' } })
     expect(keys).toEqual(['NEW'])
@@ -38,7 +38,7 @@ describe('rotation', () => {
       { iam: { create: refused() } },
       'a new access key could not be made: IAM refused: LimitExceeded',
     ],
-  ])('%s: refused, and all is as before', async (_, world, text) => {
+  ])('a rotation is rejected without changes: %s', async (_, world, text) => {
     const { outcome, keys, config, guard: left } = await rotate(world)
     expect(outcome).toMatchObject({ code: 'invalid_request', message: expect.stringContaining(text) })
     expect(keys).toEqual(['OLD', ...Object.keys(world.others ?? {})])
@@ -46,7 +46,7 @@ describe('rotation', () => {
     expect(left?.makingSince ?? 0).toBe(0)
   })
 
-  test('a connected secondary without the new key: the old one stays, for a promotion there needs it', async () => {
+  test('the old key stays while a connected secondary lacks the new one', async () => {
     const { outcome, keys } = await rotate({ behind: true })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },
@@ -59,7 +59,7 @@ describe('rotation', () => {
     expect((await rotate({ iam: { list: refused() } })).keys).toEqual(['NEW'])
   })
 
-  test('a fault of IAM while listing stays one, before anything is made', async () => {
+  test('an IAM fault while listing keys ends the rotation before a key is created', async () => {
     const busy = new ApiError('busy', 'throttled')
     expect(await rotate({ iam: { list: busy } })).toMatchObject({
       outcome: busy,
@@ -69,8 +69,8 @@ describe('rotation', () => {
   })
 })
 
-describe('what goes wrong on the way leaves a key that works', () => {
-  test('the answer that told of the new key is lost: it is noted when, and the next rotation deletes it', async () => {
+describe('a failure during rotation leaves a working key', () => {
+  test('if the response of CreateAccessKey is lost, the next rotation deletes that key', async () => {
     const lost = new ApiError('busy', 'no answer')
     const first = await rotate({ iam: { 'create, but it was made': lost } })
     expect(first).toMatchObject({
@@ -86,7 +86,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
   test.each([
     ['before', START - 60_001],
     ['after', START + 60_001],
-  ])('a key made long %s a lost one is somebody’s', async (_, at) => {
+  ])('a key created long %s a lost one is not deleted', async (_, at) => {
     const { outcome, keys } = await rotate({
       others: { OTHER: at },
       guard: { leaseUntil: 0, makingSince: START, owner: 'other' },
@@ -94,7 +94,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     expect([String(outcome), keys]).toEqual([expect.stringContaining('another access key'), ['OLD', 'OTHER']])
   })
 
-  test('the configuration was changed meanwhile: the new key is deleted again', async () => {
+  test('if the configuration changes during the rotation, the new key is deleted', async () => {
     const stored = wrote('previousSecretKey')
     const { outcome, keys, config } = await rotate({
       fault: changes => (stored(changes) ? 'conflict' : undefined),
@@ -106,7 +106,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     ])
   })
 
-  test('storing fails: the new key is deleted again', async () => {
+  test('if storing fails, the new key is deleted', async () => {
     const stored = wrote('previousSecretKey')
     const { outcome, keys, config } = await rotate({
       fault: changes => (stored(changes) ? 'fails' : undefined),
@@ -114,7 +114,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     expect([String(outcome), keys, config]).toEqual(['Error: the table failed', ['OLD'], configured])
   })
 
-  test('storing only seems to fail: what is stored decides', async () => {
+  test('if a failed commit was stored after all, the stored key is kept', async () => {
     const stored = wrote('previousSecretKey')
     const { outcome, keys } = await rotate({
       fault: changes => (stored(changes) ? 'done, but seems to fail' : undefined),
@@ -122,7 +122,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     expect([outcome, keys]).toMatchObject([{ data: { access_key: 'NEW' } }, ['NEW']])
   })
 
-  test('the new key is not accepted in time: the old one stays behind it, with a warning', async () => {
+  test('if AWS does not accept the new key in time, the old key stays as fallback with a warning', async () => {
     const { outcome, keys, config } = await rotate({ iam: { works: false } })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },
@@ -131,7 +131,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     expect([keys, config]).toMatchObject([['OLD', 'NEW'], { accessKey: 'NEW', previousAccessKey: 'OLD' }])
   })
 
-  test('the old key cannot be deleted: it is named in a warning', async () => {
+  test('if the old key cannot be deleted, the warning names it', async () => {
     const { outcome, keys, config } = await rotate({ iam: { delete: new ApiError('busy', 'throttled') } })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },
@@ -145,12 +145,12 @@ describe('what goes wrong on the way leaves a key that works', () => {
     previousAccessKey: 'OLDER',
     previousSecretKey: encrypted('client-config', 'client', 'previousSecretKey', 'older'),
   }
-  test('what an earlier rotation left is cleared up first', async () => {
+  test('an unfinished earlier rotation is finished first', async () => {
     const { keys, config } = await rotate({ config: unfinished, others: { OLDER: 0 } })
     expect([keys, config?.accessKey, config?.previousAccessKey]).toEqual([['NEW'], 'NEW', undefined])
   })
 
-  test('while that is not possible, nothing is made', async () => {
+  test('while an earlier rotation cannot be finished, no key is created', async () => {
     const { outcome, keys } = await rotate({
       config: unfinished,
       others: { OLDER: 0 },
@@ -162,7 +162,7 @@ describe('what goes wrong on the way leaves a key that works', () => {
     ])
   })
 
-  test('a guard that cannot be given back does not hide what was done', async () => {
+  test('a failing release of the guard does not change the response', async () => {
     const givenBack = (changes: readonly Change[]) =>
       changes.length === 1 && changes[0]?.kind === 'put' && JSON.stringify(changes).includes('"leaseUntil":0')
     const { outcome, keys } = await rotate({ fault: changes => (givenBack(changes) ? 'fails' : undefined) })

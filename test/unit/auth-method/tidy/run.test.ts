@@ -37,8 +37,8 @@ function start({
   return { commits, jobs, started: startTidyRun(ports, {} as ClusterRead, wanted) }
 }
 
-describe('one run over a list at a time', () => {
-  test('a free list is taken for 15 minutes, and the job told who took it', async () => {
+describe('the lease of a tidy run', () => {
+  test("a free list is leased for 15 minutes, and the job gets the runner's ID", async () => {
     const { started, commits, jobs } = start()
     expect(await started).toBe(true)
     expect(commits.flat()).toMatchObject([
@@ -58,18 +58,18 @@ describe('one run over a list at a time', () => {
     [NOW + 1, false],
     [NOW, true],
     [0, true],
-  ])('a list held until %i is taken: %s', async (leaseUntil, taken) => {
+  ])('a list leased until %i is taken: %s', async (leaseUntil, taken) => {
     const { started, jobs } = start({ last: { ...neverRun, leaseUntil, runner: 'other', removed: 9 } })
     expect(await started).toBe(taken)
     expect(jobs.length).toBe(taken ? 1 : 0)
   })
 
-  test('of two that come at once, one gets it', async () => {
+  test('only one of two concurrent runs gets the lease', async () => {
     const { started, jobs } = start({ outcome: 'conflict' })
     expect([await started, jobs]).toEqual([false, []])
   })
 
-  test('only the schedule says when it comes again', async () => {
+  test('only scheduled runs set the time of the next run', async () => {
     const nextOf = async (period?: number) => {
       const { started, commits } = start({
         last: { ...neverRun, nextAt: 7 },

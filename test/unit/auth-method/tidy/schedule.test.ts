@@ -60,26 +60,26 @@ const all = [
   'tidy auth_cloud_2',
 ]
 
-describe('a background round that fails is a failure', () => {
-  test('one in which all goes well is none', async () => {
+describe('the hourly run', () => {
+  test('a run without failures succeeds', async () => {
     expect(await round(() => false)).toEqual({ started: all, told: [], fault: undefined })
   })
 
-  test('what goes wrong with one mount fails the round, and keeps no other mount waiting', async () => {
+  test('a failing mount fails the run but does not stop the other mounts', async () => {
     const { started, told, fault } = await round(job => job['mount'] === 'auth_cloud_1')
     expect(started).toEqual(all.filter(one => !one.endsWith('_1')))
     expect(told).toHaveLength(2)
     expect(fault).toBe('the hourly round failed for 1 of 3 mounts')
   })
 
-  test('so does the rest of a mount that cannot be removed', async () => {
+  test('a failing mount removal fails the run but does not stop the others', async () => {
     const { started, told, fault } = await round(job => job['job'] === 'remove-mount')
     expect(started).toEqual(all.slice(1))
     expect(told).toMatchObject([{ mount: 'auth_cloud_3' }])
     expect(fault).toBe('the hourly round failed for 1 of 3 mounts')
   })
 
-  test('a cluster record that cannot be read now does not mean that the cluster has retired', async () => {
+  test('an unreadable cluster record does not count as a retired cluster', async () => {
     const { started, fault } = await round(() => false, 'cluster')
     expect(started).toEqual([])
     expect(fault).toBe('the hourly round failed for 3 of 3 mounts')

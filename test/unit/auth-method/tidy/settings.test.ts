@@ -5,8 +5,8 @@ import {
   sweepTimes,
 } from '../../../../shared/auth-method/tidy/settings.ts'
 
-describe('when an entry may go', () => {
-  test('72 h after its expiration, unless configured otherwise', () => {
+describe('the deletion times of an entry', () => {
+  test('the TTL is 72 h plus a day after expiration, unless configured otherwise', () => {
     expect(SAFETY_BUFFER_SECONDS).toBe(259_200)
     expect(defaultTidy).toEqual({ safetyBuffer: 259_200, disablePeriodicTidy: false })
   })
