@@ -12,10 +12,10 @@ const common = { method: 'POST', summary: 'x', access: anyone, answers: 'nothing
 const cluster = { record: {}, readAt: 0 }
 const handlerAt = (row: Endpoint, parts: Parameters<typeof callWith>[0]) => handlerOf(row, callWith(parts))
 
-describe('what handles a call', () => {
+describe('the handler of a call', () => {
   const below = endpoint({ ...common, path: '/auth/:mount/thing' })
 
-  test('below a mount: the handler, where the mount is there', () => {
+  test("below an existing mount the row's handler is called", () => {
     expect(handlerAt(below, { cluster, mount: mount() })).toBe(handle)
     expect(
       handlerAt(endpoint({ ...common, path: '/auth/:mount/thing', handleWithoutMount: nowhere }), {
@@ -25,7 +25,7 @@ describe('what handles a call', () => {
     ).toBe(handle)
   })
 
-  test('below a mount that does not exist: what the row says of that, and nothing else', () => {
+  test('below a missing mount only handleWithoutMount is called', () => {
     expect(
       handlerAt(endpoint({ ...common, path: '/auth/:mount/thing', handleWithoutMount: nowhere }), {
         cluster,
@@ -34,12 +34,12 @@ describe('what handles a call', () => {
     expect(() => handlerAt(below, { cluster })).toThrow('without one')
   })
 
-  test('elsewhere a mount is not asked for', () => {
+  test('outside mounts no mount is required', () => {
     expect(handlerAt(endpoint({ ...common, path: '/sys/thing' }), { cluster })).toBe(handle)
     expect(handlerAt(endpoint({ ...common, path: '/auth/token/thing' }), { cluster })).toBe(handle)
   })
 
-  test('an endpoint meets a cluster that is not initialised only where it serves always', () => {
+  test('on an uninitialised cluster only `always` endpoints are served', () => {
     const alive = endpoint({ ...common, path: '/sys/alive', serves: 'always' })
     expect(handlerAt(alive, {})).toBe(handle)
     for (const serves of ['active', 'primary', 'secondary', 'dr', 'demotion'] as const)
@@ -49,10 +49,10 @@ describe('what handles a call', () => {
   })
 })
 
-describe('what a row’s handler is given, by type', () => {
+describe("the type of a handler's call", () => {
   const row = { ...common, access: anyone }
 
-  test('the mount below a mount, and the cluster wherever one has to be initialised', () => {
+  test('the type has a mount below mounts, and a cluster if initialisation is required', () => {
     endpoint({ ...row, path: '/auth/:mount/thing', handle: call => answer(noContent([call.mount.path])) })
     endpoint({ ...row, path: '/sys/thing', handle: call => answer(noContent([call.cluster.record.name])) })
     // @ts-expect-error there is no mount
@@ -68,19 +68,19 @@ describe('what a row’s handler is given, by type', () => {
   })
 })
 
-describe('a row that says neither who may call nor what it answers', () => {
+describe('default access and response kind', () => {
   const said = { path: '/sys/thing', summary: 'A thing', handle: () => answer(noContent()) } as const
   test.each([
     ['GET', row.get(said), 'read', 'data', {}],
     ['POST', row.post(said), 'update', 'nothing', {}],
     ['LIST', row.list(said), 'list', 'keys', listFields],
     ['DELETE', row.delete(said), 'delete', 'nothing', {}],
-  ])('%s asks for the capability of its method', (method, made, capability, answers, fields) => {
+  ])('%s requires the capability of its method', (method, made, capability, answers, fields) => {
     expect(made).toMatchObject({ method, access: byPolicy(capability as 'read'), answers })
     expect(made.fields).toEqual(fields)
   })
 
-  test('what a row says counts', () => {
+  test('the row overrides the defaults', () => {
     const made = row.get({ ...said, access: anyone, answers: 'plain' })
     expect(made).toMatchObject({ access: anyone, answers: 'plain' })
   })

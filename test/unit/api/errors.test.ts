@@ -36,16 +36,16 @@ const rows: [code: Code, status: number, text: string | undefined, kind?: 'begin
   ['not_initialised', 503, 'this cluster is not initialised'],
 ]
 
-describe('failing answers', () => {
-  test.each(rows)('%s is %i', (code, status, text, kind = 'always' as never) => {
+describe('error codes', () => {
+  test.each(rows)('%s has the status %i', (code, status, text, kind = 'always' as never) => {
     const row: { status: number } = errorCodes[code]
     expect(row).toEqual({ status, ...(text === undefined ? {} : { [kind]: text }) })
   })
 
-  test('are all of them', () =>
+  test('the table contains every code', () =>
     expect(Object.keys(errorCodes).sort()).toEqual(rows.map(([code]) => code).sort()))
 
-  test('carry their cause and reason beside the text', () => {
+  test('an error carries cause and reason next to its text', () => {
     const cause = new Error('deep down')
     const error = new ApiError('busy', 'later', { cause, retryAfter: 3, reason: { why: 'x' } })
     expect(error).toMatchObject({
@@ -62,7 +62,7 @@ describe('failing answers', () => {
     })
   })
 
-  test('a refusal is the caller’s fault unless it says otherwise', () => {
+  test('a refusal is an invalid request by default', () => {
     expect(refusal('why', 'text')).toEqual({ code: 'invalid_request', why: 'why', text: 'text' })
     expect(refusal('why', 'text', 'permission_denied').code).toBe('permission_denied')
   })

@@ -30,7 +30,7 @@ const read = <T>(field: Field<T>, raw: unknown): unknown => {
   }
 }
 
-describe('value kinds', () => {
+describe('reading field values', () => {
   test.each<[raw: unknown, value: unknown]>([
     ['Ab ', 'Ab '],
     ['', ''],
@@ -200,9 +200,9 @@ describe('value kinds', () => {
     ['', undefined],
     ['yes', undefined],
     ['constructor', undefined],
-  ])('the word %j is %s', (word, value) => expect(readFlag(word)).toBe(value))
+  ])('the boolean word %j is %s', (word, value) => expect(readFlag(word)).toBe(value))
 
-  test('whatever is sent is read or refused, and never quoted', () => {
+  test('any value is read or rejected, and never quoted', () => {
     const kinds = { text, lowerText, bool, int, list, duration, map, mapOfLists }
     fc.assert(
       fc.property(fc.constantFrom(...Object.values(kinds)), fc.jsonValue(), (kind, raw) => {
@@ -217,20 +217,20 @@ describe('value kinds', () => {
   })
 })
 
-describe('reading a request against its fields', () => {
+describe('reading the fields of a request', () => {
   const fields = {
     role: text(''),
     token_ttl: duration(''),
     cert: text('', { formerly: 'old_cert', required: true }),
   }
 
-  test('holds what was supplied, and names what is unknown', () => {
+  test('the result contains the sent fields and the unknown names', () => {
     const { parameters, unknown } = readFields(fields, { cert: 'x', role: '', other: 1, __proto: 2 })
     expect({ ...parameters }).toEqual({ cert: 'x', role: '' })
     expect(unknown).toEqual(['other', '__proto'])
   })
 
-  test('a null duration counts as not supplied, a null text as empty', () => {
+  test('a null duration counts as not sent, a null text as empty', () => {
     const { parameters } = readFields(fields, { cert: 'x', role: null, token_ttl: null })
     expect({ ...parameters }).toEqual({ cert: 'x', role: '' })
   })
@@ -251,13 +251,13 @@ describe('reading a request against its fields', () => {
     },
   )
 
-  test('a fault names the field as it was sent, never its value (CVE-2025-4166)', () => {
+  test('an error names the field as sent, never its value (CVE-2025-4166)', () => {
     expect(() => readFields(fields, { old_cert: { a: SECRET } })).toThrow(
       new FieldFault('Field validation failed: old_cert must be a string'),
     )
   })
 
-  test('what only a prototype has was not sent', () => {
+  test('properties of the prototype count as not sent', () => {
     expect(readFields({ constructor: text(''), toString: text('') }, {}).parameters).toEqual({})
     const raw = JSON.parse('{"__proto__": {"cert": "x"}, "cert": "y"}')
     expect(readFields(fields, raw)).toMatchObject({ parameters: { cert: 'y' }, unknown: ['__proto__'] })

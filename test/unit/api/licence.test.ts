@@ -10,11 +10,11 @@ const good = licenceText(privateKey, { nbf: 100, iat: 90, exp: 200 })
 const licence = { id: 'l-1', features: ['DR Replication'], startsAt: 100, endsAt: 200 }
 
 describe('reading a licence', () => {
-  test('gives what its signature vouches for', () => {
+  test('the result is the signed content', () => {
     expect(readLicence({ text: good, publicKey })).toEqual(ok(licence))
   })
 
-  test('it begins when it was made if it does not say, and always if it says neither', () => {
+  test('nbf or else iat is the start, and without both the licence is always valid', () => {
     const startOf = (claims: object) =>
       readLicence({ text: licenceText(privateKey, { ...claims }), publicKey })
     expect(startOf({ iat: 90 })).toMatchObject({ value: { startsAt: 90 } })
@@ -74,12 +74,12 @@ describe('reading a licence', () => {
       publicKey,
       'the licence names no features',
     ],
-  ])('fails for %s, and says why', (_, text, key, fault) =>
+  ])('a licence with %s is rejected with the reason', (_, text, key, fault) =>
     expect(readLicence({ text, publicKey: key })).toEqual(failed(fault)),
   )
 })
 
-describe('what a licence does for an endpoint', () => {
+describe('licence rules of endpoints', () => {
   const at = (seconds: number) => seconds * 1000
   const of = (claims: object) => licenceText(privateKey, { nbf: 100, exp: 200, ...claims })
   const lasting = of({})

@@ -10,12 +10,12 @@ describe('paging of listings', () => {
     ['a negative number, which is no limit', { limit: -1 }, {}],
     ['both', { after: 'b', limit: 2 }, { after: 'b', limit: 2 }],
     ['the longest name', { after: 'é'.repeat(512) }, { after: 'é'.repeat(512) }],
-  ])('is read from %s', (_, given, page) => expect(pageOf(given)).toEqual(page))
+  ])('the page is read from %s', (_, given, page) => expect(pageOf(given)).toEqual(page))
 
-  test('a text that is longer than any name is refused', () =>
+  test('an `after` longer than any name is rejected', () =>
     expect(() => pageOf({ after: 'é'.repeat(513) })).toThrow('after is longer than any name'))
 
-  test('cuts names that are not stored', () => {
+  test('cutPage returns a page of names that are not stored', () => {
     const names = ['c', 'a', 'b']
     expect(cutPage(names, {})).toEqual(['a', 'b', 'c'])
     expect(cutPage(names, { after: 'a' })).toEqual(['b', 'c'])

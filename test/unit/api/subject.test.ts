@@ -12,25 +12,25 @@ const subject = item(subjectKey, { role: 'arn:aws:iam::111122223333:role/r', ext
 const there = callWith({ subjectKey, subject })
 const absent = callWith({ subjectKey })
 
-describe('what an endpoint is about', () => {
-  test('stands where its row says, whether it is there or not', () => {
+describe('the subject of an endpoint', () => {
+  test("subjectKeyOf returns the row's key, whether the item exists or not", () => {
     for (const call of [there, absent]) expect(subjectKeyOf(call, 'sts-role')).toBe(subjectKey)
   })
 
-  test('is what is stored there; where nothing is, nothing, or not found', () => {
+  test('subjectOf returns the stored item or undefined, requireSubject throws not_found', () => {
     expect(subjectOf(there, 'sts-role')).toBe(subject)
     expect(requireSubject(there, 'sts-role')).toBe(subject)
     expect(subjectOf(absent, 'sts-role')).toBeUndefined()
     expect(() => requireSubject(absent, 'sts-role')).toThrow(expect.objectContaining({ code: 'not_found' }))
   })
 
-  test('is of the kind that the row declares, or nothing at all', () => {
+  test('a subject of another kind is an internal error', () => {
     for (const call of [there, absent, callWith()])
       for (const read of [subjectKeyOf, subjectOf, requireSubject])
         expect(() => read(call, 'role')).toThrow('the subject is not a role')
   })
 
-  test('is deleted whether it is there or not', () => {
+  test('removeSubject succeeds whether the item exists or not', () => {
     for (const call of [there, absent])
       expect(removeSubject(call)).toEqual({
         answer: { kind: 'nothing' },
@@ -40,19 +40,19 @@ describe('what an endpoint is about', () => {
   })
 })
 
-describe('a listing', () => {
+describe('listing items', () => {
   const role = (accessor: string, name: string) => item(key('role', accessor, name), {} as never)
   const entity = (id: string) => item(key('entity', id), {} as never)
   const items: Item[] = [role('auth_1', 'a'), role('auth_2', 'b'), role('auth_1', 'c'), entity('e')]
   const { store } = memoryStore(items)
 
-  test('has the names of the mount’s own items, of one kind', async () => {
+  test('a listing of a mount contains its own items of one kind', async () => {
     const call = callWith<never>({ mount: mount({ accessor: 'auth_1' }), ports: { store } })
     expect((await listKindOfMount('role')(call)).answer).toEqual({ kind: 'keys', keys: ['a', 'c'] })
     expect((await listKindOfMount('sts-role')(call)).answer).toEqual({ kind: 'keys', keys: [] })
   })
 
-  test('has the names of everybody’s items where no mount owns them', async () => {
+  test('a listing outside mounts contains all items of the kind', async () => {
     const call = callWith<never>({ ports: { store } })
     expect((await listKind('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
   })

@@ -12,7 +12,7 @@ const names = [
   'type',
 ]
 
-describe('the nearest name of a field', () => {
+describe('the most similar field name', () => {
   test.each([
     ['iam_server_id_header_valu', 'iam_server_id_header_value'],
     ['token_bound_cidr', 'token_bound_cidrs'],
@@ -25,19 +25,21 @@ describe('the nearest name of a field', () => {
     ['ro', undefined],
     ['', undefined],
     ['x'.repeat(1_000_000), undefined],
-  ])('of %.30s is %s', (given, nearest) => expect(nearestName(given, names)).toBe(nearest))
+  ])('the most similar name to %.30s is %s', (given, nearest) =>
+    expect(nearestName(given, names)).toBe(nearest),
+  )
 
-  test('is found for a letter that is missing in any field of any endpoint with a name of three letters or more', () => {
+  test('a missing letter is corrected in every field name of three letters or more', () => {
     for (const { fields } of groups.flatMap(group => group.endpoints))
       for (const name of Object.keys(fields).filter(one => one.length > 3))
         expect(nearestName(name.slice(0, -1), Object.keys(fields))).toBeDefined()
   })
 })
 
-describe('the warning of unknown fields', () => {
+describe('the warning for unknown fields', () => {
   const fields = { description: text(''), max_lease_ttl: text('') }
 
-  test('names each field, and the nearest known one', () => {
+  test('the warning names each field with the most similar known one', () => {
     expect(unknownWarning(['descripton', 'other'], fields)).toBe(
       'unknown parameters were ignored: descripton (did you mean description?), other',
     )
@@ -46,7 +48,7 @@ describe('the warning of unknown fields', () => {
     )
   })
 
-  test('is short, however many and long the names are', () => {
+  test('the warning is short for many or long names', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `${index}${'x'.repeat(1000)}`)
     const warning = unknownWarning(many, fields)
     expect(warning.length).toBeLessThan(2500)

@@ -49,12 +49,12 @@ const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
 const tooMany = (retryAfter: number) => expect.objectContaining({ code: 'too_many_requests', retryAfter })
 const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share }) as const
 
-describe('starting', () => {
-  test('takes the slot when it is free', () => {
+describe('starting an attempt', () => {
+  test('an attempt starts if the slot is free', () => {
     expect(decideStart({ slot: idle, now: NOW }, false)).toEqual(ok())
   })
 
-  test('is refused while an attempt is in progress', () => {
+  test('a start is rejected while an attempt is running', () => {
     expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
       ok: false,
       fault: attemptInProgress('root'),
@@ -62,7 +62,7 @@ describe('starting', () => {
   })
 })
 
-describe('a share', () => {
+describe('submitting a share', () => {
   test.each([
     [
       'without an attempt',
@@ -73,7 +73,7 @@ describe('a share', () => {
     ['for another attempt', given(a, 'n-2'), facts(), /^incorrect nonce supplied.*"n-1"$/],
     ['without nonce', given(a, ''), facts(), /^incorrect nonce supplied/],
     ['given before', given(Buffer.from(a)), facts({ secrets: secrets(b, a) }), /already been provided/],
-  ])('%s is refused, and nothing changes', (_, share, known, text) => {
+  ])('%s is rejected without changes', (_, share, known, text) => {
     expect(decideShare(share, known)).toEqual({
       ok: false,
       fault: expect.objectContaining({
@@ -83,7 +83,7 @@ describe('a share', () => {
     })
   })
 
-  test('is kept until there are enough', () => {
+  test('shares are collected up to the threshold', () => {
     const verdict = decideShare(given(b), facts({ secrets: secrets(a) }))
     expect(verdict).toEqual(ok({ attempt, secrets: secrets(a, b), enough: false }))
     expect(decideShare(given(c), facts({ secrets: secrets(a, b) }))).toEqual(
@@ -95,18 +95,18 @@ describe('a share', () => {
     )
   })
 
-  test('that is none of the set is refused by its own text, and the others stay', () => {
+  test('a share of another key is rejected with its own text, and the collected shares stay', () => {
     const foreign = failed(expect.objectContaining({ code: 'invalid_request', message: FOREIGN }))
     expect(decideShare(given(d), facts({ secrets: secrets(a, b) }))).toEqual(foreign)
     expect(decideShare(given(a.subarray(1)), facts())).toEqual(foreign)
     expect(decideShare(given(d, 'n-2'), facts())).not.toEqual(foreign)
   })
 
-  test('is enough alone where one is needed', () => {
+  test('with a threshold of one, a single share is enough', () => {
     expect(decideShare(given(a), facts({ recovery: recoveryOf([a], 1) }))).toMatchObject(ok({ enough: true }))
   })
 
-  test('is counted once however often it is given, in any order, up to the threshold', () => {
+  test('each share counts once, in any order, up to the threshold', () => {
     const pool = [a, b, c]
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pool), { maxLength: 12 }), shares => {
@@ -122,11 +122,11 @@ describe('a share', () => {
   })
 })
 
-describe('the pace of an attempt that anybody may start', () => {
+describe('the rate limit of an anonymous ceremony', () => {
   const tries = (count: number, everyMs: number) =>
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
 
-  test('ten starts within a minute; then the caller has to wait until the oldest is that old', () => {
+  test('after ten starts in a minute the caller must wait until the oldest is a minute old', () => {
     expect(decideStart({ slot: { strangerStarts: tries(9, 1000) }, now: NOW }, false)).toEqual(ok())
     expect(decideStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW }, false)).toEqual({
       ok: false,
@@ -136,7 +136,7 @@ describe('the pace of an attempt that anybody may start', () => {
     expect(decideStart({ slot: { strangerStarts: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
   })
 
-  test('starts of strangers and of holders are counted apart, and shares are not counted', () => {
+  test('anonymous and authorised starts are counted separately, shares are not counted', () => {
     const full = tries(10, 1000)
     const start = (more: Partial<Slot>, held: boolean) =>
       decideStart({ slot: { ...idle, ...more }, now: NOW }, held).ok
@@ -162,7 +162,7 @@ describe('the pace of an attempt that anybody may start', () => {
     expect(decideCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
   })
 
-  test('what is remembered of tries does not grow', () => {
+  test('the number of recorded starts is bounded', () => {
     let slot: Slot = idle
     for (let ms = 0; ms < 500; ms++) slot = countTry({ slot, now: NOW + ms }, 'strangerStarts')
     expect(slot.strangerStarts).toHaveLength(10)
@@ -171,7 +171,7 @@ describe('the pace of an attempt that anybody may start', () => {
     })
   })
 
-  test('at no time are there more than ten tries in a minute', () => {
+  test('any sixty seconds contain at most ten starts', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), pauses => {
         let slot: Slot = idle

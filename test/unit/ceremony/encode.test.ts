@@ -11,8 +11,8 @@ const decoded = (encoded: string, otp: string): string => {
   return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()
 }
 
-describe('a token under a one-time password', () => {
-  test('is found again with it', () => {
+describe('masking a token with a one-time password', () => {
+  test('a masked token is unmasked with the same password', () => {
     const ascii = fc.string({
       unit: 'binary-ascii',
       minLength: TOKEN_TEXT_LENGTH,
@@ -26,7 +26,7 @@ describe('a token under a one-time password', () => {
     )
   })
 
-  test('is that of a known vector, without padding', () => {
+  test('the masked token equals a known vector, without padding', () => {
     expect(maskToken('hvs.', 'abcd')).toBe('CRQQSg')
   })
 
@@ -38,11 +38,12 @@ describe('a token under a one-time password', () => {
     (_, text) => expect(unmaskToken(text, otp)).toBe(token),
   )
 
-  test('of another length is a fault', () => expect(() => maskToken('hvs.x', 'abcd')).toThrow('not as long'))
+  test('a token and a password of different lengths are an error', () =>
+    expect(() => maskToken('hvs.x', 'abcd')).toThrow('not as long'))
 })
 
-describe('a one-time password that is made', () => {
-  test('has the length of a token, in letters and digits, all of them anywhere', () => {
+describe('generating a one-time password', () => {
+  test("a password has the token's length, and each letter and digit at each position", () => {
     const many = Array.from({ length: 2000 }, () => newOtp(randomBytes, TOKEN_TEXT_LENGTH))
     for (const otp of many) expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)
     expect(makeTokenText(randomBytes).reveal()).toHaveLength(33)

@@ -20,13 +20,13 @@ const IDLE_BODY = {
   otp_length: 33,
 }
 
-describe('a root token from recovery shares', () => {
+describe('generating a root token from recovery shares', () => {
   test.each([
     [1, 1],
     [2, 2],
     [5, 3],
     [255, 255],
-  ])('of %i shares, %i make one', async (shares, threshold) => {
+  ])('with %i shares and threshold %i a token is created', async (shares, threshold) => {
     const w = await ceremonyWorld({ shares, threshold })
     const { nonce, otp } = (await w.start()).body
     const given = w.shares.slice(-threshold)
@@ -46,7 +46,7 @@ describe('a root token from recovery shares', () => {
     expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, required: threshold })
   })
 
-  test('tells at each step how far it is, in the fields that command lines read', async () => {
+  test("each step returns the progress in the fields that Vault's command line reads", async () => {
     const w = await ceremonyWorld()
     expect((await w.show()).body).toMatchObject(IDLE_BODY)
     const started = (await w.start({})).body
@@ -69,7 +69,7 @@ describe('a root token from recovery shares', () => {
     ])
   })
 
-  test('under a password of the caller’s own, which is never shown', async () => {
+  test('a password of the caller is used and never returned', async () => {
     const w = await ceremonyWorld({ shares: 1, threshold: 1 })
     const started = await w.start({ otp: OTP, pgp_key: '' })
     expect([started.status, started.body.otp, started.body.warnings]).toEqual([200, '', null])
@@ -77,7 +77,7 @@ describe('a root token from recovery shares', () => {
     expect(unmasked(body.encoded_token, OTP)).toMatch(/^hvs\./)
   })
 
-  test('under an OpenPGP key, whose fingerprint is shown', async () => {
+  test('an OpenPGP key encrypts the token, and its fingerprint is returned', async () => {
     const pair = await generateKey({ userIDs: [{ name: 'o' }], format: 'object' })
     const w = await ceremonyWorld({ shares: 1, threshold: 1 })
     const pgp_key = Buffer.from(pair.publicKey.write()).toString('base64')
@@ -95,7 +95,7 @@ describe('a root token from recovery shares', () => {
     expect(w.tokens().map(item => item.data)).toMatchObject([{ hash: hashOf(String(data)) }])
   })
 
-  test('with both, the password counts, and the answer says so', async () => {
+  test('with password and OpenPGP key the password is used, with a warning', async () => {
     const { status, body } = await (await ceremonyWorld()).start({ otp: OTP, pgp_key: 'x' })
     expect([status, body.pgp_fingerprint]).toEqual([200, ''])
     expect(body.warnings).toEqual(['pgp_key was ignored, because the request has an otp'])
@@ -105,14 +105,14 @@ describe('a root token from recovery shares', () => {
     [{ otp: 'x' }, /^otp must have 33 bytes/],
     [{ otp: 'ü'.repeat(33) }, /^otp must have 33 bytes/],
     [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is not an OpenPGP key$/],
-  ])('is not begun with %j', async (body, text) => {
+  ])('a start with %j is rejected', async (body, text) => {
     const w = await ceremonyWorld()
     const reply = await w.start(body)
     expect([reply.status, reply.body.errors]).toEqual([400, [expect.stringMatching(text)]])
     expect((await w.show()).body.started).toBe(false)
   })
 
-  test('is not begun under a private key, nor is that kept', async () => {
+  test('a start with a private key is rejected, and the key is not stored', async () => {
     const { privateKey } = await generateKey({ userIDs: [{ name: 'o' }], format: 'object' })
     const w = await ceremonyWorld()
     const { status } = await w.start({ pgp_key: Buffer.from(privateKey.write()).toString('base64') })
@@ -120,8 +120,8 @@ describe('a root token from recovery shares', () => {
   })
 })
 
-describe('one slot', () => {
-  test('an attempt in progress is not replaced', async () => {
+describe('the slot of the ceremony', () => {
+  test('a running attempt is not replaced', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const again = await w.start()
@@ -132,13 +132,13 @@ describe('one slot', () => {
     expect((await w.show()).body.nonce).toBe(nonce)
   })
 
-  test('of ten starts at once one wins', async () => {
+  test('one of ten concurrent starts wins', async () => {
     const w = await ceremonyWorld()
     const replies = await Promise.all(Array.from({ length: 10 }, () => w.start()))
     expect(replies.map(reply => reply.status).sort()).toEqual([200, ...Array(9).fill(400)])
   })
 
-  test('shares given at once all count, and one token comes of them', async () => {
+  test('concurrent shares all count and create one token', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const replies = await Promise.all(w.shares.slice(0, 3).map(share => w.give(nonce, share)))
@@ -147,7 +147,7 @@ describe('one slot', () => {
     expect(w.tokens()).toHaveLength(1)
   })
 
-  test('the last share given twice at once makes one token', async () => {
+  test('the last share sent twice at once creates one token', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
@@ -158,7 +158,7 @@ describe('one slot', () => {
     expect(w.tokens()).toHaveLength(1)
   })
 
-  test('cancelling empties it, always with 204; the shares given so far are gone', async () => {
+  test('cancelling discards the shares and always returns 204', async () => {
     const w = await ceremonyWorld()
     expect((await w.cancel()).status).toBe(204)
     const { nonce } = (await w.start()).body
@@ -171,8 +171,8 @@ describe('one slot', () => {
   })
 })
 
-describe('a foreign share', () => {
-  test('is refused at once, changes nothing and counts nothing: the token comes of the others', async () => {
+describe('a share of another key', () => {
+  test('the share is rejected without changes, and the other shares create the token', async () => {
     const w = await ceremonyWorld()
     const { nonce, otp } = (await w.start()).body
     const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
@@ -193,7 +193,7 @@ describe('a foreign share', () => {
     expect(unmasked((await w.give(nonce, c)).body.encoded_token, otp)).toMatch(/^hvs\./)
   })
 
-  test('is no try: twenty of strangers do not keep the holders waiting', async () => {
+  test('twenty such shares do not block the holders', async () => {
     const w = await ceremonyWorld({ shares: 1, threshold: 1 })
     const { nonce } = (await w.start()).body
     for (let tries = 0; tries < 20; tries++)
@@ -201,14 +201,14 @@ describe('a foreign share', () => {
     expect((await w.give(nonce, w.shares[0] as Buffer)).body.complete).toBe(true)
   })
 
-  test('stands in the audit log as a refusal', async () => {
+  test('the share is a refusal in the audit log', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     await w.give(nonce, Buffer.alloc(33))
     expect(w.audited.at(-1)).toMatchObject({ error: 'invalid_request', reason: { why: 'recovery-shares' } })
   })
 
-  test('a share given before is not counted, in whichever notation', async () => {
+  test('a repeated share is not counted, in any notation', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const [a] = w.shares as [Buffer]
@@ -223,14 +223,14 @@ describe('a foreign share', () => {
     [{ key: '' }, 'key is required'],
     [{ key: ['aa', 'bb'] }, 'Field validation failed: key must be a string'],
     [{ key: 'zz' }, 'key must be a valid hex or base64 string'],
-  ])('%j is no share, and said to be none before anything else', async (body, text) => {
+  ])('%j is not a share and is rejected first', async (body, text) => {
     const w = await ceremonyWorld()
     const reply = await w.send('POST', '/update', body)
     expect([reply.status, reply.body.errors]).toEqual([400, [text]])
   })
 })
 
-test('shares that are each of the set and do not make its key are an error of ours, and make no token', async () => {
+test('shares that do not combine to the key are an internal error and create no token', async () => {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 })
   const stored = w.stored.at(key('recovery-key')) as Item<'recovery-key'>
   w.stored.put({ ...stored, data: { ...stored.data, verifier: 'of another key' } })
@@ -241,8 +241,8 @@ test('shares that are each of the set and do not make its key are an error of ou
   expect(w.tokens()).toEqual([])
 })
 
-describe('guards of a slot that anybody may take', () => {
-  test('eleven starts within a minute: 429, and when to come again', async () => {
+describe('limits of an anonymous ceremony', () => {
+  test('the eleventh start in a minute gets 429 with retry-after', async () => {
     const w = await ceremonyWorld()
     for (let tries = 0; tries < 10; tries++) {
       expect((await w.start()).status).toBe(200)
@@ -255,7 +255,7 @@ describe('guards of a slot that anybody may take', () => {
     expect((await w.start()).status).toBe(200)
   })
 
-  test('an attempt is over after an hour without a share', async () => {
+  test('an attempt expires after an hour without a share', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const [a, b] = w.shares as [Buffer, Buffer]
@@ -272,8 +272,8 @@ describe('guards of a slot that anybody may take', () => {
   })
 })
 
-describe('what nobody may read', () => {
-  test('stands encrypted in the slot while it is needed, and nowhere afterwards', async () => {
+describe('secrets of an attempt', () => {
+  test('the secrets are encrypted in the slot and deleted after the attempt', async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start({ otp: OTP })).body
     const [a, b, c] = w.shares as [Buffer, Buffer, Buffer]
@@ -295,7 +295,7 @@ describe('what nobody may read', () => {
     })
   })
 
-  test('secrets of an earlier attempt do not pass for those of this one', async () => {
+  test('secrets of an earlier attempt are not accepted for this one', async () => {
     const w = await ceremonyWorld()
     const first = (await w.start()).body
     await w.give(first.nonce, w.shares[0] as Buffer)
@@ -309,7 +309,7 @@ describe('what nobody may read', () => {
     expect((await w.give(nonce, w.shares[1] as Buffer)).status).toBe(500)
   })
 
-  test('appears in the audit log as HMACs only; who did what, and how far it came, in clear', async () => {
+  test('the audit log contains HMACs of secrets, and caller and progress in plain text', async () => {
     const w = await ceremonyWorld({ shares: 2, threshold: 2 })
     const { nonce, otp } = (await w.start()).body
     const given = w.shares as [Buffer, Buffer]
@@ -340,7 +340,7 @@ describe('what nobody may read', () => {
     })
   })
 
-  test('is reached by the functions of ceremonies only', () => {
+  test('only functions of ceremonies can read the slot', () => {
     const reaching = groups.filter(group => usesOf(group).includes('ceremony'))
     expect(reaching.map(({ name }) => name)).toEqual(['ceremony', 'generate-root'])
   })

@@ -39,13 +39,13 @@ async function generated(w: World, required = 3): Promise<string> {
 const isTaken = async (w: World, dr_operation_token: string): Promise<number> =>
   (await w.send('POST', DELETE, { dr_operation_token })).status
 
-describe('a DR operation token from recovery shares', () => {
+describe('generating a DR operation token from recovery shares', () => {
   test.each([
     [1, 1],
     [3, 2],
     [5, 3],
     [255, 255],
-  ])('of %i shares, %i make one', async (shares, threshold) => {
+  ])('with %i shares and threshold %i a token is created', async (shares, threshold) => {
     const w = await secondary({ shares, threshold })
     const { nonce, otp } = (await w.start()).body
     const given = w.shares.slice(-threshold)
@@ -66,7 +66,7 @@ describe('a DR operation token from recovery shares', () => {
     expect((await w.show()).body).toMatchObject({ ...IDLE_BODY, required: threshold })
   })
 
-  test('the same answers stand under data, for clients that look there', async () => {
+  test('the response is repeated under data for clients that read it there', async () => {
     const w = await secondary()
     const { body } = await w.start()
     const {
@@ -85,7 +85,7 @@ describe('a DR operation token from recovery shares', () => {
     expect(data.otp).toHaveLength(data.otp_length)
   })
 
-  test('the password is told once, and one that the caller has chosen is not told at all', async () => {
+  test("a generated password is returned once, the caller's own never", async () => {
     const w = await secondary()
     const { nonce, otp } = (await w.start()).body
     expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)
@@ -95,14 +95,14 @@ describe('a DR operation token from recovery shares', () => {
     expect((await w.start({ otp: OTP })).body.otp).toBe('')
   })
 
-  test('a new one takes the place of the last', async () => {
+  test('a new token replaces the previous one', async () => {
     const w = await secondary()
     const [first, second] = [await generated(w), await generated(w)]
     expect(await isTaken(w, first)).toBe(403)
     expect(await isTaken(w, second)).toBe(204)
   })
 
-  test('is void after it was deleted: the same request again is refused', async () => {
+  test('a deleted token is invalid, and deleting it again is rejected', async () => {
     const w = await secondary()
     const text = await generated(w)
     expect([await isTaken(w, text), await isTaken(w, text)]).toEqual([204, 403])
@@ -119,7 +119,7 @@ describe('a DR operation token from recovery shares', () => {
     },
   )
 
-  test('a batch token cannot be deleted, and says so to who may', async () => {
+  test('deleting a batch token is rejected with a text for authorised callers', async () => {
     const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
     const items = [policy(`path "${DELETE.slice(1)}" { capabilities = ["update"] }`)]
     const w = await ceremonyWorld(undefined, { of: 'operation', items })
@@ -133,7 +133,7 @@ describe('a DR operation token from recovery shares', () => {
   })
 })
 
-describe('under an OpenPGP key', () => {
+describe('using an OpenPGP key', () => {
   test.each(['rsa', 'ecc', 'curve25519'] as const)(
     'of type %s: the token is for its holder alone',
     async type => {
@@ -154,7 +154,7 @@ describe('under an OpenPGP key', () => {
     },
   )
 
-  test('gpg makes the key and reads the token', async () => {
+  test('gpg creates the key and decrypts the token', async () => {
     const home = mkdtempSync(`${tmpdir()}/gpg-`)
     const gpg = (args: readonly string[], input?: Buffer) =>
       spawnSync(
@@ -187,7 +187,7 @@ describe('under an OpenPGP key', () => {
   })
 })
 
-describe('a start', () => {
+describe('starting an attempt', () => {
   test.each([
     [{ otp: 'x' }, /^otp must have 33 bytes/],
     [{ pgp_key: 'AAAA' }, /^pgp_key is not a usable OpenPGP public key: it is not an OpenPGP key$/],
@@ -195,14 +195,14 @@ describe('a start', () => {
       { pgp_key: '!' },
       /^pgp_key is not a usable OpenPGP public key: it is neither base64 of .* nor an armoured key$/,
     ],
-  ])('with %j is refused, and takes nothing', async (body, text) => {
+  ])('a start with %j is rejected and takes no slot', async (body, text) => {
     const w = await secondary()
     const reply = await w.start(body)
     expect([reply.status, reply.body.errors]).toEqual([400, [expect.stringMatching(text)]])
     expect((await w.show()).body).toMatchObject(IDLE_BODY)
   })
 
-  test('with both takes the password, and says so', async () => {
+  test('with password and OpenPGP key the password is used, with a warning', async () => {
     const { body } = await (await secondary()).start({ otp: OTP, pgp_key: 'x' })
     expect([body.pgp_fingerprint, body.warnings]).toEqual([
       '',
@@ -210,7 +210,7 @@ describe('a start', () => {
     ])
   })
 
-  test('while an attempt is in progress is refused', async () => {
+  test('a start while an attempt is running is rejected', async () => {
     const w = await secondary()
     const { nonce } = (await w.start()).body
     const again = await w.start()
@@ -224,7 +224,7 @@ describe('a start', () => {
   })
 })
 
-describe('a share, in the order of the checks', () => {
+describe('submitting a share, in the order of the checks', () => {
   const other = Buffer.alloc(33, 1)
   test.each<[what: string, body: unknown, text: string | RegExp]>([
     ['none', { nonce: 'x' }, 'key is required'],
@@ -247,7 +247,7 @@ describe('a share, in the order of the checks', () => {
     ])
   })
 
-  test('another nonce: 400, which names the right one; nothing changes', async () => {
+  test('a wrong nonce gets 400 with the right one, without changes', async () => {
     const w = await secondary()
     const { nonce } = (await w.start()).body
     const reply = await w.give('x', w.shares[0] as Buffer)
@@ -255,7 +255,7 @@ describe('a share, in the order of the checks', () => {
     expect((await w.show()).body.progress).toBe(0)
   })
 
-  test('one that was given before, in whichever notation: 400, not counted', async () => {
+  test('a repeated share gets 400 and is not counted, in any notation', async () => {
     const w = await secondary()
     const { nonce } = (await w.start()).body
     const [a] = w.shares as [Buffer]
@@ -266,15 +266,15 @@ describe('a share, in the order of the checks', () => {
   })
 })
 
-describe('several people at once', () => {
-  test('two custodians: both shares count', async () => {
+describe('concurrent callers', () => {
+  test('shares of two holders both count', async () => {
     const w = await secondary()
     const { nonce } = (await w.start()).body
     const replies = await Promise.all(w.shares.slice(0, 2).map(share => w.give(nonce, share)))
     expect(replies.map(({ body }) => body.progress).sort()).toEqual([1, 2])
   })
 
-  test('the last share twice: one token', async () => {
+  test('the last share sent twice creates one token', async () => {
     const w = await secondary({ shares: 2, threshold: 2 })
     const { nonce } = (await w.start()).body
     const [a, b] = w.shares as [Buffer, Buffer]
@@ -283,7 +283,7 @@ describe('several people at once', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400])
   })
 
-  test('different last shares: one token', async () => {
+  test('two different last shares create one token', async () => {
     const w = await secondary({ shares: 3, threshold: 2 })
     const { nonce, otp } = (await w.start()).body
     await w.give(nonce, w.shares[0] as Buffer)
@@ -294,7 +294,7 @@ describe('several people at once', () => {
   })
 })
 
-describe('in which role of the cluster', () => {
+describe('the cluster role', () => {
   test.each(['primary', 'disabled'] as const)(
     '%s: looked at and cancelled, not begun, not gone on with',
     async mode => {
@@ -311,7 +311,7 @@ describe('in which role of the cluster', () => {
     },
   )
 
-  test('one slot: what was begun in another role is in nobody’s way', async () => {
+  test('an attempt started under another role does not block the slot', async () => {
     const w = await ceremonyWorld()
     await w.start()
     await w.become({ mode: 'secondary' })
@@ -323,7 +323,7 @@ describe('in which role of the cluster', () => {
     expect((await w.start()).body).toMatchObject({ started: true, progress: 0 })
   })
 
-  test('an attempt to make a root token is neither shown nor cancelled by the paths of the other ceremony', async () => {
+  test("an attempt for a root token is neither shown nor cancelled by the other ceremony's paths", async () => {
     const w = await ceremonyWorld()
     const { nonce } = (await w.start()).body
     const at = '/sys/replication/dr/secondary/generate-operation-token/attempt'
@@ -332,7 +332,7 @@ describe('in which role of the cluster', () => {
     expect((await w.show()).body).toMatchObject({ started: true, nonce })
   })
 
-  test('any namespace may look, and none but root begin', async () => {
+  test('any namespace may read the state, and only root may start', async () => {
     const w = await secondary()
     const headers = { 'x-vault-namespace': 'team' }
     expect((await w.send('GET', '/attempt', undefined, { headers })).status).toBe(200)
@@ -340,7 +340,7 @@ describe('in which role of the cluster', () => {
     expect((await w.send('DELETE', '/attempt', undefined, { headers })).status).toBe(404)
   })
 
-  test('the path without its last word is the same', async () => {
+  test('the path without its last segment is the same endpoint', async () => {
     const w = await secondary()
     const { nonce } = (await w.send('POST', '', {})).body
     expect((await w.send('GET', '')).body.nonce).toBe(nonce)
@@ -349,8 +349,8 @@ describe('in which role of the cluster', () => {
   })
 })
 
-describe('guards of a slot that anybody may take', () => {
-  test('eleven starts within a minute: 429, and when to come again; who may cancels at any pace (CVE-2026-5807)', async () => {
+describe('limits of an anonymous ceremony', () => {
+  test('the eleventh start in a minute gets 429, while authorised callers may cancel at any rate (CVE-2026-5807)', async () => {
     const w = await secondary()
     for (let tries = 0; tries < 10; tries++) {
       expect((await w.start()).status).toBe(200)
@@ -361,7 +361,7 @@ describe('guards of a slot that anybody may take', () => {
     expect([(await w.cancel()).status, (await w.cancel()).status]).toEqual([204, 204])
   })
 
-  test('an hour without a share, and it is over', async () => {
+  test('an attempt expires after an hour without a share', async () => {
     const w = await secondary()
     const { nonce } = (await w.start()).body
     w.clock.ms += 3_599_000
@@ -372,7 +372,7 @@ describe('guards of a slot that anybody may take', () => {
   })
 })
 
-describe('strangers, where ceremonies are open', () => {
+describe('anonymous callers of an open ceremony', () => {
   const stranger = (text = '') => ({
     gatewayId: 'g-1',
     headers: text ? { 'x-vault-token': text } : {},
@@ -399,7 +399,7 @@ describe('strangers, where ceremonies are open', () => {
     return { w, start, cancel, give }
   }
 
-  test('who start ten times a minute stop neither holders who may begin nor the shares of an attempt', async () => {
+  test('ten anonymous starts a minute block neither authorised starts nor shares', async () => {
     const { w, start, cancel, give } = await world()
     for (let tries = 0; tries < 10; tries++) {
       expect((await start(tries % 2 ? 'hvs.default' : 'hvs.unknown')).status).toBe(200)
@@ -413,7 +413,7 @@ describe('strangers, where ceremonies are open', () => {
     expect(w.generated()).toBeDefined()
   })
 
-  test('do not use up the tries of who may invoke the function, nor the other way round', async () => {
+  test('anonymous and direct invocations have separate rate limits', async () => {
     const { w, start, cancel } = await world()
     for (let tries = 0; tries < 10; tries++) {
       await w.start()
@@ -424,7 +424,7 @@ describe('strangers, where ceremonies are open', () => {
     expect(await cancel()).toBe(204)
   })
 
-  test('end an attempt of strangers until it has a share, and then no more; a token that may ends any', async () => {
+  test('anonymous callers may cancel an anonymous attempt until it has a share, authorised callers any attempt', async () => {
     const { w, start, cancel, give } = await world()
     const { nonce } = (await start()).body
     expect(await cancel()).toBe(204)
@@ -441,7 +441,7 @@ describe('strangers, where ceremonies are open', () => {
     expect(await cancel('hvs.root')).toBe(204)
   })
 
-  test('do not end what who may has begun, by a token or by invoking the function', async () => {
+  test('anonymous callers may not cancel an attempt that an authorised caller started', async () => {
     const { w, start, cancel } = await world()
     await start('hvs.root')
     expect(await cancel()).toBe(403)
@@ -451,7 +451,7 @@ describe('strangers, where ceremonies are open', () => {
     expect((await w.cancel()).status).toBe(204)
   })
 
-  test('may end an attempt again whose shares did not belong together', async () => {
+  test('anonymous callers may cancel an attempt whose shares did not combine', async () => {
     const { start, cancel, give } = await world()
     const { nonce } = (await start()).body
     for (let share = 1; share <= 3; share++) await give(nonce, Buffer.alloc(33, share))
@@ -496,7 +496,7 @@ describe('a strict ceremony', () => {
     return { w, prepared, by }
   }
 
-  test('begins and ends with a token that may, and no other', async () => {
+  test('starting and cancelling require a token with the capability', async () => {
     const { w, prepared, by } = await strict()
     for (const text of ['', 'hvs.other', 'hvs.unknown']) {
       expect((await w.send('PUT', '/attempt', {}, by(text))).status).toBe(403)
@@ -506,13 +506,13 @@ describe('a strict ceremony', () => {
     expect((await w.send('DELETE', '/attempt', undefined, by(prepared))).status).toBe(204)
   })
 
-  test('begins with a root token of the primary, which the secondary holds a copy of', async () => {
+  test('a root token of the primary, whose copy the secondary has, may start', async () => {
     const { w, by } = await strict()
     expect((await w.send('PUT', '/attempt', {}, by('hvs.root'))).status).toBe(200)
     expect((await w.send('DELETE', '/attempt', undefined, by('hvs.root'))).status).toBe(204)
   })
 
-  test('or by who may invoke its function; shares and progress are for anybody', async () => {
+  test('a direct invocation may start, and anyone may submit shares and read the progress', async () => {
     const { w, by } = await strict()
     const { nonce } = (await w.start()).body
     expect((await w.send('GET', '/attempt', undefined, by(''))).status).toBe(200)
@@ -522,8 +522,8 @@ describe('a strict ceremony', () => {
   })
 })
 
-describe('what nobody may read', () => {
-  test('stands nowhere in clear: neither in the tables nor in the audit log', async () => {
+describe('secrets of the ceremony', () => {
+  test('no secret is stored in plain text, neither in tables nor in the audit log', async () => {
     const w = await secondary({ shares: 2, threshold: 2 })
     const { nonce, otp } = (await w.start({})).body
     const [a, b] = w.shares as [Buffer, Buffer]
@@ -546,7 +546,7 @@ describe('what nobody may read', () => {
 })
 
 describe('sys/decode-token', () => {
-  test('unmasks for anybody, in any role', async () => {
+  test('sys/decode-token unmasks for every caller, in every role', async () => {
     const w = await secondary()
     for (const mode of ['secondary', 'primary', 'disabled'] as const) {
       await w.become({ mode })

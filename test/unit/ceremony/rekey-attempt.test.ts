@@ -18,8 +18,8 @@ const give = (w: World, nonce: string, share: Buffer | string, path = 'update') 
   w.send('PUT', `${AT}/${path}`, { nonce, key: share.toString('hex') })
 const stored = (w: World) => w.stored.at(key('recovery-key')) as Item<'recovery-key'>
 
-describe('the pace', () => {
-  test('is ten starts a minute; a slot that is taken is told of before any OpenPGP key is looked at', async () => {
+describe('the rate limit of rekeying', () => {
+  test('ten starts a minute are allowed, and a taken slot is reported before an OpenPGP key is parsed', async () => {
     const w = await ceremonyWorld()
     for (let starts = 0; starts < 10; starts++) {
       expect((await start(w)).status).toBe(200)
@@ -32,7 +32,7 @@ describe('the pace', () => {
   })
 })
 
-describe('where ceremonies are strict', () => {
+describe('strict ceremonies', () => {
   const strict = async () => {
     const rules = [ROTATE, AT].map(
       path => `path "${path.slice(1)}/*" { capabilities = ["read", "update", "delete", "sudo"] }`,
@@ -49,7 +49,7 @@ describe('where ceremonies are strict', () => {
     return { w, by }
   }
 
-  test('strangers look, and start and cancel nothing', async () => {
+  test('anonymous callers may only read the state', async () => {
     const { w, by } = await strict()
     const { nonce } = (await start(w)).body
     expect((await w.send('GET', `${AT}/init`, undefined, by(''))).body).toMatchObject({
@@ -62,7 +62,7 @@ describe('where ceremonies are strict', () => {
     expect((await w.send('GET', `${AT}/init`)).body).toMatchObject({ started: true, nonce })
   })
 
-  test('who holds a token that may rekeys by sys/rotate/recovery; shares are taken from anybody', async () => {
+  test('a caller with a token rekeys by sys/rotate/recovery, and anyone may submit shares', async () => {
     const { w, by } = await strict()
     const holder = by('hvs.keeper')
     const { nonce } = (await w.send('POST', `${ROTATE}/init`, asked, holder)).body.data
@@ -72,7 +72,7 @@ describe('where ceremonies are strict', () => {
   })
 })
 
-test('a recovery key that another request replaces at that moment stays: the attempt was for the one before', async () => {
+test('a recovery key replaced by a concurrent request stays, because the attempt was for the previous one', async () => {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 })
   const { nonce } = (await start(w)).body
   await give(w, nonce, w.shares[0] as Buffer)

@@ -54,8 +54,8 @@ const found = (present: Item<'recovery-key'> | undefined, own: ClusterRecord, st
   } as unknown as Parameters<typeof gatherRekey>[0])
 }
 
-describe('an attempt to make another recovery key', () => {
-  test('goes on under the key and the role that it was begun under, whatever else changes', () => {
+describe('a rekey attempt', () => {
+  test('an attempt stays valid while recovery key and cluster role are unchanged', () => {
     expect(found(recovery('v-1'), record()).slot.attempt).toEqual(attempt)
     expect(found(recovery('v-1', 'r-2'), record({ term: 2, name: 'd' })).slot.attempt).toEqual(attempt)
   })
@@ -65,21 +65,21 @@ describe('an attempt to make another recovery key', () => {
     ['another role', recovery('v-1'), record({ mode: 'disabled' })],
     ['the same role in another epoch', recovery('v-1'), record({ epoch: '000003.bbbbbbbbbbbb' })],
     ['another set', recovery('v-1'), record({ set: 's-2' })],
-  ])('is void under %s; what was tried lately stays known', (_, present, own) => {
+  ])('an attempt is void under %s, and its recorded starts stay', (_, present, own) => {
     expect(found(present, own).slot).toEqual({ strangerStarts: [5] })
   })
 
-  test('is none where the slot holds what is no rekeying', () => {
+  test('a slot without rekey data has no attempt', () => {
     const { rekey: _, ...other } = attempt
     expect(found(recovery('v-1'), record(), other).slot.attempt).toBeUndefined()
   })
 
-  test('needs a cluster that is initialised', () => {
+  test('rekeying requires an initialised cluster', () => {
     expect(() => found(undefined, record())).toThrow(expect.objectContaining({ code: 'not_initialised' }))
   })
 })
 
-test('what rekeying alone refuses, word for word', () => {
+test('errors that only rekeying returns, verbatim', () => {
   const told = [
     refusals.verificationRequired('n-2'),
     refusals.nothingToVerify(),

@@ -20,8 +20,8 @@ async function watched() {
 
 type World = Awaited<ReturnType<typeof watched>>
 
-describe('an attempt to make a DR operation token', () => {
-  test('has an execution that is told of every share, and of the end', async () => {
+describe('the workflow execution of an attempt', () => {
+  test('the execution is notified of each share and of the end', async () => {
     const w = await watched()
     const nonce = await w.begun()
     expect(w.machines.started).toEqual([`operation-token-attempt ${nonce}`])
@@ -35,7 +35,7 @@ describe('an attempt to make a DR operation token', () => {
     ])
   })
 
-  test('tells of a cancellation', async () => {
+  test('the execution is notified of a cancellation', async () => {
     const w = await watched()
     await w.watches(await w.begun(), 'one')
     await w.cancel()
@@ -64,7 +64,7 @@ describe('an attempt to make a DR operation token', () => {
     },
   )
 
-  test('is followed by another one: the execution of the first hears nothing of that', async () => {
+  test('the execution of an earlier attempt gets no notifications of the next one', async () => {
     const w = await watched()
     await w.watches(await w.begun(), 'first')
     await w.cancel()
@@ -78,7 +78,7 @@ describe('an attempt to make a DR operation token', () => {
     ])
   })
 
-  test('is given to the execution that somebody has started by hand, and is a new one’s when that has ended', async () => {
+  test('a manually started execution watches the next attempt, otherwise a new one does', async () => {
     const w = await watched()
     await w.waits('by hand')
     const nonce = await w.begun()
@@ -88,7 +88,7 @@ describe('an attempt to make a DR operation token', () => {
     expect(w.machines.started).toEqual([`operation-token-attempt ${next}`])
   })
 
-  test('does not depend on any of that', async () => {
+  test('a failing notification does not affect the attempt', async () => {
     const w = await watched()
     await w.waits('by hand')
     w.machines.fails = true
@@ -99,7 +99,7 @@ describe('an attempt to make a DR operation token', () => {
     expect((await w.give(body.nonce, w.b)).body.complete).toBe(true)
   })
 
-  test('what executions wait with is encrypted, and known for little longer than they wait', async () => {
+  test('task tokens are stored encrypted and expire soon after the waiting time', async () => {
     const w = await watched()
     await w.waits('by hand')
     await w.watches(await w.begun(), 'watching')
@@ -115,7 +115,7 @@ describe('an attempt to make a DR operation token', () => {
   })
 })
 
-test('a ceremony for a root token is watched by nobody', async () => {
+test('a ceremony for a root token has no execution', async () => {
   const w = await ceremonyWorld()
   await w.start()
   expect(w.machines.started).toEqual([])

@@ -24,8 +24,8 @@ const schemas: Record<Kind, unknown> = {
   },
 }
 
-describe('the endpoints that the documented interface has', () => {
-  test.each(rows)('%s %s is there once, with its fields', (method, path, fields) => {
+describe('endpoints of the documented API', () => {
+  test.each(rows)('%s %s exists once, with its fields', (method, path, fields) => {
     const [row, ...more] = rowOf(method, path)
     expect(more).toEqual([])
     expect(Object.keys(row?.fields ?? {})).toEqual(expect.arrayContaining(Object.keys(fields)))
@@ -33,13 +33,13 @@ describe('the endpoints that the documented interface has', () => {
       expect({ [name]: row?.fields[name]?.schema }).toEqual({ [name]: schemas[kind] })
   })
 
-  test('and no other method on those paths', () => {
+  test('the documented paths have no other methods', () => {
     const paths = new Set(rows.map(([, path]) => path))
     const found = all.filter(row => paths.has(short(row.path))).map(row => `${row.method} ${short(row.path)}`)
     expect(found.sort()).toEqual(rows.map(([method, path]) => `${method} ${path}`).sort())
   })
 
-  test('and no other field, but what clients of the incumbent send, and deprecated names', () => {
+  test("the documented endpoints have no other fields, except those of Vault's clients and deprecated names", () => {
     const extra = rows.flatMap(([method, path, fields]) => {
       const known = method === 'LIST' ? ['after', 'limit'] : []
       return rowOf(method, path).flatMap(row =>
@@ -70,12 +70,12 @@ describe('the endpoints that the documented interface has', () => {
     expect(rowOf('POST', path)[0]?.fields[field]?.required).toBe(true)
   })
 
-  test('the older name of the certificate’s field is taken too', () => {
+  test('the older name of the certificate field is accepted', () => {
     const [row] = rowOf('POST', 'A/config/certificate/:cert_name')
     expect(row?.fields['cloud_public_cert']?.formerly).toBe('aws_public_cert')
   })
 
-  test('only login is for anyone', () => {
+  test('only login is anonymous', () => {
     const found = rows
       .filter(([method, path]) => rowOf(method, path)[0]?.access.by === 'anyone')
       .map(([method, path]) => `${method} ${path}`)
@@ -83,7 +83,7 @@ describe('the endpoints that the documented interface has', () => {
   })
 })
 
-test('a deprecated field names the one that took its place, for rules about parameters', () => {
+test('a deprecated field names its replacement for policy constraints', () => {
   const deprecated = all.flatMap(({ path, fields }) =>
     Object.entries(fields).flatMap(([name, { doc, replacedBy: now }]) =>
       doc.startsWith('Deprecated: ') || now !== undefined
@@ -110,14 +110,14 @@ describe('deprecated paths', () => {
     expect(rowOf(method, old)[0]?.formerly).toBe(full(old))
   })
 
-  test('are all of them', () => {
+  test('the list of deprecated paths is complete', () => {
     const known = moved.map(([method, old]) => `${method} ${full(old)}`)
     expect(all.flatMap(row => (row.formerly ? [`${row.method} ${row.formerly}`] : [])).sort()).toEqual(
       known.sort(),
     )
   })
 
-  test('roles are listed under either spelling', () => {
+  test('roles are listed under both spellings', () => {
     expect(rowOf('LIST', 'A/role')).toEqual(rowOf('LIST', 'A/roles'))
   })
 })
@@ -182,19 +182,19 @@ const capabilities: [string, string][] = [
   ['POST /sys/replication/dr/secondary/generate-public-key', 'update'],
 ]
 
-test.each(capabilities)('%s needs %s', (name, wanted) => {
+test.each(capabilities)('%s requires %s', (name, wanted) => {
   const [method = '', path = ''] = name.split(' ')
   const access = rowOf(method, path)[0]?.access
   expect(access?.by === 'policy' && `${access.capability}${access.sudo ? ' with sudo' : ''}`).toBe(wanted)
 })
 
-describe('the table as a whole', () => {
-  test('a method and a path name one endpoint', () => {
+describe('the endpoint table', () => {
+  test('method and path identify one endpoint', () => {
     const names = all.flatMap(row => pathsOf(row).map(path => `${row.method} ${path}`))
     expect(names).toEqual([...new Set(names)])
   })
 
-  test('only probes, status and initialisation are served in every role of the cluster', () => {
+  test('only probes, status and initialisation are served in every cluster role', () => {
     const always = all.filter(row => row.serves === 'always').map(row => `${row.method} ${row.path}`)
     expect(always.sort()).toEqual([
       'GET /sys/health',
@@ -208,7 +208,7 @@ describe('the table as a whole', () => {
     ])
   })
 
-  test('every DELETE declares a use by which it may write', () => {
+  test('every DELETE declares a use that writes', () => {
     const writing: readonly Use[] = ['write', 'ceremony', 'rekey']
     const writers = all
       .filter(row => row.method === 'DELETE' && !row.summary.startsWith('Refused: '))
@@ -216,7 +216,7 @@ describe('the table as a whole', () => {
     expect(writers.map(row => row.path)).toEqual([])
   })
 
-  test('secrets in requests are marked', () => {
+  test('secret parameters are marked', () => {
     const secret = all.flatMap(row =>
       Object.entries(row.fields).flatMap(([name, field]) => (field.secret ? [name] : [])),
     )
@@ -243,7 +243,7 @@ describe('the table as a whole', () => {
     )
   })
 
-  test('each group names what its endpoints use; all read and take uses of tokens, and wrap what can be wrapped', () => {
+  test('each group declares the uses of its endpoints', () => {
     for (const group of groups) {
       const wraps = group.endpoints.some(
         row =>
@@ -263,7 +263,7 @@ describe('the table as a whole', () => {
   })
 })
 
-describe('routes of the gateway reach every endpoint', () => {
+describe('gateway routes reach every endpoint', () => {
   const sample: Record<string, string> = { ':mount': 'cloud', ':role_tag': 'v1:a//b=', ':method_path': 'x' }
   const routed = groups.flatMap(group =>
     group.endpoints

@@ -12,8 +12,8 @@ const attempts = groups
 const asks = ({ access, unrouted }: Endpoint): boolean =>
   unrouted === true || access.by !== 'anyone' || access.strictly !== undefined
 
-describe('no stranger cancels what holders of shares do, or takes their place: CVE-2025-52894, CVE-2025-4656, HCSEC-2025-11', () => {
-  test('there is more than one such ceremony, and each can be cancelled', () => {
+describe('anonymous callers cannot cancel or take over a ceremony: CVE-2025-52894, CVE-2025-4656, HCSEC-2025-11', () => {
+  test('several ceremonies exist, and each can be cancelled', () => {
     const paths = (method: string) => attempts.filter(one => one.method === method).map(one => one.path)
     expect(paths('DELETE').length).toBeGreaterThan(2)
     expect(paths('POST').filter(path => !path.endsWith('verify'))).toEqual(

@@ -36,7 +36,7 @@ async function take(method: string, path: string, body: object | null) {
   throw new Error(`no endpoint serves ${method} ${path}`)
 }
 
-describe('a write of a client that nobody here wrote', () => {
+describe('requests as third-party clients write them', () => {
   test.each(recorded)(
     '%s: %s %s has no unknown field, so that a 204 stays one',
     async (_, method, path, body) => {
@@ -47,7 +47,7 @@ describe('a write of a client that nobody here wrote', () => {
     },
   )
 
-  test('a misspelt field of such a write is unknown', async () => {
+  test('a misspelt field of such a request is unknown', async () => {
     const { unknownFields } = await take('POST', '/v1/auth/aws/config/sts/111122223333', { sts_rolle: 'x' })
     expect(unknownFields).toBe(true)
   })

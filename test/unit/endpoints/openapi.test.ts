@@ -77,12 +77,12 @@ const written = openApi([group], answers, '1.2.3') as any
 const document = resolveShared(written, written)
 const operation = (path: string, verb: string) => document.paths[path]?.[verb]
 
-describe('the interface as an OpenAPI document', () => {
-  test('says which version it is of', () => {
+describe('the OpenAPI document', () => {
+  test('the document contains its version', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '1.2.3' } })
   })
 
-  test('a write has its fields in the body; secrets are never read back', () => {
+  test('a write has its fields in the body, and secrets are write-only', () => {
     const write = operation('/auth/{mount}/thing/{name}', 'post')
     const { schema } = write.requestBody.content['application/json']
     expect(schema).toEqual({
@@ -116,13 +116,13 @@ describe('the interface as an OpenAPI document', () => {
     expect(write).not.toHaveProperty('deprecated')
   })
 
-  test('every operation has a name of its own, at each of its paths', () => {
+  test('every operation has a unique ID at each of its paths', () => {
     expect(operation('/auth/{mount}/thing/{name}', 'post').operationId).toBe('writeThing')
     expect(operation('/auth/{mount}/object/{name}', 'post').operationId).toBe('writeThing_formerly')
     expect(operation('/go', 'post')).toMatchObject({ operationId: 'go', tags: ['things'] })
   })
 
-  test('an answer is the envelope with its data, by the name of its type, and an example of it', () => {
+  test('a response is the envelope with its data, a type name and an example', () => {
     const { schema, example } = operation('/auth/{mount}/thing/{name}', 'get').responses[200].content[
       'application/json'
     ]
@@ -139,12 +139,12 @@ describe('the interface as an OpenAPI document', () => {
     expect(example).toMatchObject({ data: { label: '' }, auth: null, warnings: null })
   })
 
-  test('a row of which nobody has said what it answers makes no document', () => {
+  test('a row without a described response is an error', () => {
     const { 'POST /go': _, ...others } = answers
     expect(() => openApi([group], others, '1')).toThrow('nobody has said what POST /go answers')
   })
 
-  test('what is always refused is no operation', () => {
+  test('endpoints that always reject are omitted', () => {
     const refused = endpoint({ ...group.endpoints[4], path: '/never', answers: 'refused' } as never)
     expect(openApi([{ ...group, endpoints: [refused] }], {}, '1')).toMatchObject({ paths: {} })
   })
@@ -166,12 +166,12 @@ describe('the interface as an OpenAPI document', () => {
     ],
     ['/auth/{mount}/thing/{name}', 'get', 'Needs the capability `read` and `sudo` on the path.'],
     ['/go', 'post', 'Needs the capability `create` or `update` on the path.'],
-  ])('%s %s says what it needs', (path, verb, text) => {
+  ])('%s %s describes its access', (path, verb, text) => {
     expect(operation(path, verb).description).toBe(text)
     expect(operation(path, verb)).not.toHaveProperty('security')
   })
 
-  test('a path that is read and listed is one operation, told apart by its query', () => {
+  test('reading and listing one path is one operation', () => {
     const both = operation('/things', 'get')
     expect(both.summary).toBe('The things')
     expect(both.description).toBe('With list=true: List things')
@@ -181,7 +181,7 @@ describe('the interface as an OpenAPI document', () => {
     ])
   })
 
-  test('parts that several operations have stand in components once', () => {
+  test('repeated parts are shared in components', () => {
     const { parameters, requestBodies } = written.components
     expect(written.paths['/auth/{mount}/thing/{name}'].get.parameters).toEqual([
       { $ref: '#/components/parameters/mount' },
@@ -195,7 +195,7 @@ describe('the interface as an OpenAPI document', () => {
     expect(written.paths['/things'].get.parameters[1]).toMatchObject({ name: 'limit' })
   })
 
-  test('every code of an error is told with its status', () => {
+  test('every error code is listed with its status', () => {
     const { description } = document.components.schemas.Errors
     for (const [code, { status }] of Object.entries(errorCodes))
       expect(description).toContain(`${code} (${status})`)

@@ -46,8 +46,8 @@ async function exchange(url: string, text: string): Promise<string> {
   return answer
 }
 
-describe('requests become events of an HTTP API', () => {
-  test('the path is decoded, once; query, body and verb are as they were sent', async () => {
+describe('converting requests to HTTP API events', () => {
+  test('the path is decoded once, and query, body and verb stay as sent', async () => {
     const event = await echoed('/v1/auth/a%2525b/login?x=%20y', { method: 'PUT', body: '{"a":1}' })
     expect(event).toMatchObject({
       version: '2.0',
@@ -59,17 +59,17 @@ describe('requests become events of an HTTP API', () => {
     })
   })
 
-  test('who called is the last of X-Forwarded-For, which Lambda appends; what callers put before has no say', async () => {
+  test('the client is the last address of X-Forwarded-For, which Lambda appends', async () => {
     const chain = { 'x-forwarded-for': '203.0.113.9, 198.51.100.1,192.0.2.7' }
     const { requestContext } = await echoed('/', { headers: chain })
     expect(requestContext.http.sourceIp).toBe('192.0.2.7')
   })
 
-  test('without the header it is the peer of the connection', async () => {
+  test('without the header the client is the peer of the connection', async () => {
     expect((await echoed('/')).requestContext.http.sourceIp).toBe('127.0.0.1')
   })
 
-  test('requests have the numbers that Lambda gives them, or numbers of their own', async () => {
+  test("requests have Lambda's request IDs, or IDs of their own", async () => {
     const numbered = await echoed('/', { headers: { 'lambda-web-request-id': 'NF5U6' } })
     expect(numbered.requestContext.requestId).toBe('NF5U6')
     const [one, other] = [await echoed('/'), await echoed('/')].map(event => event.requestContext.requestId)
@@ -77,7 +77,7 @@ describe('requests become events of an HTTP API', () => {
     expect(other).not.toBe(one)
   })
 
-  test('the name that it is called by is the one of its endpoint, as Lambda routes it', async () => {
+  test('the domain is that of the Lambda endpoint', async () => {
     const url = await served(echo)
     const head = 'GET / HTTP/1.1\r\nHost: abc.lambda-web.eu-west-1.on.aws\r\nConnection: close\r\n\r\n'
     const { requestContext } = JSON.parse((await exchange(url, head)).split('\r\n\r\n')[1] ?? '')
@@ -85,8 +85,8 @@ describe('requests become events of an HTTP API', () => {
   })
 })
 
-describe('what does not reach the handler', () => {
-  test('the verb LIST: Node’s parser does not know it, and this front rewrites nothing', async () => {
+describe('requests that do not reach the handler', () => {
+  test("the verb LIST is rejected, because Node's parser does not know it", async () => {
     const handler = vi.fn(echo)
     const url = await served(handler)
     expect(await exchange(url, 'LIST /v1/auth/cloud/login HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(
@@ -95,7 +95,7 @@ describe('what does not reach the handler', () => {
     expect(handler).not.toHaveBeenCalled()
   })
 
-  test('a body of more than a mebibyte: 413, and the connection serves the next request', async () => {
+  test('a body over a mebibyte gets 413, and the connection serves the next request', async () => {
     const handler = vi.fn(echo)
     const url = await served(handler)
     const large = await fetch(url, { method: 'POST', body: 'x'.repeat(2 ** 20 + 1) })
@@ -105,7 +105,7 @@ describe('what does not reach the handler', () => {
     expect(largest.status).toBe(200)
   })
 
-  test('a head of more than 32 KB: 431; what CloudFront lets pass is taken', async () => {
+  test('a head over 32 KB gets 431, and heads that CloudFront passes are accepted', async () => {
     const url = await served(echo)
     const head = (length: number) =>
       `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-A: ${'a'.repeat(length)}\r\n\r\n`
@@ -114,8 +114,8 @@ describe('what does not reach the handler', () => {
   })
 })
 
-describe('many requests at once', () => {
-  test('each has a time of its own: who is late is 503, and nobody waits for them', async () => {
+describe('concurrent requests', () => {
+  test('each request has its own time-out and gets 503 when it is late', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
     const waiting = new Set<string>()
     const url = await served(async ({ rawPath }) => {
@@ -150,7 +150,7 @@ describe('many requests at once', () => {
     expect(numbers().at(-1)).toBe('/last/late')
   })
 
-  test('what one of them throws is 500 for itself alone, and leaves a line', async () => {
+  test('an error of one request gets 500 for itself only, and is logged', async () => {
     const url = await served(async event => {
       if (event.rawPath === '/broken') throw new Error('broken here')
       return echo(event, {} as Context)
@@ -164,7 +164,7 @@ describe('many requests at once', () => {
     ])
   })
 
-  test('the time is that of the Lambda of logins', async () => {
+  test('the time-out is that of the login Lambda', async () => {
     const url = await served(async (_, context) => ({
       statusCode: 200,
       body: String(context.getRemainingTimeInMillis()),

@@ -17,8 +17,8 @@ const stored: Item<'alias'> = {
   data: { ...alias, policies: ['ops'], disabled: true, entityMetadata: { team: 'a' } },
 }
 
-describe('the entity behind a login', () => {
-  test('is made at the first sighting, with ways back from its ids', () => {
+describe('the entity of a login', () => {
+  test('the first login creates entity, alias and index entries', () => {
     const { alias: made, created } = ensureAlias(undefined, seen())
     expect(made).toEqual({
       entityId: 'entity-0123456789',
@@ -41,12 +41,12 @@ describe('the entity behind a login', () => {
     ])
   })
 
-  test('is not written again while its metadata stay the same', () => {
+  test('an alias with unchanged metadata is not written', () => {
     const again = seen({ now: 2000, fresh: { entityId: 'other', aliasId: 'other' } })
     expect(ensureAlias(stored, again)).toEqual({ alias: stored.data, created: [] })
   })
 
-  test('gets new metadata, keeps all else, and no token depends on that write', () => {
+  test('changed metadata is written separately from the token', () => {
     const {
       alias: next,
       created,
@@ -67,4 +67,4 @@ test.each<[a: Record<string, string>, b: Record<string, string>, same: boolean]>
   [{}, { a: '1' }, false],
   [{ a: '1' }, { b: '1' }, false],
   [{ toString: 'x' }, { a: 'x' }, false],
-])('%j and %j are the same: %s', (a, b, same) => expect(sameTexts(a, b)).toBe(same))
+])('%j and %j are equal: %s', (a, b, same) => expect(sameTexts(a, b)).toBe(same))

@@ -53,15 +53,15 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
   return { commits, state, it: { ports, cluster: async () => read, deadline } }
 }
 
-describe('changes that do not depend on each other', () => {
-  test('each have a commit of their own while no journal is kept, sixteen at a time', async () => {
+describe('committing independent groups', () => {
+  test('without a journal each group has its own commit, sixteen at a time', async () => {
     const { it, commits, state } = committing({ record: plain })
     expect(countOutcomes(await commitEach(it, numbered(40)))).toEqual({ done: 40, left: 0, failed: 0 })
     expect(commits.map(({ names }) => names)).toEqual(numbered(40).map((_, index) => `${index}`))
     expect([state.most, state.now]).toEqual([16, 0])
   })
 
-  test('share commits of twenty while one is kept, of which fifteen begin in a second', async () => {
+  test('with a journal groups share commits of twenty changes, fifteen commits a second', async () => {
     const { it, commits, state } = committing({ record: journaled })
     expect(countOutcomes(await commitEach(it, numbered(620)))).toEqual({ done: 620, left: 0, failed: 0 })
     expect(commits.map(({ names }) => names.split(',').length)).toEqual(Array.from({ length: 31 }, () => 20))
@@ -71,7 +71,7 @@ describe('changes that do not depend on each other', () => {
       expect(beginnings.filter(other => other >= at && other < at + 999).length).toBeLessThanOrEqual(15)
   })
 
-  test('are tried each for itself where those of one commit conflict or fail', async () => {
+  test('groups of a conflicting or failed commit are committed one by one', async () => {
     for (const verdict of ['conflict', new Error('too much at once')] as const) {
       const { it, commits } = committing({
         record: journaled,
@@ -110,7 +110,7 @@ describe('changes that do not depend on each other', () => {
   )
 })
 
-describe('one commit', () => {
+describe('grouping changes into one commit', () => {
   test.each<[string, IndependentChanges[], number, number]>([
     ['takes as many groups as fit', [of('a', 'b'), of('c', 'd'), of('e')], 4, 2],
     ['takes all where all fit', [of('a', 'b'), of('c')], 4, 2],

@@ -32,8 +32,8 @@ function around(parts: object = {}) {
   return { state, ports, reads }
 }
 
-describe('the surroundings of a job', () => {
-  test('the cluster record is read again before a commit would refuse its age', async () => {
+describe('the context of a job', () => {
+  test('the cluster record is read again before it is too old for a commit', async () => {
     const { state, ports, reads } = around()
     const run = createRun(ports, 100_000)
     expect(await run.cluster()).toEqual({ record, readAt: 0 })
@@ -48,18 +48,18 @@ describe('the surroundings of a job', () => {
   test.each([
     ['has become a secondary', [item(key('cluster'), { ...record, mode: 'secondary' })]],
     ['is not there', []],
-  ])('a cluster that %s does not serve any more', async (_, items) => {
+  ])('a cluster that %s no longer serves', async (_, items) => {
     const { ports } = around({ store: memoryStore(items).store })
     expect(await createRun(ports, 1).cluster()).toBeUndefined()
   })
 
-  test('a fault of the storage is no retirement', async () => {
+  test('a storage error does not mean that the cluster no longer serves', async () => {
     const fault = new Error('down')
     const { ports } = around({ store: { read: async () => Promise.reject(fault) } })
     await expect(createRun(ports, 1).cluster()).rejects.toBe(fault)
   })
 
-  test('time is over at the deadline', () => {
+  test('the time is up at the deadline', () => {
     const { state, ports } = around()
     const run = createRun(ports, 10)
     state.now = 9
@@ -69,8 +69,8 @@ describe('the surroundings of a job', () => {
   })
 })
 
-describe('something with each element', () => {
-  test('is done sixteen at a time; faults are counted', async () => {
+describe('processing each element', () => {
+  test('sixteen elements are processed at a time, and errors are counted', async () => {
     let running = 0
     let most = 0
     const counts = await processEach(
@@ -88,12 +88,12 @@ describe('something with each element', () => {
     expect(most).toBe(16)
   })
 
-  test('of none is nothing', async () => {
+  test('an empty list is processed', async () => {
     expect(await processEach([], async () => true)).toEqual({ done: 0, failed: 0 })
   })
 })
 
-describe('a scan of a table', () => {
+describe('scanning a table', () => {
   const tokenNamed = (name: string): Item<'token'> => item(key('token', name), token())
 
   /** Four segments of two pages; each page takes a second. */
@@ -129,13 +129,13 @@ describe('a scan of a table', () => {
     [100_000, '0a 0b 1a 1b 2a 2b 3a 3b', undefined],
     [3000, '0a 0b 1a', { segment: 1, from: { pk: 'p', sk: '1a' } }],
     [4000, '0a 0b 1a 1b', { segment: 2 }],
-  ])('goes on for %i ms', async (deadline, expected, left) => {
+  ])('a scan continues for %i ms', async (deadline, expected, left) => {
     seen.length = 0
     expect(await scanAll(table(deadline).run, 'token', scanStart, work)).toEqual(left)
     expect(seen.join(' ')).toBe(expected)
   })
 
-  test('a page that was not ended is begun again', async () => {
+  test('an unfinished page is repeated', async () => {
     const [first, second] = [table(100_000), table(100_000)]
     expect(await scanAll(first.run, 'token', scanStart, async () => false)).toEqual({ segment: 0 })
     const from = { pk: 'p', sk: '0a' }
@@ -143,7 +143,7 @@ describe('a scan of a table', () => {
     expect(await scanAll(second.run, 'token', scanStart, untilB)).toEqual({ segment: 0, from })
   })
 
-  test('goes on where it stopped, and begins the next segments at their beginning', async () => {
+  test('a scan resumes at its position and starts the next segments at their beginning', async () => {
     seen.length = 0
     const { run, asked } = table(100_000)
     await scanAll(run, 'token', { segment: 2, from: { pk: 'p', sk: '2a' } }, work)
@@ -171,7 +171,7 @@ describe('running a job by its payload', () => {
     return runJob(payload, ports, deadline).then(() => started)
   }
 
-  test('what it cannot do in time it starts again for', async () => {
+  test('a job that runs out of time starts its continuation', async () => {
     const payload = { job: 'token-tidy', of: 'token', at: { segment: 0 } }
     expect(await running(payload, 500)).toEqual([
       { job: 'token-tidy', of: 'token', at: { segment: 0, from: { pk: 'p', sk: 's' } } },
@@ -187,7 +187,7 @@ describe('running a job by its payload', () => {
     ['no mount', { job: 'remove-mount', mount: '' }],
     ['an unknown list', { job: 'tidy', mount: 'm', list: 'x', buffer: 0, runner: 'r' }],
     ['nothing', undefined],
-  ])('%s is refused', async (_, payload) => {
+  ])('%s is rejected', async (_, payload) => {
     await expect(running(payload, 500)).rejects.toThrow()
   })
 })

@@ -47,7 +47,7 @@ const written = ({ changes = [] }: Outcome): MountTable => (changes[0] as { data
 const last = (outcome: Outcome): Mount | undefined => written(outcome).mounts.at(-1)
 
 describe('enabling a mount', () => {
-  test('puts it behind the others, with an accessor that is new', () => {
+  test('a new mount is appended with a new accessor', () => {
     const outcome = enableMount(at('second', { type: 'aws', description: 'more' }))
     expect(outcome.changes).toMatchObject([
       { kind: 'put', key: key('mounts'), expected: { rev: 'r1' } },
@@ -67,7 +67,7 @@ describe('enabling a mount', () => {
     })
   })
 
-  test('takes settings as its tuning does', () => {
+  test('enabling accepts the settings of a tune request', () => {
     const config = {
       default_lease_ttl: '1h',
       max_lease_ttl: 7200,
@@ -128,13 +128,13 @@ describe('enabling a mount', () => {
       { type: 'cloud', config: { listing_visibility: 'x' } },
       'listing_visibility',
     ],
-  ])('%s is refused', (_, path, given, message) => {
+  ])('%s is rejected', (_, path, given, message) => {
     expect(() => enableMount(at(path, given))).toThrow(message)
   })
 })
 
 describe('tuning a mount', () => {
-  test('keeps what is not supplied, and the place in the list', () => {
+  test('omitted settings and the position in the list are kept', () => {
     const outcome = tuneMount(at('cloud', { max_lease_ttl: 60, default_lease_ttl: 30 }))
     expect(written(outcome).mounts).toEqual([tokenMount, mount({ maxLeaseTtl: 60, defaultLeaseTtl: 30 })])
     expect(last(tuneMount(at('cloud', { token_type: '' })))).toMatchObject({ tokenType: 'default-service' })
@@ -149,7 +149,7 @@ describe('tuning a mount', () => {
   }
   const tune = (raw: object) => tuneMount(at('cloud', readFields(tuneFields, { ...raw }).parameters, raw))
 
-  test('keeps and answers what the audit log shows, and the lists of headers', () => {
+  test('audit keys and header lists are stored and returned', () => {
     const next = last(tune(lists)) as Mount
     const after = { ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } }
     expect(readTuning(callWith(after)).answer).toMatchObject({ data: lists })
@@ -160,7 +160,7 @@ describe('tuning a mount', () => {
     ])
   })
 
-  test('an empty list clears, and is not answered; what is not supplied stays', () => {
+  test('an empty list is cleared and not returned, an omitted list is kept', () => {
     const stored = { ...subject, data: { mounts: [mount({ options: lists })], removing: [] } }
     const given = { passthrough_request_headers: [] }
     const next = last(tuneMount(callWith({ ...at('cloud', given), subject: stored }))) as Mount
@@ -171,7 +171,7 @@ describe('tuning a mount', () => {
     expect(answer).not.toHaveProperty('data.passthrough_request_headers')
   })
 
-  test('warns of what it keeps without effect', () => {
+  test('settings without effect cause a warning', () => {
     expect(tune({ ...lists, description: 'd' }).answer.warnings).toEqual([
       'passthrough_request_headers is stored, but has no effect',
       'allowed_response_headers is stored, but has no effect',
@@ -189,7 +189,7 @@ describe('tuning a mount', () => {
     ['allowed_managed_keys', ['a']],
     ['delegated_auth_accessors', ['a']],
     ['trim_request_trailing_slashes', true],
-  ])('%s is refused, unless it says nothing', (name, value) => {
+  ])('%s is rejected unless it has a neutral value', (name, value) => {
     expect(() => tune({ [name]: value })).toThrow(`${name} must be empty`)
     const config = { [name]: value }
     expect(() => enableMount(at('x', { type: 'cloud', config }))).toThrow(`${name} must be empty`)
@@ -197,7 +197,7 @@ describe('tuning a mount', () => {
       expect(last(tune({ [name]: neutral, description: 'd' }))).toEqual(mount({ description: 'd' }))
   })
 
-  test('a lifetime that is empty stays, `system` is the system’s', () => {
+  test('an empty TTL keeps the value, and `system` resets it', () => {
     const stored = {
       ...subject,
       data: { mounts: [mount({ maxLeaseTtl: 60, defaultLeaseTtl: 30 })], removing: [] },
@@ -226,13 +226,13 @@ describe('tuning a mount', () => {
     }
   })
 
-  test('reads back as what counts', () => {
+  test('the tuning is returned with effective values', () => {
     expect(readTuning(at('cloud')).answer).toMatchObject({
       data: { default_lease_ttl: 2_764_800, max_lease_ttl: 2_764_800, token_type: 'default-service' },
     })
   })
 
-  test('needs a mount that is there', () => {
+  test('tuning a missing mount is rejected', () => {
     expect(() => tuneMount(at('nothing'))).toThrow('there is no auth method at nothing/')
     expect(() => readTuning(at('nothing'))).toThrow('there is no auth method')
     expect(() => readMount(at('nothing'))).toThrow('there is no auth method')
@@ -240,7 +240,7 @@ describe('tuning a mount', () => {
 })
 
 describe('disabling a mount', () => {
-  test('takes it away at once and removes its items later', async () => {
+  test('the mount disappears at once, and its items are removed later', async () => {
     const started: unknown[] = []
     const call = {
       ...at('cloud'),
@@ -256,7 +256,7 @@ describe('disabling a mount', () => {
     expect(started).toEqual([{ job: 'remove-mount', mount: 'auth_cloud_1' }])
   })
 
-  test('one that is not there is as good as disabled; the token store stays', () => {
+  test('disabling a missing mount succeeds, and the token store cannot be disabled', () => {
     expect(disableMount(at('nothing'))).toEqual({ answer: { kind: 'nothing' } })
     expect(() => disableMount(at('token'))).toThrow('cannot be disabled')
   })
@@ -268,7 +268,7 @@ test('mounts are listed by path, sorted', () => {
   expect(answer).toMatchObject({ data: { 'cloud/': { accessor: 'auth_cloud_1', type: 'cloud' } } })
 })
 
-test('the engines beside the auth methods are system and identity, with lasting identifiers', () => {
+test('the built-in engines are system and identity, with permanent IDs', () => {
   const { answer } = listEngines(at(''))
   const { data } = answer as { data: Record<string, { uuid: string; accessor: string }> }
   expect(Object.keys(data)).toEqual(['identity/', 'sys/'])
@@ -283,7 +283,7 @@ test('the engines beside the auth methods are system and identity, with lasting 
   expect(listEngines(callWith({ subject: { ...subject, data: more }, ports })).answer).toEqual(answer)
 })
 
-test('everybody sees only what is meant for everybody (CVE-2020-25594)', () => {
+test('anonymous callers see only mounts with listing_visibility unauth (CVE-2020-25594)', () => {
   const shown = mount({ path: 'open', options: { listing_visibility: 'unauth' }, description: 'd' })
   const mounts = {
     mounts: [...table.mounts, shown],
@@ -295,16 +295,16 @@ test('everybody sees only what is meant for everybody (CVE-2020-25594)', () => {
   })
 })
 
-describe('what a mount means', () => {
+describe('properties of a mount', () => {
   test.each([
     [{}, 2_764_800, 2_764_800],
     [{ defaultLeaseTtl: 60 }, 60, 2_764_800],
     [{ maxLeaseTtl: 60 }, 2_764_800, 60],
-  ])('%j: lifetimes of %i and %i seconds', (parts, usual, most) => {
+  ])('the mount %j has TTLs of %i and %i seconds', (parts, usual, most) => {
     expect([defaultTtlOf(mount(parts)), maxTtlOf(mount(parts))]).toEqual([usual, most])
   })
 
-  test('it is found at its path, lives until it is removed, and is an auth method, or a legacy ec2 one, by its type', () => {
+  test('a mount is found at its path until it is removed, and its type decides its method', () => {
     const removed = {
       ...table,
       removing: [{ ...mount({ accessor: 'gone', path: 'gone' }), disabledAt: 0 }],
@@ -320,7 +320,7 @@ describe('what a mount means', () => {
     expect(legacy).toEqual([false, false, true, true])
   })
 
-  test('two mounts at one path after each other have nothing in common', () => {
+  test('two successive mounts at one path share nothing', () => {
     const [one, two] = ['11111111-2222-4333-8444-555555555555', UUID].map(uuid =>
       newMount({ path: 'x', type: 'cloud', description: '' }, uuid),
     )

@@ -93,8 +93,8 @@ function belongings(mount: string): Item[] {
   ]
 }
 
-describe('removal of a disabled mount', () => {
-  test('goes on until a whole pass has found no token of it, and is forgotten only then', async () => {
+describe('removing a disabled mount', () => {
+  test('the removal repeats until a whole pass finds no token, then forgets the mount', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
     const { run, tokens, removing } = around([
       ...names.map(name => tokenOf(name, GONE)),
@@ -105,7 +105,7 @@ describe('removal of a disabled mount', () => {
     expect(removing()).toEqual([])
   })
 
-  test('leaves nothing of any kind that the mount or its logins had, and everything of others', async () => {
+  test('everything of the mount and its logins is removed, and nothing else', async () => {
     const others = belongings('auth_other')
     const { run, stored, removing } = around([...belongings(GONE), ...others])
     await removed(run)
@@ -115,7 +115,7 @@ describe('removal of a disabled mount', () => {
     expect(removing()).toEqual([])
   })
 
-  test('what a login writes late, having read the mount before, goes with a pass that begins after that', async () => {
+  test('items of a late login are removed by a later pass', async () => {
     const { run, clock, stored, removing } = around([])
     const alias = { ...key('alias', GONE, 'late'), rev: 'r', data: { entityId: 'e', aliasId: 'a' } } as Item
     clock.ms = NOW - 1
@@ -127,7 +127,7 @@ describe('removal of a disabled mount', () => {
     expect([stored.at(alias), removing()]).toEqual([undefined, []])
   })
 
-  test('a pass that began too early forgets nothing, however long it takes', async () => {
+  test('a pass that began too early does not forget the mount', async () => {
     const { run, clock, removing } = around([])
     await removeMount(run, { mount: GONE, began: NOW - 1 })
     expect(removing()).toHaveLength(1)
@@ -138,7 +138,7 @@ describe('removal of a disabled mount', () => {
     expect(removing()).toEqual([])
   })
 
-  test('a mount whose end was not noted is kept: writes to it may still come', async () => {
+  test('a mount without a disabling time is kept, because writes may still arrive', async () => {
     const { run, stored, removing } = around([])
     const table = stored.at(key('mounts')) as Item<'mounts'>
     const [{ disabledAt: _, ...early } = { accessor: '' }] = table.data.removing

@@ -5,7 +5,7 @@ import { access, type Short } from './support.ts'
 const lists = (policies: Short[], path = 'auth/cloud/roles') =>
   permits(access(...policies), { path, capability: 'list' })
 
-describe('rules that govern a listing: GHSA-xp3c-3jw3-4vcr', () => {
+describe('rules for a listing: GHSA-xp3c-3jw3-4vcr', () => {
   test.each<[name: string, allowed: boolean, policy: Short]>([
     ['exact, without slash', true, { 'auth/cloud/roles': 'list' }],
     ['exact, with slash', true, { 'auth/cloud/roles/': 'list' }],
@@ -104,11 +104,11 @@ describe('rules that govern a listing: GHSA-xp3c-3jw3-4vcr', () => {
     [{ 'a/': 'list' }, 'a/', ['list']],
     [{ 'a/': 'list' }, 'a', ['list']],
     [{ 'a/*': 'list' }, 'a/b', ['list']],
-  ])('capabilities of %j on %s are those that are enforced', (policy, path, expected) => {
+  ])('capabilities of %j on %s are the enforced ones', (policy, path, expected) => {
     expect(capabilitiesOn(access(policy), path)).toEqual(expected)
   })
 
-  test('other operations look at their own spelling only', () => {
+  test('other operations match their own spelling only', () => {
     const rights = access({ 'a/': 'read' }, { b: 'read' }, { 'c/+': 'read' })
     expect(permits(rights, { path: 'c/', capability: 'read' })).toBe(false)
     expect(permits(rights, { path: 'a', capability: 'read' })).toBe(false)

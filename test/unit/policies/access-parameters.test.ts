@@ -34,7 +34,7 @@ const writes = (
 const allow = (rules: object) => ({ allowed_parameters: rules })
 const deny = (rules: object) => ({ denied_parameters: rules })
 
-describe('rules about parameters', () => {
+describe('parameter constraints', () => {
   test.each<[name: string, body: Record<string, unknown>, sent: Record<string, unknown>, allowed: boolean]>([
     ['no rules', {}, { x: 1 }, true],
     ['allowed by name', allow({ x: [] }), { x: 'anything' }, true],
@@ -97,13 +97,13 @@ describe('rules about parameters', () => {
     ['an allowance of the old name', allow({ policies: ['dev'] }), true],
     ['an allowance of another value', allow({ token_policies: ['ops'] }), false],
     ['a requirement of the current name', { required_parameters: ['token_policies'] }, true],
-  ])('a deprecated name counts under both of its names: %s, allowed $2', (_, body, allowed) => {
+  ])('a constraint applies to the current and the deprecated name: %s, allowed $2', (_, body, allowed) => {
     expect(writes(body, [{ ...parameter('policies', 'dev'), names: ['policies', 'token_policies'] }])).toBe(
       allowed,
     )
   })
 
-  test('only writes are held to parameters', () => {
+  test('only writes are checked against parameter constraints', () => {
     const rules = deny({ '*': [] })
     expect(writes(rules, named({ x: 1 }), { capability: 'read' })).toBe(true)
     expect(writes(rules, named({ x: 1 }), { capability: 'update' })).toBe(false)
@@ -130,13 +130,13 @@ describe('rules about parameters', () => {
       { x: 1 },
       false,
     ],
-  ])('in several policies, %s: allowed $3', (_, policies, sent, allowed) => {
+  ])('several policies, %s: allowed $3', (_, policies, sent, allowed) => {
     const rights = access(...policies.map(body => ({ a: { capabilities: ['update'], ...body } })))
     expect(permits(rights, { path: 'a', capability: 'update', parameters: named(sent) })).toBe(allowed)
   })
 })
 
-describe('what is compared is what would be stored', () => {
+describe('constraints compare values in their stored form', () => {
   const fields: Fields = {
     tags: list(''),
     token_policies: list('', { counts: policySet }),
@@ -194,7 +194,7 @@ describe('what is compared is what would be stored', () => {
     ['plain', [5], [{ plain: 5 }, { plain: '5' }]],
   ]
 
-  test.each(same)('%s of %j is meant by every spelling', (name, listed, all) => {
+  test.each(same)('every spelling of a value matches: %s of %j', (name, listed, all) => {
     for (const sent of all) {
       expect(sends(deny({ [name]: listed }), sent), JSON.stringify(sent)).toBe(false)
       expect(sends(allow({ [name]: listed }), sent), JSON.stringify(sent)).toBe(true)
@@ -219,7 +219,7 @@ describe('what is compared is what would be stored', () => {
     ['meta', [{ a: 1 }], { meta: { a: 1, b: 2 } }],
     ['flag', [true], { flag: false }],
     ['plain', ['a'], { plain: { a: 'a' } }],
-  ])('%s of %j is not meant by %j', (name, listed, sent) => {
+  ])('%s of %j does not match %j', (name, listed, sent) => {
     expect(sends(deny({ [name]: listed }), sent)).toBe(true)
     expect(sends(allow({ [name]: listed }), sent)).toBe(false)
   })
@@ -262,11 +262,11 @@ describe('what is compared is what would be stored', () => {
     [{ required_parameters: ['policies'] }, { token_policies: 'a' }, true],
     [{ required_parameters: ['lease'] }, { token_ttl: 5 }, true],
     [{ required_parameters: ['cert'] }, { tags: 'a' }, false],
-  ])('%j on %j: %s', (rules, sent, allowed) => {
+  ])('the constraint %j on %j: %s', (rules, sent, allowed) => {
     expect(sends(rules, sent)).toBe(allowed)
   })
 
-  test('no way of writing a list escapes a denial of one of its items, or outgrows an allowance', () => {
+  test('no notation of a list bypasses a denied item or an allowed list', () => {
     const name = fc.constantFrom('dev', 'ops', 'admin')
     const blank = fc.constantFrom('', ' ', '\t')
     const written = fc
@@ -289,7 +289,7 @@ describe('what is compared is what would be stored', () => {
   })
 })
 
-describe('bounds of a requested wrapping', () => {
+describe('bounds of a requested wrapping TTL', () => {
   test.each<[body: Record<string, unknown>, ttl: number | undefined, allowed: boolean]>([
     [{ min_wrapping_ttl: '1m' }, undefined, false],
     [{ min_wrapping_ttl: '1m' }, 59, false],
@@ -300,7 +300,7 @@ describe('bounds of a requested wrapping', () => {
     [{ min_wrapping_ttl: 5, max_wrapping_ttl: 5 }, 5, true],
     [{}, 5, true],
     [{}, undefined, true],
-  ])('%j with %s seconds: allowed %s', (body, ttl, allowed) => {
+  ])('the bounds %j with a TTL of %s seconds: allowed %s', (body, ttl, allowed) => {
     expect(writes(body, [], ttl === undefined ? {} : { wrapTtl: ttl })).toBe(allowed)
   })
 

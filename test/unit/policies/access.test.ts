@@ -7,7 +7,7 @@ import { access, parameter, type Short } from './support.ts'
 const YES = true
 const NO = false
 
-describe('one rule, one path', () => {
+describe('one rule and one path', () => {
   test.each<[rule: string, path: string, allowed: boolean]>([
     ['a/b', 'a/b', YES],
     ['a/b', 'a/b/', NO],
@@ -37,11 +37,11 @@ describe('one rule, one path', () => {
     ['a/+/*', 'a/b', NO],
     ['+/+/c', 'a/b/c', YES],
     ['a.b', 'aXb', NO],
-  ])('%s on %s: %s', (rule, path, allowed) => {
+  ])('the rule %s on %s: %s', (rule, path, allowed) => {
     expect(permits(access({ [rule]: 'read' }), { path, capability: 'read' })).toBe(allowed)
   })
 
-  test('a pattern covers what the same regular expression does', () => {
+  test('a pattern matches the same paths as the equivalent regular expression', () => {
     const segment = fc.constantFrom('a', 'b', 'ab', '')
     const pattern = fc
       .tuple(fc.array(fc.oneof(segment, fc.constant('+')), { minLength: 1, maxLength: 4 }), fc.boolean())
@@ -64,13 +64,13 @@ describe('one rule, one path', () => {
     expect(allowed).toEqual([capability])
   })
 
-  test('deny allows nothing, not even what is named beside it', () => {
+  test('deny permits nothing, even next to other capabilities', () => {
     const rights = access({ a: 'read deny sudo' })
     expect(capabilities.filter(one => permits(rights, { path: 'a', capability: one }))).toEqual([])
     expect(capabilitiesOn(rights, 'a')).toEqual(['deny'])
   })
 
-  test('no rule is a denial; the root policy allows everything', () => {
+  test('no rule means no access, and the root policy permits everything', () => {
     const attempt = { path: 'a', capability: 'delete', sudo: true } as const
     expect(permits(noAccess, attempt)).toBe(false)
     expect(permits({ root: true, rules: [] }, attempt)).toBe(true)
@@ -84,7 +84,7 @@ describe('one rule, one path', () => {
     ['update sudo', true, YES],
     ['update', false, YES],
     ['sudo', false, NO],
-  ])('sudo is additional: %s, needed %s', (rule, sudo, allowed) => {
+  ])('sudo with the capabilities %s, required %s', (rule, sudo, allowed) => {
     expect(permits(access({ a: rule }), { path: 'a', capability: 'update', sudo })).toBe(allowed)
   })
 })
@@ -105,7 +105,7 @@ describe('several policies', () => {
     expect(capabilitiesOn(access(...policies), 'a/b')).toEqual(expected)
   })
 
-  test('tens of thousands of rules for one path unite', () => {
+  test('tens of thousands of rules for one path are merged', () => {
     const policies = Array.from({ length: 10_000 }, (_, index) => ({
       a: {
         capabilities: ['update'],
@@ -121,7 +121,7 @@ describe('several policies', () => {
   })
 })
 
-describe('which pattern wins', () => {
+describe('priority of patterns', () => {
   test.each<[path: string, winner: string, loser: string, why: string]>([
     ['a/b', 'a/b', 'a/*', 'exact over prefix'],
     ['a/b', 'a/b', 'a/+', 'exact over segment'],
@@ -138,19 +138,19 @@ describe('which pattern wins', () => {
     ['a/b/c/d', 'a/+/*', 'a/+/+/*', 'fewer segments, though shorter'],
     ['a/b/c/d', 'a/+/c/*', 'a/+/+/*', 'fewer segments before a star'],
     ['a/b/!c', 'a/+/!*', 'a/+/*', 'the longer one, though lexicographically smaller'],
-  ])('on %s %s beats %s: %s', (path, winner, loser) => {
+  ])('on %s, %s wins over %s: %s', (path, winner, loser) => {
     const policies: Short[] = [{ [winner]: 'read' }, { [loser]: 'deny' }]
     for (const order of [policies, policies.toReversed()]) {
       expect(permits(access(...order), { path, capability: 'read' })).toBe(true)
     }
   })
 
-  test('equal in all else: the lexicographically greater one', () => {
+  test('of two otherwise equal patterns the lexicographically greater wins', () => {
     const rights = access({ 'a/+/c/+': 'read', 'a/+/+/d': 'deny' })
     expect(permits(rights, { path: 'a/b/c/d', capability: 'read' })).toBe(true)
   })
 
-  test('the order of the rules does not matter', () => {
+  test('the order of the rules has no effect', () => {
     const patterns = ['*', 'a*', 'a/*', 'a/+', '+/b', 'a/+/c', 'a/+/*', 'a/b', 'a/b/*', '+/+/+', 'a/b/c*']
     // each pattern has a set of capabilities that no other has
     const words = ['create', 'read', 'update', 'delete'] as const
@@ -169,7 +169,7 @@ describe('which pattern wins', () => {
   })
 })
 
-describe('a denial has no case: CVE-2026-93335', () => {
+describe('deny ignores ASCII case: CVE-2026-93335', () => {
   const everything = { '*': 'read list sudo' }
   test.each<[deny: string, path: string, denied: boolean]>([
     ['secret/example', 'secret/EXAMPLE', YES],
@@ -182,7 +182,7 @@ describe('a denial has no case: CVE-2026-93335', () => {
     // ASCII case only
     ['secret/ſ', 'secret/s', NO],
     ['secret/é', 'secret/É', NO],
-  ])('deny on %s, asked for %s: %s', (rule, path, denied) => {
+  ])('deny on %s, request for %s: %s', (rule, path, denied) => {
     for (const order of [
       [everything, { [rule]: 'deny' }],
       [{ [rule]: 'deny' }, everything],
@@ -202,11 +202,11 @@ describe('a denial has no case: CVE-2026-93335', () => {
     // and between two that differ in case alone the denial
     [{ 'secret/EXAMPLE': 'read', 'secret/example': 'deny' }, 'secret/EXAMPLE', NO],
     [{ 'Secret/*': 'read', 'secret/*': 'deny' }, 'Secret/a', NO],
-  ])('%j on %s: %s', (rules, path, allowed) => {
+  ])('the rules %j on %s: %s', (rules, path, allowed) => {
     expect(permits(access(rules), { path, capability: 'read' })).toBe(allowed)
   })
 
-  test('an allowance keeps its case', () => {
+  test('permissions are case-sensitive', () => {
     const rights = access({ 'secret/example': 'read', 'other/*': 'deny' })
     expect(permits(rights, { path: 'secret/EXAMPLE', capability: 'read' })).toBe(false)
     expect(permits(rights, { path: 'secret/example', capability: 'read' })).toBe(true)
@@ -216,13 +216,13 @@ describe('a denial has no case: CVE-2026-93335', () => {
     [{ 'a/+/*': 'deny', 'a/B': 'list' }, 'A/*'],
     [{ 'a/+/*': 'deny', 'a/B': 'list' }, 'a/*'],
     [{ 'a/B*': 'deny', 'a/B/': 'list', 'a/+': 'deny' }, 'a/B*'],
-  ])('what %j denies as a listing of a/B no further denial opens: %s', (rules, more) => {
+  ])('a listing denied by %j stays denied with further deny rules: %s', (rules, more) => {
     const listing = { path: 'a/B', capability: 'list' } as const
     expect(permits(access(rules), listing)).toBe(false)
     expect(permits(access({ ...rules, [more]: 'deny' }), listing)).toBe(false)
   })
 
-  test('it only closes: what is allowed with it was allowed without it', () => {
+  test('ignoring case never permits more', () => {
     const word = fc.constantFrom('a', 'A', 'b', 'B', '+')
     const rule = fc
       .tuple(fc.array(word, { minLength: 1, maxLength: 3 }), fc.constantFrom('', '/*'))

@@ -17,7 +17,7 @@ function shaped({ attributes, blocks }: HclBody): Record<string, unknown> {
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
-describe('what is read is what HashiCorp’s reader reads', () => {
+describe("the HCL parser agrees with HashiCorp's", () => {
   test.each([
     ['comments of all styles', '# one\n// two\n/* three\n * four */ a = 1 # five\n'],
     ['escapes', 'a = "\\"\\\\\\n\\r\\t\\u00e9\\U0001F600é"\n'],
@@ -38,7 +38,7 @@ describe('what is read is what HashiCorp’s reader reads', () => {
     expect(shaped(readHcl(text))).toEqual(plain(await parse('policy.hcl', text)))
   })
 
-  test('so is any document that both can write', async () => {
+  test('any document that both can write is parsed equally', async () => {
     await fc.assert(
       fc.asyncProperty(document, async text => {
         expect(plain(shaped(readHcl(text)))).toEqual(plain(await parse('policy.hcl', text)))
@@ -48,7 +48,7 @@ describe('what is read is what HashiCorp’s reader reads', () => {
   })
 })
 
-describe('what the other implementation accepts too loosely or not at all', () => {
+describe('documents that the other parser accepts too loosely or not at all', () => {
   test.each([
     ['the older language puts several arguments on a line', 'a = 1 b = 2', { a: 1, b: 2 }],
     ['the older language quotes names', '"a" = 1', { a: 1 }],
@@ -83,12 +83,12 @@ describe('what the other implementation accepts too loosely or not at all', () =
     ['a comment that is not closed', '/* a = 1', 'line 1: expected a name'],
     ['a here-document that is not closed', 'a = <<EOT\nx\nEOTx\n', 'line 4: a here-document is not closed'],
     ['a here-document without marker', 'a = <<\nx\n', 'line 1: expected a value'],
-  ])('%s is refused', (_, text, message) => {
+  ])('%s is rejected', (_, text, message) => {
     expect(() => readHcl(text)).toThrow(new HclFault(message))
   })
 })
 
-describe('hostile texts of a megabyte', () => {
+describe('malicious texts of a megabyte', () => {
   const megabyte = (part: string) => part.repeat(Math.floor(2 ** 20 / part.length))
 
   test.each([
@@ -107,7 +107,7 @@ describe('hostile texts of a megabyte', () => {
     ['objects', `a = ${megabyte('{a=')}`],
     ['nested blocks', megabyte('a {')],
     ['quotes', megabyte('"')],
-  ])('%s are read or refused, never fatal', (_, text) => {
+  ])('parsing or rejecting %s never crashes', (_, text) => {
     try {
       readHcl(text)
     } catch (error) {
@@ -115,7 +115,7 @@ describe('hostile texts of a megabyte', () => {
     }
   })
 
-  test('any text is read or refused', () => {
+  test('any text is parsed or rejected', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'{}[]=,:"\\<-#/* \n1ea.$\u0000') }), text => {
         try {

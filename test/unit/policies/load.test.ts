@@ -11,13 +11,13 @@ const stored = (name: string, text: string): Item<'policy'> => ({
 })
 
 describe('built-in policies', () => {
-  test('root allows everything', () => {
+  test('root permits everything', () => {
     const rights = compileAccess(['root'], [undefined])
     expect(rights.root).toBe(true)
     expect(permits(rights, { path: 'sys/auth/x', capability: 'delete', sudo: true })).toBe(true)
   })
 
-  test('no stored text takes root’s rights away', () => {
+  test('a stored policy named root does not restrict root', () => {
     expect(compileAccess(['root'], [stored('root', 'path "*" { policy = "deny" }')]).root).toBe(true)
   })
 
@@ -34,23 +34,23 @@ describe('built-in policies', () => {
     ['auth/token/create', ['deny']],
     ['auth/cloud/role/dev', ['deny']],
     ['sys/policies/acl/default', ['deny']],
-  ])('default on %s: %j', (path, expected) => {
+  ])('the default policy on %s: %j', (path, expected) => {
     expect(capabilitiesOn(compileAccess(['default'], [undefined]), path)).toEqual(expected)
   })
 
-  test('an administrator may rewrite default', () => {
+  test('an administrator may replace the default policy', () => {
     const rights = compileAccess(['default'], [stored('default', 'path "a" { capabilities = ["read"] }')])
     expect(capabilitiesOn(rights, 'a')).toEqual(['read'])
     expect(capabilitiesOn(rights, 'auth/token/lookup-self')).toEqual(['deny'])
   })
 
-  test('without default not even lookup-self', () => {
+  test('without the default policy, lookup-self is denied', () => {
     expect(capabilitiesOn(compileAccess([], []), 'auth/token/lookup-self')).toEqual(['deny'])
   })
 })
 
 describe('policies of a token', () => {
-  test('texts are found by name, whatever their order; unknown names allow nothing', () => {
+  test('policies are matched by name in any order, and unknown names permit nothing', () => {
     const items = [
       undefined,
       stored('b', 'path "b" { policy = "read" }'),
@@ -64,7 +64,7 @@ describe('policies of a token', () => {
     ])
   })
 
-  test('a text that nobody asked for does not count', () => {
+  test('a policy that the token does not name has no effect', () => {
     expect(compileAccess(['a'], [stored('b', 'path "b" { policy = "read" }')]).rules).toEqual([])
   })
 
@@ -72,7 +72,7 @@ describe('policies of a token', () => {
     expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
   })
 
-  test('policies are united once, as they are written, and not remembered without end', () => {
+  test('merged policies are cached up to a limit', () => {
     const rulesOf = (...paths: string[]) => {
       const names = paths.map((_, index) => `p${index}`)
       const items = paths.map((path, index) => stored(`p${index}`, `path "${path}" { policy = "read" }`))
@@ -89,7 +89,7 @@ describe('policies of a token', () => {
     expect(rulesOf('u/1', 'u/2')).not.toBe(first)
   })
 
-  test('texts are parsed once, and not remembered without end (CVE-2023-5954)', () => {
+  test('parsed policies are cached up to a limit (CVE-2023-5954)', () => {
     const policy = (path: string) => compileAccess(['p'], [stored('p', `path "${path}" { policy = "read" }`)])
     const parsed = () => policy('x').rules[0]?.capabilities
     const first = parsed()

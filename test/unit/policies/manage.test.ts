@@ -33,13 +33,13 @@ describe('writing a policy', () => {
     ['the current field first', { policy: TEXT, rules: '# old' }, TEXT],
     ['from base64', { policy: base64(TEXT) }, TEXT],
     ...inEachForm(base64(TEXT)).map(([form, policy]): Written => [`from base64, ${form}`, { policy }, TEXT]),
-  ])('it is kept: %s', (_, given, text) => {
+  ])('the policy is stored: %s', (_, given, text) => {
     expect(writePolicy(named('dev', { parameters: given })).changes).toEqual([
       { kind: 'put', key: key('policy', 'dev'), data: { text }, expected: 'absent', times: {} },
     ])
   })
 
-  test('an existing one is replaced as it was read', () => {
+  test('an existing policy is replaced conditionally', () => {
     const [change] =
       writePolicy(named('dev', { parameters: { policy: TEXT }, subject: stored('dev', '#') })).changes ?? []
     expect(change).toMatchObject({ expected: { rev: 'r1' } })
@@ -53,7 +53,7 @@ describe('writing a policy', () => {
     ['the root policy', 'root', { policy: TEXT }, 'cannot be changed'],
     ['a name that no tag can carry', 'a:b', { policy: TEXT }, 'a policy name may hold'],
     ['a name with a space at its end', 'dev ', { policy: TEXT }, 'a policy name may hold'],
-  ])('%s is refused', (_, name, given, message) => {
+  ])('%s is rejected', (_, name, given, message) => {
     expect(() => writePolicy(named(name, { parameters: given }))).toThrow(ApiError)
     expect(() => writePolicy(named(name, { parameters: given }))).toThrow(message)
   })
@@ -65,7 +65,7 @@ describe('reading, listing, deleting', () => {
     ['default as it is built in', 'default', undefined, DEFAULT_POLICY],
     ['default as it was rewritten', 'default', stored('default', TEXT), TEXT],
     ['root, which has no text', 'root', undefined, ''],
-  ])('%s is read', (_, name, subject, text) => {
+  ])('%s is returned', (_, name, subject, text) => {
     expect(readPolicy(named(name, { subject })).answer).toEqual({
       kind: 'data',
       data: { name, policy: text },
@@ -77,7 +77,7 @@ describe('reading, listing, deleting', () => {
     expect(() => readPolicy(named(name))).toThrow(expect.objectContaining({ code: 'not_found' }))
   })
 
-  test('a list holds the built-in ones once, sorted', async () => {
+  test('a list contains the built-in policies once, sorted', async () => {
     const { store } = memoryStore([stored('default', TEXT), stored('beta', TEXT), stored('alpha', TEXT)])
     const call = callWith({ ports: { store } })
     const keys = ['alpha', 'beta', 'default', 'root']
@@ -90,14 +90,14 @@ describe('reading, listing, deleting', () => {
     [{ after: 'alpha', limit: 2 }, ['beta', 'default']],
     [{ after: 'default' }, ['root', 'zeta']],
     [{ after: 'default', limit: -1 }, ['root', 'zeta']],
-  ])('a page of the list has stored and built-in ones: %j', async (given, keys) => {
+  ])('a page of the list contains stored and built-in policies: %j', async (given, keys) => {
     const { store } = memoryStore(['zeta', 'beta', 'alpha'].map(name => stored(name, TEXT)))
     const call = callWith({ ports: { store }, parameters: given })
     expect((await listPolicies(call)).answer).toEqual({ kind: 'keys', keys })
     expect((await listRules(call)).answer).toEqual({ kind: 'data', data: { keys, policies: keys } })
   })
 
-  test('a deletion needs nothing to be there; built-in ones stay', () => {
+  test('deleting a missing policy succeeds, and built-in policies cannot be deleted', () => {
     expect(deletePolicy(named('dev')).changes).toEqual([
       { kind: 'delete', key: key('policy', 'dev'), expected: 'any' },
     ])

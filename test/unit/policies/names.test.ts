@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isPolicyName, sanitisePolicies, withDefault } from '../../../shared/policies/names.ts'
 
-describe('policy names as they count', () => {
+describe('normalised policy names', () => {
   test.each<[given: string[], expected: string[]]>([
     [[], []],
     [['dev'], ['dev']],
@@ -31,7 +31,7 @@ describe('policy names as they count', () => {
     [['dev'], true, ['dev']],
     [['default'], true, ['default']],
     [['root'], false, ['root']],
-  ])('%j, default suppressed %s, becomes %j', (given, suppressed, expected) => {
+  ])('%j with default suppressed %s becomes %j', (given, suppressed, expected) => {
     expect(withDefault(given, suppressed)).toEqual(expected)
   })
 
@@ -56,7 +56,7 @@ describe('policy names as they count', () => {
     'a\u0000',
     'a\n',
     'a\u007f',
-  ])('%j is none', name => {
+  ])('%j is not a policy name', name => {
     expect(isPolicyName(name)).toBe(false)
   })
 })

@@ -17,7 +17,7 @@ const said = (text: string) =>
 
 const rule = { path: 'a/*', capabilities: ['read'] }
 
-describe('forms of a policy', () => {
+describe('accepted forms of a policy', () => {
   test.each([
     ['HCL', 'path "a/*" { capabilities = ["read"] }', [rule]],
     ['JSON', '{"path": {"a/*": {"capabilities": ["read"]}}}', [rule]],
@@ -87,7 +87,7 @@ describe('forms of a policy', () => {
   })
 })
 
-describe('a text that would lose or change a rule is refused', () => {
+describe('rejected policies', () => {
   test.each([
     ['an unknown name at the top', 'paths "a" { capabilities = ["read"] }', '"paths" is not known here'],
     ['an unknown argument', 'path "a" { capability = ["read"] }', '"capability" is not supported'],
@@ -177,7 +177,7 @@ describe('a text that would lose or change a rule is refused', () => {
   })
 })
 
-test('any JSON is read or refused', () => {
+test('any JSON is parsed or rejected', () => {
   const name = fc.constantFrom(
     'path',
     'a',
@@ -207,7 +207,7 @@ test('any JSON is read or refused', () => {
   )
 })
 
-test('the same rules in HCL and in JSON are the same', () => {
+test('the same policy in HCL and JSON gives the same rules', () => {
   const path = fc.constantFrom('a', 'a/b', 'a/*', 'a/+/c', '*', '+/b', '__proto__')
   const body = fc.record(
     {

@@ -15,7 +15,7 @@ const everything = { name: 'all', endpoints }
 const YES = true
 const NO = false
 
-describe('a rule governs every spelling of what it names', () => {
+describe('a rule applies to every spelling of its path', () => {
   test.each<[rule: string, path: string, covered: boolean]>([
     ['auth/m/role/Prod', 'auth/m/role/prod', YES],
     ['auth/m/role/Prod', 'auth/m/role/Prod', YES],
@@ -71,22 +71,22 @@ describe('a rule governs every spelling of what it names', () => {
     [[{ 'auth/+/role/PROD': 'update' }, { 'auth/+/role/prod': 'read' }], 'role/prod', ['read', 'update']],
     // a better pattern is better however it is spelt
     [[{ 'auth/m/role/PRO*': 'read' }, { 'auth/m/role/pr*': 'deny' }], 'role/prod', ['read']],
-  ])('rules that coincide are one, and deny wins: %j on %s', (rules, path, expected) => {
+  ])('equivalent rules are merged, and deny wins: %j on %s', (rules, path, expected) => {
     for (const order of [rules, rules.toReversed()])
       expect(capabilitiesOn(access(...order), `auth/m/${path}`)).toEqual(expected)
   })
 
-  test('rules with and without the slash of a mount are one', () => {
+  test('rules with and without the trailing slash of a mount are equal', () => {
     const rights = access({ 'sys/auth/foo/': 'read' }, { 'sys/auth/foo': 'update' })
     expect(capabilitiesOn(rights, 'sys/auth/foo')).toEqual(['read', 'update'])
     expect(capabilitiesOn(rights, 'sys/auth/foo/')).toEqual(['read', 'update'])
   })
 })
 
-describe('the table of parameters', () => {
+describe('the table of path parameters', () => {
   const of = (path: string) => endpoints.flatMap(pathsOf).filter(one => one.includes(path))
 
-  test('says of each endpoint’s path which spellings mean the same', () => {
+  test("the table defines the equivalent spellings of each endpoint's path", () => {
     for (const template of endpoints.flatMap(pathsOf)) {
       const parts = template.slice(1).split('/')
       const filled = parts.map(part => (part.startsWith(':') ? 'Some' : part))
@@ -220,7 +220,7 @@ describe('random spellings of rules and requests', () => {
   const rightsOf = (policy: [string, string[]][]): Acl =>
     access(...policy.map(([rule, words]) => ({ [rule]: words.join(' ') })))
 
-  test('what is answered about a path is what an independent judge says, and what is enforced', () => {
+  test('the reported capabilities equal an independent result and what is enforced', () => {
     const request = (template: string[], name: string) => template.map(one => (one === ':' ? name : one))
     let denied = 0
     fc.assert(
@@ -242,7 +242,7 @@ describe('random spellings of rules and requests', () => {
     expect(denied).toBeLessThan((RUNS * 9) / 10)
   })
 
-  test('requests that do the same are judged the same', () => {
+  test('equivalent requests are authorised equally', () => {
     const caseOf = (text: string, upper: boolean[]) =>
       [...text].map((char, at) => (upper[at] ? char.toUpperCase() : char)).join('')
     const row = fc.constantFrom(...endpoints.flatMap(one => pathsOf(one).map(path => [one, path] as const)))
@@ -277,7 +277,7 @@ describe('random spellings of rules and requests', () => {
   })
 })
 
-describe('what a question about paths costs', () => {
+describe('the cost of authorising paths', () => {
   const comparisons = (work: () => void): number => {
     const spy = vi.spyOn(Map.prototype, 'get')
     try {
@@ -300,7 +300,7 @@ describe('what a question about paths costs', () => {
     for (let index = 0; index < count; index++) capabilitiesOn(rights, `auth/m${index}/role/r${index}`)
   }
 
-  test('comparisons grow with the paths, not with the rules', () => {
+  test('the number of comparisons grows with the paths, not with the rules', () => {
     const [few, many] = [rules(30), rules(30_000)]
     ask(few, 1)
     ask(many, 1)
@@ -310,7 +310,7 @@ describe('what a question about paths costs', () => {
     expect(comparisons(() => ask(many, 100))).toBeLessThanOrEqual(2 * one)
   })
 
-  test('rules are taken in with as many comparisons as they have segments, at most a few times', () => {
+  test('inserting a rule takes a few comparisons per segment', () => {
     const rights = rules(10_000)
     expect(comparisons(() => ask(rights, 1))).toBeLessThan(10_000 * 4 * 4)
   })

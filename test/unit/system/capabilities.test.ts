@@ -18,13 +18,13 @@ describe('sys/capabilities-self', () => {
   const asked = (given: object) =>
     capabilitiesSelf(callWith({ parameters: given, caller: { rights } })).answer
 
-  test('one path is answered under its name and as capabilities', () => {
+  test('one path is returned under its name and as capabilities', () => {
     const data = { 'a/x': ['list', 'read'], capabilities: ['list', 'read'] }
     expect(asked({ paths: ['/a/x'] })).toEqual({ kind: 'data', data })
     expect(asked({ path: 'a/x' })).toEqual({ kind: 'data', data })
   })
 
-  test('several paths are answered under their names, whatever they are called', () => {
+  test('several paths are returned under their names', () => {
     expect(asked({ paths: ['a/x', 'b', '__proto__'] })).toEqual({
       kind: 'data',
       data: JSON.parse('{"a/x": ["list", "read"], "b": ["deny"], "__proto__": ["deny"]}'),
@@ -35,19 +35,20 @@ describe('sys/capabilities-self', () => {
     ['paths', Array.from({ length: 1001 }, () => 'a')],
     ['bytes of a path', ['é'.repeat(513)]],
     ['bytes of one among many', ['a', 'x'.repeat(1025)]],
-  ])('more %s than may be asked about are refused', (_, paths) => {
+  ])('more %s than the maximum are rejected', (_, paths) => {
     expect(() => asked({ paths })).toThrow('up to 1000 paths of up to 1024 bytes')
     const [first = ''] = paths
     if (paths.length > 1000) expect(() => asked({ paths: paths.slice(1), path: first })).toThrow('up to 1000')
   })
 
-  test('as many as may be asked about are answered', () => {
+  test('the maximum number of paths is accepted', () => {
     const paths = Array.from({ length: 999 }, (_, index) => `a/${index}`)
     const { data } = asked({ paths, path: 'é'.repeat(512) }) as { data: object }
     expect(Object.keys(data)).toHaveLength(1000)
   })
 
-  test('no path is refused', () => expect(() => asked({ paths: [] })).toThrow('paths is required'))
+  test('a request without a path is rejected', () =>
+    expect(() => asked({ paths: [] })).toThrow('paths is required'))
 })
 
 describe('sys/capabilities and sys/capabilities-accessor', () => {
@@ -92,13 +93,19 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
   ]
   const told = async (found: () => Promise<Outcome>) => dataIn<{ a: string[] }>(await found()).a
 
-  test.each(both([other()]))('the policies of the token count, not the caller’s: by %s', async (_, found) => {
-    expect(await told(found)).toEqual(['read'])
-  })
+  test.each(both([other()]))(
+    "the named token's policies count, not the caller's: by %s",
+    async (_, found) => {
+      expect(await told(found)).toEqual(['read'])
+    },
+  )
 
-  test.each(both([other({ entity }), alias()]))('those of its entity too: by %s', async (_, found) => {
-    expect(await told(found)).toEqual(['read', 'update'])
-  })
+  test.each(both([other({ entity }), alias()]))(
+    "the policies of the token's entity count too: by %s",
+    async (_, found) => {
+      expect(await told(found)).toEqual(['read', 'update'])
+    },
+  )
 
   test.each([
     ['a disabled entity', [other({ entity }), alias({ disabled: true })]],
@@ -106,11 +113,11 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
     ['a lost parent', [other({ parent: 'gone' })]],
     ['an expired token', [other({ ttl: 5 })]],
     ['no token', []],
-  ])('%s has no capabilities to tell', async (_, items) => {
+  ])('%s is rejected', async (_, items) => {
     for (const [, found] of both(items)) await expect(found()).rejects.toThrow(/^invalid (token|accessor)$/)
   })
 
-  test('the caller’s own token needs no look-up: its last use may have taken it away', async () => {
+  test("the caller's own token is not looked up, because its last use may have deleted it", async () => {
     expect(await told(async () => capabilitiesOfToken(calling([], { token: 'hvs.mine' })))).toEqual([
       'delete',
     ])

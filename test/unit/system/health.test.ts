@@ -59,13 +59,13 @@ const shown = async (
   return answer
 }
 
-describe('sys/health as a status', () => {
+describe('the status of sys/health', () => {
   test.each<[situation: ClusterMode | undefined, status: number, override: string]>([
     [undefined, 501, 'uninitcode'],
     ['disabled', 200, 'activecode'],
     ['primary', 200, 'activecode'],
     ['secondary', 472, 'drsecondarycode'],
-  ])('%s is %i, unless %s says otherwise', async (mode, status, override) => {
+  ])('a cluster that is %s has the status %i, unless %s overrides it', async (mode, status, override) => {
     expect((await shown(mode)).status).toBe(status)
     expect((await shown(mode, { [override]: '299' })).status).toBe(299)
     const others = {
@@ -79,7 +79,7 @@ describe('sys/health as a status', () => {
     expect((await shown(mode, rest)).status).toBe(status)
   })
 
-  test('a change of the role is 503, whatever is asked for', async () => {
+  test('a changing role is always 503', async () => {
     for (const mode of ['closed', 'draining', 'applying'])
       expect((await shown('primary', { activecode: '200' }, { mode })).status, mode).toBe(503)
     expect((await shown('bootstrapping')).status).toBe(503)
@@ -94,7 +94,7 @@ describe('sys/health as a status', () => {
     },
   )
 
-  test('words for standby nodes mean nothing here', async () => {
+  test('parameters about standby nodes are ignored', async () => {
     expect((await shown('primary', { standbyok: true, perfstandbyok: false })).status).toBe(200)
   })
 
@@ -105,7 +105,7 @@ describe('sys/health as a status', () => {
       expect(() => readFields(healthFields, { [name]: word })).toThrow(`${name} must be a boolean`)
   })
 
-  test('the body is the same in every situation', async () => {
+  test('the body is the same for every status', async () => {
     const of = async (mode: ClusterMode | undefined) => (await shown(mode)).body
     expect(await of('secondary')).toEqual({
       initialized: true,
@@ -138,7 +138,7 @@ describe('sys/health as a status', () => {
   })
 })
 
-describe('where health looks at the keyring', () => {
+describe('health with healthChecksKeyring', () => {
   /** Health of one environment, and what KMS was asked. */
   function environment(mode: ClusterMode, checks = true) {
     const asked: string[] = []
@@ -181,7 +181,7 @@ describe('where health looks at the keyring', () => {
     },
   )
 
-  test('KMS is asked every ten seconds at most, whoever asks for health', async () => {
+  test('KMS is called at most every ten seconds', async () => {
     const { at, asked } = environment('primary')
     for (const ms of [0, 1, 9_999]) await at(NOW + ms)
     expect(asked).toHaveLength(1)
@@ -192,7 +192,7 @@ describe('where health looks at the keyring', () => {
     expect(asked).toHaveLength(3)
   })
 
-  test('of a cluster that serves nobody, and without the setting, nothing is asked', async () => {
+  test('KMS is not called on a secondary or without the setting', async () => {
     const secondary = environment('secondary')
     secondary.kms.opens = false
     expect(await secondary.at(NOW)).toEqual([472, false])
@@ -203,18 +203,18 @@ describe('where health looks at the keyring', () => {
   })
 })
 
-describe('what health says of replication', () => {
+describe('the replication fields of health', () => {
   const contact = { roundTripMs: 12, skewMs: -300, canaryAt: NOW - 2000 }
   const bodyOf = async (mode: ClusterMode) => {
     const { answer } = await health(callIn(mode, {}, { last: 7 }, contact))
     return answer.kind === 'plain' ? answer.body : {}
   }
 
-  test('a primary tells its position', async () => {
+  test('a primary reports its position', async () => {
     expect(await bodyOf('primary')).toMatchObject({ last_wal: 7, echo_duration_ms: 0, clock_skew_ms: 0 })
   })
 
-  test('a secondary tells what it last heard, by its own clock', async () => {
+  test('a secondary reports its last contact, by its own clock', async () => {
     const body = await bodyOf('secondary')
     expect(body).not.toHaveProperty('last_wal')
     expect(body).toMatchObject({
@@ -224,7 +224,7 @@ describe('what health says of replication', () => {
     })
   })
 
-  test('the age is that of the newest journal entry that has come, and not one heartbeat older', async () => {
+  test('the canary age is that of the newest received entry', async () => {
     const head = { mode: 'applying', last: 9, stagedAt: NOW - 800 }
     const { answer } = await health(callIn('secondary', {}, head, contact))
     expect(answer).toMatchObject({ body: { replication_primary_canary_age_ms: 500 } })
@@ -235,7 +235,7 @@ describe('what health says of replication', () => {
   })
 })
 
-test('without a licence nothing is said of one', async () => {
+test('without a licence the licence field is omitted', async () => {
   const call = callIn('primary')
   Object.assign(call.ports.deployment, { license: { text: '', publicKey: '' } })
   expect((await health(call)).answer).not.toHaveProperty('body.license')
@@ -260,13 +260,13 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     })
   })
 
-  test('before that it is, and has neither name nor shares', async () => {
+  test('an uninitialised cluster is sealed and has neither name nor shares', async () => {
     const { answer } = await sealStatus(callIn(undefined))
     expect(answer).toMatchObject({ status: 200, body: { initialized: false, sealed: true, t: 0, n: 0 } })
     expect(answer).not.toHaveProperty('body.cluster_name')
   })
 
-  test('the cluster leads itself', () => {
+  test('the cluster reports itself as leader', () => {
     expect(readLeader(callIn('primary')).answer).toMatchObject({
       body: { is_self: true, leader_address: 'https://a' },
     })
@@ -276,7 +276,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     ['abc.execute-api.eu-west-1.amazonaws.com', false, 'https://abc.execute-api.eu-west-1.amazonaws.com'],
     ['127.0.0.1:8200', true, 'http://127.0.0.1:8200'],
     ['', false, ''],
-  ])('without a configured address it is where the request was sent: %j', (domain, plain, address) => {
+  ])("without a configured address the leader is the request's domain: %j", (domain, plain, address) => {
     const call = callWith({
       request: { domain },
       ports: { deployment: { apiAddress: '', plainEndpoints: plain } },
@@ -293,7 +293,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
       'https://link',
     ],
     ['that of the deployment', { reachedAt: 'https://asked' }, 'https://a'],
-  ])('other clusters know it by the address of its link: %s', (_, parts, address) => {
+  ])('leader_cluster_address is the address of the link: %s', (_, parts, address) => {
     const call = callIn('primary')
     Object.assign(call.cluster?.record ?? {}, parts)
     expect(readLeader(call).answer).toMatchObject({
@@ -301,7 +301,7 @@ describe('sys/seal-status, sys/leader, sys/init', () => {
     })
   })
 
-  test('init tells whether the cluster is initialised', () => {
+  test('sys/init returns whether the cluster is initialised', () => {
     expect(initStatus(callIn(undefined)).answer).toMatchObject({ body: { initialized: false } })
     expect(initStatus(callIn('secondary')).answer).toMatchObject({ body: { initialized: true } })
   })

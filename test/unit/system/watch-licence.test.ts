@@ -13,22 +13,25 @@ test.each([
   ['less than a month', 29.5, ['warn', 29]],
   ['a day', 1, ['warn', 1]],
   ['none, and a bit', -0.5, ['warn', -1]],
-])('of a licence that runs for %s the days are told each hour, and warned of or not', (_, days, expected) => {
-  const lines: unknown[] = []
-  const write = (level: string) => (_message: string, fields: object, measures: Measures) =>
-    void lines.push([level, measures.LicenceDays, fields])
-  const text = licenceText(privateKey, { exp: NOW + days * DAY })
-  watchLicence(
-    portsWith({
-      deployment: { license: { text, publicKey } },
-      clock: { now: () => NOW * 1000 },
-      log: { info: write('info'), warn: write('warn') },
-    }),
-  )
-  expect(lines).toEqual([[...expected, expect.objectContaining({ days: expected[1] })]])
-})
+])(
+  'the remaining days of a licence valid for %s are logged each hour, with or without a warning',
+  (_, days, expected) => {
+    const lines: unknown[] = []
+    const write = (level: string) => (_message: string, fields: object, measures: Measures) =>
+      void lines.push([level, measures.LicenceDays, fields])
+    const text = licenceText(privateKey, { exp: NOW + days * DAY })
+    watchLicence(
+      portsWith({
+        deployment: { license: { text, publicKey } },
+        clock: { now: () => NOW * 1000 },
+        log: { info: write('info'), warn: write('warn') },
+      }),
+    )
+    expect(lines).toEqual([[...expected, expect.objectContaining({ days: expected[1] })]])
+  },
+)
 
-test('a deployment without a licence is told nothing', () => {
+test('nothing is logged without a licence', () => {
   const log = { warn: () => expect.unreachable(), info: () => expect.unreachable() }
   watchLicence(portsWith({ deployment: { license: { text: '', publicKey: '' } }, log }))
 })

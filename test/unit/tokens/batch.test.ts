@@ -27,7 +27,7 @@ const signedBy = (one: typeof primary, text = content) => {
 }
 const signers = [signerOf(former), signerOf(primary)]
 
-describe('a batch token that our keyring sealed', () => {
+describe('reading a batch token that the keyring decrypts', () => {
   test.each<[what: string, fault: string | undefined, ...given: Parameters<typeof readBatch>]>([
     ['signed by the primary', undefined, signedBy(primary), term({ signers })],
     ['signed by a former primary', undefined, signedBy(former), term({ signers })],
@@ -43,11 +43,11 @@ describe('a batch token that our keyring sealed', () => {
       signedBy(primary, JSON.stringify({ ...batch, policies: ['a', 'root'] })),
       term({ signers }),
     ],
-  ])('%s: %s', (_, fault, ...given) =>
+  ])('%s is read as: %s', (_, fault, ...given) =>
     expect(readBatch(...given)).toEqual(fault ? { fault } : { token: batch }),
   )
 
-  test('whose content was changed under its signature does not count', () => {
+  test('a batch token whose content does not match its signature is rejected', () => {
     const other = { ...signedBy(primary), content: content.replace('"ttl":', '"ttl":9') }
     expect(readBatch(other, term({ signers }))).toEqual({ fault: 'batch-token-unsigned' })
   })

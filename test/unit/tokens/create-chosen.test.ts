@@ -28,7 +28,7 @@ function creating(given: object, items: Item[] = []) {
 const chosen = await accessorOfText('mine', clearCipher)
 
 describe('the text of a new token', () => {
-  test('is random, and stored as its hash only', async () => {
+  test("a token's text is random, and only its hash is stored", async () => {
     const { answer, changes } = await createToken(creating({}))
     const { client_token: text, accessor } = authIn({ answer })
     expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
@@ -41,7 +41,7 @@ describe('the text of a new token', () => {
     expect(JSON.stringify(changes)).not.toContain(text)
   })
 
-  test('may be chosen', async () => {
+  test('a caller with sudo may choose the text', async () => {
     const { answer, changes } = await createToken(creating({ id: 'mine' }))
     expect(answer).toMatchObject({ auth: { client_token: 'mine', accessor: chosen } })
     expect(changes?.[0]).toMatchObject({
@@ -62,11 +62,11 @@ describe('the text of a new token', () => {
     ['a line’s end', 'a\nX-Other: b', 'visible ASCII'],
     ['other letters', 'é', 'visible ASCII'],
     ['more than a request may carry', 'x'.repeat(8193), 'visible ASCII'],
-  ])('but not with %s', async (_, id, message) => {
+  ])('a chosen text is rejected: %s', async (_, id, message) => {
     await expect(createToken(creating({ id }))).rejects.toThrow(message)
   })
 
-  test('nor once it exists', async () => {
+  test('a chosen text is rejected if the token exists', async () => {
     const taken: Item = { ...key('token', chosen), rev: 'r', data: token() }
     await expect(createToken(creating({ id: 'mine' }, [taken]))).rejects.toThrow(
       'a token with this id already exists',
@@ -74,8 +74,8 @@ describe('the text of a new token', () => {
   })
 })
 
-describe('what is written with a token', () => {
-  test('a child: itself and the way to it, nothing that siblings share', async () => {
+describe('items written for a new token', () => {
+  test('a child token writes itself and its parent index entry', async () => {
     const parent = accessorOf(rootToken.hash)
     const { changes = [] } = await createToken(creating({ id: 'mine' }))
     expect(changes[0]).toMatchObject({ data: { parent, parentCreatedAt: rootToken.createdAt } })
@@ -84,15 +84,15 @@ describe('what is written with a token', () => {
     ])
   })
 
-  test('a batch token: nothing at all', async () => {
+  test('a batch token writes nothing', async () => {
     expect((await createToken(creating({ type: 'batch', ttl: 60 }))).changes).toEqual([])
   })
 
-  test('an orphan: nothing else', async () => {
+  test('an orphan writes only itself', async () => {
     expect((await createOrphan(creating({ id: 'mine' }))).changes).toHaveLength(1)
   })
 
-  test('unknown policies are warned of, one by one; built-in ones are known', async () => {
+  test('each unknown policy causes a warning, built-in policies do not', async () => {
     const known: Item = { ...key('policy', 'dev'), rev: 'r', data: { text: '#' } }
     const { answer } = await createToken(creating({ policies: ['dev', 'nobody', 'constructor'] }, [known]))
     expect(answer.warnings).toEqual(['policy "constructor" does not exist', 'policy "nobody" does not exist'])

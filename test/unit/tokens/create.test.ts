@@ -28,8 +28,8 @@ const decide = (given: CreateParameters, facts: Partial<CreateFacts> = {}) =>
 const byRoot: Partial<CreateFacts> = { parent: parentOf(rootToken), privileged: true }
 const bySudo: Partial<CreateFacts> = { privileged: true }
 
-describe('the token that a request makes', () => {
-  test('with nothing given, a child with the parent’s policies', () => {
+describe('the token of a create request', () => {
+  test("without parameters a child gets the parent's policies", () => {
     const parent = parentOf(token({ depth: 3, entity: { id: 'e', mount: 'm', alias: 'a' } }))
     expect(decide({}, { parent })).toEqual({
       token: {
@@ -103,20 +103,20 @@ describe('the token that a request makes', () => {
   test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>]>([
     ['the endpoint', {}, { orphan: true }],
     ['no_parent', { no_parent: true }, bySudo],
-  ])('an orphan by %s has neither parent nor entity', (_, given, facts) => {
+  ])('an orphan created by %s has neither parent nor entity', (_, given, facts) => {
     const parent = parentOf(token({ entity: { id: 'e', mount: 'm', alias: 'a' } }))
     expect(decide(given, { ...facts, parent }).token).not.toHaveProperty('parent')
     expect(decide(given, { ...facts, parent }).token).not.toHaveProperty('parentCreatedAt')
     expect(decide(given, { ...facts, parent }).token).not.toHaveProperty('entity')
   })
 
-  test('who does not have default cannot give it', () => {
+  test('a caller without the default policy cannot grant it', () => {
     const parent = parentOf(token({ policies: ['dev'] }))
     expect(decide({}, { parent }).token.policies).toEqual(['dev'])
     expect(decide({}, { parent, privileged: true }).token.policies).toEqual(['default', 'dev'])
   })
 
-  test('a lifetime that was cut is told', () => {
+  test('a shortened TTL causes a warning', () => {
     expect(decide({ ttl: MONTH + 1 })).toMatchObject({
       token: { ttl: MONTH },
       warnings: [`the lifetime (${MONTH + 1} s) exceeds the maximum; it was reduced to ${MONTH} s`],
@@ -124,7 +124,7 @@ describe('the token that a request makes', () => {
   })
 })
 
-describe('the networks that a token is tied to', () => {
+describe('the networks of a new token', () => {
   const [MAKERS, ROLES] = [['10.0.0.0/8'], ['192.0.2.0/24']]
   const role = (parts: Partial<RoleRules>): RoleRules => ({
     name: 'ci',
@@ -162,13 +162,13 @@ describe('the networks that a token is tied to', () => {
     expect(decide(given, { parent, ...facts }).token.boundCidrs).toEqual(expected)
   })
 
-  test('a role that excludes the address that asks gives it no token tied to that address', () => {
+  test('a token role whose CIDRs exclude the client address rejects the request', () => {
     const parent = parentOf(token({ boundCidrs: MAKERS }))
     const role = strict({ boundCidrs: ['198.51.100.0/24'] })
     expect(() => decide({}, { parent, role })).toThrow(expect.objectContaining({ code: 'permission_denied' }))
   })
 
-  test('a root token without end is not tied, and says so', () => {
+  test('a root token that never expires is not bound to networks, with a warning', () => {
     expect(decide({}, { ...byRoot, role: bound })).toEqual({
       token: expect.objectContaining({ policies: ['root'], ttl: 0, boundCidrs: [] }),
       warnings: [expect.stringContaining('never expires')],
@@ -180,7 +180,7 @@ describe('the networks that a token is tied to', () => {
   })
 })
 
-describe('what no request can make', () => {
+describe('rejected create requests', () => {
   test.each<[name: string, given: CreateParameters, facts: Partial<CreateFacts>, message: string]>([
     ['by a batch token', {}, { parent: parentOf(batch) }, 'batch tokens cannot create'],
     [
@@ -229,7 +229,7 @@ describe('what no request can make', () => {
     expect(() => decide(given, facts)).toThrow(message)
   })
 
-  test('a deep hierarchy ends in orphans', () => {
+  test('at the maximum depth only orphans can be created', () => {
     const parent = parentOf(token({ depth: 32 }))
     expect(decide({}, { parent, orphan: true }).token.depth).toBe(0)
   })

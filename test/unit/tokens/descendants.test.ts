@@ -53,7 +53,7 @@ function around(items: Item[], verdicts: ('done' | 'conflict')[] = []) {
   }
 }
 
-describe('a token dies with its ancestors', () => {
+describe('a token is invalid without its ancestors', () => {
   const lives = (items: Item[], parent: string) =>
     areAncestorsAlive({ parent }, { ports: around(items).ports, mounts })
 
@@ -64,13 +64,13 @@ describe('a token dies with its ancestors', () => {
     ['the parent has expired', [tokenItem('b', { ttl: 9 })], false],
     ['the parent’s mount is gone', [tokenItem('b', { mount: 'gone' })], false],
     ['the parent’s mount is there', [tokenItem('b', { mount: 'auth_cloud_1' })], true],
-  ])('%s: lives $2', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
+  ])('%s: valid $2', async (_, items, alive) => expect(await lives(items, 'b')).toBe(alive))
 
-  test('who has no parent needs none', async () => {
+  test('a token without a parent is valid', async () => {
     expect(await areAncestorsAlive({}, { ports: around([]).ports, mounts })).toBe(true)
   })
 
-  test('a hierarchy is as deep as it may be, and a circle has no end', async () => {
+  test('a hierarchy up to the maximum depth is valid, and a cycle ends', async () => {
     const line = Array.from({ length: DEEPEST_HIERARCHY + 2 }, (_, at) =>
       tokenItem(`t${at}`, at > 0 ? { parent: `t${at - 1}` } : {}),
     )
@@ -79,7 +79,7 @@ describe('a token dies with its ancestors', () => {
     expect(await lives([tokenItem('x', { parent: 'y' }), tokenItem('y', { parent: 'x' })], 'x')).toBe(false)
   })
 
-  test('a token that has lost one is not found', async () => {
+  test('readLiveToken returns no token that has lost an ancestor', async () => {
     const { ports } = around(tokens)
     expect(await readLiveToken('c', { ports, mounts })).toMatchObject({ rev: 'rev-c' })
     expect(await readLiveToken('c', { ports: around(tokens.slice(1)).ports, mounts })).toBeUndefined()
@@ -91,25 +91,25 @@ describe('a token dies with its ancestors', () => {
     ['at its end', { ttl: 9 }, false],
     ['without end', { ttl: 0 }, true],
     ['without its mount', { mount: 'gone' }, false],
-  ])('%s: lives $2', (_, parts, alive) => {
+  ])('%s: valid $2', (_, parts, alive) => {
     expect(isAlive(token(parts), { ports: around([]).ports, mounts })).toBe(alive)
   })
 })
 
-describe('what follows a revocation', () => {
-  test('descendants are removed with the ways to them', async () => {
+describe('after a revocation', () => {
+  test('descendants are removed with their parent index entries', async () => {
     const { ports, names } = around(tokens.slice(1))
     expect(await sweepDescendants('a', ports, async () => cluster, NOW + 1)).toBe(3)
     expect(names()).toEqual([])
   })
 
-  test('only as long as there is time', async () => {
+  test('the sweep stops at the deadline', async () => {
     const { ports, names } = around(tokens.slice(1))
     expect(await sweepDescendants('a', ports, async () => cluster, NOW)).toBe(0)
     expect(names()).toHaveLength(6)
   })
 
-  test('children that survive have no parent, and keep their own children', async () => {
+  test('orphaned children lose their parent and keep their own children', async () => {
     const { ports, stored, names } = around(tokens)
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names().filter(name => name.startsWith('child'))).toEqual(['child token#b c'])
@@ -118,24 +118,24 @@ describe('what follows a revocation', () => {
     expect(names()).toContain('token token#a token')
   })
 
-  test('a child that was used meanwhile is to be tried again', async () => {
+  test('a child that changed during orphaning must be retried', async () => {
     const { ports, stored } = around(tokens, ['conflict', 'done'])
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(false)
     expect(stored.at(key('token', 'b'))?.data.parent).toBe('a')
   })
 
-  test('a way that leads nowhere is removed', async () => {
+  test('a stale parent index entry is removed', async () => {
     const { ports, names } = around([pointer('a', 'zzz')])
     expect(await orphanChildren(tokenItem('a'), 'a', ports, cluster)).toBe(true)
     expect(names()).toEqual([])
   })
 })
 
-describe('an id that was chosen again', () => {
+describe('a chosen ID that is used again', () => {
   const LATER = NOW - 500
   const mine = (parts: Partial<Token> = {}) => tokenItem('mine', { createdAt: LATER, ...parts })
 
-  test('a child of its first holder is not a child of the second', async () => {
+  test('a child of the first token is not a child of the second', async () => {
     const child = { parent: 'mine', parentCreatedAt: NOW - 10_000 }
     const lives = (holder: Item) => areAncestorsAlive(child, { ports: around([holder]).ports, mounts })
     expect(await lives(tokenItem('mine'))).toBe(true)
@@ -145,7 +145,7 @@ describe('an id that was chosen again', () => {
   test.each<[name: string, second: Partial<Token>]>([
     ['an orphan', {}],
     ['another’s child', { parent: 'other', parentCreatedAt: NOW - 10_000 }],
-  ])('a pointer to its first holder takes nothing from the second, %s', async (_, second) => {
+  ])('a parent index entry of the first token does not affect the second, %s', async (_, second) => {
     const items = [
       tokenItem('other'),
       mine(second),
@@ -169,7 +169,7 @@ describe('an id that was chosen again', () => {
     expect(released.names()).not.toContain('child token#gone mine')
   })
 
-  test('a revocation of its first holder, told late, spares children of the second', async () => {
+  test('a late sweep for the first token keeps the children of the second', async () => {
     const { ports, names } = around([
       mine(),
       tokenItem('kid', { parent: 'mine', parentCreatedAt: LATER }),
@@ -190,7 +190,7 @@ describe('an id that was chosen again', () => {
   const isUp = (holder: Holder | undefined): boolean =>
     holder === undefined || (!holder.gone && isUp(holder.parent))
 
-  test('whatever happens to a few ids, who has lost an ancestor is dead, and nobody else is', async () => {
+  test('random histories of a few IDs: exactly the tokens without a lost ancestor are valid', async () => {
     const ids = fc.constantFrom('p', 'q', 'r')
     const step = fc.oneof(
       fc.record({ what: fc.constant('make'), id: ids, parent: fc.constantFrom('', '', 'p', 'q') }),

@@ -43,8 +43,8 @@ function calling(given: object, items: Item[] = [stored()], own: Partial<Token> 
 
 const shown = async (outcome: Promise<Outcome>) => dataIn(await outcome)
 
-describe('what a look-up shows', () => {
-  test('is all of a token of a login', async () => {
+describe('the response of a lookup', () => {
+  test('a login token is shown with all its fields', async () => {
     const data = await shown(lookup(calling({ token: 'hvs.other' }).call))
     expect(data).toEqual({
       id: 'hvs.other',
@@ -68,7 +68,7 @@ describe('what a look-up shows', () => {
     })
   })
 
-  test('is also what only some tokens have', async () => {
+  test('fields that only some tokens have are shown', async () => {
     const more = {
       role: 'ci',
       period: 60,
@@ -88,21 +88,21 @@ describe('what a look-up shows', () => {
     })
   })
 
-  test('is never the parent, the login or the hash', async () => {
+  test('parent, login and hash are never shown', async () => {
     const login = { authType: 'iam', role: 'r', roleId: 'S3CRET', account: '1' } as const
     expect(
       JSON.stringify(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ login })]).call))),
     ).not.toMatch(/S3CRET|hash/)
   })
 
-  test('is no end of an endless token', async () => {
+  test('a token that never expires has no expire_time', async () => {
     expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored({ ttl: 0 })]).call))).toMatchObject({
       ttl: 0,
       expire_time: null,
     })
   })
 
-  test('is also the policies of the entity', async () => {
+  test('the policies of the entity are shown', async () => {
     const entity = { id: 'e', mount: 'm', alias: 'a' }
     const alias = {
       ...key('alias', 'm', 'a'),
@@ -117,11 +117,11 @@ describe('what a look-up shows', () => {
     })
   })
 
-  test('is everything but the text of a token that is named by its accessor', async () => {
+  test("a lookup by accessor shows everything except the token's text", async () => {
     expect(await shown(lookupAccessor(calling({ accessor }).call))).toMatchObject({ id: '', accessor })
   })
 
-  test('is the caller’s own token, where that or none is named', async () => {
+  test("a lookup of the caller's own token, named or not, needs no search", async () => {
     const own = { id: 'hvs.mine', accessor: accessorOf(hashOf('hvs.mine')) }
     for (const look of [
       lookupSelf(calling({}).call),
@@ -131,7 +131,7 @@ describe('what a look-up shows', () => {
       expect(await shown(look)).toMatchObject(own)
   })
 
-  test('is a batch token, which has no accessor', async () => {
+  test('a batch token is shown without an accessor', async () => {
     const text = `hvb.${await clearCipher.encryptToken(JSON.stringify(token({ type: 'batch', hash: '' })))}`
     expect(await shown(lookup(calling({ token: text }).call))).toMatchObject({
       id: text,
@@ -145,7 +145,7 @@ describe('what a look-up shows', () => {
     ['expired', [stored({ ttl: 9 })]],
     ['of a mount that is gone', [stored({ mount: 'gone' })]],
     ['of a parent that is gone', [stored({ parent: 'gone' })]],
-  ])('a token that is %s is a bad one', async (_, items) => {
+  ])('a lookup of a token that is %s returns bad token', async (_, items) => {
     await expect(lookup(calling({ token: 'hvs.other' }, items).call)).rejects.toMatchObject({
       code: 'bad_token',
     })
@@ -153,37 +153,37 @@ describe('what a look-up shows', () => {
   })
 })
 
-describe('revocation', () => {
+describe('revoking a token', () => {
   const gone = [{ kind: 'delete', key: key('token', accessor), expected: 'any' }]
 
   test.each<[name: string, work: () => Promise<Outcome>]>([
     ['by its text', () => revoke(calling({ token: 'hvs.other' }).call)],
     ['by its accessor', () => revokeAccessor(calling({ accessor }).call)],
     ['but not its children', () => revokeOrphan(calling({ token: 'hvs.other' }).call)],
-  ])('takes a token away %s', async (_, work) => {
+  ])('the token is deleted %s', async (_, work) => {
     expect(await work()).toMatchObject({ answer: { kind: 'nothing' }, changes: gone })
   })
 
-  test('takes the way from its parent along', async () => {
+  test('the parent index entry is deleted too', async () => {
     const { changes } = await revoke(calling({ token: 'hvs.other' }, [stored({ parent: 'p' })]).call)
     expect(changes).toEqual([...gone, { kind: 'delete', key: key('child', 'p', accessor), expected: 'any' }])
   })
 
-  test('takes the caller’s own token away', async () => {
+  test("revoke-self deletes the caller's token", async () => {
     const { changes } = await revokeSelf(calling({}).call)
     expect(changes).toEqual([
       { kind: 'delete', key: key('token', accessorOf(hashOf('hvs.mine'))), expected: 'any' },
     ])
   })
 
-  test('of an unknown token is done; of an unknown accessor too, with a warning', async () => {
+  test('revoking an unknown token succeeds, an unknown accessor adds a warning', async () => {
     expect((await revoke(calling({ token: 'hvs.x' }).call)).answer).toEqual({ kind: 'nothing' })
     const outcome = await revokeAccessor(calling({ accessor: 'x' }).call)
     expect(outcome.answer.warnings).toHaveLength(1)
     expect(outcome.changes).toBeUndefined()
   })
 
-  test('of a batch token is refused, as is that of an unknown orphan', async () => {
+  test('revoking a batch token or orphaning an unknown token is rejected', async () => {
     await expect(revoke(calling({ token: 'hvb.x' }).call)).rejects.toThrow('batch tokens cannot be revoked')
     await expect(revokeOrphan(calling({ token: 'hvb.x' }).call)).rejects.toThrow('batch tokens')
     expect(() => revokeSelf(calling({}, [], { type: 'batch', hash: '' }).call)).toThrow('batch tokens')

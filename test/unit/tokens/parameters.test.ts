@@ -22,7 +22,7 @@ function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown>
 }
 
 describe('token parameters of roles', () => {
-  test('read back as the defaults where nothing is said', () => {
+  test('unset parameters are returned as the defaults', () => {
     expect(readBack()).toEqual(unsaid('token_'))
   })
 
@@ -50,7 +50,7 @@ describe('token parameters of roles', () => {
     ['a period of exactly the mount’s maximum', { token_period: DAY }, { token_period: DAY }],
     ['a ttl of exactly the maximum', { token_ttl: 60, token_max_ttl: 60 }, { token_ttl: 60 }],
     ['a ttl above no maximum', { token_ttl: 60, token_max_ttl: 0 }, { token_ttl: 60 }],
-  ])('read back: %s', (_, body, expected) =>
+  ])('stored parameters are returned: %s', (_, body, expected) =>
     expect(readBack(body as Record<string, unknown>)).toMatchObject(expected),
   )
 
@@ -68,9 +68,9 @@ describe('token parameters of roles', () => {
     ['a policy that no tag can carry', { token_policies: ['a:b'] }, 'policy name'],
     ['root', { token_policies: ['dev', ' ROOT'] }, 'root'],
     ['root by the deprecated name', { policies: 'Root' }, 'root'],
-  ])('%s is refused', (_, body, message) => expect(() => readBack(body)).toThrow(message))
+  ])('%s is rejected', (_, body, message) => expect(() => readBack(body)).toThrow(message))
 
-  test('the result is judged, not what was sent', () => {
+  test('the merged parameters are validated, not only the sent ones', () => {
     expect(() => readBack({ token_max_ttl: 60 }, { token_ttl: 61 })).toThrow('token_ttl')
     expect(() => readBack({ token_num_uses: 1 }, { token_type: 'batch' })).toThrow('batch')
     expect(readBack({ token_num_uses: 1 }, { token_type: 'batch', token_num_uses: 0 })).toMatchObject({
@@ -78,14 +78,14 @@ describe('token parameters of roles', () => {
     })
   })
 
-  test('only a maximum above the mount’s is worth a warning', () => {
+  test("only a token_max_ttl above the mount's maximum causes a warning", () => {
     const parameters = { ...defaultParameters, maxTtl: DAY + 1, explicitMaxTtl: 9 * DAY }
     expect(parameterWarnings(parameters, DAY)).toEqual([expect.stringContaining(String(DAY + 1))])
     expect(parameterWarnings({ ...parameters, maxTtl: DAY }, DAY)).toEqual([])
   })
 })
 
-describe('deprecated names', () => {
+describe('deprecated parameter names', () => {
   test.each<[name: string, bodies: Record<string, unknown>[], expected: object]>([
     ['only the old one: both', [{ ttl: 60 }], { token_ttl: 60, ttl: 60 }],
     ['both: the current value in both', [{ ttl: 60, token_ttl: 90 }], { token_ttl: 90, ttl: 90 }],

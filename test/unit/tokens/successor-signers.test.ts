@@ -22,7 +22,7 @@ async function fencedByWest() {
   return store
 }
 
-test('signers of a term count on a cluster that was closed and follows no cluster', async () => {
+test('signers of a term count on a fenced cluster that follows no primary', async () => {
   const store = await fencedByWest()
   expect(await listSuccessorSigners('a', CLOSED, { store })).toEqual([{ cluster: 'west', key: 'of a' }])
   expect(await listSuccessorSigners('c', CLOSED, { store })).toEqual([])
@@ -32,11 +32,11 @@ test.each<[string, Pick<ClusterRecord, 'mode' | 'link'>]>([
   ['follows a primary', { mode: 'secondary', link: { ...link, primaryKey: 'p' } }],
   ['is a primary', { mode: 'primary', link }],
   ['is in no set', { mode: 'disabled' }],
-])('they count nowhere on a cluster that %s', async (_, record) => {
+])('signers of a term do not count on a cluster that %s', async (_, record) => {
   expect(await listSuccessorSigners('a', record, { store: await fencedByWest() })).toEqual([])
 })
 
-test('they count nowhere once their cluster was revoked', async () => {
+test('signers of a revoked cluster do not count', async () => {
   const store = await fencedByWest()
   const revoked = { at: 1, epoch: '000001.aaaaaaaaaaaa' }
   await store.commit([put(key('holder', 'west'), { name: 'west', at: 1, revoked })])

@@ -31,7 +31,7 @@ describe.each<TermOwner>(['role', 'token-role'])('every term of a %s', taker => 
     })
     .filter(({ after }) => after !== undefined)
 
-  test('reads back as it was sent, and is kept where it was not', () => {
+  test('parameters are returned as sent, and omitted ones are kept', () => {
     fc.assert(
       fc.property(written, ({ before, after, sent }) => {
         const [was, is] = [before, after ?? before].map(one => showParameters(one, taker))
@@ -44,7 +44,7 @@ describe.each<TermOwner>(['role', 'token-role'])('every term of a %s', taker => 
     )
   })
 
-  test('can be written back as it was read, and a write of nothing changes nothing', () => {
+  test('returned parameters can be written back, and an empty write changes nothing', () => {
     fc.assert(
       fc.property(written, ({ after = defaultParameters }) => {
         const shown = showParameters(after, taker)

@@ -47,7 +47,7 @@ function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () 
 const job = { of: 'token', at: { segment: 0 } } as const
 
 describe('tidying tokens', () => {
-  test('removes who has lost an ancestor, and ways that lead nowhere', async () => {
+  test('tokens that have lost an ancestor and stale parent index entries are removed', async () => {
     const { run, names } = around([
       tokenItem('root'),
       tokenItem('kid', { parent: 'root' }),
@@ -62,7 +62,7 @@ describe('tidying tokens', () => {
     expect(names()).toEqual(['child token#root kid', 'token token#kid token', 'token token#root token'])
   })
 
-  test('what could not be removed fails the run, which removes the rest', async () => {
+  test('a failed removal fails the run, but the rest is removed', async () => {
     const { run, names, ports } = around([tokenItem('stuck', { parent: 'gone' }), pointer('root', 'nobody')])
     const told: unknown[] = []
     const { commit } = ports.store
@@ -78,7 +78,7 @@ describe('tidying tokens', () => {
     expect(told).toEqual([{ removed: 1, failed: 1 }])
   })
 
-  test('spares whoever has chosen the id of a dead child since', async () => {
+  test('a new token with the chosen ID of a removed child is kept', async () => {
     const { run, names } = around([
       tokenItem('root'),
       tokenItem('mine', { parent: 'root' }),
@@ -89,7 +89,7 @@ describe('tidying tokens', () => {
     expect(names()).toEqual(['child token#root mine', 'token token#mine token', 'token token#root token'])
   })
 
-  test('goes on later where its time ends', async () => {
+  test('a run without time left continues later', async () => {
     const { run } = around([tokenItem('a')], NOW)
     expect(await tidyTokens(run, job)).toEqual({ again: { of: 'token', at: { segment: 1 } } })
     expect(await tidyTokens(run, { of: 'child', at: { segment: 1 } })).toEqual({
@@ -98,7 +98,7 @@ describe('tidying tokens', () => {
     expect(await tidyTokens(run, { of: 'child', at: { segment: 4 } })).toBe('done')
   })
 
-  test('is started in the background', async () => {
+  test('the run starts in the background', async () => {
     const started: unknown[] = []
     const ports = { background: { start: async (one: unknown) => void started.push(one) } }
     const { answer } = await startTokenTidy(callWith({ ports }))
@@ -107,7 +107,7 @@ describe('tidying tokens', () => {
   })
 })
 
-test('the list of accessors has those of all living tokens, sorted', async () => {
+test('the list of accessors contains those of all valid tokens, sorted', async () => {
   const { ports } = around([
     tokenItem('b'),
     tokenItem('a'),

@@ -49,7 +49,7 @@ async function made(
 }
 
 describe('writing a token role', () => {
-  test('without parameters stores the defaults, which read back', () => {
+  test('a role without parameters stores the defaults', () => {
     const subject = { ...subjectKey, rev: 'r1', data: written({}) }
     expect(readTokenRole(callWith({ subjectKey, subject })).answer).toEqual({
       kind: 'data',
@@ -114,7 +114,7 @@ describe('writing a token role', () => {
     for (const name of missing) expect(data).not.toHaveProperty(name)
   })
 
-  test('names stand for themselves: root does not swallow the others', () => {
+  test('policy lists of a token role keep other names next to root', () => {
     const role = { disallowed_policies: ['Root', 'admin'], disallowed_policies_glob: ['root', ' ADM* '] }
     expect(written(role)).toMatchObject({
       disallowedPolicies: ['admin', 'root'],
@@ -122,7 +122,7 @@ describe('writing a token role', () => {
     })
   })
 
-  test('a pattern among names is warned of, one by one; among patterns it is none', () => {
+  test('each pattern in a list of names causes a warning, in a list of patterns none', () => {
     const given = {
       allowed_policies: ['a*', 'b'],
       disallowed_policies: ['*admin*'],
@@ -135,7 +135,7 @@ describe('writing a token role', () => {
     ])
   })
 
-  test('what is not supplied keeps its value', () => {
+  test('omitted fields keep their values', () => {
     const before = written({
       allowed_policies: ['Dev', 'dev'],
       orphan: true,
@@ -164,10 +164,10 @@ describe('writing a token role', () => {
     ['a type that is none', { token_type: 'default-thing' }, 'token_type'],
     ['batch with a period', { token_type: 'batch', token_period: 60 }, 'batch tokens'],
     ['a period above the system’s maximum', { token_period: 2_764_801 }, 'token_period'],
-  ])('%s is refused', (_, given, message) => expect(() => written(given)).toThrow(message))
+  ])('%s is rejected', (_, given, message) => expect(() => written(given)).toThrow(message))
 })
 
-describe('policies under a token role', () => {
+describe('policies of tokens created with a token role', () => {
   test.each<[name: string, role: object, wanted: string[], caller: object, expected: string[]]>([
     ['an open role: the caller’s', {}, [], {}, ['default', 'dev']],
     ['an open role: some of the caller’s', {}, ['dev'], {}, ['default', 'dev']],
@@ -258,12 +258,12 @@ describe('policies under a token role', () => {
     ['beyond a name with a star', { allowed_policies: ['a*'] }, ['ab'], {}, 'ab is not'],
     ['a name beside root', { disallowed_policies: ['root', 'ops'] }, ['ops'], { sudo: true }, 'disallowed'],
     ['root in capitals', { allowed_policies: ['ROOT'] }, ['RooT'], {}, 'cannot give the policy root'],
-  ])('refused: %s', async (_, role, policies, caller, message) => {
+  ])('creating with a token role is rejected: %s', async (_, role, policies, caller, message) => {
     await expect(made(role, { policies }, caller)).rejects.toThrow(message)
   })
 })
 
-describe('what else a token role says', () => {
+describe('other settings of a token role', () => {
   test.each<[name: string, role: object, given: object, expected: object]>([
     ['the role and its suffix', { path_suffix: 'x' }, {}, { role: 'ci', path: 'auth/token/create/ci/x' }],
     ['a period', { token_period: 60 }, {}, { period: 60, ttl: 60 }],
@@ -287,12 +287,12 @@ describe('what else a token role says', () => {
     expect((await made(role, given)).stored).toMatchObject(expected)
   })
 
-  test('orphans have no parent', async () => {
+  test('an orphan role creates tokens without a parent', async () => {
     expect((await made({ orphan: true }, {})).auth).toMatchObject({ orphan: true })
     expect((await made({}, {})).auth).toMatchObject({ orphan: false })
   })
 
-  test('a role that is not there is refused', async () => {
+  test('creating with a missing token role is rejected', async () => {
     await expect(createWithRole(callWith({ subjectKey }))).rejects.toThrow('unknown role ci')
   })
 })

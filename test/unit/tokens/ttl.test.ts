@@ -14,7 +14,7 @@ const granted = (wish: Partial<LifetimeRequest>, mount = system, age = 0): Grant
   return result.value
 }
 
-describe('a login', () => {
+describe('the TTL of a login token', () => {
   test.each<
     [name: string, wish: Partial<LifetimeRequest>, mount: typeof system, ttl: number, warnings: number]
   >([
@@ -58,7 +58,7 @@ describe('a login', () => {
     expect(result.warnings).toHaveLength(warnings)
   })
 
-  test('a warning names what was asked for and what is given', () => {
+  test('a warning names the requested and the granted TTL', () => {
     expect(granted({ ttl: 7200, methodMax: 600 }).warnings).toEqual([
       'the lifetime (7200 s) exceeds the maximum; it was reduced to 600 s',
     ])
@@ -68,7 +68,7 @@ describe('a login', () => {
   })
 })
 
-describe('a renewal', () => {
+describe('the TTL of a renewal', () => {
   const hour = { default: 60, max: 3600 }
 
   test.each<[name: string, wish: Partial<LifetimeRequest>, age: number, ttl: number, warnings: number]>([
@@ -105,14 +105,14 @@ describe('a renewal', () => {
     ['at a role’s maximum that was lowered', { ttl: 10, methodMax: 120 }, 120],
     ['at the explicit maximum', { ttl: 10, explicitMax: 300 }, 300],
     ['at the explicit maximum of a periodic token', { period: 90, explicitMax: 300 }, 300],
-  ])('refused %s', (_, wish, age) => {
+  ])('a renewal is rejected %s', (_, wish, age) => {
     expect(computeLifetime({ ...none, ...wish }, hour, NOW - age * 1000, NOW)).toMatchObject({
       fault: { code: 'invalid_request', why: 'maximum-lifetime' },
     })
   })
 })
 
-test('whatever is asked for: at least a second, and never beyond a maximum (CVE-2021-32923)', () => {
+test('any renewal gives at least a second and never exceeds a maximum (CVE-2021-32923)', () => {
   const seconds = fc.integer({ min: 0, max: 10_000 })
   const wish = fc.record({
     increment: seconds,

@@ -11,8 +11,8 @@ import { clearCipher as cipher, NOW, token } from './support.ts'
 
 const accessor = accessorOf(hashOf('hvs.wrapping'))
 
-describe('wrapping an answer', () => {
-  test('puts it away, encrypted, for as long as it was asked for', async () => {
+describe('wrapping a response', () => {
+  test('the response is stored encrypted for the requested TTL', async () => {
     const { info, change } = await wrap(
       {
         response: '{"data":1}',
@@ -51,7 +51,7 @@ describe('wrapping an answer', () => {
     expect(JSON.stringify(change)).not.toContain('hvs.wrapping')
   })
 
-  test('says nothing of an accessor where there is no token inside', async () => {
+  test('wrapped_accessor is omitted if the response contains no token', async () => {
     const wrapping = {
       response: '{}',
       path: 'p',
@@ -65,7 +65,7 @@ describe('wrapping an answer', () => {
   })
 })
 
-describe('what waits behind a wrapping token', () => {
+describe('using a wrapping token', () => {
   const data: Wrapped = {
     hash: hashOf('hvs.wrapping'),
     response: 'encrypted' as Encrypted,
@@ -93,7 +93,7 @@ describe('what waits behind a wrapping token', () => {
       'in the body, whatever the caller’s own',
       { parameters: { token: 'hvs.wrapping' }, bearer: new Secret('hvs.x') },
     ],
-  ])('is given to whoever has the token %s, and spent', async (_, parts) => {
+  ])('unwrapping with the token %s returns the response once', async (_, parts) => {
     expect(await unwrap(call(parts))).toEqual({
       answer: { kind: 'unwrapped', body: '{"data":{"a":1}}' },
       changes: [{ kind: 'delete', key: item, expected: { rev: 'r1' } }],
@@ -104,7 +104,7 @@ describe('what waits behind a wrapping token', () => {
     ['opened', unwrap],
     ['looked up', lookupWrapping],
     ['put behind another token', rewrap],
-  ])('is not %s for a token that leads to the same place, but is another one', async (_, handle) => {
+  ])('a token with the same key but another text is rejected: %s', async (_, handle) => {
     const other = { ...item, data: { ...data, hash: hashOf('hvs.other') } }
     const { store } = memoryStore([other])
     const asked = call({ parameters: { token: 'hvs.wrapping' } })
@@ -112,7 +112,7 @@ describe('what waits behind a wrapping token', () => {
     await expect(handle(request as never)).rejects.toThrow('wrapping token is not valid or does not exist')
   })
 
-  test('can be looked up without being spent', async () => {
+  test('a wrapping lookup does not use up the token', async () => {
     expect(await lookupWrapping(call({ parameters: { token: 'hvs.wrapping' } }))).toEqual({
       answer: {
         kind: 'data',
@@ -125,7 +125,7 @@ describe('what waits behind a wrapping token', () => {
     })
   })
 
-  test('can be put behind another token: the old one is spent, the time begins anew', async () => {
+  test('rewrapping invalidates the old token and restarts the TTL', async () => {
     const { answer, changes } = await rewrap(call({ parameters: { token: 'hvs.wrapping' } }))
     expect(answer).toMatchObject({
       kind: 'wrapped',
@@ -143,7 +143,7 @@ describe('what waits behind a wrapping token', () => {
     expect(answer).not.toMatchObject({ info: { token: 'hvs.wrapping' } })
   })
 
-  test('cannot be put behind another token for longer than 768 h', async () => {
+  test('rewrapping for longer than 768 h is rejected', async () => {
     const waiting = (ttl: number) => {
       const old = { ...item, data: { ...data, ttl } }
       const { ports } = call({})
@@ -166,14 +166,14 @@ describe('what waits behind a wrapping token', () => {
       'wrapping token is not valid or does not exist',
     ],
     ['no token', {}, 'token is required'],
-  ])('is not given to %s', async (_, parts, message) => {
+  ])('unwrapping is rejected: %s', async (_, parts, message) => {
     await expect(unwrap(call(parts))).rejects.toThrow(message)
     await expect(lookupWrapping(call(parts))).rejects.toThrow(message)
     await expect(rewrap(call(parts))).rejects.toThrow(message)
   })
 })
 
-test('sys/wrapping/wrap answers what it was sent, and only with a time', () => {
+test('sys/wrapping/wrap returns its parameters, and requires a TTL', () => {
   const caller = { token: token(), accessor: 'a', text: new Secret('t') }
   const request = { path: 'sys/wrapping/wrap', wrapTtl: 60 }
   const raw = JSON.parse('{"a": [1], "__proto__": 2}')

@@ -26,7 +26,7 @@ describe('parseEntity', () => {
       `arn:aws:iam::${ACCOUNT}:role/aws-service-role/x.amazonaws.com/R`,
       { ...base, type: 'role', name: 'R', path: 'aws-service-role/x.amazonaws.com' },
     ],
-  ])('reads %s', (arn, entity) => {
+  ])('parseEntity parses %s', (arn, entity) => {
     expect(parseEntity(arn)).toEqual(entity)
   })
 
@@ -78,11 +78,11 @@ describe('parseEntity', () => {
     `arn:__proto__:iam::${ACCOUNT}:user/bob`,
     ` arn:aws:iam::${ACCOUNT}:user/bob`,
     `xarn:aws:iam::${ACCOUNT}:user/bob`,
-  ])('%j is none', arn => {
+  ])('parseEntity rejects %j', arn => {
     expect(parseEntity(arn)).toBeUndefined()
   })
 
-  test('never throws', () => {
+  test('parseEntity never throws', () => {
     const pieces = fc.constantFrom(
       ':',
       '/',
@@ -106,11 +106,11 @@ describe('other forms of an ARN', () => {
     [`arn:aws:sts::${ACCOUNT}:assumed-role/R/S1`, `arn:aws:iam::${ACCOUNT}:role/R`],
     [`arn:aws-cn:iam::${ACCOUNT}:role/p/R`, `arn:aws-cn:iam::${ACCOUNT}:role/R`],
     [`arn:aws:iam::${ACCOUNT}:instance-profile/p/P`, `arn:aws:iam::${ACCOUNT}:instance-profile/P`],
-  ])('the canonical one of %s is %s', (arn, canonical) => {
+  ])('the canonical ARN of %s is %s', (arn, canonical) => {
     expect(canonicalArn(parseEntity(arn) ?? expect.fail())).toBe(canonical)
   })
 
-  test('IAM writes users, roles and profiles as they were read', () => {
+  test('iamArn returns the parsed ARN of users, roles and profiles', () => {
     const segment = fc.stringMatching(/^[a-z0-9]{1,5}$/)
     const resource = fc.tuple(
       fc.constantFrom('user', 'role', 'instance-profile'),

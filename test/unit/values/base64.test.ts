@@ -46,11 +46,11 @@ describe('base64', () => {
     ['QQ\n', 'Unpadded'],
     ['QU\u{a0}JD', ''],
     ['+/-_', ''],
-  ])('%j is read by: %s', (text, expected) => {
+  ])('%j is accepted by: %s', (text, expected) => {
     expect(readers(text)).toBe(expected)
   })
 
-  test('all give the bytes that were encoded', () => {
+  test('each decoder returns the encoded bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), bytes => {
         const buffer = Buffer.from(bytes)
@@ -73,7 +73,7 @@ describe('base64', () => {
     },
   )
 
-  test('one text stands for one sequence of bytes', () => {
+  test('no two texts decode to the same bytes', () => {
     fc.assert(
       fc.property(fc.base64String(), fc.base64String(), (a, b) => {
         const [x, y] = [decodeBase64(a), decodeBase64(b)]
@@ -83,7 +83,7 @@ describe('base64', () => {
   })
 
   // Two minutes with an expression that tries every '=' as a beginning; the test would run into its limit.
-  test.each(Object.entries(decoders))('%s reads a megabyte of padding in one pass', (_, decode) => {
+  test.each(Object.entries(decoders))('%s decodes a megabyte of padding in one pass', (_, decode) => {
     const padding = '='.repeat(1_000_000)
     expect(decode(padding)).toBeUndefined()
     expect(decode(`${padding}x`)).toBeUndefined()

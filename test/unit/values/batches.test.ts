@@ -5,7 +5,7 @@ import { splitIntoBatches } from '../../../shared/values/batches.ts'
 const bytesOf = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + Buffer.byteLength(JSON.stringify(text)), 0)
 
-test('batches hold everything in its order, and no more than they may but for a single element', () => {
+test('batches keep the order, and only a single large element exceeds the limit', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 60 })), fc.integer({ min: 1, max: 5 }), (texts, elements) => {
       const batches = splitIntoBatches(texts, { elements, bytes: 50 })

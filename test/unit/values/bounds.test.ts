@@ -3,10 +3,10 @@ import { ATTEMPT_MS, CALL_MS } from '../../../shared/adapters/aws/wire/limits.ts
 import { type Bounds, brokenRelations } from '../../../shared/values/bound-relations.ts'
 import { bounds } from '../../../shared/values/bounds.ts'
 
-describe('bounds that promise something', () => {
-  test('do not contradict each other', () => expect(brokenRelations(bounds)).toEqual([]))
+describe('the bounds of the system', () => {
+  test('the bounds satisfy all relations', () => expect(brokenRelations(bounds)).toEqual([]))
 
-  test('leave an attempt of a last write and a call that renews a lease the time that the wire gives them', () => {
+  test('the bounds leave time for the last write and for renewing a lease', () => {
     expect(ATTEMPT_MS).toBeLessThanOrEqual(bounds.LAST_WRITE_MS)
     expect(CALL_MS).toBeLessThan(bounds.REENCRYPTION_LEASE_MS)
   })
@@ -48,7 +48,7 @@ describe('bounds that promise something', () => {
     ['a lease of re-encryption that ends within a write', { REENCRYPTION_LEASE_MS: 3_000 }, /re-encryption/],
     ['a removal that a late write outlives', { LATE_WRITE_WAIT_MS: 23_000 }, /a removal waits/],
     ['an attempt that outlives who waits for it', { ATTEMPT_IDLE_SECONDS: 3601 }, /an execution hears/],
-  ])('%s: refused in words', (_, change, text) => {
+  ])('a broken relation is reported with its sentence: %s', (_, change, text) => {
     expect(brokenRelations({ ...bounds, ...change })).toEqual([expect.stringMatching(text)])
   })
 })

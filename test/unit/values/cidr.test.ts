@@ -15,7 +15,7 @@ describe('isCidr', () => {
     '2001:db8::1/128',
     '::ffff:10.0.0.0/104',
     '2001:0db8:0000:0000:0000:0000:0000:0001',
-  ])('%s is one', text => {
+  ])('%s is a network', text => {
     expect(isCidr(text)).toBe(true)
   })
 
@@ -47,7 +47,7 @@ describe('isCidr', () => {
     'localhost',
     '10.0.0.0/8\n',
     '__proto__',
-  ])('%j is none', text => {
+  ])('%j is not a network', text => {
     expect(isCidr(text)).toBe(false)
   })
 })
@@ -79,12 +79,12 @@ describe('anyContains', () => {
     ['1:2:3:4:5:6:7::', ['1:2:3:4:5:6:7:0'], ['1:2:3:4:5:6:7:1']],
     ['::2:3:4:5:6:7:8', ['0:2:3:4:5:6:7:8'], ['1:2:3:4:5:6:7:8']],
     ['64:ff9b::1.2.3.4', ['64:ff9b::102:304'], ['1.2.3.4', '64:ff9b::102:305']],
-  ])('%s contains its addresses and no others', (network, inside, outside) => {
+  ])('%s contains exactly its addresses', (network, inside, outside) => {
     expect(inside.filter(address => !anyContains([network], address))).toEqual([])
     expect(outside.filter(address => anyContains([network], address))).toEqual([])
   })
 
-  test('any of several networks is enough; none admit nobody', () => {
+  test('one of several networks is enough, and an empty list contains nothing', () => {
     expect(anyContains(['192.0.2.0/24', '10.0.0.0/8'], '10.1.1.1')).toBe(true)
     expect(anyContains([], '10.1.1.1')).toBe(false)
   })
@@ -96,12 +96,12 @@ describe('anyContains', () => {
     },
   )
 
-  test('a network that cannot be read admits nobody, and harms no other', () => {
+  test('an invalid network contains nothing and does not affect others', () => {
     expect(anyContains(['10.0.0.0/33'], '10.0.0.1')).toBe(false)
     expect(anyContains(['junk', '10.0.0.0/8'], '10.0.0.1')).toBe(true)
   })
 
-  test('an address is in its own network of every length, its neighbour in none that is longer', () => {
+  test('an address is in its own networks of all lengths, its neighbour in no longer one', () => {
     const neighbour = (address: string, bit: number) => {
       const value = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
       const other = value ^ (2 ** (31 - bit))
@@ -116,7 +116,7 @@ describe('anyContains', () => {
     )
   })
 
-  test('every spelling of an IPv6 address is the same address', () => {
+  test('all spellings of an IPv6 address are equal', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 }), groups => {
         const full = groups.map(group => group.toString(16).padStart(4, '0')).join(':')
@@ -128,7 +128,7 @@ describe('anyContains', () => {
   })
 })
 
-describe('the network of one address', () => {
+describe('the network of a single address', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1/32'],
     ['2001:db8::1', '2001:db8::1/128'],
@@ -136,9 +136,9 @@ describe('the network of one address', () => {
     ['', undefined],
     ['192.0.2.0/24', undefined],
     ['fe80::1%eth0', undefined],
-  ])('that of %j is %s', (address, network) => expect(hostNetwork(address)).toBe(network))
+  ])('the host network of %j is %s', (address, network) => expect(hostNetwork(address)).toBe(network))
 
-  test('holds that address, and no other', () => {
+  test('the host network contains only its address', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), fc.oneof(fc.ipV4(), fc.ipV6()), (one, other) => {
         const networks = [hostNetwork(one) ?? '']

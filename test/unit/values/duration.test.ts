@@ -29,7 +29,7 @@ describe('parseDuration', () => {
     ['2147483647', LONGEST_DURATION],
     ['2147483647.999999999s', LONGEST_DURATION],
     ['24855d', 24_855 * 86_400],
-  ])('%j is %i s', (text, seconds) => {
+  ])('parseDuration reads %j as %i s', (text, seconds) => {
     expect(parseDuration(text)).toBe(seconds)
   })
 
@@ -42,11 +42,11 @@ describe('parseDuration', () => {
     ['8.7s0.3s', 9],
     ['1.1m0.9m', 120],
     ['2147483646.9s0.1s', LONGEST_DURATION],
-  ])('%s loses nothing to binary fractions', (text, seconds) => {
+  ])('%s is read without binary rounding', (text, seconds) => {
     expect(parseDuration(text)).toBe(seconds)
   })
 
-  test('a part is cut to whole nanoseconds, as Go does', () => {
+  test('each part is cut to whole nanoseconds, as in Go', () => {
     expect(parseDuration('0.9ns'.repeat(10))).toBe(0)
     expect(parseDuration('999999999.9ns0.9ns')).toBe(0)
   })
@@ -88,11 +88,11 @@ describe('parseDuration', () => {
     `${'9'.repeat(30)}d`,
     '1s'.repeat(1000),
     '9'.repeat(1_000_000),
-  ])('$0 is refused', text => {
+  ])('$0 is rejected', text => {
     expect(parseDuration(text)).toBeUndefined()
   })
 
-  test('never throws', () => {
+  test('parseDuration never throws', () => {
     const pieces = fc.constantFrom('1', '.', 'h', 'm', 's', 'ns', 'µs', 'd', '-', ' ')
     fc.assert(
       fc.property(fc.array(pieces), list => {
@@ -111,11 +111,11 @@ describe('printDuration', () => {
     [3600, '1h0m0s'],
     [3661, '1h1m1s'],
     [2_592_000, '720h0m0s'],
-  ])('%i s is %s', (seconds, text) => {
+  ])('printDuration prints %i s as %s', (seconds, text) => {
     expect(printDuration(seconds)).toBe(text)
   })
 
-  test('is read back', () => {
+  test('a printed duration is parsed to the same value', () => {
     fc.assert(
       fc.property(fc.nat(LONGEST_DURATION), seconds => {
         expect(parseDuration(printDuration(seconds))).toBe(seconds)

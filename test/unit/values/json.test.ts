@@ -10,7 +10,7 @@ const fault = (text: string, limits: Partial<JsonLimits> = {}) => {
 }
 
 describe('readJson', () => {
-  test('reads what JSON.parse reads', () => {
+  test('readJson accepts what JSON.parse accepts', () => {
     fc.assert(
       fc.property(fc.json(), text => {
         const read = readJson(text, wide)
@@ -20,7 +20,7 @@ describe('readJson', () => {
     )
   })
 
-  test('refuses what JSON.parse refuses, and never throws', () => {
+  test('readJson rejects what JSON.parse rejects, and never throws', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',
@@ -86,7 +86,7 @@ describe('readJson', () => {
     },
   )
 
-  test('both halves of a character are one', () => {
+  test('an escaped surrogate pair is one character', () => {
     expect(readJson('"\\ud83d\\ude00"', wide)).toEqual(ok('😀'))
   })
 
@@ -99,7 +99,7 @@ describe('readJson', () => {
     },
   )
 
-  test('a message never quotes the text', () => {
+  test('error texts never quote the input', () => {
     expect(readJson('{"secret_key":"SECRET', wide)).toEqual(failed('malformed'))
   })
 })
@@ -139,7 +139,7 @@ describe('repeated keys', () => {
     '{"":1,"":2}',
     '{"__proto__":1,"__proto__":2}',
     '{"a":{"b":1},"a":1}',
-  ])('%s has one', text => {
+  ])('%s has a repeated key', text => {
     expect(fault(text, { uniqueKeys: true })).toBe('repeated key')
     expect(fault(text)).toBe('read')
   })
@@ -151,11 +151,11 @@ describe('repeated keys', () => {
     '{"a":"a","b":"a"}',
     '["a","a"]',
     '{"a":"{\\"a\\":1,\\"a\\":2}"}',
-  ])('%s has none', text => {
+  ])('%s has no repeated key', text => {
     expect(fault(text, { uniqueKeys: true })).toBe('read')
   })
 
-  test('otherwise the last one counts', () => {
+  test('by default the last repeated key wins', () => {
     expect(readJson('{"a":1,"a":2}', wide)).toEqual(ok({ a: 2 }))
   })
 })

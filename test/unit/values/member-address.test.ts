@@ -4,7 +4,7 @@ import { memberAddress } from '../../../shared/values/member-address.ts'
 const deployed = { plainEndpoints: false }
 const host = { plainEndpoints: true }
 
-describe('an address of another cluster: CVE-2026-5052, HCSEC-2026-06', () => {
+describe('addresses of other clusters: CVE-2026-5052, HCSEC-2026-06', () => {
   test.each([
     ['https://east.example.com', 'https://east.example.com'],
     ['https://EAST.example.com:443/', 'https://east.example.com'],
@@ -12,7 +12,7 @@ describe('an address of another cluster: CVE-2026-5052, HCSEC-2026-06', () => {
     ['https://10.0.0.7:8443', 'https://10.0.0.7:8443'],
     ['https://[2001:db8::7]', 'https://[2001:db8::7]'],
     ['https://localhost.example.com', 'https://localhost.example.com'],
-  ])('%s is kept as %s', (given, kept) => expect(memberAddress(given, deployed)).toBe(kept))
+  ])('%s is stored as %s', (given, kept) => expect(memberAddress(given, deployed)).toBe(kept))
 
   test.each([
     '',
@@ -32,7 +32,7 @@ describe('an address of another cluster: CVE-2026-5052, HCSEC-2026-06', () => {
     ' https://east.example.com',
     'https://east.example.com:99999',
     `https://${'a'.repeat(250)}.example`,
-  ])('%j is none, on the embedded host neither', given => {
+  ])('%j is rejected, also on the embedded host', given => {
     expect(memberAddress(given, deployed)).toBeUndefined()
     expect(memberAddress(given, host)).toBeUndefined()
   })
@@ -71,12 +71,12 @@ describe('an address of another cluster: CVE-2026-5052, HCSEC-2026-06', () => {
     'https://metadata.google.internal.',
     'https://instance-data.ec2.internal',
     'https://instance-data',
-  ])('%s is one on the embedded host only', given => {
+  ])('%s is accepted only on the embedded host', given => {
     expect(memberAddress(given, deployed)).toBeUndefined()
     expect(memberAddress(given, host)).toBe(new URL(given).origin)
   })
 
-  test('plain http is for this machine, on the embedded host', () => {
+  test('plain http is accepted only for loopback addresses on the embedded host', () => {
     for (const given of ['http://127.0.0.1:8200', 'http://localhost:8200', 'http://[::1]:8200']) {
       expect(memberAddress(given, host)).toBe(given)
       expect(memberAddress(given, deployed)).toBeUndefined()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isExact } from '../../../shared/values/number.ts'
 
-describe('numbers that lose digits', () => {
+describe('exact numbers', () => {
   test.each([
     '0',
     '-0',
@@ -29,9 +29,9 @@ describe('numbers that lose digits', () => {
     '1e-400',
     '0.1000000000000000055511151231257827',
     '9007199254740991.5',
-  ])('%s is not', literal => expect(isExact(literal)).toBe(false))
+  ])('%s is not exact', literal => expect(isExact(literal)).toBe(false))
 
-  test('what a double prints is exact, unless it is an unsafe integer', () => {
+  test('printed doubles are exact, except unsafe integers', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), value => {
         expect(isExact(String(value))).toBe(!Number.isInteger(value) || Number.isSafeInteger(value))
@@ -39,7 +39,7 @@ describe('numbers that lose digits', () => {
     )
   })
 
-  test('another digit behind seventeen is lost', () => {
+  test('an eighteenth digit is lost', () => {
     fc.assert(
       fc.property(fc.integer({ min: 10 ** 15, max: 9 * 10 ** 15 }), value => {
         expect(isExact(`0.${value}001`)).toBe(false)

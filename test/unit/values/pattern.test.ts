@@ -27,9 +27,9 @@ describe('a glob', () => {
     ['a**b', 'ab', true],
     ['a.c', 'abc', false],
     ['[a]+', '[a]+', true],
-  ])('%j covers %j: %s', (glob, value, covered) => expect(matchesGlob(glob, value)).toBe(covered))
+  ])('the glob %j matches %j: %s', (glob, value, covered) => expect(matchesGlob(glob, value)).toBe(covered))
 
-  test('means what a regular expression with `.*` for each star means', () => {
+  test('a glob equals a regular expression with `.*` for each star', () => {
     const few = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 10 })
     fc.assert(
       fc.property(few, fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 14 }), (glob, value) => {
@@ -39,7 +39,7 @@ describe('a glob', () => {
     )
   })
 
-  test('with many stars is judged in one pass', () => {
+  test('a glob with many stars runs in one pass', () => {
     expect(matchesGlob(`${'*a'.repeat(20_000)}*b`, 'a'.repeat(20_000))).toBe(false)
   })
 })

@@ -5,7 +5,7 @@ import { privateKey, publicKey, rawPublicKey } from '../../../shared/values/raw-
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
 describe('keys from raw bytes', () => {
-  test('Ed25519 signs as RFC 8032 has it (test 2)', () => {
+  test('Ed25519 signatures match RFC 8032 (test 2)', () => {
     const key = privateKey('Ed25519', hex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'))
     expect(rawPublicKey(key)).toEqual(hex('3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c'))
     const signature = sign(null, hex('72'), key)
@@ -18,7 +18,7 @@ describe('keys from raw bytes', () => {
     expect(verify(null, hex('72'), publicKey('Ed25519', rawPublicKey(key)), signature)).toBe(true)
   })
 
-  test('X25519 agrees as RFC 7748 has it (section 6.1)', () => {
+  test('X25519 agreement matches RFC 7748 (section 6.1)', () => {
     const own = privateKey('X25519', hex('5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb'))
     expect(rawPublicKey(own)).toEqual(hex('de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f'))
     const other = publicKey('X25519', hex('8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a'))
@@ -27,7 +27,7 @@ describe('keys from raw bytes', () => {
     )
   })
 
-  test('a public key that was used recently is the same object, and the other curve has another key of the same bytes', () => {
+  test('a recently used public key is cached by curve and bytes', () => {
     const raw = rawPublicKey(privateKey('Ed25519', Buffer.alloc(32, 5)))
     const key = publicKey('Ed25519', raw)
     expect(publicKey('Ed25519', Buffer.from(raw))).toBe(key)
@@ -37,7 +37,7 @@ describe('keys from raw bytes', () => {
     expect(publicKey('Ed25519', raw).equals(key)).toBe(true)
   })
 
-  test.each([0, 31, 33])('%i bytes are no key', length => {
+  test.each([0, 31, 33])('%i bytes are rejected as a key', length => {
     expect(() => publicKey('X25519', Buffer.alloc(length, 9))).toThrow()
     expect(() => privateKey('Ed25519', Buffer.alloc(length, 9))).toThrow()
   })

@@ -10,7 +10,7 @@ const shape = object({
   checks: manyOf(object({ passes: aFlag }, { seen: anyValue })),
 })
 
-test('an object is read by its shape, with null, maps, lists and any value', () => {
+test('an object is read by its shape, with nulls, maps, lists and arbitrary values', () => {
   const value = {
     name: 'x',
     count: 1,
@@ -37,12 +37,12 @@ test.each<[string, object, object, string[]]>([
     { checks: [{ passes: false }] },
     ['checks[0].passes is missing', 'checks[1] is odd'],
   ],
-])('what is %s is left out and named', (_, value, fields, odd) => {
+])('a field that is %s is omitted and reported', (_, value, fields, odd) => {
   const read = readShape(shape, value)
   expect(read.fields).toEqual(fields)
   expect(read.odd).toEqual(expect.arrayContaining(odd))
 })
 
-test('what is no object has no fields', () => {
+test('a value that is not an object has no fields', () => {
   for (const value of [undefined, null, [], 'text']) expect(readShape(shape, value).fields).toEqual({})
 })

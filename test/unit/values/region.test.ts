@@ -22,11 +22,11 @@ describe('partitions', () => {
     ['cn-northwest-1', 'aws-cn'],
     ['us-gov-east-1', 'aws-us-gov'],
     ['eusc-de-east-1', 'aws-eusc'],
-  ])('%s is in %s', (region, partition) => {
+  ])('the region %s is in the partition %s', (region, partition) => {
     expect(partitionOf(region)).toBe(partition)
   })
 
-  test('every region that has certificates is in one', () => {
+  test('every region with certificates has a partition', () => {
     const regions = new Set(vectors.certificates.map(([region]) => region ?? ''))
     expect([...regions].filter(region => !partitionOf(region))).toEqual([])
   })
@@ -48,7 +48,7 @@ describe('partitions', () => {
     'global',
     'usx-east-1',
     `us${'-a'.repeat(20)}-1`,
-  ])('%j is in none', region => {
+  ])('%j is in no partition', region => {
     expect(partitionOf(region)).toBeUndefined()
   })
 
@@ -75,7 +75,7 @@ describe('hosts of STS', () => {
     },
   )
 
-  test('without a region, or with none that exists, it is the global one', () => {
+  test('without an existing region, stsHost returns the global host', () => {
     expect([stsHost(), stsHost('mars')]).toEqual(['sts.amazonaws.com', 'sts.amazonaws.com'])
     expect(regionOfStsHost('sts.amazonaws.com')).toBe('us-east-1')
   })
@@ -94,7 +94,7 @@ describe('hosts of STS', () => {
   })
 })
 
-test('the regions that exist are those of the SDK, in the partitions that are supported', () => {
+test('the existing regions are those of the SDK in the supported partitions', () => {
   const file = createRequire(import.meta.url).resolve('@aws-sdk/core/client')
   const known = [...readFileSync(file, 'utf8').matchAll(/["']([a-z]{2,4}(?:-[a-z]+)+-\d+)["']\s*:/g)]
     .map(([, name = '']) => name)
@@ -104,7 +104,7 @@ test('the regions that exist are those of the SDK, in the partitions that are su
   expect(['eu-nowhere-9', 'eu-west-77', 'us-iso-east-1', ''].filter(isExistingRegion)).toEqual([])
 })
 
-describe('partitions that are not supported', () => {
+describe('unsupported partitions', () => {
   test.each([
     ['us-iso-east-1', 'aws-iso'],
     ['us-isob-east-1', 'aws-iso-b'],
@@ -112,7 +112,7 @@ describe('partitions that are not supported', () => {
     ['us-isof-south-1', 'aws-iso-f'],
     ['arn:aws-iso:iam::111122223333:role/app', 'aws-iso'],
     ['arn:aws-iso-b:iam::*', 'aws-iso-b'],
-  ])('%s is refused by the name %s', (text, name) => {
+  ])('%s is rejected with the partition %s', (text, name) => {
     expect(unsupportedFault(text, `x: ${text}`)).toBe(
       `x: ${text} belongs to the partition ${name}, which is not supported; supported are aws, aws-cn, aws-us-gov, aws-eusc`,
     )

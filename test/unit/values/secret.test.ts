@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Secret, sameSecret, sha256 } from '../../../shared/values/secret.ts'
 
-describe('a secret does not print', () => {
+describe('a secret prints as a placeholder', () => {
   const secret = new Secret('hvs.SECRET')
   test.each([
     ['as text', `${secret}`],
@@ -16,7 +16,7 @@ describe('a secret does not print', () => {
     expect(shown).not.toContain('SECRET')
   })
 
-  test('it is revealed on demand', () => {
+  test('reveal returns the text', () => {
     expect(secret.reveal()).toBe('hvs.SECRET')
   })
 })
@@ -37,7 +37,7 @@ describe('sameSecret', () => {
   })
 })
 
-test('sha256 is that of the text as UTF-8', () => {
+test('sha256 hashes the UTF-8 bytes', () => {
   expect(sha256('abc').toString('hex')).toBe(
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   )

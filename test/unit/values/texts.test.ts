@@ -16,7 +16,7 @@ describe('NAME', () => {
     '111122223333',
     'i-0123456789abcdef0',
     '__proto__',
-  ])('%s is one', name => {
+  ])('%s is a valid name', name => {
     expect(NAME.test(name)).toBe(true)
   })
   test.each([
@@ -36,7 +36,7 @@ describe('NAME', () => {
     'a%2fb',
     'a:b',
     'a+b',
-  ])('%j is none', name => {
+  ])('%j is not a valid name', name => {
     expect(NAME.test(name)).toBe(false)
   })
 })
@@ -47,7 +47,7 @@ describe('lowerAscii', () => {
     ['Ünïcode-İ-ẞ-Σ', 'Ünïcode-İ-ẞ-Σ'],
     ['\u212a', '\u212a'],
     ['', ''],
-  ])('%s becomes %s', (text, lower) => {
+  ])('lowerAscii converts %s to %s', (text, lower) => {
     expect(lowerAscii(text)).toBe(lower)
   })
 })
@@ -57,11 +57,11 @@ test.each([
   ['X-SERVICE-CLOUD-IAM-SERVER-ID', 'X-Service-Cloud-Iam-Server-Id'],
   ['x--1a', 'X--1a'],
   ['', ''],
-])('the header %s is written %s', (given, written) => {
+])('headerName converts %s to %s', (given, written) => {
   expect(headerName(given)).toBe(written)
 })
 
-test('sortedSet sorts by code units, drops what is empty or repeated', () => {
+test('sortedSet sorts by code units and drops empty and repeated texts', () => {
   expect(sortedSet(['b', '', 'a', 'B', 'b', 'ä'])).toEqual(['B', 'a', 'b', 'ä'])
 })
 
@@ -72,7 +72,7 @@ describe('base62', () => {
     [[62], 2, '10'],
     [[255], 2, '47'],
     [[1, 0], 4, '0048'],
-  ])('%j in %i characters is %s', (bytes, length, text) => {
+  ])('encodeBase62 encodes %j in %i characters as %s', (bytes, length, text) => {
     expect(encodeBase62(Uint8Array.from(bytes), length)).toBe(text)
   })
 

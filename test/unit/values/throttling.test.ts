@@ -11,6 +11,6 @@ test.each([
   ['AccessDenied', false],
   ['', false],
   [undefined, false],
-])('the code %s says that AWS is asked too often: %s', (code, expected) => {
+])('the code %s means throttling: %s', (code, expected) => {
   expect(isThrottling(code)).toBe(expected)
 })

@@ -14,7 +14,7 @@ describe('parseInstant', () => {
     ['2026-03-01T00:20:30+01:00', Date.UTC(2026, 1, 28, 23, 20, 30) / 1000],
     ['2024-02-29T00:00:00Z', Date.UTC(2024, 1, 29) / 1000],
     ['2026-03-01T10:20:30.999999999Z', Date.UTC(2026, 2, 1, 10, 20, 30) / 1000],
-  ])('reads %s', (text, expected) => {
+  ])('parseInstant parses %s', (text, expected) => {
     expect(seconds(text)).toBe(expected)
   })
 
@@ -49,12 +49,12 @@ describe('parseInstant', () => {
     'Sun, 01 Mar 2026 10:20:30 GMT',
     '1772360430',
     'now',
-  ])('%j is none', text => {
+  ])('parseInstant rejects %j', text => {
     expect(parseInstant(text)).toBeUndefined()
   })
 
   // Minutes with an expression that tries every zero as a beginning; the test would run into its limit.
-  test('reads a fraction of 500,000 digits in one pass', () => {
+  test('a fraction of 500,000 digits is parsed in one pass', () => {
     const [a, b] = ['1', '2'].map(digit =>
       parseInstant(`2026-03-01T10:20:30.${'0'.repeat(500_000)}${digit}Z`),
     )
@@ -75,7 +75,7 @@ describe('compareInstants', () => {
     ['2026-03-01T10:20:30.000000001Z', '2026-03-01T10:20:30.000000002Z', -1],
     ['2026-03-01T10:20:30.9Z', '2026-03-01T10:20:31Z', -1],
     ['2026-03-01T10:20:30+01:00', '2026-03-01T09:20:30Z', 0],
-  ])('%s and %s: %i', (a, b, sign) => {
+  ])('comparing %s with %s returns the sign of %i', (a, b, sign) => {
     expect(compare(a, b)).toBe(sign)
     expect(compare(b, a)).toBe(sign === 0 ? 0 : -sign)
   })
@@ -88,11 +88,11 @@ describe('printTime', () => {
     [1050, '1970-01-01T00:00:01.05Z'],
     [1001, '1970-01-01T00:00:01.001Z'],
     [100_000, '1970-01-01T00:01:40Z'],
-  ])('%i ms is %s', (ms, text) => {
+  ])('printTime prints %i ms as %s', (ms, text) => {
     expect(printTime(ms)).toBe(text)
   })
 
-  test('is read back', () => {
+  test('a printed time is parsed to the same value', () => {
     fc.assert(
       fc.property(fc.nat(4_000_000_000_000), ms => {
         expect(seconds(printTime(ms))).toBe(Math.floor(ms / 1000))

@@ -5,7 +5,7 @@ import { onlyChild, readXml } from '../../../shared/values/xml.ts'
 const text = (xml: string) => readXml(xml)?.text
 
 describe('readXml', () => {
-  test('reads elements, text and the namespace they are in', () => {
+  test('readXml returns elements, texts and namespaces', () => {
     expect(readXml('<A xmlns="n">\n <B>x</B><C xmlns="m"><D/></C>\t</A>')).toEqual({
       name: 'A',
       namespace: 'n',
@@ -30,7 +30,7 @@ describe('readXml', () => {
     ['&amp;lt;', '&lt;'],
     ['é😀', 'é😀'],
     ['', ''],
-  ])('<a>%s</a> is read', (inner, expected) => {
+  ])('<a>%s</a> is accepted', (inner, expected) => {
     expect(text(`<a>${inner}</a>`)).toBe(expected)
   })
 
@@ -80,7 +80,7 @@ describe('readXml', () => {
     '<b\u00a0/>',
     '< b/>',
     '<b/ >',
-  ])('<a>%s</a> is refused', inner => {
+  ])('<a>%s</a> is rejected', inner => {
     expect(readXml(`<a>${inner}</a>`)).toBeUndefined()
   })
 
@@ -90,7 +90,7 @@ describe('readXml', () => {
     "<?xml version='1.0' encoding='utf-8' ?><a/>",
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?><a/>',
     ' <a/> ',
-  ])('%s is read', xml => {
+  ])('%s is accepted', xml => {
     expect(readXml(xml)).toBeDefined()
   })
 
@@ -109,25 +109,25 @@ describe('readXml', () => {
     '<?xml version="1.0"?><?xml version="1.0"?><a/>',
     '\u{feff}<a/>',
     '<a/>\0',
-  ])('%j is refused', xml => {
+  ])('%j is rejected', xml => {
     expect(readXml(xml)).toBeUndefined()
   })
 
   test.each([
     [8, true],
     [9, false],
-  ])('%i levels are read: %s', (levels, read) => {
+  ])('%i levels are accepted: %s', (levels, read) => {
     expect(readXml('<a>'.repeat(levels) + '</a>'.repeat(levels)) !== undefined).toBe(read)
   })
 
   test.each([
     [65_536, true],
     [65_537, false],
-  ])('%i characters are read: %s', (length, read) => {
+  ])('%i characters are accepted: %s', (length, read) => {
     expect(readXml(`<a>${'x'.repeat(length - 7)}</a>`) !== undefined).toBe(read)
   })
 
-  test('gives back every text that was escaped', () => {
+  test('every escaped text is restored', () => {
     const between = (min: number, max: number) =>
       fc.integer({ min, max }).map(point => String.fromCodePoint(point))
     const unit = fc.oneof(
@@ -146,7 +146,7 @@ describe('readXml', () => {
     )
   })
 
-  test('never throws', () => {
+  test('readXml never throws', () => {
     const pieces = fc.constantFrom(
       '<a>',
       '</a>',
@@ -168,7 +168,7 @@ describe('readXml', () => {
   })
 })
 
-describe('only', () => {
+describe('onlyChild', () => {
   const parent = (inner: string) => readXml(`<a xmlns="n">${inner}</a>`) ?? expect.fail()
   test.each([
     ['one child', '<b>x</b><c/>', 'x'],
