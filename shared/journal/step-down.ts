@@ -54,8 +54,8 @@ export async function stepDown(
     await writeReplicationEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
-    const told = { from: record.data, to: closed, position: posText(end), operation, lost }
-    const changes = [replace(record, record, closed), makeRoleEventChange(told, readAt)]
+    const roleChange = { from: record.data, to: closed, position: posText(end), operation, lost }
+    const changes = [replace(record, record, closed), makeRoleEventChange(roleChange, readAt)]
     return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT
   })
   if (!ended.ok) throw recordBusy()

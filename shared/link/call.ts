@@ -73,13 +73,18 @@ export function createSendCall({ set, from, signing, otherKey }: LinkEnd, means:
 
 /** Removes addresses from an answer that the address rules forbid. */
 function dropUnusableAddresses<T extends object>(reply: T, rules: AddressRules): T {
-  const told: { addresses?: readonly string[]; memberAddresses?: readonly string[]; apiAddress?: string } =
-    reply
+  const addressed: {
+    addresses?: readonly string[]
+    memberAddresses?: readonly string[]
+    apiAddress?: string
+  } = reply
   return {
     ...reply,
-    ...(told.addresses && { addresses: memberAddresses(told.addresses, rules) }),
-    ...(told.memberAddresses && { memberAddresses: memberAddresses(told.memberAddresses, rules) }),
-    ...(told.apiAddress !== undefined && { apiAddress: memberAddress(told.apiAddress, rules) ?? '' }),
+    ...(addressed.addresses && { addresses: memberAddresses(addressed.addresses, rules) }),
+    ...(addressed.memberAddresses && { memberAddresses: memberAddresses(addressed.memberAddresses, rules) }),
+    ...(addressed.apiAddress !== undefined && {
+      apiAddress: memberAddress(addressed.apiAddress, rules) ?? '',
+    }),
   }
 }
 
@@ -102,8 +107,8 @@ function toLinkSilent(text: string, cause: unknown): LinkSilent {
  */
 function describeUnverified(method: Method, answer: Answer): LinkSilent {
   const outcome = readUnverifiedOutcome(answer)
-  const said = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
+  const quote = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
   return answer.signature.length === 0
-    ? new LinkUnsigned(`the answer to ${method} is not signed at all${said}`)
-    : new LinkUnbelieved(`the answer to ${method} is not signed by the key of this set's primary${said}`)
+    ? new LinkUnsigned(`the answer to ${method} is not signed at all${quote}`)
+    : new LinkUnbelieved(`the answer to ${method} is not signed by the key of this set's primary${quote}`)
 }

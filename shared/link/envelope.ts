@@ -119,11 +119,11 @@ export type LinkOutcome =
   | { kind: 'refusal'; refusal: { code: RefusalCode; text: string; addresses: readonly string[] } }
 
 const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: LinkOutcome): Buffer => {
-  const said =
+  const fields =
     outcome.kind === 'body'
       ? ['body', base64(sha256(outcome.body))]
       : ['refusal', outcome.refusal.code, outcome.refusal.text, ...outcome.refusal.addresses]
-  return Buffer.from(JSON.stringify(['cloud-auth answer', method, base64(nonce), String(time), ...said]))
+  return Buffer.from(JSON.stringify(['cloud-auth answer', method, base64(nonce), String(time), ...fields]))
 }
 
 /**

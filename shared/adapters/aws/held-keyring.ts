@@ -94,10 +94,10 @@ export function createKeyringHolder(sources: Sources): KeyringHolder {
   /** the item that was read together with a record, until it is needed; epoch milliseconds */
   let along: { item: Item<'keyring'>; readAt: number } | undefined
   /** keyring and edition in the last cluster record, and when it was read (epoch milliseconds) */
-  let told: { keyring: string; edition: number; at: number } | undefined
+  let lastRecord: { keyring: string; edition: number; at: number } | undefined
 
   const isBehind = ({ id, edition }: HeldKeyring): boolean =>
-    told !== undefined && (id !== told.keyring || edition < told.edition)
+    lastRecord !== undefined && (id !== lastRecord.keyring || edition < lastRecord.edition)
 
   async function unwrapped(): Promise<HeldKeyring> {
     const { item, readAt } = along ?? { item: undefined, readAt: sources.clock.now() }
@@ -112,7 +112,7 @@ export function createKeyringHolder(sources: Sources): KeyringHolder {
       const held = await wanted
       if (reading === wanted) known = held
       // The keyring was already being read when the record named a later one.
-      return told && held.readAt < told.at && isBehind(held) ? refreshAfter(held) : held
+      return lastRecord && held.readAt < lastRecord.at && isBehind(held) ? refreshAfter(held) : held
     } catch (error) {
       if (reading === wanted) forget()
       throw error
@@ -137,7 +137,7 @@ export function createKeyringHolder(sources: Sources): KeyringHolder {
     },
     expectKeyring: ({ keyring, keyringEdition: edition }, read) => {
       const at = sources.clock.now()
-      told = { keyring, edition, at }
+      lastRecord = { keyring, edition, at }
       // The batch read is not a snapshot: the keyring may be slightly older than the record.
       if (read && !reading) along = { item: read, readAt: at - 1 }
       if (known && isBehind(known)) forget()

@@ -36,13 +36,13 @@ export async function serveHeartbeat(
     asked.position.seq < dense ? readEntryTime(ports.journal, head, asked.position.seq) : undefined,
   ])
   const canaryHeld = isInJournal(head, asked.position) ? (held ?? newest) : undefined
-  const heard = withHeartbeat(
+  const updated = withHeartbeat(
     call.secondary.data,
     dropBadAddresses(asked, ports.deployment),
     call,
     canaryHeld,
   )
-  if ((await ports.store.commit([replace(call.secondary, call.secondary, heard)], call)) === 'conflict')
+  if ((await ports.store.commit([replace(call.secondary, call.secondary, updated)], call)) === 'conflict')
     throw concurrentCalls()
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0

@@ -165,8 +165,8 @@ async function settlePosition(
 }
 
 /** Plans all changes. Items that the plans depend on are read once, together. */
-async function planChanges(writing: Writing, changes: readonly Change[], era: CommitContext, seen: Seen) {
-  const judge = () => changes.map(change => planChange(change, era, seen.get(placeText(change.key))))
+async function planChanges(writing: Writing, changes: readonly Change[], context: CommitContext, seen: Seen) {
+  const judge = () => changes.map(change => planChange(change, context, seen.get(placeText(change.key))))
   const first = judge()
   const unknown = changes.filter((_, index) => first[index] === 'look')
   if (unknown.length === 0) return first
@@ -263,11 +263,11 @@ const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
   specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
 /** Plans a change from what the caller has read, or from what was read here since. */
-function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefined): Plan {
+function planChange(change: Change, context: CommitContext, seen: ItemSeen | undefined): Plan {
   const { kind, pk, sk } = change.key
   const { expected } = change
   const plan = (old: StoredItem | undefined, prev: Leaf | null, assumed: boolean): Plan => {
-    const next = nextOf(change, old, era)
+    const next = nextOf(change, old, context)
     if (next === null && !old) return 'nothing'
     return {
       kind,
@@ -280,22 +280,22 @@ function planChange(change: Change, era: CommitContext, seen: ItemSeen | undefin
       counts: change.kind === 'count',
     }
   }
-  const looked = (assumed: boolean): Plan => {
+  const planFromRead = (assumed: boolean): Plan => {
     const old = seen?.item
-    return plan(old, old ? storedLeafInTree(old, era.treeId) : null, assumed)
+    return plan(old, old ? storedLeafInTree(old, context.treeId) : null, assumed)
   }
-  if (expected === 'any') return seen ? looked(true) : 'look'
+  if (expected === 'any') return seen ? planFromRead(true) : 'look'
   if (expected === 'absent') {
     const dies = specOf(kind).expiry === 'dies'
     if (!seen) return plan(undefined, null, dies)
-    return seen.item && !isDead(seen.item, era.now) ? 'conflict' : looked(true)
+    return seen.item && !isDead(seen.item, context.now) ? 'conflict' : planFromRead(true)
   }
   const { inTree, rev, orAbsent = false } = expected
   if (seen) {
     const isFound = seen.item ? seen.item.rev === rev : orAbsent
-    return isFound ? looked(false) : 'conflict'
+    return isFound ? planFromRead(false) : 'conflict'
   }
-  const prev = inTree ? storedLeafInTree(inTree, era.treeId) : null
+  const prev = inTree ? storedLeafInTree(inTree, context.treeId) : null
   if (!inTree || !prev) return 'look'
   if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
   const old = asStored(change.key as Item)

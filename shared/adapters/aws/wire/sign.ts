@@ -41,11 +41,11 @@ const canonicalPath = (path: string): string => percentEncoded(path).replaceAll(
 /** Returns a function that formats epoch milliseconds as signatures do, to the second. */
 function createTimeFormatter(): (now: number) => string {
   // keeps the last text, because many signatures fall into the same second
-  let [told, text] = [Number.NaN, '']
+  let [lastSecond, text] = [Number.NaN, '']
   return now => {
     const second = Math.floor(now / 1000)
-    if (told !== second) text = new Date(second * 1000).toISOString().replace(/[-:]|\.\d{3}/g, '')
-    told = second
+    if (lastSecond !== second) text = new Date(second * 1000).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    lastSecond = second
     return text
   }
 }
