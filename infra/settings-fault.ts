@@ -26,7 +26,7 @@ interface Node {
   wrapped?: object
 }
 
-/** What a setting must be, by the kind of check that failed. `expected` is valibot's text. */
+/** The requirement of each kind of check, as text. `expected` is valibot's text. */
 const WORDS: Readonly<Record<string, (expected: string) => string>> = {
   integer: () => 'must be a whole number',
   min_value: expected => `must be at least ${expected.replace('>=', '')}`,

@@ -2,7 +2,7 @@ import { alarming } from '../../shared/api/alarming.ts'
 import type { MetricName } from '../../shared/watching/metrics.ts'
 import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
 
-/** What an alarm counts. */
+/** The log events or metrics that an alarm counts. */
 export type Counted =
   /**
    * log events of the functions that match a pattern.

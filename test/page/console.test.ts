@@ -230,7 +230,7 @@ describe('every console page', () => {
         await page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? '')),
       )
     }
-    expect(reached[0]).toBe('To the clusters')
+    expect(reached[0]).toBe('Skip to the clusters')
     const wanted = [
       'token',
       'operation-token',
@@ -243,7 +243,7 @@ describe('every console page', () => {
       'explain-login',
     ]
     // after its end the focus starts again at the top
-    const once = reached.slice(0, reached.indexOf('To the clusters', 1))
+    const once = reached.slice(0, reached.indexOf('Skip to the clusters', 1))
     expect(once.filter(one => wanted.includes(one))).toEqual(wanted)
     await context.close()
   })

@@ -1,4 +1,4 @@
-/** What must be closed at the end. `kill`: ends at once what would survive this process */
+/** A part that must be closed at the end. `kill`: ends at once what would survive this process */
 interface Running {
   close(): Promise<void>
   kill?(): void

@@ -39,7 +39,7 @@ const settingsOf = ({ legacySignatures, front = 'httpApi' }: LocalSettings) => (
   ...fronts[front],
   stage: 'local',
   deletionProtection: false,
-  // a local machine has no IAM to authorise invocations, and whoever reaches it is its owner
+  // a local machine has no IAM to authorise invocations, and only its owner reaches it
   strictCeremony: false,
   legacySignatures,
   assumableRoleArns: ['arn:*:iam::*:role/*'],
