@@ -68,7 +68,7 @@ export interface SignerOptions {
   more?: Buffer[]
 }
 
-/** What a well-made signer signs: content type, time, digest. */
+/** Returns the attributes of a valid signer: content type, time, digest. */
 export const usualAttributes =
   (digest: Digest) =>
   (content: Buffer): Buffer[] => [

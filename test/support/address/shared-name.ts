@@ -25,7 +25,7 @@ export interface Passed {
   status: number
 }
 
-/** Where one client comes: the resolver of its machine, and its connections. */
+/** The access of one client: its machine's resolver, and its connections. */
 export interface Door {
   url: string
   passed: readonly Passed[]

@@ -4,7 +4,7 @@ import type { IamRequest } from './evaluate.ts'
 import { refusal, refusedCall } from './judge.ts'
 import { eventsRequest, invokeRequest, keyRequest, workflowRequest } from './requests.ts'
 
-/** What is about to be sent. */
+/** A request before it is sent. */
 interface Sent {
   path: string
   headers: Record<string, string>

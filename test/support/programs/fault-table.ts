@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { root } from '../../../infra/checkout.ts'
 
-/** How docs/do/troubleshooting.md says that a fault shows. A column is empty if the fault does not show there. */
+/** A fault with its signs in docs/do/troubleshooting.md. A column is empty if the fault does not show there. */
 export interface FaultRow {
   fault: string
   alarm: string

@@ -14,11 +14,11 @@ export interface Run {
   ended: Promise<number | null>
 }
 
-/** Whether a process has ended, by itself or by a signal. */
+/** Reports whether a process has ended, by itself or by a signal. */
 export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null
 
-/** How a process has ended. */
+/** Returns the exit code or the signal with which a process has ended. */
 export const endOf = ({ exitCode, signalCode }: ChildProcess): string =>
   `ended with ${exitCode ?? signalCode}`
 
@@ -83,7 +83,7 @@ export const enginePid = (cluster: string): number =>
 /** Reads the file in which a kept cluster's imitated AWS describes itself. */
 export const awsOf = (cluster: string): ProviderNote => providerNote(folderOf(cluster)) as ProviderNote
 
-/** Whether a process runs: one that has ended, and that nobody has asked about yet, has no command line any more. */
+/** Reports whether a process is running. An ended process that its parent has not waited for has no command line. */
 export function isRunning(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
@@ -92,7 +92,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether a process is a kept cluster's engine: of a process that has ended, the number may be another's by now. */
+/** Reports whether a process is a kept cluster's engine. The number of an ended process may have been reused. */
 export const isEngineOf = (cluster: string, pid: number): boolean =>
   isWorkingOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
 

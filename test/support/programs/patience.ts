@@ -1,6 +1,6 @@
 /*
- * How long something may take before it counts as hung, milliseconds: longer than on a machine with forty times as much
- * work as it can do. Tests wait for conditions; these only end those that never come true.
+ * Milliseconds after which something counts as hung: longer than on a machine with forty times as much work as it can
+ * do. Tests wait for conditions. This limit ends only the waits whose condition never becomes true.
  */
 
 /** A test, and what is done before it. */

@@ -58,7 +58,7 @@ export async function startRunbookPair(): Promise<RunbookPair> {
   }
 }
 
-/** Where in a page the block with the promotion stands. */
+/** Returns the index of the block with the promotion in a page. */
 export const promotionIn = (page: string): number =>
   blocksOf(page).findIndex(block => block.includes('secondary/promote ')) + 1
 

@@ -84,7 +84,7 @@ function programsIn(
   }
 }
 
-/** Whether something takes longer than some milliseconds, or than something else. */
+/** Reports whether work takes longer than some milliseconds, or than something else. */
 async function isLate(work: Promise<void>, patience: number | (() => Promise<unknown>)): Promise<boolean> {
   const end = new AbortController()
   const { signal } = end

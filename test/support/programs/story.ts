@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 /** Lines of each file: more of them tell nothing. */
 const MOST = 60
 
-/** What a host's own files say of changes of its role, and what went wrong there: for who reads of a test that failed. */
+/** Returns the role changes and the errors in a host's files, for the report of a failed test. */
 export function storyOf({ cluster, directory }: { cluster: string; directory: string }): string {
   const linesOf = (name: string, wanted: RegExp): string[] =>
     readFileSync(`${directory}/${name}`, 'utf8')

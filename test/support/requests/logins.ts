@@ -10,7 +10,7 @@ import {
 import type { Reply } from '../service/api.ts'
 import { api, aws, done, freshAccount, freshInstanceId } from '../service/cluster.ts'
 
-/** Where the cluster itself lives. */
+/** The account and region of the cluster. */
 export const HOME = hostHome
 
 type Launch = Partial<Parameters<typeof aws.putInstance>[0]>

@@ -56,7 +56,7 @@ export async function guardEnds({ accessor }: Rotating): Promise<void> {
     })
 }
 
-/** Whether AWS accepts a key. */
+/** Sets whether AWS accepts a key. */
 export async function setStatus(
   { account, user }: Rotating,
   accessKey: string,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Endpoint } from '../../../shared/api/endpoint.ts'
 import type { SetMember } from '../set/member.ts'
 
-/** Who calls, and by what. */
+/** The caller of the requests, with its tokens. */
 export interface Caller {
   member: Pick<SetMember, 'ok' | 'token' | 'record'>
   /** DR operation token */
@@ -52,7 +52,7 @@ const wrapped = async (caller: Caller) =>
 
 let secondaries = 0
 
-/** What is sent beside nothing, by method and path. */
+/** The bodies of requests that need one, by method and path. */
 const bodies: Readonly<Record<string, object | ((caller: Caller) => Promise<object> | object)>> = {
   'POST /auth/:mount/config/client': { max_retries: 2 },
   'POST /auth/:mount/config/identity': { iam_alias: 'unique_id', ec2_alias: 'instance_id' },
@@ -94,7 +94,7 @@ const bodies: Readonly<Record<string, object | ((caller: Caller) => Promise<obje
   'POST /sys/replication/dr/secondary/update-primary': { token: 'none' },
 }
 
-/** What is sent to an endpoint; undefined: nothing, as to those that only read. */
+/** Returns the body of a request to an endpoint; undefined: it needs none. */
 export async function sensibleBody(endpoint: Endpoint, caller: Caller): Promise<object | undefined> {
   const { method, path, access } = endpoint
   const given = bodies[`${method} ${path}`]

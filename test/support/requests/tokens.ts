@@ -12,11 +12,11 @@ export async function make(given: Record<string, unknown> = {}, options: CallOpt
 export const tryMake = (given: unknown, options: CallOptions = {}): Promise<Reply> =>
   api('POST', '/auth/token/create', given, options)
 
-/** What root finds out about a token. */
+/** Looks up a token as root. */
 export const lookUp = async (token: string): Promise<Record<string, unknown>> =>
   (await done('POST', '/auth/token/lookup', { token })).body.data
 
-/** Whether a token can still be used, as it finds out itself. It needs the policy `default`. */
+/** Reports whether a token is valid, by a look-up with the token itself. It needs the policy `default`. */
 export const lives = async (token: string): Promise<boolean> =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 

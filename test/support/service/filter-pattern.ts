@@ -1,8 +1,9 @@
 /**
- * Whether an event of a log group fits a filter pattern of CloudWatch Logs, of the sort that our templates have:
- * comparisons of members with texts, `IS TRUE`, `&&`, `||` and parentheses.
+ * Reports whether an event of a log group matches a filter pattern of CloudWatch Logs. It supports the patterns of
+ * our templates: comparisons of members with texts, `IS TRUE`, `&&`, `
+ * ` and parentheses.
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntaxForMetricFilters.html
- * @throws Error for a pattern of another sort
+ * @throws Error for any other pattern
  */
 export function fits(pattern: string, line: string): boolean {
   const words = pattern.match(/\$[\w.[\]]+|"[^"]*"|&&|\|\||[(){}=]|IS|TRUE|\S+/g) ?? []

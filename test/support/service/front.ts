@@ -56,7 +56,7 @@ export function routing(model: Pick<Model, 'clients'>): (method: string, event: 
     unrouted[`${method} ${rawPath}`] ?? find(requestContext?.http?.method ?? '', rawPath) ?? ''
 }
 
-/** What an API's caller makes of the answer. */
+/** Converts a function's answer to the reply that a client gets. */
 export const replyOf = ({ statusCode, headers, body = '' }: FrontAnswer): Reply => ({
   status: statusCode,
   headers,

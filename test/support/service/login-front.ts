@@ -5,5 +5,5 @@ export const serveLoginsByWebFunction = (): void => {
   byWebFunction = true
 }
 
-/** How logins of this file come to their handler. */
+/** Reports whether logins of this file go through a Web Function. */
 export const loginsByWebFunction = (): boolean => byWebFunction

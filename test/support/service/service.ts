@@ -79,7 +79,7 @@ export interface Service {
 type Tables = Environment['tables']
 type Handler = (event: never, context: Context) => Promise<unknown>
 
-/** Where the engine is, and what the template says. */
+/** The engine's address, and the values of the template. */
 export interface Ground {
   engine: string
   model: Model

@@ -8,6 +8,6 @@ export const reachOverConnections = (): void => {
   connections = true
 }
 
-/** How services of this file are tapped. */
+/** Returns the kind of tap for the services of this file. */
 export const tapKind = (): NonNullable<ServiceOptions['tap']> =>
   isAlone() && (connections ? 'connections' : true)

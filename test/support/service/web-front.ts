@@ -21,7 +21,7 @@ const ENDPOINT = 'bcdfghjklmnpqrst.b7t.lambda-web.us-east-1.on.aws'
 /** Headers that Lambda does not let a caller set. */
 const LAMBDAS_OWN = /^(lambda-web-|x-real-ip$|x-http-method|x-method-override$)/
 
-/** What the distribution, and the endpoint of Lambda behind it, make of the headers of a request. */
+/** Returns the headers of a request after the distribution and Lambda's endpoint have changed them. */
 export function headersBehind(
   headers: Readonly<Record<string, string>>,
   from: string,

@@ -45,7 +45,7 @@ const fence = v.strictObject({
 
 const names = { id: v.string(), name: v.string(), step: v.string() }
 
-/** What changes the role, and what went wrong last. */
+/** The fields of role changes and of the last fault. */
 const underWay = {
   operation: v.optional(
     v.strictObject({ ...names, since: time, waits_until: v.union([time, v.literal('')]), error: v.string() }),

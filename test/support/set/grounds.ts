@@ -11,7 +11,7 @@ import { engineOf, realEngine } from './transport.ts'
 type TableName = keyof Tables
 const tableNames = ['data', 'cluster', 'ceremony'] as const
 
-/** Where the tables of clusters are. */
+/** Creates and reads the tables of clusters. */
 export interface Ground {
   engine: TableEngine
   /** the tables of a cluster with their first items; expired items are not deleted automatically */

@@ -26,7 +26,7 @@ export interface PortSettings {
   carryTo: CarryTo
 }
 
-/** What a cluster starts that nobody waits for. */
+/** The background work that a cluster starts. */
 interface Started {
   background: (payload: unknown) => void
   wake: () => void
@@ -159,7 +159,7 @@ const judged = ({
   },
 })
 
-/** What runs beside, each as the policies allow it. */
+/** The ports that start background work, each allowed by the policies. */
 const started = ({
   background,
   wake,

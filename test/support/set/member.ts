@@ -125,7 +125,7 @@ const contextOf = ({ clock, entropy }: Pick<Ports, 'clock' | 'entropy'>, seconds
 
 type As = ReturnType<typeof portsOf>['as']
 
-/** What workers do, each time as a process of its own. */
+/** The workers of a cluster. Each run is a process of its own. */
 function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   const { clock, start } = simulation
   const run = <T>(folder: string, work: () => Promise<T>): Promise<T> =>

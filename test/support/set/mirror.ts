@@ -7,7 +7,7 @@ import type { TableWrite } from './transport.ts'
 /** An item, attribute by attribute; numbers too long for one are `bigint`. */
 export type RawItem = Readonly<Record<string, unknown>>
 
-/** What became of one item. */
+/** The change of one item. */
 export interface ItemChange {
   readonly table: string
   readonly pk: string

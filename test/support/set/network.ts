@@ -6,8 +6,8 @@ import type { Simulation } from './simulation.ts'
 type Simulated = Pick<Simulation, 'step' | 'run' | 'within' | 'enginePause'>
 
 /**
- * How a cluster answers calls of the link: so many milliseconds late; never, into a black hole; or by its front, which
- * says this in its stead, so many milliseconds late.
+ * The way in which a cluster answers link calls: so many milliseconds late, never, or with this answer of its front,
+ * so many milliseconds late.
  */
 export type Manner = { late: number } | 'never' | { front: string; late: number }
 
@@ -20,7 +20,7 @@ export interface LinkStep {
   heard: boolean
 }
 
-/** What lies between the clusters of a set. An address is `https://<name>.test`. */
+/** The network between the clusters of a set. An address is `https://<name>.test`. */
 export function network({ step, run, within, enginePause }: Simulated) {
   const served = new Map<string, { name: string; answering: AnswerCall }>()
   /** `from>to`: nothing gets there */

@@ -5,7 +5,7 @@ import { activationFrom, type Game } from './actions.ts'
 import type { SetMember } from './member.ts'
 
 const R = '/sys/replication/dr'
-/** How often an operator looks before the set has to be in order. */
+/** The number of checks before the set must be in order. */
 const LOOKS = 12
 
 /**
@@ -49,7 +49,10 @@ export async function setInOrder(game: Game): Promise<void> {
   throw new Error(`the set never comes to rest: ${said.slice(-6).join('; ')}`)
 }
 
-/** Whether its primary has revoked it: it may have all by chance, and gets nothing any more. */
+/**
+ * Reports whether its primary has revoked a secondary. Such a secondary may be even by chance, but gets nothing any
+ * more.
+ */
 async function isTurnedAway({ ports }: SetMember): Promise<boolean> {
   const [contact] = await ports.store.read([key('contact')])
   return contact?.data.failedCall?.code === 'permission_denied'

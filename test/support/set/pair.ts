@@ -368,6 +368,6 @@ export async function follower(at: Member, link: SourceLink | undefined): Promis
   return one
 }
 
-/** What must be equal on both sides: items as readers see them, and the sums of all buckets. */
+/** Returns what must be equal on both clusters: items as readers see them, and the sums of all buckets. */
 export const everythingOf = ({ journal, treeId, turn }: Pick<Member, 'journal' | 'treeId' | 'turn'>) =>
   everythingIn(journal, treeId, turn.ms)

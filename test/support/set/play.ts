@@ -19,7 +19,7 @@ const START = 1_800_000_000_000
 const BETWEEN_MS = 90
 const ROUND_MS = 1500
 
-/** What came of a game. */
+/** The result of a game. */
 export interface Played {
   seed: number
   /** actions, in their order */
@@ -48,7 +48,7 @@ export async function warmSnapshot({
   return { ...snapshot, operator: body.auth.client_token }
 }
 
-/** What operators prepare before a disaster. */
+/** The policy that operators prepare before a disaster. */
 const OPERATOR = 'path "sys/replication/dr/secondary/*" { capabilities = ["update", "create"] }'
 
 /** Clusters to begin from, and a token for what secondaries want one for. */

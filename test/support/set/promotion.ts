@@ -7,7 +7,7 @@ import type { ClusterSet } from './set.ts'
 const POLICY = { policy: 'path "a" { capabilities = ["read"] }' }
 export const OPERATION_TOKEN = 'hvs.operation-token-of-the-test'
 
-/** What tests of promotions do to clusters of a set. */
+/** The actions of promotion tests on the clusters of a set. */
 export const promotions = (set: ClusterSet) => ({
   write: (cluster: string, name: string): Promise<Reply> =>
     set.at(cluster).request('POST', `/sys/policies/acl/${name}`, POLICY),

@@ -5,7 +5,7 @@ import { type ClusterSet, clusterSet } from './set.ts'
 import type { SetSnapshot } from './snapshot.ts'
 import type { Process } from './traps.ts'
 
-/** What was recorded of a function. */
+/** The recorded calls of a function. */
 export interface FunctionCalls {
   invocations: number
   calls: number
@@ -26,7 +26,7 @@ export interface HashCalls {
   writes: number
 }
 
-/** What a pair did in a minute. */
+/** The recorded calls of a pair in a minute. */
 export interface RecordedPair {
   /** calls of the link: requests to the other cluster's gateway */
   link: Record<string, number>

@@ -164,7 +164,7 @@ const wires = (net: ReturnType<typeof network>) => ({
   },
 })
 
-/** How clusters come to rest. */
+/** Brings clusters to rest. */
 const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation, 'settled' | 'pass'>) => ({
   /** whether a secondary has all that its primary has */
   isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
@@ -229,7 +229,7 @@ async function tick(members: readonly SetMember[], how = {}): Promise<void> {
 /** As often as a heartbeat comes. */
 const ASKED_EACH_MS = 10_000
 
-/** Whether a secondary has all that its primary has; other clusters have nothing to catch up with. */
+/** Reports whether a secondary has all entries of its primary. Other clusters count as even. */
 async function isEven(member: SetMember, members: readonly SetMember[]): Promise<boolean> {
   const { mode, link, set } = await member.record()
   if (mode === 'primary' || !link) return true

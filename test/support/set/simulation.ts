@@ -73,7 +73,10 @@ export function simulation({ start, random }: SimulationOptions) {
 
 /** Takes steps of the process that calls. */
 function steps({ time, traps, processes }: World) {
-  /** What happens to a process before, or after, one of its steps. @throws Crash, and where it gets no answer */
+  /**
+   * Applies the traps of a process before or after one of its steps.
+   * @throws Crash, or the error of a lost answer
+   */
   async function pass(step: Step, when: Spot['when'], met: readonly Trap[]): Promise<void> {
     const { process, what } = step
     const mine = met.filter(trap => trap.when === when)

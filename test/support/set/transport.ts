@@ -125,7 +125,7 @@ export function tableTransport(
   }
 }
 
-/** What an engine answers that cannot write. */
+/** The answer of an engine that cannot write. */
 const NO_ROOM: JsonAnswer = {
   statusCode: 500,
   body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Who waits for a moment, or for its turn. */
+/** An actor that waits for a time, or for its turn. */
 export interface Actor {
   /** it stands still until this moment, epoch milliseconds */
   frozenUntil: number
@@ -22,7 +22,7 @@ interface Queue {
   random: (() => number) | undefined
 }
 
-/** Who goes on next: one of those whose moment has come; time passes where it has come for none. */
+/** Picks the next actor among those whose time has come. If there is none, time advances to the next one. */
 function nextIn(queue: Queue): Waiting | undefined {
   const { waiting, random } = queue
   const moments = waiting.map(({ at, actor }) => Math.max(at, actor.frozenUntil))

@@ -4,7 +4,7 @@ import type { StepResult } from '../../../shared/replication/operation/run.ts'
 import type { Workflows } from '../../../shared/work-ports.ts'
 import { type Workflow, workflows } from '../../../shared/workers/workflows.ts'
 
-/** How often a step is tried again, as the state machines have it. */
+/** The number of retries of a step, as in the state machines. */
 const RETRIES = 3
 const PAUSE_MS = 2000
 

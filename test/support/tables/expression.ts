@@ -1,6 +1,6 @@
 import type { Wire, WireItem } from './wire-values.ts'
 
-/** What an expression speaks of. */
+/** The names and values of an expression. */
 export interface Terms {
   ExpressionAttributeNames?: Record<string, string>
   ExpressionAttributeValues?: WireItem
@@ -108,7 +108,7 @@ function parsed(text: string): Holds {
 
 const known = new Map<string, Holds>()
 
-/** Whether a condition holds of an item; an item that is not there has no attributes. */
+/** Reports whether a condition holds for an item. A missing item has no attributes. */
 export function holds(text: string | undefined, item: WireItem | undefined, terms: Terms): boolean {
   if (!text) return true
   const condition = known.get(text) ?? parsed(text)

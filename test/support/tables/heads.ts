@@ -10,14 +10,14 @@ export function behind(head: Head, { next, add }: HeadMove): Head {
   return { ...head, ...next, ...Object.fromEntries(counted) }
 }
 
-/** Whether a head is as a move expects it, whatever the move makes of it. */
+/** Reports whether a head is as a move expects it, whatever the result of the move. */
 export function isExpected(head: Head | undefined, { from, expect }: HeadMove): boolean {
   if (!head || from === 'none') return !head && from === 'none'
   const names = Object.keys(expect) as (keyof Head)[]
   return from.includes(head.mode) && names.every(name => head[name] === expect[name])
 }
 
-/** Whether no field falls that never does. */
+/** Reports whether no field falls that must never decrease. */
 export const isGrowing = (head: Head | undefined, after: Head): boolean =>
   !head || growingFields.every(name => Number(after[name]) >= Number(head[name]))
 

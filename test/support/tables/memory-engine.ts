@@ -139,7 +139,7 @@ export const batchIn = ({
     ([TableName, requests]) => requests.map(({ PutRequest }) => ({ TableName, ...PutRequest })),
   )
 
-/** What a query begins with: its partition, in the table or in an index. */
+/** The beginning of a query's condition: the partition, in the table or in an index. */
 const PARTITION = /^(#?\w+) = (:\w+)/
 
 /** Tables, and what is looked for in them. */

@@ -11,7 +11,7 @@ import type { Key } from '../../../shared/storage/kinds.ts'
 import { type Tables, tableOf } from '../../../shared/storage/requests.ts'
 import { noBrokenHead } from './heads.ts'
 
-/** Where the tables of a host are. */
+/** The address and names of a host's tables. */
 export interface Where {
   engine_url: string
   tables: Tables

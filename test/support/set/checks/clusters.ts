@@ -54,7 +54,7 @@ export const prefix = (): Check => {
   }
 }
 
-/** Whether a head says that all that is staged is applied, and that nothing may be ahead of it. */
+/** Reports whether all staged entries are applied and no item is ahead of them, according to the head. */
 const isWhole = ({ mode, applied, last, replayUntil, unfinishedSync, lineage }: Head): boolean =>
   (mode === 'applying' || mode === 'draining') &&
   applied === last &&

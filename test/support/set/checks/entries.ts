@@ -26,7 +26,7 @@ export function entryIn({
 /** Decoded journal entries by their stored items, so that each is inflated only once. */
 const read = new WeakMap<RawItem, JournalEntry>()
 
-/** Whether a cluster has the journal entry of a position. */
+/** Reports whether a cluster has the journal entry of a position. */
 export const hasEntry = ({ own }: Pick<Moment['now'], 'own'>, lineage: Lineage, seq: number): boolean => {
   const epoch = epochAt(lineage, seq)
   return own.has(`j#${epoch}#${seq % 32}\n${String(seq).padStart(12, '0')}`)
