@@ -5,7 +5,7 @@ import { termNumberOf } from '../storage/encryption.ts'
 import { key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
-/** The encrypting term, or why KMS does not unwrap the keyring. */
+/** The current encrypting term, or why KMS cannot unwrap the keyring. */
 export type OpenedKeyring = Result<number | undefined, string>
 
 /** Unwraps the keyring with one call to KMS, because a cached keyring proves nothing. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError, type Code, errorCodes, invalid, refusal } from '../../../shared/api/errors.ts'
 
-/** Status of each code, and the phrases that clients look for. */
+/** The status of each code, and the texts that clients match. */
 const rows: [code: Code, status: number, text: string | undefined, kind?: 'begins'][] = [
   ['invalid_request', 400, undefined],
   ['unclear_list_flag', 400, undefined],

@@ -20,7 +20,7 @@ import { memoryStore } from '../../support/tables/memory-store.ts'
 import document from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
-// What each request costs that asks AWS: reads and commits of the tables, and the calls, in their order.
+// The cost of each request that calls AWS: reads and commits of the tables and the AWS calls, in order.
 
 const accessor = 'auth_cloud_1'
 const uniqueId = usualCaller.UserId.split(':')[0] ?? ''
@@ -58,7 +58,7 @@ interface Sent {
   path: string
   body: object
   role?: Role
-  /** of the token that asks */
+  /** login record of the caller's token */
   login?: Partial<LoginRecord>
 }
 
@@ -91,14 +91,14 @@ const requests = {
 } satisfies Record<string, Sent>
 
 let configurations = 0
-/** A client configuration of a revision that nothing is remembered of. */
+/** A client configuration with a revision that no cache entry has. */
 const freshConfiguration = (): Item<'client-config'> => ({
   ...key('client-config', accessor),
   rev: `configuration ${++configurations}`,
   data: defaultSettings,
 })
 
-/** A cluster whose environment has served before, but has asked AWS for no principal. */
+/** A cluster whose environment has served requests before, but has looked up no principal. */
 async function cluster({ role, login: record }: Sent) {
   const hash = await storedHashOf('hvs.t', clearCipher)
   const loginRecord = record && { role: 'dev', roleId: role?.roleId ?? '', account, tagMaxTtl: 0, ...record }
@@ -218,13 +218,13 @@ async function send({ group, path, body }: Sent, { ports }: Cluster) {
   return { status: response.status, cause: error?.message || error?.cause }
 }
 
-/** The calls of a request in an environment that has served others. */
+/** Returns the calls of a request in an environment that has served requests before. */
 async function callsOf(name: keyof typeof requests, meanwhile: (at: Cluster) => void = () => {}) {
   const sent: Sent = requests[name]
   const at = await cluster(sent)
   await send(sent, at)
   at.taken()
-  // nothing is remembered of principals under this one
+  // no principal is cached for this revision
   at.stored.put(freshConfiguration())
   meanwhile(at)
   const { status, cause } = await send(sent, at)

@@ -32,7 +32,7 @@ const secrets = (...shares: Buffer[]): Secrets => ({
 })
 const [a, b, c, d] = [randomBytes(33), randomBytes(33), randomBytes(33), randomBytes(33)]
 const FOREIGN = expect.stringMatching(/^given key is not a recovery share/)
-/** Of three holders. */
+/** Builds the recovery key of these shares. */
 const recoveryOf = (shares: readonly Buffer[], threshold = 3): RecoveryKey => ({
   shares: 3,
   threshold,

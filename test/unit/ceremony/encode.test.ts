@@ -5,7 +5,7 @@ import { maskToken, newOtp, unmaskToken } from '../../../shared/ceremony/encode.
 import { makeTokenText, TOKEN_TEXT_LENGTH } from '../../../shared/model/token.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 
-/** As command lines decode: base64 without padding, XOR with the one-time password, read as text. */
+/** Decodes as Vault's command line does: base64 without padding, then XOR with the one-time password. */
 const decoded = (encoded: string, otp: string): string => {
   const pad = Buffer.from(otp)
   return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()

@@ -28,7 +28,7 @@ const IDLE_BODY = {
 
 type World = Awaited<ReturnType<typeof ceremonyWorld>>
 
-/** The token that a whole ceremony makes. */
+/** Runs a whole ceremony and returns its token. */
 async function generated(w: World, required = 3): Promise<string> {
   const { nonce, otp } = (await w.start()).body
   let encoded = ''

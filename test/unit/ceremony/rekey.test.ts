@@ -41,7 +41,7 @@ const attempt: Attempt = {
   rekey,
 }
 
-/** What a request finds. */
+/** Returns the slot that a request reads. */
 const found = (present: Item<'recovery-key'> | undefined, own: ClusterRecord, stored: Attempt = attempt) => {
   const slot = { ...key('rekey'), rev: 'r', data: { strangerStarts: [5], attempt: stored } }
   const items = new Map<string, Item | undefined>([

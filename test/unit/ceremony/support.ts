@@ -17,7 +17,7 @@ import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
-/** The answer to one request of a ceremony. */
+/** The response of one ceremony request. */
 export interface Told {
   status: number
   retryAfter: string | undefined
@@ -25,7 +25,7 @@ export interface Told {
   body: any
 }
 
-/** A ceremony, and the role of a cluster where it is held. */
+/** A ceremony, and the cluster role that offers it. */
 const ceremonies = {
   root: { at: '/sys/generate-root', mode: 'primary' },
   operation: {
@@ -37,11 +37,11 @@ const ceremonies = {
 interface Options {
   of?: keyof typeof ceremonies
   strictCeremony?: boolean
-  /** items besides those of every cluster */
+  /** items in addition to those of every cluster */
   items?: Item[]
 }
 
-/** A KMS that encloses nothing. */
+/** A KMS that does not encrypt. */
 const kms = {
   unwrap: async ({ wrappedKey }: { wrappedKey: string }) => Buffer.from(wrappedKey, 'base64'),
   newDataKey: async () => {
@@ -50,7 +50,7 @@ const kms = {
   },
 }
 
-/** A cluster in memory that can do nothing but ceremonies, with the shares of its recovery key. */
+/** Builds a cluster in memory that serves only ceremonies, with the shares of its recovery key. */
 export async function ceremonyWorld(
   division = { shares: 5, threshold: 3 },
   { of = 'root', strictCeremony = false, items: more = [] }: Options = {},
@@ -114,14 +114,14 @@ export async function ceremonyWorld(
     send,
     slot: () => stored.at(key('ceremony')),
     tokens: () => stored.of('token'),
-    /** the token that was generated for operations, as far as it is known */
+    /** returns the generated operation token, if there is one */
     generated: () => stored.of('operation-token')[0]?.data,
     become: (parts: Partial<ClusterRecord>) =>
       store.commit([put(key('cluster'), { ...record, ...parts })], { record, readAt: clock.ms }),
   }
 }
 
-/** Step Functions as ceremonies see it. */
+/** Records the calls to Step Functions. */
 function stateMachines() {
   const started: string[] = []
   const told: [token: string, answer: unknown][] = []
@@ -149,7 +149,7 @@ function licence() {
   return { text, publicKey }
 }
 
-/** As command lines decode a token that was masked. */
+/** Decodes a masked token as Vault's command line does. */
 export const unmasked = (encoded: string, otp: string): string => {
   const pad = Buffer.from(otp)
   return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()
@@ -160,7 +160,7 @@ const both: Group = {
   endpoints: [generateRootGroup, ceremonyGroup, rekeyGroup].flatMap(({ endpoints }) => endpoints),
 }
 
-/** Sends requests of a ceremony, and reads their answers. */
+/** Builds a function that sends ceremony requests and parses their responses. */
 function sender(at: string, ports: Ports) {
   const served = serve(both, ports)
   return async (

@@ -3,7 +3,7 @@ import { key } from '../../../shared/storage/kinds.ts'
 import { attemptHandler } from '../../../shared/workers/attempts.ts'
 import { ceremonyWorld } from './support.ts'
 
-/** A secondary whose threshold is two, with what its state machines ask for. */
+/** Builds a secondary with a threshold of two, and records what its workflows request. */
 async function watched() {
   const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { of: 'operation' })
   const asked = attemptHandler(w.ports)

@@ -48,7 +48,7 @@ describe('endpoints of the documented API', () => {
           .map(name => `${path} ${name}`),
       )
     })
-    // what clients of the original send and this service lacks, deprecated names, and one that is ignored
+    // fields that Vault's clients send and this service lacks, deprecated names, and one ignored field
     expect(extra.sort()).toEqual([
       'A/config/client disable_automated_rotation',
       'A/config/client identity_token_audience',
@@ -122,7 +122,7 @@ describe('deprecated paths', () => {
   })
 })
 
-/** By kind of endpoint, as docs/spec/policies.md has it. */
+/** The capabilities by kind of endpoint, as in docs/spec/policies.md. */
 const capabilities: [string, string][] = [
   ['POST A/config/client', 'by-existence'],
   ['GET A/config/client', 'read'],

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../shared/api/endpoint.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 
-/** What holders of shares do together is started and cancelled at these. */
+/** The endpoints that start and cancel a ceremony. */
 const attempts = groups
   .flatMap(group => group.endpoints)
   .filter(({ path, method }) => /\/(?:attempt|init|verify)$/.test(path) && method !== 'GET')
   .filter(({ uses }) => uses.some(use => use === 'ceremony' || (use as string) === 'rekey'))
 
-/** Whether a stranger who comes by the API of a strict deployment is asked for a token. */
+/** Reports whether API callers of a strict deployment need a token. */
 const asks = ({ access, unrouted }: Endpoint): boolean =>
   unrouted === true || access.by !== 'anyone' || access.strictly !== undefined
 

@@ -4,12 +4,12 @@ import { readIntake } from '../../../shared/http/intake.ts'
 import { portsWith } from '../../builders/ports.ts'
 import writes from '../../vectors/client-writes.json' with { type: 'json' }
 
-// Recorded between a host and the clients, without their secrets. The Terraform provider's are those of its resources.
+// Recorded between a host and these clients, without secrets. The Terraform provider's requests are those of its resources.
 const recorded = writes as [client: string, method: string, path: string, body: object | null][]
 
 const ports = portsWith({ deployment: {}, clock: { now: () => 0 } })
 
-/** Reads a request as the cluster does, by the endpoint that serves it. */
+/** Parses a request with the endpoint that serves it. */
 async function take(method: string, path: string, body: object | null) {
   const text = body === null ? '' : JSON.stringify(body)
   for (const { name, endpoints } of groups) {

@@ -1,6 +1,4 @@
-/**
- * The documented interface of the auth method, written out by hand: fields, endpoints, deprecated paths. `A` is `/auth/:mount`.
- */
+/** The documented API of the auth method, written by hand: fields, endpoints, deprecated paths. `A` is `/auth/:mount`. */
 export type Kind = 'string' | 'int' | 'boolean' | 'list' | 'duration' | 'string or object' | 'map of lists'
 export type Fields = Record<string, Kind>
 export type Row = [method: 'POST' | 'GET' | 'LIST' | 'DELETE', path: string, fields: Fields]
@@ -72,7 +70,7 @@ const NEUTRAL: Record<Kind, unknown> = {
   'map of lists': {},
 }
 
-/** What a role reads back, where nothing was ever said, of its fields whose names begin so. */
+/** Returns the default values of a role's fields with a name prefix. */
 export const unsaid = (prefix: 'bound_' | 'token_'): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(role)
@@ -82,7 +80,7 @@ export const unsaid = (prefix: 'bound_' | 'token_'): Record<string, unknown> =>
 
 const { token_max_ttl: _max, token_policies: _policies, token_ttl: _ttl, ...both } = unsaid('token_')
 
-/** The same of token roles, which take no lifetimes and policies of logins. */
+/** The default values of a token role, which has no TTLs and policies of logins. */
 export const termsOfBoth = both
 
 const tag: Fields = {
@@ -145,7 +143,7 @@ export const rows: Row[] = [
   ['POST', 'A/tidy/identity-accesslist', buffer],
 ]
 
-/** Old path, current path. What is below them moved with them. */
+/** Old and current path. Everything below the old path moved with it. */
 export const deprecated: [string, string][] = [
   ['A/roletag-blacklist', 'A/roletag-denylist'],
   ['A/identity-whitelist', 'A/identity-accesslist'],
@@ -155,10 +153,10 @@ export const deprecated: [string, string][] = [
   ['A/config/tidy/roletag-blacklist', 'A/config/tidy/roletag-denylist'],
 ]
 
-/** Required with every write; `sts_role` is so of the first one only. */
+/** Fields that every write requires; `sts_role` only at creation. */
 export const required: [path: string, field: string][] = [
   ['A/config/certificate/:cert_name', 'cloud_public_cert'],
 ]
 
-/** Paths that anybody may call. */
+/** Anonymous paths. */
 export const anonymous = ['POST A/login']

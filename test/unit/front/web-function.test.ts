@@ -9,7 +9,7 @@ import { bounds } from '../../../shared/values/bounds.ts'
 type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
 
 const closers: (() => Promise<void>)[] = []
-/** What the program says to the console. */
+/** Records the lines that the program writes to the console. */
 const said = vi.fn<(line: unknown) => void>()
 beforeEach(() => {
   vi.spyOn(console, 'error').mockImplementation(said)
@@ -27,7 +27,7 @@ async function served(handler: Handler): Promise<string> {
   return url
 }
 
-/** Answers with the event. */
+/** Returns the event as the response. */
 const echo: Handler = async event => ({ statusCode: 200, body: JSON.stringify(event) })
 const echoed = async (path: string, options?: RequestInit): Promise<HttpEvent> =>
   (await (await fetch(`${await served(echo)}${path}`, options)).json()) as HttpEvent
@@ -138,7 +138,7 @@ describe('concurrent requests', () => {
     vi.advanceTimersByTime(5_000)
     for (const path of early)
       expect(await replies.get(path)).toEqual([503, '{"message":"Service Unavailable"}'])
-    // each has left its line, with its own number
+    // each request has logged a line with its own ID
     const numbers = () => said.mock.calls.map(([line]) => (line as { gateway_id: string }).gateway_id)
     expect(numbers().toSorted()).toEqual(early.toSorted())
     expect(said.mock.calls[0]?.[0]).toMatchObject({

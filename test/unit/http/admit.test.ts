@@ -46,7 +46,7 @@ interface World {
   wrapTtl?: number
 }
 
-/** Whether a caller with the policy `dev` may write a thing; who it then is, or why not. */
+/** Admits a write by a caller with the policy `dev`, and returns the caller or the error. */
 async function admitted({
   own = {},
   items = [],

@@ -51,7 +51,7 @@ const intake = (parts: Partial<Intake> = {}): Intake => ({
 // biome-ignore lint/suspicious/noExplicitAny: entries are what the tests look into
 type Entries = any[]
 
-/** The entries of a request that ends in this way. */
+/** Returns the entries of a request with this ending. */
 async function entries(taken: Partial<Intake>, ending: Ending, seen: AuditedCaller = {}): Promise<Entries> {
   const written: Entries = []
   const ports = portsWith({

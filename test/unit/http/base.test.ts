@@ -26,7 +26,7 @@ const recordItem = (mode: ClusterMode = 'primary'): Item<'cluster'> => ({
   data: { id: 'c', name: 'c', mode, keyring: 'k', term: 1, keyringEdition: 1, initialisedAt: 0 },
 })
 
-/** An environment: what it remembers, what is stored, what each of its requests reads. */
+/** Builds an environment: its memory, the stored items, and the reads of each request. */
 function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cloud'), revisionItem('r1')]) {
   const { store, stored } = memoryStore(items)
   const memory: Memory = {}
@@ -205,7 +205,7 @@ describe('items of an attempt', () => {
     reads.length = 0
     expect(await fetched.read([alias, role, tidy])).toEqual([undefined, roleItem, undefined])
     expect(reads).toEqual([['alias', 'tidy-settings']])
-    // what was looked for and absent is not looked for again
+    // an absent item is not read again
     expect(await fetched.read([tidy, role])).toEqual([undefined, roleItem])
     expect(reads).toHaveLength(1)
     expect(fetched.keys()).toEqual([role, alias, tidy])

@@ -89,7 +89,7 @@ interface World {
   first?: Endpoint['first']
 }
 
-/** One request to a cluster with one mount and one token, `hvs.t`, whose policy is `dev`. */
+/** Sends one request to a cluster with one mount and the token `hvs.t`, whose policy is `dev`. */
 async function send(
   parts: Partial<HttpRequest>,
   handle: Endpoint['handle'] = () => answer(data({ ok: true })),
@@ -319,7 +319,7 @@ describe('the role of the cluster', () => {
 })
 
 describe('commits', () => {
-  /** A request that asks AWS, and what its phases saw. */
+  /** Builds a request that calls AWS, and records what its phases got. */
   const asking = (parts: Partial<Phases<AlwaysCall>> = {}, name: () => string = () => 'question') => {
     const walks: unknown[] = []
     const asked: string[] = []
@@ -345,7 +345,7 @@ describe('commits', () => {
     expect([reply.status, walks.length, asked.length, reply.commits.length]).toEqual([204, 3, 1, 1])
   })
 
-  test('after a commit conflict a question with a changed key is asked again', async () => {
+  test('after a commit conflict, AWS is called again for a question with a changed key', async () => {
     let revision = 0
     const { asked, handle } = asking({}, () => `question ${++revision}`)
     await send({}, handle, { verdicts: ['conflict'] })

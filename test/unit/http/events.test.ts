@@ -3,7 +3,7 @@ import { answerOf, type FrontEvent, frontOf, isCarried, requestOf } from '../../
 
 type Front = ReturnType<typeof frontOf>
 
-/** One request as each front end delivers it; `typed` is the path on the wire. */
+/** Builds one request as each front end delivers it; `typed` is the path on the wire. */
 function eventOf(front: Front, typed: string, query: Record<string, string[]> = {}): FrontEvent {
   const raw = Object.entries(query)
     .flatMap(([name, values]) =>

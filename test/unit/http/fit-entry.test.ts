@@ -9,7 +9,7 @@ const stand = (value: unknown) => {
   return { length: Buffer.byteLength(text), hmac: `hmac-sha256:${String(text.length).padStart(64, '0')}` }
 }
 
-/** Values of all sizes and shapes, with names of all kinds. */
+/** Generates values of all sizes and shapes, with names of all kinds. */
 const long = fc
   .tuple(fc.constantFrom('x', 'ä', '€', '"', '\\', '\n', '😀', '\ud800'), fc.integer({ min: 0, max: 400 }))
   .map(([text, times]) => text.repeat(times))
@@ -56,7 +56,7 @@ describe('the size limit of audit entries', () => {
   test('an entry within the limit stays unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(entries, async given => {
-        // something in it is larger than what would stand for it
+        // a value in the entry is larger than its replacement
         const entry = { ...given, message: 'm'.repeat(200) }
         expect(await fitEntry(entry, hmac, bytes(entry))).toBe(entry)
         expect(await fitEntry(entry, hmac, bytes(entry) - 1)).not.toEqual(entry)

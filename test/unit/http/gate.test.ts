@@ -19,7 +19,7 @@ const base = (mode: Mode) =>
       }
     : {}
 
-/** The status of the refusal; 0: none. */
+/** Returns the status of the error; 0: none. */
 function refusalOf(work: () => void): { status: number; text: string; error?: ApiError } {
   try {
     work()

@@ -18,7 +18,7 @@ type Handle = (call: Call) => Outcome | Promise<Outcome>
 
 let ids = 0
 
-/** A Lambda of one endpoint for anyone. */
+/** Builds a Lambda with one anonymous endpoint. */
 function handlerOf(
   handle: Handle,
   log: (level: string) => Log['info'],
@@ -75,7 +75,7 @@ const eventOf = (parts: Partial<FrontEvent> = {}): FrontEvent => ({
 
 const contextWith = (left: number) => ({ getRemainingTimeInMillis: () => left }) as Context
 
-/** Invokes such a Lambda; its answer and its log lines. */
+/** Invokes the Lambda, and returns its response and log lines. */
 async function invoke(handle: Handle, event: Partial<FrontEvent> = {}, left = 15_000) {
   const lines: { level: string; message: string; fields: Readonly<Record<string, unknown>> }[] = []
   const handler = handlerOf(handle, level => (message, fields) => void lines.push({ level, message, fields }))

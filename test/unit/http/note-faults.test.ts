@@ -7,7 +7,7 @@ import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-/** An environment of a function, whose clock and storage a test moves. */
+/** Builds an environment whose clock and storage the test controls. */
 function environment() {
   const world = { now: 1_000_000, written: [] as (RecentFault & { part: string })[], isDown: false }
   const commit = async (changes: readonly Change[]) => {
@@ -53,7 +53,7 @@ test('a failing part is recorded once in 30 s per environment, and once when it 
     [1_000_000, 1_000_000],
     [1_000_000, 1_030_000],
   ])
-  // served without the keyring, or from memory, proves nothing about KMS
+  // a request served without the keyring, or with a cached one, proves nothing about KMS
   await ended()
   expect(world.written).toHaveLength(2)
   await ended(undefined, { kms: 1 })

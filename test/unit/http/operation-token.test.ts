@@ -31,20 +31,20 @@ const batch = (parts: Partial<Token> = {}): string =>
   `hvb.${Buffer.from(JSON.stringify(token({ type: 'batch', hash: '', policies: ['ops'], ...parts }))).toString('base64url')}`
 
 const OPS = `path "${PROMOTE}" { capabilities = ["update"] }`
-/** The endpoint's own refusals are thrown in its words; only `permission denied` says nothing. */
+/** The text of a denial. Other refusals have their own texts. */
 const DENIED = { status: 403, text: 'permission denied' }
 const NO_TOKEN = { status: 403, text: errorCodes.invalid_token.always }
 
 interface World {
   mode?: ClusterMode
   body?: unknown
-  /** in the header */
+  /** token in the header */
   bearer?: string
   rules?: string
   path?: string
 }
 
-/** One request to a cluster on which an operation token was generated, and which holds the token `hvs.t` and root. */
+/** Sends one request to a cluster with a generated operation token, the token `hvs.t` and a root token. */
 async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path = PROMOTE }: World) {
   const stored = [
     { text: 'hvs.t', data: token({ hash: hashOf('hvs.t') }) },

@@ -7,11 +7,11 @@ import { anyContains } from '../../../shared/values/cidr.ts'
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 const proxy: FrontProxy = { secretHashes: [hashOf('now'), hashOf('before')], hops: 1 }
 
-/** What the edge of a proxy calls from. */
+/** The address of the proxy's edge. */
 const EDGE = '198.51.100.7'
 const CALLER = '203.0.113.9'
 
-/** An event of an HTTP API that was called by the proxy, which was called by somebody. */
+/** Builds an HTTP API event of a request that came through the proxy. */
 const through = (headers: Record<string, string | undefined>): FrontEvent => ({
   version: '2.0',
   rawPath: '/v1/x',

@@ -8,13 +8,13 @@ import { loadBuiltInKeys } from '../../../shared/identity-proof/trust.ts'
 import y2017 from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
-/** The document, or the refusal. */
+/** Returns the document or the refusal. */
 async function prove(input: ProofInput, legacy: boolean) {
   const proof = readProof(input)
   return proof.ok ? proveDocument(proof.value, await loadBuiltInKeys(legacy), legacy) : proof
 }
 
-/** `verified`, or the rule that refused. */
+/** Returns `verified` or the rule that failed. */
 async function judge(input: ProofInput, legacy = false): Promise<string> {
   const found = await prove(input, legacy)
   return found.ok ? 'verified' : found.fault.why
@@ -52,10 +52,10 @@ describe('documents signed by AWS', () => {
   })
 })
 
-/** End marks behind the signature, which close what was left open. */
+/** Number of end marks after the signature, which close indefinite lengths. */
 const ENDS = 6
 
-/** Every place of a message where a change must show, by what stands there. */
+/** The positions of a message where any change must be detected, by their content. */
 function places(der: Buffer, text: string): Record<string, number> {
   const at = (hex: string, from = 0) => der.indexOf(Buffer.from(hex, 'hex'), from)
   const info = at('020101', at(Buffer.from(text).subarray(-8).toString('hex')))
@@ -106,7 +106,7 @@ describe.each([
       changed[place] = (changed[place] ?? 0) ^ mask
       return verified(changed)
     })
-    // dsa-with-sha1 and id-dsa, beside a digest of SHA-1, are the same
+    // with a SHA-1 digest, dsa-with-sha1 and id-dsa are the same algorithm
     const dsaWithSha1 = der.indexOf(Buffer.from('06072a8648ce380403', 'hex'))
     expect(tolerated).toEqual(dsaWithSha1 < 0 ? [] : [[dsaWithSha1 + 8, 2]])
   }, 60_000)

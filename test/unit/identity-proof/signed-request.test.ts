@@ -13,7 +13,7 @@ import {
   usualHeaders,
 } from '../../builders/signed-request.ts'
 
-/** The field that a refusal names. */
+/** Returns the field named in the error. */
 function refused(input: RequestInput): string {
   try {
     readSignedRequest(input)

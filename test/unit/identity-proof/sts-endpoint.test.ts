@@ -13,7 +13,7 @@ const rules: StsRules = {
   maxRetries: -1,
 }
 
-/** Where a request for a host, signed for a region, goes; or the rule that refused it. */
+/** Returns the target of a request for a host, signed for a region; or the rule that failed. */
 function target(host: string, region: string, given: Partial<StsRules>, service = 'sts'): string {
   const input = postInput(
     { Host: host, Authorization: authorization('host', region, service) },

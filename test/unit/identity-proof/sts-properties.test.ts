@@ -35,7 +35,7 @@ function read(input: RequestInput): SignedRequest | undefined {
   }
 }
 
-/** How other parsers read a query: by the web’s rules, by Node’s, with semicolons, without regard to case, decoded twice. */
+/** Query parsers: the web's rules, Node's, with semicolons, case-insensitive, and decoding twice. */
 const readings: Record<string, (query: string) => [string, string][]> = {
   web: query => [...new URLSearchParams(query)],
   node: query => Object.entries(parse(query)).map(([name, value]) => [name, String(value)]),

@@ -26,7 +26,7 @@ const usualRules: StsRules = {
 const rebuild = (input = postInput(), rules: Partial<StsRules> = {}) =>
   rebuildRequest(request(input), { ...usualRules, ...rules })
 
-/** The rule that refused, or `sent`. */
+/** Returns the rule that failed, or `sent`. */
 const why = (input = postInput(), rules: Partial<StsRules> = {}) => {
   const rebuilt = rebuild(input, rules)
   return rebuilt.ok ? 'sent' : rebuilt.fault.why
@@ -40,7 +40,7 @@ function headersOf(input = postInput(), rules: Partial<StsRules> = {}): [string,
 }
 const namesOf = (...given: Parameters<typeof headersOf>) => headersOf(...given).map(([name]) => name)
 
-/** With a header that is, or is not, among the signed ones. */
+/** Adds a header, and optionally its name to the signed headers. */
 const withHeader = (name: string, value: unknown, signed = false) =>
   postInput({ [name]: value, Authorization: authorization(signed ? `host;${name.toLowerCase()}` : 'host') })
 

@@ -21,11 +21,11 @@ const journaled = { mode: 'primary', epoch: 'e', treeId: 'l' } as ClusterRecord
 interface World {
   record?: ClusterRecord | undefined
   deadline?: number
-  /** what becomes of a commit; nothing: it is done */
+  /** the result of a commit; default: success */
   verdict?: (names: readonly string[]) => 'conflict' | Error | undefined
 }
 
-/** Commits that are noted with the moment of their beginning, on a clock that only sleeping moves. */
+/** Records commits with their start times, on a clock that only sleeping advances. */
 function committing({ record, deadline = 1_000_000, verdict = () => undefined }: World) {
   const commits: { names: string; at: number }[] = []
   const state = { now: 0, running: 0, most: 0 }

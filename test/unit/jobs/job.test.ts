@@ -19,7 +19,7 @@ const record = {
   initialisedAt: 0,
 } as const
 
-/** Ports whose clock a test turns. */
+/** Builds ports whose clock the test controls. */
 function around(parts: object = {}) {
   const state = { now: 0 }
   const { store, reads } = memoryStore([item(key('cluster'), record)])
@@ -96,7 +96,7 @@ describe('processing each element', () => {
 describe('scanning a table', () => {
   const tokenNamed = (name: string): Item<'token'> => item(key('token', name), token())
 
-  /** Four segments of two pages; each page takes a second. */
+  /** Builds a table of four segments with two pages each; each page takes a second. */
   function table(deadline: number) {
     const asked: ScanPlace[] = []
     const { state, ports } = around({

@@ -16,7 +16,7 @@ const tokenOf = (name: string, mount: string): Item<'token'> => ({
   data: token({ mount }),
 })
 
-/** A cluster with a disabled mount, on an engine that passes over every second item of a scan. */
+/** Builds a cluster with a disabled mount, on an engine whose scan skips every second item. */
 function around(items: Item[]) {
   const memory = memoryStore([
     {
@@ -57,7 +57,7 @@ function around(items: Item[]) {
   return { run: createRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
 }
 
-/** Runs the job as often as it wants to go on. */
+/** Runs the job until it is done. */
 async function removed(
   run: ReturnType<typeof createRun>,
   meanwhile: () => void = () => undefined,
@@ -72,7 +72,7 @@ async function removed(
   throw new Error('the removal never comes to an end')
 }
 
-/** One item of every kind that a mount may own, by the names of its partitions, and what its logins made. */
+/** Builds one item of every kind that a mount or its logins may own. */
 function belongings(mount: string): Item[] {
   const stored = (place: Key, data: object): Item => ({ ...place, rev: 'r', data }) as unknown as Item
   const named = { entityId: `${mount}-entity`, aliasId: `${mount}-alias` }

@@ -225,20 +225,20 @@ describe('constraints compare values in their stored form', () => {
   })
 
   test.each<[rules: Record<string, unknown>, sent: Record<string, unknown>, allowed: boolean]>([
-    // one denied item among others is enough
+    // one denied item is enough
     [deny({ tags: ['ops'] }), { tags: 'dev,ops' }, false],
     [deny({ tags: ['ops'] }), { tags: ['dev', ' ops '] }, false],
     [deny({ token_policies: ['*admin*'] }), { policies: 'dev,Cluster-Admins' }, false],
     [deny({ plain: ['a'] }), { plain: ['b', 'a'] }, false],
-    // for an allowance all of them must match
+    // allowed parameters require that every item matches
     [allow({ tags: ['dev'] }), { tags: 'dev,ops' }, false],
     [allow({ tags: ['dev', 'ops'] }), { tags: ['ops', 'dev'] }, true],
     [allow({ tags: ['dev'], token_policies: ['dev'] }), { tags: 'dev', policies: 'DEV' }, true],
     [allow({ policies: ['dev'], token_policies: ['ops'] }), { policies: 'dev,ops' }, true],
-    // a list of the whole is no list of items
+    // an entry that is a whole list matches no single item
     [allow({ tags: [['a', 'b']] }), { tags: 'a' }, false],
     [deny({ tags: [['a', 'b']] }), { tags: 'a,b,c' }, true],
-    // nothing is matched by what says so, and by the list of every value
+    // an empty value is matched only by an empty entry, or by an empty list of entries
     [allow({ tags: ['*'] }), { tags: [] }, false],
     [allow({ tags: [] }), { tags: null }, true],
     [allow({ cert: ['*'] }), { cert: null }, false],
@@ -247,7 +247,7 @@ describe('constraints compare values in their stored form', () => {
     [deny({ uses: [0] }), { uses: null }, false],
     [deny({ tags: ['*'] }), { tags: [] }, false],
     [allow({ token_ttl: ['1h'] }), { token_ttl: null }, false],
-    // what cannot be read is refused by whatever names it
+    // an unreadable value is rejected by any constraint on its name
     [deny({ token_ttl: ['1h'] }), { token_ttl: 'soon' }, false],
     [deny({ token_ttl: ['1h'] }), { lease: 'soon' }, false],
     [deny({ tags: ['a'] }), { tags: [{}] }, false],
@@ -257,7 +257,7 @@ describe('constraints compare values in their stored form', () => {
     [deny({ tags: ['a'] }), { token_ttl: 'soon' }, true],
     [allow({ '*': [] }), { token_ttl: 'soon' }, true],
     [{}, { token_ttl: 'soon' }, true],
-    // names
+    // constraints by name
     [deny({ policies: [] }), { token_policies: 'a' }, false],
     [{ required_parameters: ['policies'] }, { token_policies: 'a' }, true],
     [{ required_parameters: ['lease'] }, { token_ttl: 5 }, true],

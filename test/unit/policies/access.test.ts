@@ -152,7 +152,7 @@ describe('priority of patterns', () => {
 
   test('the order of the rules has no effect', () => {
     const patterns = ['*', 'a*', 'a/*', 'a/+', '+/b', 'a/+/c', 'a/+/*', 'a/b', 'a/b/*', '+/+/+', 'a/b/c*']
-    // each pattern has a set of capabilities that no other has
+    // each pattern has its own set of capabilities
     const words = ['create', 'read', 'update', 'delete'] as const
     const rules = patterns.map((path, index) => ({
       [path]: { capabilities: words.filter((_, bit) => (index + 1) & (1 << bit)) },
@@ -195,11 +195,11 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
   })
 
   test.each<[rules: Short, path: string, allowed: boolean]>([
-    // the better rule decides, as always
+    // the better rule decides
     [{ 'secret/EXAMPLE': 'read', 'secret/*': 'deny' }, 'secret/EXAMPLE', YES],
     [{ 'Secret/ex*': 'read', 'secret/*': 'deny' }, 'Secret/example', YES],
     [{ 'Secret/*': 'read', 'secret/ex*': 'deny' }, 'Secret/example', NO],
-    // and between two that differ in case alone the denial
+    // of two rules that differ only in case, deny wins
     [{ 'secret/EXAMPLE': 'read', 'secret/example': 'deny' }, 'secret/EXAMPLE', NO],
     [{ 'Secret/*': 'read', 'secret/*': 'deny' }, 'Secret/a', NO],
   ])('the rules %j on %s: %s', (rules, path, allowed) => {
@@ -244,7 +244,7 @@ describe('deny ignores ASCII case: CVE-2026-93335', () => {
   })
 })
 
-/** Whether a rule covers a path or its listing, letter by letter. */
+/** Reports whether a rule covers a path or its listing, character by character. */
 const covers = (rule: string, path: string): boolean =>
   new RegExp(`^${rule.replace(/\*$/, '.*').replace(/\+/g, '[^/]+')}$`).test(path) ||
   new RegExp(`^${rule.replace(/\*$/, '.*').replace(/\+/g, '[^/]*')}$`).test(`${path}/`)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type HclBody, HclFault, readHcl } from '../../../shared/policies/hcl.ts'
 
-/** Our reading in the shape of the other implementation: labelled blocks by label, others in a list. */
+/** Converts our result to the form of the other parser: labelled blocks by label, others in a list. */
 function shaped({ attributes, blocks }: HclBody): Record<string, unknown> {
   const shape: Record<string, unknown> = { ...attributes }
   for (const { type, label, body } of blocks) {
@@ -129,7 +129,7 @@ describe('malicious texts of a megabyte', () => {
   })
 })
 
-// documents in all the styles that both readers know
+// documents in all styles that both parsers support
 
 const space = fc.constantFrom(' ', '  ', '\t', ' /* c */ ')
 const newLine = fc.constantFrom('\n', ' # c\n', '\n\n', '\r\n', ' // c\n /* c */\n')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { capabilities } from '../../../shared/model/policy.ts'
 import { PolicyFault, parsePolicy } from '../../../shared/policies/parse.ts'
 
-/** What a policy says, without what it does not mention. */
+/** Returns the parsed rules without empty parts. */
 const said = (text: string) =>
   parsePolicy(text).map(rule => ({
     path: rule.path,

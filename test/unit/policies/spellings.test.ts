@@ -44,7 +44,7 @@ describe('a rule applies to every spelling of its path', () => {
     ['sys/auth/foo/', 'sys/auth/foobar', NO],
     ['sys/auth/', 'sys/auth', NO],
     ['sys/auth', 'sys/auth/', NO],
-    // everything else is what was typed
+    // other segments are case-sensitive
     ['auth/M/role/prod', 'auth/m/role/prod', NO],
     ['auth/m/Role/prod', 'auth/m/role/prod', NO],
     ['auth/m/role/prod/Tag', 'auth/m/role/prod/tag', NO],
@@ -59,7 +59,7 @@ describe('a rule applies to every spelling of its path', () => {
     const rights = access({ [rule]: 'read' })
     expect(permits(rights, { path, capability: 'read' })).toBe(covered)
     expect(capabilitiesOn(rights, path)).toEqual(covered ? ['read'] : ['deny'])
-    // a denial has no case at all
+    // deny rules ignore case everywhere
     const denied = covered || spellingOf(path).path.toLowerCase() === rule.replace('T*', 'tag').toLowerCase()
     expect(permits(access({ '*': 'read' }, { [rule]: 'deny' }), { path, capability: 'read' })).toBe(!denied)
   })
@@ -69,7 +69,7 @@ describe('a rule applies to every spelling of its path', () => {
     [[{ 'auth/m/role/Prod': 'read' }, { 'auth/m/role/prod': 'deny' }], 'role/prod', ['deny']],
     [[{ 'auth/m/role/PR*': 'deny' }, { 'auth/m/role/pr*': 'read' }], 'role/prod', ['deny']],
     [[{ 'auth/+/role/PROD': 'update' }, { 'auth/+/role/prod': 'read' }], 'role/prod', ['read', 'update']],
-    // a better pattern is better however it is spelt
+    // the better pattern wins in any spelling
     [[{ 'auth/m/role/PRO*': 'read' }, { 'auth/m/role/pr*': 'deny' }], 'role/prod', ['read']],
   ])('equivalent rules are merged, and deny wins: %j on %s', (rules, path, expected) => {
     for (const order of [rules, rules.toReversed()])
@@ -112,7 +112,7 @@ describe('the table of path parameters', () => {
  */
 interface Asked {
   parts: string[]
-  /** index of the segment without case */
+  /** index of the case-insensitive segment */
   folded?: number
   slashless?: boolean
 }
@@ -231,7 +231,7 @@ describe('random spellings of rules and requests', () => {
         const expected = oracle(policy as [string, string[]][], { parts, ...how })
         if (expected[0] === 'deny') denied += 1
         expect(capabilitiesOn(rights, path)).toEqual(expected)
-        // the path as routing hands it on
+        // the path as the router returns it
         const routed = matchEndpoint(everything, 'read', path).path
         for (const word of ['read', 'update', 'delete'] as const)
           expect(permits(rights, { path: routed, capability: word })).toBe(expected.includes(word))

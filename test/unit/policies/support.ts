@@ -3,7 +3,7 @@ import { uniteRules } from '../../../shared/policies/access.ts'
 import type { Parameter } from '../../../shared/policies/parameters.ts'
 import { parsePolicy } from '../../../shared/policies/parse.ts'
 
-/** Rules in short: capabilities by path, separated by spaces; or a whole body. */
+/** Short form of rules: capabilities by path, separated by spaces; or a whole body. */
 export type Short = Record<string, string | Record<string, unknown>>
 
 const textOf = (policy: Short): string =>
@@ -16,14 +16,14 @@ const textOf = (policy: Short): string =>
     ),
   })
 
-/** A parameter that no field reads. */
+/** Builds a parameter that belongs to no field. */
 export const parameter = (name: string, value: unknown): Parameter => ({
   names: [name],
   value,
   read: raw => raw,
 })
 
-/** What somebody may do who has these policies. */
+/** Builds the rights of a caller with these policies. */
 export const access = (...policies: Short[]): Acl => ({
   root: false,
   rules: uniteRules(policies.map(policy => parsePolicy(textOf(policy)))),

@@ -139,7 +139,7 @@ describe('the status of sys/health', () => {
 })
 
 describe('health with healthChecksKeyring', () => {
-  /** Health of one environment, and what KMS was asked. */
+  /** Returns health in one environment, and the calls to KMS. */
   function environment(mode: ClusterMode, checks = true) {
     const asked: string[] = []
     const [memory, told] = [{}, [] as unknown[]]
@@ -187,7 +187,7 @@ describe('health with healthChecksKeyring', () => {
     expect(asked).toHaveLength(1)
     await at(NOW + 10_000)
     expect(asked).toHaveLength(2)
-    // a clock that was set back
+    // the clock was set back
     await at(NOW)
     expect(asked).toHaveLength(3)
   })

@@ -8,7 +8,7 @@ import { authIn, callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, parentOf, rootToken, token } from './support.ts'
 
-/** A request of root to make a token. */
+/** Builds a create request of a root caller. */
 function creating(given: object, items: Item[] = []) {
   const caller: Caller = {
     ...parentOf(rootToken),

@@ -12,7 +12,7 @@ import { NOW, parentOf, rootToken, token } from './support.ts'
 const MONTH = 2_764_800
 const batch = token({ type: 'batch', hash: '', renewable: false })
 
-/** What comes of a request by a caller with policies default and dev, without sudo, unless told otherwise. */
+/** Decides a request by a caller with the policies default and dev, by default without sudo. */
 const decide = (given: CreateParameters, facts: Partial<CreateFacts> = {}) =>
   decideToken({
     parameters: given,

@@ -17,7 +17,7 @@ const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
   data: token({ hash: hashOf('hvs.other'), ...parts }),
 })
 
-/** A call by somebody else than the token `hvs.other`. */
+/** Builds a call by a caller other than the holder of `hvs.other`. */
 function calling(given: object, items: Item[] = [stored()], own: Partial<Token> = {}) {
   const { store, commits } = memoryStore([sealingTerm, ...items])
   const mine = token({ hash: hashOf('hvs.mine'), ...own })

@@ -12,7 +12,7 @@ import { unsaid } from '../endpoints/interface.ts'
 
 const DAY = 86_400
 
-/** What writes leave behind, one after the other, as it reads back. */
+/** Applies writes one after the other, and returns the resulting response. */
 function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown> {
   const stored = bodies.reduce<TokenParameters>(
     (before, body) => mergeParameters(before, readFields(tokenFields('role'), body).parameters, DAY),

@@ -9,7 +9,7 @@ import { memoryStore } from '../../support/tables/memory-store.ts'
 const link = makeEmptyLink('' as Encrypted)
 const CLOSED: Pick<ClusterRecord, 'mode' | 'link'> = { mode: 'secondary', link }
 
-/** West has fenced this cluster, and has sent its signers. */
+/** Builds a cluster that West has fenced, with West's signers. */
 async function fencedByWest() {
   const { store } = memoryStore()
   const signers = [

@@ -11,7 +11,7 @@ import { portsWith } from '../../builders/ports.ts'
 /** 2027-01-15T08:00:00.250Z */
 export const NOW = 1_800_000_000_250
 
-/** A service token as stored; a test names what matters to it. */
+/** Builds a stored service token with these parts. */
 export const token = (parts: Partial<Token> = {}): Token => ({
   type: 'service',
   hash: hashOf('hvs.parent'),
@@ -33,7 +33,7 @@ export const token = (parts: Partial<Token> = {}): Token => ({
 
 export const rootToken = token({ policies: ['root'], ttl: 0, creationTtl: 0, path: 'auth/token/root' })
 
-/** Someone who calls with a token. */
+/** Builds a caller with a token. */
 export const parentOf = (own: Token) => ({
   token: own,
   accessor: own.type === 'batch' ? '' : accessorOf(own.hash),
@@ -54,14 +54,14 @@ export const mount = (parts: Partial<Mount> = {}): Mount => ({
 
 const batchSigner = privateKey('Ed25519', Buffer.alloc(32, 7))
 
-/** A batch token as the cipher below opens it, signed by the signer of `sealingTerm`. */
+/** Builds a batch token as the cipher decrypts it, signed by the signer of `sealingTerm`. */
 export function sealedBatch(content: string): SealedToken {
   const parts = splitBatch(signBatch(batchSigner, content))
   if (!parts) throw new Error('a signed batch token has two parts')
   return { ...parts, term: 'identity' }
 }
 
-/** The term that seals batch tokens. */
+/** The term that encrypts batch tokens. */
 export const sealingTerm: Item<'term'> = {
   ...key('term', 'identity'),
   rev: 'r',
@@ -73,7 +73,7 @@ export const sealingTerm: Item<'term'> = {
   },
 }
 
-/** A cipher that encrypts nothing: what it makes can be looked into. */
+/** A cipher that does not encrypt, so that tests can read its results. */
 export const clearCipher = portsWith({
   cipher: {
     encrypt: async (_: unknown, field: string, text: string) => `encrypted ${field} ${text}`,

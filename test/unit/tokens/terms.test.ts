@@ -12,7 +12,7 @@ import { requestsOf } from '../../builders/token-terms.ts'
 
 const DAY = 86_400
 
-/** What a request leaves behind; undefined for one whose parts do not go together. */
+/** Applies a write; undefined if its parts conflict. */
 function write(taker: TermOwner, stored: TokenParameters, body: Record<string, unknown>) {
   try {
     return mergeParameters(stored, readFields(tokenFields(taker), body).parameters, DAY)

@@ -28,7 +28,7 @@ const base: Item[] = [
   { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
 ]
 
-/** A run of the job over all segments. */
+/** Builds a run of the job over all segments. */
 function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () => string[]; ports: Ports } {
   const memory = memoryStore([...base, ...items])
   const ports = portsWith({

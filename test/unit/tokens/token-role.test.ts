@@ -13,14 +13,14 @@ import { parentOf, rootToken, token } from './support.ts'
 
 const subjectKey = key('token-role', 'ci')
 
-/** The role that a write stores. */
+/** Returns the role that a write stores. */
 const written = (given: object, stored?: TokenRole): TokenRole => {
   const subject = stored && { ...subjectKey, rev: 'r1', data: stored }
   const [change] = writeTokenRole(callWith({ subjectKey, parameters: given, subject })).changes ?? []
   return (change as { data: TokenRole }).data
 }
 
-/** What a caller gets under a role; privileged ones have sudo on everything. */
+/** Creates a token with a role. Privileged callers have sudo on everything. */
 async function made(
   role: object,
   given: object,

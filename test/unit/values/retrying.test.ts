@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { poll, retry } from '../../../shared/values/retrying.ts'
 
-/** A clock on which time passes only while somebody sleeps. */
+/** A clock that advances only while a caller sleeps. */
 function sleeper() {
   const slept: number[] = []
   let now = 0

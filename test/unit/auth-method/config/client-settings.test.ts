@@ -8,7 +8,7 @@ import {
   settingsAnswer,
 } from '../../../../shared/auth-method/config/client-settings.ts'
 
-/** A value that is not the neutral one. */
+/** Returns a value other than the neutral one. */
 function otherThan(neutral: unknown, name: string): unknown {
   if (typeof neutral === 'boolean') return !neutral
   if (typeof neutral === 'number') return 7

@@ -32,7 +32,7 @@ interface World {
   proof?: Ec2Proof
 }
 
-/** An instance that logs in. */
+/** Builds a login of an instance. */
 function world({
   role: given = role(),
   instance = {},

@@ -31,7 +31,7 @@ import { mount } from '../../tokens/support.ts'
 
 const accessor = 'auth_cloud_1'
 
-/** A certificate of one's own, and a document signed with it. */
+/** Builds a self-signed certificate and a document signed with it. */
 function signer({ publicKey, privateKey }: KeyPair) {
   const der = selfSign(publicKey, privateKey, rsaSha256)
   const serial = BigInt(`0x${certificateName(der).serial}`)
@@ -43,7 +43,7 @@ const weak = signer(keys.rsa(1024))
 
 type Registered = [pem: string, type: 'pkcs7' | 'identity', mount?: string][]
 
-/** A login at a mount with some certificates. */
+/** Builds a login at a mount with these certificates. */
 function callAt(items: readonly Item[], legacySignatures = false, memory: Memory = {}) {
   const { store, reads } = memoryStore(items)
   const lists: string[] = []
@@ -55,7 +55,7 @@ function callAt(items: readonly Item[], legacySignatures = false, memory: Memory
   return { call: callWith({ mount: mount(), fetched: fetchedItems(store), ports }), reads, lists, memory }
 }
 
-/** How a proof fares: refused at once, with certificates of the mount, or verified by whom. */
+/** Verifies a proof, and returns its refusal or the key that verified it. */
 async function prove(input: Ec2Input, registered: Registered = [], legacy = false): Promise<string> {
   const items = registered.map(([pem, type, mount = accessor], at) =>
     item(key('certificate', mount, `c${at}`), { pem, type }),

@@ -7,7 +7,7 @@ import {
 import { Secret } from '../../../../shared/values/secret.ts'
 import { printTime } from '../../../../shared/values/time.ts'
 
-/** One try to log in: who, with which start of the instance, under which settings. */
+/** One login attempt: its client, the start time of the instance and the role's settings. */
 interface Try {
   sent: 'own' | 'guess' | 'none' | 'empty'
   start: number
@@ -17,7 +17,7 @@ interface Try {
 
 interface State {
   entry?: ReauthenticationFacts['entry'] & {}
-  /** what the client knows: its own nonce, or the one it was told */
+  /** the nonce that the client knows: its own, or the returned one */
   known: string
   accepted: number
 }

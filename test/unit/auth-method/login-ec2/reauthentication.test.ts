@@ -16,7 +16,7 @@ interface Row {
   disallow?: boolean
   migration?: boolean
   document?: keyof typeof times
-  /** the nonce that is kept, whether it is told, whether reauthentication is over; or the refusal */
+  /** the stored nonce, whether it is returned, and whether reauthentication stays allowed; or the refusal */
   leads: ['fresh' | 'sent' | 'none', 'told' | 'untold', 'open' | 'closed'] | string
 }
 
@@ -65,7 +65,7 @@ const notNewer = 'nonce does not match and metadata is not newer'
 const older = 'metadata predates the last login'
 
 /**
- * The table, row by row; `any` is written out.
+ * The rows of the table in the page, with `any` expanded.
  * @see docs/spec/login-ec2.md#nonce
  */
 const rows: Row[] = [
@@ -133,7 +133,7 @@ const rows: Row[] = [
   // normal | equal | yes | - | >=
   { entry: 'normal', nonce: 'equal', disallow: true, leads: ['none', 'untold', 'closed'] },
   { entry: 'normal', nonce: 'equal', disallow: true, document: 'newer', leads: ['none', 'untold', 'closed'] },
-  // a tag that disallows on a role that migrates
+  // a tag that disallows reauthentication, for a role that allows migration
   {
     entry: 'normal',
     nonce: 'different',

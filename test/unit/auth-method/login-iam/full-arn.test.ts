@@ -11,7 +11,7 @@ import { item, plainCipher } from '../../../support/tables/items.ts'
 
 const HOUR = 3_600_000
 let versions = 0
-/** A configuration that nothing is known of yet. */
+/** Builds access settings for which nothing is cached. */
 const freshAccess = (parts: Partial<AccountAccess> = {}): AccountAccess => {
   versions += 1
   return {
@@ -39,7 +39,7 @@ interface Given {
   now?: number
 }
 
-/** Looks up with a prepared answer; tells the ARN, or why not, and how often IAM was asked. */
+/** Looks up with a prepared answer. Returns the ARN or the error, and the number of IAM calls. */
 async function lookUp(
   access: AccountAccess,
   { answer = found, who = app, uniqueId = 'AROAEXAMPLE', now = 0 }: Given = {},

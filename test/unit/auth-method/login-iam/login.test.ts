@@ -24,11 +24,11 @@ interface World {
   instance?: Partial<Instance>
   path?: string
   others?: Item[]
-  /** milliseconds that STS takes to answer */
+  /** milliseconds until STS answers */
   late?: number
 }
 
-/** A role session that logs in. */
+/** Builds a login of a role session. */
 function world({
   role = iamRole(bound),
   sts = stsAnswer(),

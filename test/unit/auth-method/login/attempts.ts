@@ -10,17 +10,17 @@ import { mount, NOW } from '../../tokens/support.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
-/** What a test lets a login meet. */
+/** The environment of a login test. */
 export interface Surroundings {
   items: readonly Item[]
   parameters?: Record<string, unknown>
-  /** ports of the provider */
+  /** AWS ports */
   provider: Record<string, unknown>
 }
 
 /**
- * One request with its attempts, as dispatch makes them: answers of the provider are kept over all of them, items only
- * for one. Items in memory; `asked` and `read` say what was asked and read so far.
+ * One request with its attempts, as in the dispatcher: AWS answers are kept for the whole request, items for one attempt. Items are in
+ * memory. `asked` and `read` list the calls and reads so far.
  */
 export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
   const memory = memoryStore(items)
@@ -47,7 +47,7 @@ export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
     deployment: { legacySignatures: false, region: 'eu-west-1', assumableRoles: [] },
     ...provider,
   }
-  /** The next attempt. */
+  /** Runs the next attempt. */
   const attempt = <I, G, A>(phases: Phases<LoginCall, I, G, A>, prepared: unknown) => {
     const call = callWith<typeof loginFields>({
       now: ports.clock.now(),
@@ -63,7 +63,7 @@ export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
   return { attempt, stored: memory.stored, commits: memory.commits, read, drawn }
 }
 
-/** Attempts until there is an outcome. */
+/** Runs attempts until there is an outcome. */
 export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Promise<Outcome> {
   for (let tries = 0; tries < 5; tries++) {
     const step = await login()
@@ -72,11 +72,11 @@ export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Prom
   throw new Error('the login never comes to an end')
 }
 
-/** The keys that an outcome writes, by kind. */
+/** Returns the keys that an outcome writes, by kind. */
 export const writtenBy = ({ changes = [] }: Outcome): string[] =>
   changes.map(change => change.key.kind).sort()
 
-/** The entity of a caller who has logged in before. */
+/** Builds the alias of a caller who has logged in before. */
 export const aliasItem = (name: string, metadata: Record<string, string>): Item<'alias'> => ({
   ...key('alias', 'auth_cloud_1', name),
   rev: 'r-alias',

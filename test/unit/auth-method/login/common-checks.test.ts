@@ -17,7 +17,7 @@ const usual: CommonFacts = {
   aliasName: 'alias',
 }
 
-/** Code, reason and text of the first gate that refuses. */
+/** Returns code, reason and text of the first check that fails. */
 function refused(parts: Partial<CommonFacts>): unknown[] {
   try {
     enforce(commonChecks, { ...usual, ...parts })

@@ -17,7 +17,7 @@ const usualProfile: InstanceProfile = {
   roleArns: ['arn:aws:iam::111122223333:role/web'],
 }
 
-/** EC2 and IAM with prepared answers; what they were asked is noted. */
+/** Builds EC2 and IAM with prepared answers, and records their calls. */
 function world(
   answers: (Instance | undefined | Error)[],
   profile: InstanceProfile | undefined = usualProfile,

@@ -30,7 +30,7 @@ import { ec2Facts } from '../../../builders/ec2-facts.ts'
 import { iamFacts } from '../../../builders/iam-facts.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 
-// Types are what is tested here: a line that should not compile, but does, fails the type check.
+// These tests check types: a line that must not compile fails the type check if it does.
 
 type Ec2Decides = Parameters<typeof ec2.decideEc2Login>[0]
 type IamDecides = Parameters<typeof iam.decideIamLogin>[0]

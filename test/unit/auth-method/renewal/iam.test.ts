@@ -32,7 +32,7 @@ interface World {
 }
 
 let names = 0
-/** Each run has a configuration of its own, so that nothing learnt in another one counts. */
+/** Runs a renewal. Each run has its own client configuration, so that caches of other runs do not apply. */
 function renew(world: World = {}) {
   names += 1
   const config = {

@@ -15,7 +15,7 @@ import { NOW, token } from '../../tokens/support.ts'
 const accessor = accessorOf(hashOf('hvs.parent'))
 const MONTH = 2_764_800
 
-/** Someone else renews a stored token that `auth/token/create` made; it is ten seconds old. */
+/** Renews another caller's token, which `auth/token/create` created ten seconds ago. */
 function renewing(
   parts: Partial<Token>,
   given: object,

@@ -23,7 +23,7 @@ const usual: RoleTag = {
   instanceId: '',
   maxTtl: 0,
 }
-/** A text with the mac that belongs to it: what only the owner of the key can make. */
+/** Appends the valid MAC of a text, which only the owner of the key can compute. */
 const signed = (plain: string) =>
   `${plain}:${createHmac('sha256', key.reveal()).update(plain).digest('base64')}`
 const verifies = (value: string) => {

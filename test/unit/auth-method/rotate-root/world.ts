@@ -26,7 +26,7 @@ export const refused = () =>
   new ApiError('provider_failed', 'IAM refused: LimitExceeded', { reason: { why: 'provider-refused' } })
 export const START = 1_000_000
 
-/** What a commit does beside or instead of its work. */
+/** The fault of a commit. */
 type Fault = 'conflict' | 'fails' | 'done, but seems to fail'
 
 function disturbed(store: Store, fault: World['fault'] = () => undefined): Store {
@@ -47,13 +47,13 @@ type Operation = 'list' | 'create' | 'create, but it was made' | 'delete'
 export interface World {
   config?: ClientConfig | undefined
   guard?: Rotation
-  /** keys of the user beside those that are configured, by time of making */
+  /** other keys of the user, by creation time */
   others?: Record<string, number>
   user?: string | undefined
-  /** operations of IAM that go wrong */
+  /** failing IAM operations */
   iam?: Partial<Record<Operation, Error>> & { works?: false }
   fault?: (changes: readonly Change[]) => Fault | undefined
-  /** a secondary is connected, and never has what is committed */
+  /** true if a connected secondary never acknowledges */
   behind?: true
 }
 
@@ -64,7 +64,7 @@ const BEHIND = {
   heartbeat: { at: START, epoch: '', seq: 0 },
 } as Secondary
 
-/** The mount of a world, its IAM user and its clock; one rotation. */
+/** Runs one rotation in a world with a mount, an IAM user and a clock. */
 export async function rotate(world: World) {
   const config = 'config' in world ? world.config : configured
   const items: Item[] = [

@@ -18,7 +18,7 @@ const cluster = {
   initialisedAt: 0,
 } as const
 
-/** A round over two mounts and the rest of a third; what it started and told. */
+/** Runs the hourly job for two mounts and one mount removal, and returns what it started and logged. */
 async function round(broken: (job: Record<string, unknown>) => boolean, unreadable?: Key['kind']) {
   const { store } = memoryStore([
     item(key('cluster'), cluster),
