@@ -35,7 +35,10 @@ function withHvac(name: string): string[] {
   return [python(), `${SOURCES}${name}.py`]
 }
 
-/** One row for each workload. `PYTHON` may name another interpreter, of an environment that has hvac. */
+/**
+ * One row for each workload. `PYTHON` may name another interpreter, for example of an environment
+ * that has hvac.
+ */
 export const kinds = {
   'Go, net/http': {
     library: 'net/http',
@@ -82,7 +85,10 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-/** Programs that send the writes they are given, one row for each client. They read JSON lines, and print the answers so. */
+/**
+ * Programs that send the given writes, one row for each client. They read JSON lines and print the
+ * answers as JSON lines.
+ */
 export const senders = {
   curl: {
     command: () => {
@@ -95,7 +101,10 @@ export const senders = {
   'Go, vault/api 1.23.0': { command: directory => buildVault(directory, 'send') },
 } as const satisfies Record<string, Program>
 
-/** Programs of a table that this machine can run, and why it cannot run the others. */
+/**
+ * Returns the programs of a table that this machine can run, and for the others the reason why it
+ * cannot.
+ */
 export function programs<Name extends string>(
   table: Readonly<Record<Name, Program>>,
   directory: string,
@@ -124,29 +133,29 @@ export interface Told {
   /** epoch milliseconds */
   at: number
   op: 'login' | 'renew'
-  /** as its library names it; empty: none */
+  /** as its library names it; empty: no error */
   error: string
-  /** whether it has the token that it had at first */
+  /** true while it has its first token */
   first: boolean
 }
 
 /** The settings of a workload. Times are in seconds. */
 export interface Settings {
   address: string
-  /** of its connections; 0: it keeps them */
+  /** maximum age of its connections; 0: it keeps them */
   maxAge: number
   /** between two rounds of a renewal and a login */
   pause: number
-  /** of a request */
+  /** time limit of a request */
   timeout: number
-  /** JSON: the body of a login, and credentials for those that sign themselves */
+  /** JSON: the body of a login, and credentials for libraries that sign themselves */
   login: string
   credentials: string
 }
 
 export interface Workload {
   told: readonly Told[]
-  /** what it printed that is no line of a request */
+  /** printed lines that report no request */
   complaints: readonly string[]
   end(): void
 }

@@ -9,19 +9,19 @@ import {
 import type { Socket } from 'node:net'
 import { endServer, listen } from '../../../infra/local/os/loopback.ts'
 
-/** A cluster, as a name in DNS leads to it. */
+/** A cluster behind the shared DNS name. */
 export interface Behind {
   name: string
   /** origin of its API */
   url: string
 }
 
-/** A request that came by the name. */
+/** A request that came through the name. */
 export interface Passed {
-  /** epoch milliseconds at which it was answered; of one that was not, at which it came */
+  /** epoch milliseconds of the answer; without an answer, of the request */
   at: number
   to: string
-  /** 0: nothing was answered */
+  /** 0: no answer */
   status: number
 }
 
@@ -40,18 +40,21 @@ interface SharedNameOptions {
 }
 
 export interface SharedName {
-  /** what the name's servers answer at this moment */
+  /** the cluster that the name's servers answer now */
   leadsTo(): string
-  /** takes a cluster for unhealthy, whatever it answers: its check is disabled, and inverted */
+  /** makes a cluster count as unhealthy, whatever it answers: its check is disabled and inverted */
   disbelieve(name: string): void
-  /** whatever is sent there is not answered any more, checks neither */
+  /** stops all answers of a cluster, also to checks */
   darken(name: string): void
   /** @param passesClose whether a cluster's `Connection: close` comes to the client; API Gateway keeps it to itself */
   door(passesClose: boolean): Promise<Door>
   close(): Promise<void>
 }
 
-/** A failover pair of records: the preferred one, unless it alone is not healthy. @param healthy by name */
+/**
+ * Chooses from a failover pair of records: the preferred one, unless only the other is healthy.
+ * @param healthy by name
+ */
 const chosen = (
   [one, other]: readonly [string, string],
   preferred: string,
@@ -104,16 +107,16 @@ export async function startSharedName(options: SharedNameOptions): Promise<Share
   }
 }
 
-/** Answers in turn by which a check changes its mind. */
+/** Equal answers in turn that change the result of a check. */
 const ANSWERS = 2
 
-/** Asks both clusters whether they serve, again and again, not at the same moment. */
+/** Checks both clusters again and again, at different moments. */
 function startChecks(
   { members, preferred, intervalMs }: SharedNameOptions,
   dark: ReadonlySet<string>,
 ): { healthy: ReadonlySet<string>; end(): void } {
   const healthy = new Set([preferred])
-  /** answers in turn that say otherwise than before, by name */
+  /** answers in turn that differ from the current result, by name */
   const turns = new Map<string, number>()
   async function check({ name, url }: Behind): Promise<void> {
     const signal = AbortSignal.timeout(intervalMs / 2)
@@ -147,7 +150,7 @@ interface DoorOptions {
   passed: Passed[]
 }
 
-/** Leads each connection to where the name led when it was made. */
+/** Makes a server that passes each connection to the cluster that the name had when it was opened. */
 function doorOf({ resolve, dark, agent, passesClose, passed }: DoorOptions): Server {
   const led = new WeakMap<Socket, Behind>()
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {

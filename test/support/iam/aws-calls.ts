@@ -14,7 +14,7 @@ interface Sent {
 // biome-ignore lint/suspicious/noExplicitAny: inputs of several services
 type Read = (operation: string, input: Record<string, any>) => readonly IamRequest[]
 
-/** Services whose requests are JSON, by what their targets begin with. */
+/** Services with JSON requests, by the beginning of their targets. */
 const targets: Readonly<Record<string, Read>> = {
   TrentService: (operation, { EncryptionContext = {} }) => [
     keyRequest(operation, Object.keys(EncryptionContext)),
@@ -29,7 +29,7 @@ const targets: Readonly<Record<string, Read>> = {
 
 const EVERYTHING = '*'
 
-/** Services whose requests are forms, by the version of their interface. */
+/** Services with form requests, by the version of their interface. */
 const forms: Readonly<Record<string, string>> = {
   '2016-11-15': 'ec2',
   '2010-05-08': 'iam',

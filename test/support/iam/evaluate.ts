@@ -1,4 +1,7 @@
-/** A statement of a policy, of the part of the language that our templates use; `ruled` refuses all other. */
+/**
+ * A policy statement in the part of the language that our templates use. `ruled` refuses everything
+ * else.
+ */
 export interface Statement {
   Effect: 'Allow' | 'Deny'
   Action: string | readonly string[]
@@ -10,9 +13,9 @@ export interface Statement {
 export interface IamRequest {
   /** `dynamodb:PutItem` … */
   action: string
-  /** an ARN, or `*` where the action knows none */
+  /** an ARN, or `*` for an action without resources */
   resource: string
-  /** values by condition key; one that the request does not have is absent */
+  /** values by condition key; a key that the request lacks is absent */
   context: Readonly<Record<string, readonly string[]>>
 }
 
@@ -22,7 +25,7 @@ export interface Verdict {
   by: readonly Rule[]
 }
 
-/** A statement, made ready to be asked many times. */
+/** A statement, prepared for many requests. */
 export interface Rule {
   statement: Statement
   covers: (request: Pick<IamRequest, 'action' | 'resource'>) => boolean
@@ -34,7 +37,7 @@ type Test = (values: readonly string[] | undefined) => boolean
 export const listOf = (value: string | readonly string[]): readonly string[] =>
   typeof value === 'string' ? [value] : value
 
-/** A pattern with `*` for any text and `?` for any letter. */
+/** Returns a test for a pattern with `*` for any text and `?` for any letter. */
 export function like(pattern: string, flags = ''): (text: string) => boolean {
   if (pattern.includes('${')) throw new Error(`policy variables are not judged: ${pattern}`)
   if (!/[*?]/.test(pattern) && flags === '') return text => text === pattern
@@ -61,7 +64,10 @@ const operators: Readonly<
   StringNotLike: { not: true, matcher: wanted => like(wanted) },
 }
 
-/** `ForAllValues:StringLike`, `StringEqualsIfExists`, `Null` … with what is wanted of a key. */
+/**
+ * Returns the test of `ForAllValues:StringLike`, `StringEqualsIfExists`, `Null` … with the wanted
+ * values of a key.
+ */
 function testOf(name: string, wanted: readonly string[]): Test {
   if (name === 'Null') return values => wanted.includes(String(values === undefined || values.length === 0))
   const [, set, plain = '', optional] =

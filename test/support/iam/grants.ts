@@ -1,13 +1,13 @@
 import { type IamRequest, like, listOf, type Statement } from './evaluate.ts'
 
-/** One action of a statement on one of its resources, as the role of a function has it. */
+/** One action of a statement on one of its resources, in the role of a function. */
 export interface Grant {
   /** folder in functions/ */
   function: string
   action: string
   /** an ARN or a pattern */
   resource: string
-  /** the statement's conditions, as JSON; empty: none */
+  /** conditions of the statement, as JSON; empty: none */
   when: string
 }
 
@@ -18,7 +18,7 @@ export interface Reason {
   functions?: readonly string[]
   action?: string
   resource?: string
-  /** only where another function has the same grant, and uses it */
+  /** only when another function has the same grant and uses it */
   elsewhere?: true
   because: string
 }
@@ -42,7 +42,7 @@ const grantsIn = (name: string, { Action, Resource, Condition }: Statement): Gra
     })),
   )
 
-/** The grant by which a statement allows a request, as a text. */
+/** Returns the grant by which a statement allows a request, as a text. */
 export function markOf(name: string, statement: Statement, { action, resource }: IamRequest): string {
   const grant = grantsIn(name, statement).find(
     one => like(one.action, 'i')(action) && like(one.resource)(resource),

@@ -14,15 +14,18 @@ import { tableRequests } from './table-requests.ts'
  * (`.config/grants.ts`).
  */
 
-/** Of a worker: modules of tests are loaded more than once. */
+/** The state of a worker. It is global, because modules of tests are loaded more than once. */
 interface Judging {
   function: AsyncLocalStorage<string>
   rules: Map<string, readonly Rule[]>
-  /** by function, action and resource: the rules that cover them, each with the text of its grant once it has allowed something */
+  /**
+   * rules that cover a function, action and resource, each with the text of its grant once it has
+   * allowed a request
+   */
   covering: Map<string, Map<Rule, string | undefined>>
   /** ARNs of tables by their names */
   arns: Map<string, string>
-  /** grants by which something was allowed, and how many requests were judged */
+  /** grants that allowed a request, and the number of judged requests */
   used: Set<string>
   calls: number
   /** grants that were reported already */
@@ -46,7 +49,10 @@ const judging: Judging = worker.judging
 /** Runs work as the function of a folder. Its AWS requests are checked. */
 export const asFunction = <T>(folder: string, work: () => T): T => judging.function.run(folder, work)
 
-/** ARN of a table that may have any name behind the template's, or is called after what it holds. */
+/**
+ * Returns the ARN of a table. Its name may begin with the template's name, or with the word for its
+ * items.
+ */
 function tableArn(name: string): string {
   const known = judging.arns.get(name) ?? findTableArn(name)
   judging.arns.set(name, known)
@@ -96,7 +102,10 @@ export function refusal(...requests: readonly IamRequest[]): string | undefined 
   return undefined
 }
 
-/** Returns the rules of a function that cover an action and a resource. Found once, because matching patterns takes most of a judgement. */
+/**
+ * Returns the rules of a function that cover an action and a resource. The result is kept, because
+ * matching patterns takes most of a judgement.
+ */
 function coveringRules(folder: string, request: IamRequest): Map<Rule, string | undefined> {
   const name = `${folder} ${request.action} ${request.resource}`
   const known = judging.covering.get(name)
@@ -123,7 +132,7 @@ interface Refused extends JsonAnswer {
   body: { __type: string; message: string }
 }
 
-/** The answer to a call to the tables that the policies refuse. */
+/** Returns the answer to a call to the tables that the policies refuse. */
 export function refusedCall(call: Pick<TableCall, 'operation' | 'input'>): Refused | undefined {
   if (judging.function.getStore() === undefined) return undefined
   const message = refusal(...tableRequests(call, tableArn))

@@ -5,7 +5,7 @@ import type { Statement } from './evaluate.ts'
 export interface Policies {
   /** statements by folder in functions/ */
   functions: Record<string, Statement[]>
-  /** ARNs of tables by what their names begin with */
+  /** ARNs of tables, by the beginning of their names */
   tables: Record<string, string>
   /** of the KMS key that wraps the keyring */
   key: string

@@ -19,7 +19,7 @@ export const invokeRequest = (name: string): IamRequest => ({
   context: {},
 })
 
-/** Of workers with fixed names. */
+/** Returns the IAM request that invokes a worker with a fixed name. */
 export const workerRequest = (worker: 'job' | 'pull'): IamRequest =>
   invokeRequest(`cloud-auth-local-${worker}`)
 

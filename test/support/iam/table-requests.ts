@@ -2,7 +2,7 @@ import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 
-/** A call to one table, as far as conditions look at it. */
+/** The parts of a call to one table that conditions use. */
 interface Part {
   TableName: string
   IndexName?: string
@@ -20,16 +20,16 @@ interface Part {
 
 const WORDS = /^(SET|REMOVE|ADD|DELETE|AND|OR|NOT|BETWEEN|IN)$/
 
-/** Terms of an expression that stand for attributes. */
+/** Returns the terms of an expression that stand for attributes. */
 function readTerms(expression: string): readonly string[] {
   const terms = expression.match(/[:#.]?\w+(?:\s*\()?/g) ?? []
   return terms.filter(term => !(/^[:.\d]|\($/.test(term) || WORDS.test(term)))
 }
 
-/** Expressions come again and again: each is read once. */
+/** The terms of known expressions. Expressions repeat, so each is read once. */
 const read = new Map<string, readonly string[]>()
 
-/** Names of attributes that an expression is about: the top level, as `dynamodb:Attributes` has them. */
+/** Returns the names of the attributes in an expression, at the top level like `dynamodb:Attributes`. */
 function namesIn(expression: string | undefined, names: Readonly<Record<string, string>> = {}): string[] {
   if (expression === undefined) return []
   const terms = read.get(expression) ?? readTerms(expression)
@@ -40,7 +40,7 @@ function namesIn(expression: string | undefined, names: Readonly<Record<string, 
 const partitionOf = ({ Item, Key }: Part): string[] =>
   [Item?.['pk']?.S, Key?.['pk']?.S].filter(pk => pk !== undefined)
 
-/** The partition that a query is about. */
+/** Returns the partition of a query. */
 function queried({ KeyConditionExpression = '', ExpressionAttributeValues = {} }: Part): string[] {
   const [, name = ''] = /= (:\w+)/.exec(KeyConditionExpression) ?? []
   return [ExpressionAttributeValues[name]?.S ?? ''].filter(pk => pk !== '')
@@ -71,7 +71,7 @@ function requestOf(operation: string, part: Part, arnOf: (table: string) => stri
   }
 }
 
-/** Of a transaction each element is judged by an action of its own. */
+/** The actions of a transaction's elements. Each element is judged separately. */
 const ELEMENTS: Readonly<Record<string, string>> = {
   Put: 'PutItem',
   Update: 'UpdateItem',
@@ -79,7 +79,7 @@ const ELEMENTS: Readonly<Record<string, string>> = {
   ConditionCheck: 'ConditionCheckItem',
 }
 
-/** A batch is judged by table: its leading keys are those of all its elements. */
+/** Makes the request of a batch on one table. Its leading keys are those of all elements. */
 function batchRequest(operation: string, table: string, keys: readonly WireItem[]): IamRequest {
   const leading = keys.map(({ pk }) => pk?.S ?? '')
   const attributes = [...new Set(keys.flatMap(item => Object.keys(item)))]

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { programs } from '../../../infra/build/command.ts'
 import { root } from '../../../infra/checkout.ts'
 
-/** The command as it was built before the run. */
+/** The command, as it was built before the run. */
 export const commandFile = `${root}.build/${programs['cloud-auth'].file}`
 
 export interface CommandEnd {
@@ -19,14 +19,17 @@ interface Started {
   ended: Promise<CommandEnd>
 }
 
-/** Starts the command as a process of its own, which sees no variables but these. @param input its standard input, whole */
+/**
+ * Starts the command as a process that has only these environment variables. @param input its whole
+ * standard input
+ */
 export function startCommand(
   words: readonly string[],
   variables: Readonly<Record<string, string>>,
   { file = commandFile, input = '' }: { file?: string; input?: string } = {},
 ): Started {
   const child = spawn(process.execPath, [file, ...words], { env: variables, stdio: 'pipe' })
-  // it may end without having read
+  // it may end without reading its input
   child.stdin.on('error', () => undefined).end(input)
   const closed = new Promise<number | null>(resolve => child.once('close', resolve))
   const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
@@ -41,7 +44,7 @@ export function startCommand(
 
 const LOOK_MS = 10
 
-/** Ends a command by a signal as soon as something is so, unless it has ended by then. */
+/** Sends a signal to a command when a probe is true, unless the command has ended before. */
 export async function endedWhen(
   { child, ended }: Started,
   signal: NodeJS.Signals,

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { endServer, listen } from '../../../infra/local/os/loopback.ts'
 
-/** A change of a health check; absent members stay as they were. */
+/** A change of a health check. Absent members do not change. */
 interface Update {
   check: string
   Disabled?: string

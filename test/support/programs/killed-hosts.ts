@@ -5,10 +5,10 @@ import type { Execution, StatePlace } from '../../../infra/local/states/store.ts
 import { call, type Reply } from '../service/api.ts'
 import { clusterFile, enginePid, folderOf, freshCluster, type Run, start } from './npm-start.ts'
 
-/** Steps take longer. */
+/** Steps take longer than this. */
 const POLL_MS = 10
 
-/** An execution of a host's state machines, and how far it has come. */
+/** An execution of a host's state machines, with its current place. */
 interface Stand {
   execution: Execution
   place: StatePlace | undefined
@@ -28,7 +28,7 @@ export async function killedHost(name: string, ...ports: string[]) {
   let run = await begun()
   const file = (): ClusterFile => clusterFile(cluster)
 
-  /** executions of a workflow, the newest first; none while the file is being made */
+  /** executions of a workflow, newest first; empty while the file is being made */
   function executions(workflow: string): Stand[] {
     const database = new DatabaseSync(`${folderOf(cluster)}/states.sqlite`, { timeout: 5000 })
     try {
@@ -46,7 +46,7 @@ export async function killedHost(name: string, ...ports: string[]) {
     }
   }
 
-  /** Kills the host, or host and engine, and starts it again on what is left. */
+  /** Kills the host, or host and engine, and starts it again with the remaining files. */
   async function again({ engine = false } = {}): Promise<void> {
     const pid = enginePid(cluster)
     run.child.kill('SIGKILL')
@@ -55,7 +55,10 @@ export async function killedHost(name: string, ...ports: string[]) {
     run = await begun()
   }
 
-  /** Kills the host, or has it sleep, for longer than others take to notice. @returns how it comes back */
+  /**
+   * Kills or pauses the host for so long that others notice it. @returns a function that brings it
+   * back
+   */
   async function away(how: 'killed' | 'stopped'): Promise<() => Promise<void>> {
     if (how === 'stopped') {
       run.child.kill('SIGSTOP')
@@ -81,12 +84,12 @@ export async function killedHost(name: string, ...ports: string[]) {
     away,
     request: (method: string, path: string, body?: unknown, token?: string): Promise<Reply> =>
       call(file().base_url, method, path, body, token === undefined ? {} : { token }),
-    /** where the imitated AWS has written down its events, if it is this host's */
+    /** the folder with the events of the imitated AWS, if this host owns it */
     folder: folderOf(cluster),
   }
 }
 
-/** Looks again and again; the test's own limit ends it. */
+/** Repeats a probe until it returns a value. The time limit of the test ends it. */
 export async function eventually<T>(
   probe: () => Promise<T | undefined> | T | undefined,
   pause = 200,
@@ -128,7 +131,7 @@ export async function killedAt(
   return { executions, met }
 }
 
-/** The state of an execution that has come as far as a step, or farther. */
+/** Returns the state of an execution that has reached or passed a step. */
 function passed(stand: Stand | undefined, step: string): string | undefined {
   if (!stand) return undefined
   const { execution, place } = stand

@@ -5,11 +5,11 @@ import { isWorkingOn } from '../../../infra/local/engine/process.ts'
 import type { ClusterFile } from '../../../infra/local/os/cluster-file.ts'
 import { type ProviderNote, providerNote } from '../../../infra/local/provider/note.ts'
 
-/** A process that runs what `npm start` runs. */
+/** A process of `npm start`. */
 export interface Run {
   child: ChildProcess
   output: () => string
-  /** waits until the output holds a text @throws when the process ends without it */
+  /** waits until the output contains a text @throws when the process ends without it */
   until: (text: string) => Promise<void>
   ended: Promise<number | null>
 }
@@ -28,7 +28,7 @@ const clusters: string[] = []
 /** The command of `npm start`: the host with its Node flags. */
 const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { scripts: { start: string } }
 const [, ...COMMAND] = scripts.start.split(' ')
-/** Flags of Node that a host runs with. */
+/** The Node flags of a host. */
 export const HOST_FLAGS: readonly string[] = COMMAND.filter(one => one.startsWith('--'))
 
 export const start = (...options: string[]): Run => startIn({}, ...options)
@@ -36,7 +36,7 @@ export const start = (...options: string[]): Run => startIn({}, ...options)
 /** A host restricts the access to its files itself, so it starts here with the most open umask. */
 const OPEN_MASK = 'umask 000; exec "$0" "$@"'
 
-/** The same with further variables in its environment. */
+/** Starts the host like `start`, with further environment variables. */
 export function startIn(environment: Record<string, string>, ...options: string[]): Run {
   const child = spawn('bash', ['-c', OPEN_MASK, process.execPath, ...COMMAND, ...options], {
     cwd: root,
@@ -56,14 +56,14 @@ export function startIn(environment: Record<string, string>, ...options: string[
   return { child, output: () => text, until, ended }
 }
 
-/** AWS keys of somebody's shell: the functions have keys of their own. */
+/** AWS keys of a user's shell. The functions must not use them. */
 export const foreignKeys = {
   AWS_ACCESS_KEY_ID: 'AKIAFOREIGNFOREIGN01',
   AWS_SECRET_ACCESS_KEY: 'x',
   AWS_SESSION_TOKEN: 'y',
 }
 
-/** A name for a kept cluster, which `cleanUp` removes. */
+/** Returns a name for a kept cluster, which `cleanUp` removes. */
 export function freshCluster(name: string): string {
   const cluster = `${name}-${process.pid}`
   clusters.push(cluster)
@@ -76,7 +76,7 @@ export const folderOf = (cluster: string): string => `${root}.local/${cluster}`
 export const clusterFile = (cluster: string): ClusterFile =>
   JSON.parse(readFileSync(`${folderOf(cluster)}/cluster.json`, 'utf8')) as ClusterFile
 
-/** The process of a kept cluster's engine. */
+/** Returns the process ID of a kept cluster's engine. */
 export const enginePid = (cluster: string): number =>
   (JSON.parse(readFileSync(`${folderOf(cluster)}/engine.json`, 'utf8')) as { pid: number }).pid
 
@@ -96,18 +96,18 @@ export function isRunning(pid: number): boolean {
 export const isEngineOf = (cluster: string, pid: number): boolean =>
   isWorkingOn(pid, `${folderOf(cluster)}/dynamodb.sqlite`)
 
-/** Kills a kept cluster's engine. @returns whether it was there */
+/** Kills a kept cluster's engine. @returns true when it ran */
 export function killEngine(cluster: string): boolean {
   try {
     const pid = enginePid(cluster)
     return isEngineOf(cluster, pid) && process.kill(pid, 'SIGKILL')
   } catch {
-    // it ended with its host, or is just about to
+    // it ended with its host, or is just ending
     return false
   }
 }
 
-/** Ends what a test file has started and removes what it kept. */
+/** Ends the processes of a test file and removes its clusters. */
 export function cleanUp(): void {
   for (const child of children) child.kill('SIGKILL')
   for (const cluster of clusters) {

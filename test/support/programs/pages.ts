@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { root } from '../../../infra/checkout.ts'
 
 /**
- * The `sh` blocks of a page, in their order, without what they are indented by.
+ * Returns the `sh` blocks of a page in order, without their indentation.
  * @param page path in the checkout, or the name of a runbook
- * @param heading only those under this heading, up to the next one of any rank
+ * @param heading only those under this heading, up to the next heading of any level
  */
 export function blocksOf(page: string, heading?: string): string[] {
   const path = page.endsWith('.md') ? page : `docs/runbooks/${page}.md`

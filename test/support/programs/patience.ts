@@ -3,7 +3,7 @@
  * do. Tests wait for conditions. This limit ends only the waits whose condition never becomes true.
  */
 
-/** A test, and what is done before it. */
+/** Limit of a test and of its preparation. */
 export const TEST_HUNG_MS = 1_800_000
-/** A block that a test pastes: the runbooks' `ask` gives up after ten minutes, and says why. */
+/** Limit of a block that a test pastes. The runbooks' `ask` gives up after ten minutes and says why. */
 export const BLOCK_HUNG_MS = 720_000

@@ -1,11 +1,14 @@
 import { blocksOf } from './pages.ts'
 import type { Shell } from './shell.ts'
 
-/** The blocks of the page that make other recovery shares. */
+/** Returns the blocks of the page that make new recovery shares. */
 export const rekeyingBlocks = (): string[] =>
   blocksOf('lost-shares', 'Some shares are lost, or somebody has them who should not')
 
-/** Makes other recovery shares by the page. Its holders give the new ones from then on, and one keeps an old share. */
+/**
+ * Makes new recovery shares by the page. Its holders use them from then on, and one keeps an old
+ * share.
+ */
 export async function rekeyIn(shell: Shell): Promise<void> {
   await shell.paste('OLD_SHARE=$SHARE_1')
   for (const block of rekeyingBlocks()) {

@@ -14,21 +14,21 @@ import { openShell, type Shell } from './shell.ts'
 export interface RunbookPair {
   rehearsal: Rehearsal
   shell: Shell
-  /** the folder in which the shell is */
+  /** the folder of the shell */
   checkout: string
-  /** pastes the blocks of a page; `from` and `to` cut them. @returns what they print */
+  /** pastes the blocks of a page from `from` to `to` @returns their output */
   follow(page: string, from?: number, to?: number): Promise<string>
   close(): Promise<void>
 }
 
 /**
- * Starts a pair, which lies where readers have it, in .local/, of a folder of its own. Some logins at any moment are enough
- * to lose one: more of them are for drills.
+ * Starts a pair in .local/ of its own folder, as readers have it. A few concurrent logins are enough
+ * to notice a lost one; drills use more.
  */
 export async function startRunbookPair(): Promise<RunbookPair> {
   const checkout = makeTemporaryDirectory()
   let shell: Shell | undefined
-  // the pair of the test beside this one has the same names
+  // the pair of a concurrent test has the same names
   const options = { port: 0, memory: true, unlisted: true, pauseMs: 500 }
   const rehearsal = await startRehearsal(
     options,
@@ -62,7 +62,10 @@ export async function startRunbookPair(): Promise<RunbookPair> {
 export const promotionIn = (page: string): number =>
   blocksOf(page).findIndex(block => block.includes('secondary/promote ')) + 1
 
-/** Writes down where the clusters are, then makes a set of them by the page, through a balancer in front of east. */
+/**
+ * Notes the addresses of the clusters, and makes them a set by the page, through a balancer in front
+ * of east.
+ */
 async function setUp(
   checkout: string,
   { east, west }: ClusterPair<Host>,

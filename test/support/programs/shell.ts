@@ -10,7 +10,7 @@ import { BLOCK_HUNG_MS } from './patience.ts'
 
 /** The result of a block. */
 export interface Pasted {
-  /** 0: all of it was done */
+  /** 0: all lines succeeded */
   status: number
   stdout: string
   stderr: string
@@ -19,11 +19,11 @@ export interface Pasted {
 export interface Shell {
   /**
    * Pastes a block.
-   * @param typed what a reader types when the block asks: lines, each with its end
-   * @throws Error with all that it printed, where a line of it failed
+   * @param typed lines that a reader types when the block asks, each with its end
+   * @throws Error with all output when a line fails
    */
   paste(block: string, typed?: string): Promise<Pasted>
-  /** the same, whatever comes of it */
+  /** like `paste`, but returns a failure */
   attempt(block: string, typed?: string): Promise<Pasted>
   /** the value of a variable */
   value(name: string): Promise<string>
@@ -31,12 +31,12 @@ export interface Shell {
 }
 
 interface ShellOptions {
-  /** where it begins */
+  /** its first folder */
   cwd: string
   variables?: Readonly<Record<string, string>>
-  /** programs of the test's own: text of a file that Node runs, by the program's name */
+  /** programs of the test: the text of a file that Node runs, by the program's name */
   programs?: Readonly<Record<string, string>>
-  /** programs that are not this machine's own; default: those that it lacks */
+  /** programs with a stand-in; default: those that this machine lacks */
   standIns?: readonly string[]
   /**
    * milliseconds that a block may take, less than a test's timeout, so that its output is reported; or a promise that
@@ -45,7 +45,7 @@ interface ShellOptions {
   patience?: number | (() => Promise<unknown>)
 }
 
-/** Characters of what a block that does not end has printed: the newest tell why. */
+/** Characters of output to show of a block that does not end: the newest. */
 const MOST_SHOWN = 4000
 
 const NEEDED = ['curl', 'jq', 'aws'] as const
@@ -55,7 +55,7 @@ const works = (program: string): boolean =>
 
 let known: readonly string[] | undefined
 
-/** Programs that this machine lacks. */
+/** Returns the programs that this machine lacks. */
 function lacking(): readonly string[] {
   if (known) return known
   known = NEEDED.filter(program => !works(program))
@@ -66,7 +66,7 @@ function lacking(): readonly string[] {
   return known
 }
 
-/** A folder with the programs that the shell finds first. */
+/** Fills a folder with the programs that the shell finds first. */
 function programsIn(
   folder: string,
   { programs = {}, standIns = lacking() }: Pick<ShellOptions, 'programs' | 'standIns'>,
@@ -97,7 +97,7 @@ async function isLate(work: Promise<void>, patience: number | (() => Promise<unk
   return became
 }
 
-/** Opens a bash, as a terminal of somebody whose account is empty. */
+/** Opens a bash like a terminal of a new account. */
 export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...rest }: ShellOptions): Shell {
   if (!works('bash')) throw new Error('the documents are run by bash: install it')
   const home = mkdtempSync(`${tmpdir()}/cloud-auth-shell-`)
@@ -124,7 +124,7 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
   async function attempt(block: string, typed = ''): Promise<Pasted> {
     const mark = `--- pasted ${++pasted}: `
     const before = { stdout: said.stdout.length, stderr: said.stderr.length }
-    // whole, as terminals hand over what is pasted: a shell that ends takes the rest of it along
+    // one group, because terminals pass pasted text on as one: when the shell ends, the rest goes too
     const whole = block === 'bash' ? 'bash --norc --noprofile' : `{\n${block}\n}`
     child.stdin.write(`${whole}\n${typed}echo "${mark}$?"\necho "${mark}" >&2\n`)
     const at = (name: keyof typeof said) => said[name].indexOf(mark, before[name])
@@ -158,7 +158,7 @@ export function openShell({ cwd, variables = {}, patience = BLOCK_HUNG_MS, ...re
   }
 
   const close = (): void => {
-    // what a block left behind goes with it
+    // also kills processes that a block left behind
     if (!ended && child.pid) process.kill(-child.pid, 'SIGKILL')
     ended = true
     rmSync(home, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Lines of each file: more of them tell nothing. */
+/** The most lines of each file. */
 const MOST = 60
 
 /** Returns the role changes and the errors in a host's files, for the report of a failed test. */

@@ -25,7 +25,7 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
     },
     fetched: fetchedItems((parts.ports as Partial<Ports> | undefined)?.store),
     prepared: undefined,
-    // an item stands where the row’s subject says
+    // an item is stored at the row’s subject
     subjectKey: parts.subject,
     ...parts,
     ports: portsWith(parts.ports ?? {}),
@@ -34,14 +34,14 @@ export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): Mou
 /** Sends every question at once. */
 export const askAlways: AskProvider = question => question.ask()
 
-/** Walks the phases of a request once, without reading again. */
+/** Runs the phases of a request once, without reading again. */
 export async function outcomeOf<C, I, G, A>(phases: Phases<C, I, G, A>, call: C): Promise<Outcome> {
   const identity = (await phases.identify?.(call, askAlways)) as I
   const gathered = await phases.gather(call, identity)
   return phases.decide(call, gathered, await phases.ask(call, gathered, askAlways))
 }
 
-/** Items of an attempt, none to begin with; `keep` puts some there, as the first read does. */
+/** Makes the items of an attempt, none at first. `keep` adds some, as the first read does. */
 export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
   const kept = new Map<string, { key: Key; item: Item | undefined }>()
   const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])
@@ -59,13 +59,13 @@ export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
   }
 }
 
-/** The data of an answer. */
+/** Returns the data of an answer. */
 export function dataIn<T = Record<string, unknown>>({ answer }: Pick<Outcome, 'answer'>): T {
   if (answer.kind !== 'data') throw new Error(`an answer of kind ${answer.kind}, which has no data`)
   return answer.data as T
 }
 
-/** The `auth` object of an answer. */
+/** Returns the `auth` object of an answer. */
 export function authIn({ answer }: Pick<Outcome, 'answer'>): Auth {
   if (answer.kind !== 'auth') throw new Error(`an answer of kind ${answer.kind}, which has no auth`)
   return answer.auth

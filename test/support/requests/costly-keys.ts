@@ -3,7 +3,7 @@ import { numbers } from './pgp.ts'
 
 // OpenPGP keys that are expensive to process.
 
-/** The algorithms that are taken, with what the library makes such a key by. */
+/** The accepted algorithms, with the library's options for such a key. */
 export const algorithms = {
   'RSA 8192': { type: 'rsa', rsaBits: 8192 },
   'NIST P-256': { type: 'ecc', curve: 'nistP256' },
@@ -14,10 +14,10 @@ export const algorithms = {
 } as const
 export type Algorithm = keyof typeof algorithms
 
-/** Signatures that a key of an algorithm may have in all. */
+/** Returns the most signatures that a key of an algorithm may have. */
 export const mostSignatures = (algorithm: Algorithm): number => (algorithm === 'NIST P-521' ? 8 : 24)
 
-/** A key with eleven user ids and a subkey, one signature on each. */
+/** Makes a key with eleven user IDs and a subkey, each with one signature. */
 export async function costlyKey(algorithm: Algorithm): Promise<PublicKey> {
   const userIDs = Array.from('abcdefghijk', name => ({ name }))
   const { publicKey } = await generateKey({ ...algorithms[algorithm], userIDs, format: 'object' })
@@ -25,15 +25,15 @@ export async function costlyKey(algorithm: Algorithm): Promise<PublicKey> {
 }
 
 interface Repeated {
-  /** signatures on each user id and subkey; the last user ids that would have more than `all` are left out */
+  /** signatures on each user ID and subkey; user IDs beyond `all` signatures are left out */
   onOne: number
   /** signatures of the key */
   all: number
-  /** otherwise only the first one is valid, and all others have to be verified to know */
+  /** false: only the first one is valid, so all others have to be verified */
   valid: boolean
 }
 
-/** The same key, with its signatures repeated. */
+/** Returns the key with repeated signatures. */
 export function withSignatures(key: PublicKey, { onOne, all, valid }: Repeated): Buffer {
   const packets = new PacketList()
   const kept = all / onOne - 1
@@ -48,7 +48,7 @@ export function withSignatures(key: PublicKey, { onOne, all, valid }: Repeated):
   return Buffer.from(packets.write())
 }
 
-/** A signature of the same digest that is not valid. */
+/** Makes an invalid signature of the same digest. */
 function spoiled(signature: SignaturePacket): SignaturePacket {
   const bytes = signature.write()
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
@@ -63,7 +63,7 @@ const subpackets = (bytes: Buffer): Buffer => {
   return Buffer.concat([length, bytes])
 }
 
-/** A signature by RSA whose unhashed part is arbitrary. */
+/** Makes an RSA signature with an arbitrary unhashed part. */
 export const signatureWith = (unhashed: Buffer): Buffer =>
   Buffer.concat([
     Buffer.from([4, 0x13, 1, 8]),

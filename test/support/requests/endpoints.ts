@@ -2,7 +2,7 @@ import { type Endpoint, pathsOf } from '../../../shared/api/endpoint.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { fresh } from '../service/cluster.ts'
 
-/** One way to reach an endpoint. */
+/** A method and path of an endpoint. */
 export interface Way {
   /** `GET /auth/:mount/role/:role` */
   title: string
@@ -10,7 +10,7 @@ export interface Way {
   path: string
 }
 
-/** Every endpoint of the interface under every path it has. */
+/** Every endpoint of the interface with each of its paths. */
 export const ways: readonly Way[] = groups.flatMap(group =>
   group.endpoints.flatMap(endpoint =>
     pathsOf(endpoint).map(path => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
@@ -27,7 +27,7 @@ export const endsService = (path: string): boolean => path === '/sys/replication
 export const changesRole = (path: string): boolean =>
   /^\/sys\/replication\/dr\/primary\/(enable|disable|demote)$/.test(path)
 
-/** A path of the template in which the mount is given and everything else is named as nothing else is. */
+/** Fills the mount and fresh names into the template of a path. */
 export const filled = (template: string, mount: string): string =>
   template.replace(/:(\w+)/g, (_, name: string) =>
     name === 'mount' ? mount.replace('/auth/', '') : fresh('x'),

@@ -12,14 +12,14 @@ interface Parameter {
   schema: Schema
 }
 
-/** An operation of the document, as far as requests follow from it. */
+/** The parts of an operation in the document that requests need. */
 export interface Operation {
   operationId: string
   parameters: readonly Parameter[]
   requestBody?: { required?: boolean; content: { 'application/json': { schema: Schema; example: unknown } } }
 }
 
-/** A request; `token` says whose. */
+/** A request. `token` selects its token. */
 export interface Sent {
   method: string
   path: string
@@ -60,7 +60,7 @@ const number = fc.oneof(
   fc.constantFrom(0.5, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308),
 )
 
-/** Values of a schema. */
+/** Generates values of a schema. */
 function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const choices = (schema['anyOf'] ?? schema['oneOf']) as Schema[] | undefined
   if (choices) return fc.oneof(...choices.map(valuesOf))
@@ -85,7 +85,7 @@ function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Bodies of a schema: what it wants, and some of the rest. */
+/** Generates bodies of a schema: the required fields, and some others. */
 function bodyOf(schema: Schema): fc.Arbitrary<Record<string, unknown>> {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>)
   const required = (schema['required'] ?? []) as string[]
@@ -161,7 +161,7 @@ const token = fc.oneof(
 
 const isSegment = (text: string): boolean => text !== '' && !/[\ud800-\udfff]/.test(text)
 
-/** A parameter of a path: mostly a name that is there. */
+/** Generates a parameter of a path, mostly a known name. */
 const partOf = ({ example = 'web' }: Parameter): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 8, arbitrary: fc.constant(example) },
@@ -178,7 +178,7 @@ const queryOf = ({ schema, required, name }: Parameter): fc.Arbitrary<string> =>
 }
 const safe = (value: unknown): string => String(value).toWellFormed()
 
-/** Requests to an operation. @param verb `get`, `post`, `delete`, `head` */
+/** Generates requests to an operation. @param verb `get`, `post`, `delete`, `head` */
 export function requestsTo(
   verb: string,
   path: string,

@@ -49,14 +49,14 @@ const isReadable = (field: Field<unknown>, value: unknown): boolean => {
   }
 }
 
-/** Mostly values that a field reads, so that what lies behind the reading is reached too. */
+/** Generates mostly values that a field accepts, so that the code after the reading is reached too. */
 const valueFor = (field: Field<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...values.filter(value => isReadable(field, value))) },
     { weight: 1, arbitrary: fc.constantFrom(...values) },
   )
 
-/** Bodies that no careful client sends; the same ones in every run. */
+/** Returns bodies that no careful client sends, equal ones in every run. */
 export function bodiesFor(fields: Fields, numRuns: number): Record<string, unknown>[] {
   const names = Object.keys(fields)
   const body = fc.record(

@@ -2,7 +2,7 @@ import { defaultTidy, sweepTimes, type TidyList } from '../../../shared/auth-met
 import { type Change, create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 
-/** Path of a list below its mount, and the kind of its items. */
+/** The path of each list below its mount, and the kind of its items. */
 export const lists = [
   { list: 'identity-accesslist', kind: 'access' },
   { list: 'roletag-denylist', kind: 'deny' },
@@ -10,7 +10,7 @@ export const lists = [
 
 const HOUR = 3600
 
-/** An entry that expired so many hours ago, as a login or a denial would have left it. */
+/** Makes an entry that expired some hours ago, as after a login or a denial. */
 export function entry(kind: 'access' | 'deny', accessor: string, name: string, hoursAgo: number): Change {
   const expiresAt = Date.now() - hoursAgo * HOUR * 1000
   const times = sweepTimes(expiresAt, defaultTidy)

@@ -15,7 +15,7 @@ export const HOME = hostHome
 
 type Launch = Partial<Parameters<typeof aws.putInstance>[0]>
 
-/** A running instance of the imitated EC2, at home unless said otherwise. */
+/** Starts an instance of the imitated EC2, by default in the cluster's account. */
 export const launch = (values: Launch = {}) =>
   aws.putInstance({ ...HOME, instanceId: freshInstanceId(), ...values })
 
@@ -25,7 +25,10 @@ type Named = Pick<Launched, 'account' | 'region' | 'instanceId'>
 
 const signed = new WeakMap<Named, Promise<string>>()
 
-/** The instance's signed document as the login takes it; signed once for each state of the instance. */
+/**
+ * Returns the instance's signed document as the login takes it. Each state of the instance is signed
+ * once.
+ */
 export function pkcs7Of(instance: Named): Promise<string> {
   const known = signed.get(instance)
   const pkcs7 = known ?? aws.documents(instance).then(({ rsa2048 }) => rsa2048.replaceAll('\n', ''))
@@ -33,7 +36,10 @@ export function pkcs7Of(instance: Named): Promise<string> {
   return pkcs7
 }
 
-/** Calls to the imitated AWS since it was last asked; the whole log would be megabytes. */
+/**
+ * Returns a function that gets the calls to the imitated AWS since its last use. The whole log would
+ * be megabytes.
+ */
 export function callWatch() {
   let seen = 0
   return async () => {
@@ -43,7 +49,7 @@ export function callWatch() {
   }
 }
 
-/** The instance is stopped and started: its document becomes newer (or, by negative minutes, older). */
+/** Stops and starts an instance, so that its document becomes newer (with negative minutes: older). */
 export async function restart(instance: Launched, minutes = 10): Promise<Launched> {
   const pendingTime = new Date(Date.parse(instance.pendingTime) + minutes * 60_000)
     .toISOString()
@@ -55,7 +61,7 @@ export async function restart(instance: Launched, minutes = 10): Promise<Launche
 /** The names of an instance in control commands. */
 export const placeOf = ({ account, region, instanceId }: Launched) => ({ account, region, instanceId })
 
-/** A login of an instance. */
+/** Logs an instance in. */
 export const loginAs = async (
   mount: string,
   instance: Launched,
@@ -71,7 +77,7 @@ export const NO_NAMESPACE =
 export const unregistered = (type: 'pkcs7' | 'identity'): string =>
   `; no certificate of type ${type} is registered at this mount (config/certificate)`
 
-/** The answer to a `pkcs7` that holds no CMS message. */
+/** The answer to a `pkcs7` without a CMS message. */
 export const noMessage = (fault: string): string =>
   `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
 
@@ -85,10 +91,10 @@ export const NOT_ACCEPTED =
   'STS answered that the request is not signed validly, or no longer: ' +
   'check the credentials, the clock and the region that it was signed for'
 
-/** The texts of a refusal. */
+/** Returns the texts of a refusal. */
 export const errorsOf = ({ body }: Reply): string => (body?.errors ?? []).join('\n')
 
-/** An account of its own, reached by the mount through a role that it lets this cluster assume. */
+/** Makes an account, and lets the mount reach it through a role that the cluster can assume. */
 export async function satellite(mount: string, externalId?: string): Promise<string> {
   const account = freshAccount()
   const role = { account, name: 'cloud-auth-reader', ...(externalId ? { externalId } : {}) }
@@ -105,18 +111,18 @@ export interface SignOptions {
   host?: string
   /** region of the signature */
   region?: string
-  /** further headers, signed along */
+  /** additional signed headers */
   headers?: [string, string][]
-  /** when it was signed, epoch milliseconds */
+  /** time of the signature, in epoch milliseconds */
   at?: number
   body?: string
   query?: string
 }
 
-/** The STS of all regions without one in its name. */
+/** The host of STS without a region. */
 const GLOBAL_STS = 'sts.amazonaws.com'
 
-/** A caller-identity request signed with a key. */
+/** Signs a caller-identity request with a key. */
 export function signCallerIdentity(key: TestKey, options: SignOptions = {}): TestRequest {
   const { host = GLOBAL_STS, region = 'us-east-1', headers = [], at = Date.now() } = options
   const signing = { key, region, service: 'sts', date: basicDate(at) }
@@ -129,7 +135,7 @@ export function signCallerIdentity(key: TestKey, options: SignOptions = {}): Tes
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** A signed request as the login takes it. */
+/** Returns a signed request as the login takes it. */
 export function iamFields({ method, path, query, headers, body }: TestRequest): Record<string, unknown> {
   const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? ''
   return {
@@ -140,11 +146,11 @@ export function iamFields({ method, path, query, headers, body }: TestRequest): 
   }
 }
 
-/** The fields of an iam login signed with a key. */
+/** Returns the fields of an iam login, signed with a key. */
 export const signedBy = (key: TestKey, options: SignOptions = {}): Record<string, unknown> =>
   iamFields(signCallerIdentity(key, options))
 
-/** An iam login with a key. */
+/** Logs in by iam with a key. */
 export const loginWith = (
   mount: string,
   key: TestKey,

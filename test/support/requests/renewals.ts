@@ -7,7 +7,7 @@ import { lookUp } from './tokens.ts'
 export const renew = (auth: Auth, given = {}) =>
   api('POST', '/auth/token/renew', { token: auth.client_token, ...given })
 
-/** Refused as a rule forbids it, and the token lives on as it was. */
+/** Checks that a rule refuses the renewal and that the token does not change. */
 export async function refused(auth: Auth): Promise<void> {
   const before = await lookUp(auth.client_token)
   const reply = await renew(auth, { increment: '9h' })

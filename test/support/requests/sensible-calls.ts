@@ -16,14 +16,14 @@ const NAMES: Readonly<Record<string, string>> = {
   role_tag: Buffer.from('v1:x').toString('base64'),
 }
 
-/** A path of the table with names in the place of parameters: `lives`, where nothing else is said. */
+/** Fills names into a path of the table. The default name is `lives`. */
 export const filledPath = (template: string): string =>
   template.replace(/:(\w+)/g, (_, name: string) => NAMES[name] ?? 'lives')
 
 const POLICY = { policy: 'path "lives/*" { capabilities = ["read"] }' }
 const certificate = readFileSync(new URL('../../vectors/certificates/rsa-2048.pem', import.meta.url), 'utf8')
 
-/** A token of its own: what revokes one needs one that nobody needs. */
+/** Makes a new token, so that a revocation hits a token that nobody needs. */
 const newToken = async ({ member }: Caller) =>
   (await member.ok('POST', '/auth/token/create', { policies: ['default'], ttl: '1h', num_uses: 9 })).body.auth
 
@@ -103,7 +103,7 @@ export async function sensibleBody(endpoint: Endpoint, caller: Caller): Promise<
   return method === 'POST' || operator ? { ...body, ...operator } : body
 }
 
-/** The token in the header: none where the body has one, and one of its own where that is revoked. */
+/** Returns the token for the header: none when the body has one, and a new one when it is revoked. */
 export async function sensibleToken({ path, access }: Endpoint, caller: Caller): Promise<string> {
   if (access.by === 'operation-token') return ''
   if (path === '/auth/token/revoke-self' && (await serves(caller)))

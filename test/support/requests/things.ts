@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { fresh } from '../service/cluster.ts'
 
-/** Something an administrator writes and reads back. */
+/** A resource that an administrator writes and reads back. */
 export interface Thing {
   title: string
-  /** a path of its own below a mount */
+  /** a separate path below a mount */
   at: (mount: string) => string
   /** a write that sets every field */
   body: Record<string, unknown>
-  /** writes of a part, each with what reads back differently after it */
+  /** writes of a part, each with the fields that read back differently after it */
   parts: { body: Record<string, unknown>; reads: Record<string, unknown> }[]
 }
 

@@ -1,5 +1,5 @@
-// A workload that logs in, by a signature of its own, and renews by node-vault-client: `renew` is a look at its own token, as
-// the library renews by a timer.
+// A workload that logs in with its own signature and renews by node-vault-client. The library renews by a
+// timer, so `renew` looks up the token instead.
 import { globalAgent } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import VaultClient from 'node-vault-client'

@@ -1,4 +1,4 @@
-// A workload that logs in and renews by node-vault, which keeps connections where its process does.
+// A workload that logs in and renews by node-vault, which uses the connections of the process.
 import { globalAgent } from 'node:http'
 import nodeVault from 'node-vault'
 import { everyRound, settings } from './round.ts'

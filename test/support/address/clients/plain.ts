@@ -1,4 +1,5 @@
-// A workload that logs in and renews by node:http alone; its settings are in the environment, a line tells each request.
+// A workload that logs in and renews by node:http alone. Its settings are in the environment, and it prints
+// a line for each request.
 import { Agent, request } from 'node:http'
 import { everyRound, settings } from './round.ts'
 

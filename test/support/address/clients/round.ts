@@ -12,9 +12,9 @@ export const settings = {
   credentials: JSON.parse(CREDENTIALS) as Record<string, string>,
 }
 
-/** A refusal or a fault, as a library tells it. */
+/** A refusal or an error in the form of its library. */
 interface Fault {
-  /** of the answer, where there was one */
+  /** of the answer; absent: no answer */
   status?: number | undefined
   code?: string
   name?: string
@@ -24,14 +24,14 @@ interface Client {
   /** @returns a token @throws Fault */
   login(): Promise<string>
   renew(token: string): Promise<unknown>
-  /** gives up all connections */
+  /** closes all connections */
   anew(): void
 }
 
 const nameOf = ({ status, code, name }: Fault): string =>
   status ? `HTTP ${status}` : (code ?? name ?? 'error')
 
-/** Renews a token and logs in, again and again, with a line for each. */
+/** Renews a token and logs in, again and again, and prints a line for each. */
 export async function everyRound({ login, renew, anew }: Client): Promise<never> {
   let born = Date.now()
   let [token, first] = ['', true]

@@ -5,17 +5,17 @@ import { parseArgs } from 'node:util'
 import * as lambda from '@aws-sdk/client-lambda'
 import * as sfn from '@aws-sdk/client-sfn'
 
-/** Options that have no value. */
+/** Options without a value. */
 const FLAGS = /^--(no-)?(disabled|inverted)$/
 
-/** `--name value` as `--name=value`: all other options of the documents have a value. */
+/** Turns `--name value` into `--name=value`. All other options of the documents have a value. */
 function spread([word, ...rest]: readonly string[]): string[] {
   if (word === undefined) return []
   if (FLAGS.test(word)) return spread(rest)
   return word.startsWith('--') ? [`${word}=${rest[0]}`, ...spread(rest.slice(1))] : [word, ...spread(rest)]
 }
 
-/** `start-execution` as `startExecution` */
+/** Turns `start-execution` into `startExecution`. */
 const camel = (text: string): string => text.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 const { values, positionals } = parseArgs({
@@ -42,7 +42,7 @@ const answer = await calls[camel(action)]?.call(client, input)
 if (!answer) throw new Error(`the stand-in for aws cannot do ${service} ${action}`)
 process.stdout.write(`${JSON.stringify({ ...answer, $metadata: undefined }, null, 4)}\n`)
 
-/** `lambda invoke`: the event comes from a file, and what the function returns goes to one. */
+/** Calls `lambda invoke`. The event comes from a file, and the result goes to a file. */
 async function invoked(): Promise<void> {
   const client = new lambda.Lambda({ region: region ?? '', endpoint: endpoint ?? '' })
   const { StatusCode, FunctionError, Payload } = await client.invoke({
