@@ -2,13 +2,13 @@ import type { Auth } from '../../../shared/api/call.ts'
 import type { CallOptions, Reply } from '../service/api.ts'
 import { api, done, tokenWith } from '../service/cluster.ts'
 
-/** Makes a token; root does unless another token is given. */
+/** Makes a token as root, or with another token. */
 export async function make(given: Record<string, unknown> = {}, options: CallOptions = {}): Promise<Auth> {
   const reply = await done('POST', '/auth/token/create', given, options)
   return reply.body.auth as Auth
 }
 
-/** The same for a try that may fail. */
+/** Tries to make a token. The attempt may fail. */
 export const tryMake = (given: unknown, options: CallOptions = {}): Promise<Reply> =>
   api('POST', '/auth/token/create', given, options)
 
@@ -20,7 +20,7 @@ export const lookUp = async (token: string): Promise<Record<string, unknown>> =>
 export const lives = async (token: string): Promise<boolean> =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 
-/** A token that may make tokens, and has the policy `default`. */
+/** Makes a token that may make tokens and has the policy `default`. */
 export const makerWith = (capabilities = '"update"', given: Record<string, unknown> = {}): Promise<string> =>
   tokenWith(
     ['create', 'create-orphan', 'create/*']

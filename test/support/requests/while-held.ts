@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Reply } from '../service/api.ts'
 import { aws, eventually } from '../service/cluster.ts'
 
-/** A call to AWS, by what tells it from those of other tests. */
+/** A call to AWS, with the parts that distinguish it from calls of other tests. */
 interface HeldCall {
   service: 'ec2' | 'iam' | 'sts'
   action: string

@@ -3,7 +3,7 @@ import type { Reply } from '../service/api.ts'
 import { aws, done, fresh, freshAccount } from '../service/cluster.ts'
 import { loginWith, signedBy } from './logins.ts'
 
-/** An IAM user that may log in to a role of its own. */
+/** An IAM user that may log in to its own role. */
 export interface Worker {
   account: string
   /** of the user */
@@ -12,7 +12,7 @@ export interface Worker {
   role: string
   /** parameters of a login, signed now */
   signed(): Record<string, unknown>
-  /** a login; it need not succeed */
+  /** a login that may fail */
   tryLogin(more?: Record<string, unknown>): Promise<Reply>
   /** a login that succeeds */
   login(more?: Record<string, unknown>): Promise<Auth>

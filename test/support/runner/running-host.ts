@@ -11,13 +11,13 @@ declare module 'vitest' {
       engine_url: string
       tables: { data: string; cluster: string; ceremony: string }
       credentials: AccessKeyPair
-      /** what a process needs that serves logins, as the function of the host does */
+      /** environment of a process that serves logins, as for the function of the host */
       login_runtime: { code: string; environment: Record<string, string> }
     }
   }
 }
 
-/** One host for all integration tests; each test file makes a mount of its own on it. */
+/** One host for all integration tests. Each test file makes its own mount on it. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const host = await startHost({ cluster: 'test', port: 0, memory: true, front: frontNamed() })
   const { control: _control, adoptKeys: _adopt, runtimeOf, close, ...known } = host

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** An answer as it came, with its body read as JSON where it is. */
+/** An answer, with its body read as JSON if it is JSON. */
 export interface Reply {
   status: number
   headers: Record<string, string>
@@ -16,7 +16,7 @@ export interface CallOptions {
   from?: string
 }
 
-/** Calls `<base><path>`; an object becomes JSON, a text is sent as it is. */
+/** Calls `<base><path>`. An object becomes JSON, a text is sent unchanged. */
 export function call(
   base: string,
   method: string,
@@ -42,7 +42,7 @@ export function call(
       },
       answer => {
         const chunks: Buffer[] = []
-        // an answer that breaks off has no end
+        // an answer that breaks off has no end event
         answer.on('error', reject)
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
         answer.on('end', () => {

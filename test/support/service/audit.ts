@@ -10,17 +10,17 @@ export interface AuditEntry {
   [other: string]: any
 }
 
-/** The audit log of the cluster as text. */
+/** Returns the audit log of the cluster as text. */
 export const auditText = (directory = cluster.directory): string =>
   readFileSync(`${directory}/audit.log`, 'utf8')
 
-/** All its entries. */
+/** Returns all entries of the audit log. */
 export const auditEntries = (): AuditEntry[] => entriesIn(auditText().split('\n'))
 
 const entriesIn = (lines: readonly string[]): AuditEntry[] =>
   lines.filter(line => line !== '').map(line => JSON.parse(line) as AuditEntry)
 
-/** Its entries whose path begins like this. */
+/** Returns the entries whose path has this beginning. */
 export const auditOf = (path: string): AuditEntry[] =>
   entriesIn(
     auditText()

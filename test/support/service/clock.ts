@@ -16,19 +16,19 @@ export const clock: Clock & { advance(seconds: number): void; stop(): void; skip
     else await systemClock.sleep(ms)
   },
   now: () => (stoppedAt ?? systemClock.now()) + aheadMs,
-  /** puts it forward */
+  /** advances the clock */
   advance: (seconds: number) => {
     aheadMs += seconds * 1000
   },
-  /** lets it stand still, so that times can be compared exactly */
+  /** stops the clock, so that times can be compared exactly */
   stop: () => {
     stoppedAt ??= systemClock.now()
   },
-  /** lets it jump over every sleep */
+  /** lets the clock jump over every sleep */
   skip: () => {
     skips = true
   },
-  /** lets it run, and tell the time */
+  /** starts the clock again */
   reset: () => {
     aheadMs = 0
     stoppedAt = undefined

@@ -79,7 +79,7 @@ interface Alarm {
   periods: number
 }
 
-/** Name of a series: a metric with its dimensions. */
+/** Returns the name of a series: a metric with its dimensions. */
 const nameOf = (namespace: string, name: string, dimensions: readonly { Name: string; Value: string }[]) =>
   JSON.stringify([namespace, name, ...dimensions.map(({ Name, Value }) => `${Name}=${Value}`).sort()])
 
@@ -113,7 +113,10 @@ function alarmOf(properties: Record<string, unknown>): [name: string, alarm: Ala
   ]
 }
 
-/** Metrics that an event makes by itself. @throws where CloudWatch would take no metric, or another one, from it */
+/**
+ * Returns the metrics in an event. @throws when CloudWatch would read no metric or another one from
+ * it
+ */
 function embeddedIn(text: string): { at: number; series: string; value: number }[] {
   const event = JSON.parse(text) as Record<string, unknown>
   if (!('_aws' in event)) return []
@@ -134,7 +137,10 @@ function embeddedIn(text: string): { at: number; series: string; value: number }
 
 export type CloudWatch = Awaited<ReturnType<typeof cloudWatch>>
 
-/** CloudWatch of a deployment, with the alarms and filters of the synthesised templates. Times are epoch milliseconds. */
+/**
+ * The CloudWatch of a deployment, with the alarms and filters of the synthesised templates. Times are
+ * epoch milliseconds.
+ */
 export async function cloudWatch(front: LocalFront = 'httpApi') {
   const directory = await synthesise({ legacySignatures: false, front })
   const { ofType } = resourcesIn(directory, TEST_PLACE)
@@ -169,25 +175,25 @@ export async function cloudWatch(front: LocalFront = 'httpApi') {
           points.push({ at, series: nameOf(MetricNamespace, MetricName, []), value: 1 })
       }
     },
-    /** Lambda counts something of a function */
+    /** counts a metric of Lambda for a function */
     lambda: (folder: string, metric: string, at: number): void => {
       const Value = functions.get(folder)
       if (Value === undefined) throw new Error(`there is no function ${folder}`)
       points.push({ at, series: nameOf('AWS/Lambda', metric, [{ Name: 'FunctionName', Value }]), value: 1 })
     },
-    /** AWS counts something that an alarm looks at */
+    /** counts a metric of AWS that an alarm uses */
     aws: (name: CommonAlarm, at: number, value = 1): void => {
       const [series = ''] = find(name).series
       points.push({ at, series, value })
     },
-    /** what a host counts as AWS does */
+    /** metrics that a host counts as AWS does */
     counted: ({ namespace, metric, dimensions }: MetricPoint, at: number): void => {
       const named = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }))
       points.push({ at, series: nameOf(namespace, metric, named), value: 1 })
     },
-    /** series of our own metrics that there are by now */
+    /** the current series of our own metrics */
     series: (): string[] => [...new Set(points.map(one => one.series))].sort(),
-    /** alarms that are on */
+    /** the active alarms */
     on: (now: number): CommonAlarm[] => commonAlarms.filter(name => isOn(name, now)),
     isOn,
   }

@@ -20,7 +20,7 @@ export const cluster = (service ?? inject('cluster')) as unknown as ProvidedCont
 /** The imitated AWS of the cluster. */
 export const aws = remoteControl(cluster.provider_url, cluster.control_token)
 
-/** Calls the cluster; as root unless a token is given (`token: ''` sends none). */
+/** Calls the cluster as root, or with the given token (`token: ''` sends none). */
 export const api = async (
   method: string,
   path: string,
@@ -33,7 +33,7 @@ export const api = async (
     : checked(method, path, await call(cluster.base_url, method, path, body, all))
 }
 
-/** The same, failing on any answer that is not a success. */
+/** Calls the cluster and fails on any answer that is not a success. */
 export async function done(
   method: string,
   path: string,
@@ -45,11 +45,14 @@ export async function done(
   return reply
 }
 
-/** The same, trying again while the answer is "busy". */
+/** Calls the cluster and repeats while the answer is "busy". */
 export const insist = (method: string, path: string, body?: unknown): Promise<Reply> =>
   whileBusy(() => api(method, path, body))
 
-/** Sends again while the answer is "busy", as clients do: while the role of a cluster changes it may be. */
+/**
+ * Repeats a request while the answer is "busy", as clients do. A change of the cluster's role can
+ * cause it.
+ */
 async function whileBusy(send: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries++) {
     const reply = await send()
@@ -58,17 +61,17 @@ async function whileBusy(send: () => Promise<Reply>): Promise<Reply> {
   }
 }
 
-/** Something new: names, IDs. */
+/** Returns a new name or ID. */
 export const fresh = (prefix = ''): string => prefix + randomBytes(4).toString('hex')
 
-/** An instance ID that nothing else has. */
+/** Returns a new instance ID. */
 export const freshInstanceId = (): string => `i-${randomBytes(8).toString('hex')}0`
 
-/** A 12-digit account that nothing else has. */
+/** Returns a new 12-digit account. */
 export const freshAccount = (): string =>
   String(200_000_000_000 + Number.parseInt(randomBytes(4).toString('hex'), 16))
 
-/** Enables the auth method at a path of its own. */
+/** Enables the auth method at a new path. */
 export async function freshMount(
   type = 'cloud',
   config: Record<string, unknown> = {},
@@ -101,12 +104,12 @@ export const localCertificate = async (): Promise<string> =>
 export const storage = {
   reset: async () => tapped().tap.reset(),
   fault: async (fault: StorageFault) => tapped().tap.fault(fault),
-  /** from now on a transaction takes its items for so many milliseconds, as on AWS; until the next reset */
+  /** makes a transaction lock its items for some milliseconds, as on AWS, until the next reset */
   awsLike: async (takesFor = 5) => tapped().tap.imitateConflicts(takesFor),
-  /** takes an item for a while: whatever else would write it is refused */
+  /** locks an item for a while, so that other writes of it are refused */
   take: async (place: { table: string; pk: string; sk: string }, ms: number) =>
     tapped().tap.take({ ...place, ms }),
-  /** connections that are open now are found dead when they are used again */
+  /** kills the open connections, so that their next use fails */
   dropConnections: async () => {
     if (tapKind() !== 'connections')
       throw new Error('there are none: import over-connections.ts before cluster.ts')
@@ -117,9 +120,9 @@ export const storage = {
     await setImmediate()
     return tapped().tap.calls()
   },
-  /** waits until a fault of kind `hold` holds so many calls */
+  /** waits until a fault of kind `hold` holds a number of calls */
   held: (count = 1) => eventually(async () => tapped().tap.held() >= count),
-  /** ends all faults, and lets the calls that are held go on; the count goes on too */
+  /** ends all faults and releases held calls; the counts continue */
   mend: async () => tapped().tap.mend(),
 }
 
@@ -128,7 +131,7 @@ function tapped(): NonNullable<Service['tap']> {
   return service.tap
 }
 
-/** Waits until jobs in the background have ended, and those that they have started. In process only. */
+/** Waits until background jobs, and the jobs that they started, have ended. Works only in the process. */
 export async function settled(): Promise<void> {
   if (!service) throw new Error('whether a host has work in the background cannot be seen')
   await service.settled()
@@ -140,7 +143,7 @@ export async function invoke(functionName: string, event: unknown = {}): Promise
   return invokeAt(cluster, functionName, event)
 }
 
-/** Waits until something is true; `ms`: then it counts as hung. */
+/** Waits until a probe is true; `ms`: time after which it counts as hung. */
 export async function eventually<T>(probe: () => Promise<T | undefined | false>, ms = 600_000): Promise<T> {
   const until = Date.now() + ms
   for (;;) {

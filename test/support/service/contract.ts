@@ -23,7 +23,7 @@ interface Document {
 }
 
 const written = openApi(groups, answers, '0') as unknown as Document
-/** The document as it is written from the table now, with shared parts where operations refer to them. */
+/** The document as written from the table now, with shared parts where operations refer to them. */
 export const document = resolveShared(written, written)
 const compile = compiler(document.components.schemas)
 
@@ -40,7 +40,7 @@ const HELP = {
 
 const counted = { answers: 0, operations: new Set<string>() }
 const faults: string[] = []
-/** More of them than that tell nothing more. */
+/** The most findings to show. */
 const MOST = 20
 
 /** Returns the faults since the last call. */
@@ -70,7 +70,7 @@ export function checked<R extends Reply>(method: string, path: string, reply: R)
 
 /** Returns the faults of an answer. */
 export function faultsOf(method: string, path: string, reply: Reply): string[] {
-  // a front that answers by itself gives no number
+  // an answer of a front itself has no number
   if (reply.status >= 400 && !reply.headers['x-request-id']) return []
   if (reply.status >= 400 && reply.headers['x-error-code']) return refusalFaults(reply)
   const [before = '', query = ''] = path.split(/\?(.*)/s)
@@ -127,7 +127,7 @@ function successFaults(method: string, row: Endpoint, reply: Reply): string[] {
 
 const isWrapped = ({ body }: Reply): boolean => body?.wrap_info !== undefined && body.wrap_info !== null
 
-/** Data stands outside `data`, too, as it is there. */
+/** Some data stands outside `data`, unchanged. */
 function mirrorFaults({ mirrored, answers: kind }: Endpoint, { body }: Reply): string[] {
   if (kind !== 'data' || !body?.data || typeof body.data !== 'object') return []
   const outside = Object.entries(body).filter(([name]) => !ENVELOPE.includes(name))

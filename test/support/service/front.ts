@@ -5,7 +5,10 @@ import type { Model } from '../../../infra/local/template/assembly.ts'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
 import type { CallOptions, Reply } from './api.ts'
 
-/** The event that an HTTP API would send for a request to `<base><path>`; like the host, LIST becomes a flag. */
+/**
+ * Returns the event of an HTTP API for a request to `<base><path>`. LIST becomes a flag, as on the
+ * host.
+ */
 export function frontEvent(
   base: string,
   method: string,
@@ -37,7 +40,7 @@ export function frontEvent(
   }
 }
 
-// the gateway leaves alone what it cannot decode
+// the gateway keeps text that it cannot decode
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path)

@@ -14,7 +14,7 @@ import {
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
-/** Begins a journal of its own in the tables of a host, and gives the cluster record's part of it. */
+/** Begins a journal in the tables of a host, and returns its part of the cluster record. */
 export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
   const epoch = epochName(1, fresh('0000'))
   const old = await journal.head()
@@ -23,7 +23,7 @@ export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch:
   return { mode: 'primary', epoch, treeId: fresh() }
 }
 
-/** Everything in the table `data`, as it stands. */
+/** Returns all items of the table `data`. */
 export async function standing(journal: Journal): Promise<StoredItem[]> {
   const found: StoredItem[] = []
   let from: { pk: string; sk: string } | undefined
@@ -37,13 +37,13 @@ export async function standing(journal: Journal): Promise<StoredItem[]> {
 
 const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`
 
-/** The journal of this cluster from its beginning, position by position. */
+/** Reads the journal of this cluster from its beginning, position by position. */
 export async function replayed(journal: Journal) {
   const head = (await journal.head()) as Head
   const entries = await journal.entries(head.lineage, 0, head.last)
   const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
-  /** positions at which a journal entry names another previous leaf than the journal left */
+  /** positions with a journal entry whose previous leaf differs from the journal */
   const torn: string[] = []
   for (const entry of entries)
     for (const change of entry?.body ?? []) {
@@ -69,10 +69,13 @@ export async function differences(journal: Journal, own: (item: { pk: string }) 
     .sort()
 }
 
-/** The sum of a bucket in which nothing counts. */
+/** The sum of a bucket without counted items. */
 const NOTHING = '0,0,0'
 
-/** Buckets of a tree whose sums are not those of the items in them, and items whose leaf is not that of their content. */
+/**
+ * Returns the buckets of a tree whose sums differ from their items, and the items whose leaf differs
+ * from their content.
+ */
 export async function wrongSums(
   journal: Journal,
   treeId: string,

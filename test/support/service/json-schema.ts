@@ -29,7 +29,7 @@ export function compiler(named: Readonly<Record<string, Schema>>): (schema: Sche
   const compile = (schema: Schema): Check => {
     const before = compiled.get(schema)
     if (before) return before
-    // a schema may come to itself again
+    // a schema may contain itself
     let made: Check | undefined
     const check: Check = (value, place) => {
       made ??= checkOf(schema, named, compile)
@@ -51,7 +51,7 @@ function resolved(schema: Schema, named: Named): Schema {
   return resolved(found, named)
 }
 
-/** Parts that hold together are one object. */
+/** Merges parts that must all match into one object. */
 function joined(schema: Schema, named: Named): Schema {
   const known = resolved(schema, named)
   if (!known['allOf']) return known
@@ -83,7 +83,7 @@ function checkOf(given: Schema, named: Named, compile: Compile): Check {
   }
 }
 
-/** The faults of the choice that fits best, if none does. */
+/** Returns the faults of the choice that fits best, if none matches. */
 const oneOf =
   (checks: readonly Check[]): Check =>
   (value, place) => {

@@ -16,7 +16,10 @@ import {
 } from '../../../shared/adapters/aws/wire/tables.ts'
 import { refusedCall } from '../iam/judge.ts'
 
-/** An engine keeps tables by the access key and looks no further: signatures are a third of what a call costs. */
+/**
+ * The engine keeps tables by the access key and checks no signature. Signatures would be a third of
+ * the costs of a call.
+ */
 export const unsigned = (accessKeyId: string) => ({
   authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0`,
   'x-amz-date': '20260101T000000Z',
@@ -70,7 +73,10 @@ export function leanSend(url: string, accessKeyId: string): Send {
   return sendBy(async (call, ms) => refusedCall(call) ?? engine(call, ms))
 }
 
-/** The same through a tap in this process: what breaks, and what takes long, ends as over the adapters' connections. */
+/**
+ * Sends calls through a tap in this process. Broken and slow calls end as on the adapters'
+ * connections.
+ */
 export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): Send {
   const requestOf = requestsAs(accessKeyId)
   const sent = overKeptConnections()

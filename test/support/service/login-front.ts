@@ -1,6 +1,6 @@
 let byWebFunction = Boolean(process.env['WEB_LOGINS'])
 
-/** From now on logins of this file go through an HTTP server, as those of a Web Function. */
+/** From now on logins of this file go through an HTTP server, like those of a Web Function. */
 export const serveLoginsByWebFunction = (): void => {
   byWebFunction = true
 }

@@ -1,4 +1,4 @@
 import { serveLoginsByWebFunction } from './login-front.ts'
 
-// Imported before `cluster.ts`, by files that show that logins in a Web Function are the same logins.
+// Import before `cluster.ts` in files that test logins of a Web Function.
 serveLoginsByWebFunction()

@@ -3,7 +3,7 @@ import type { CallOptions, Reply } from './api.ts'
 import { type ServiceOptions, startService } from './service.ts'
 import { tapKind } from './tap-kind.ts'
 
-/** A service that a test file has to itself, because it turns a setting of the whole. */
+/** A service for one test file, because the file changes a setting of the whole service. */
 export async function ownHost(options: ServiceOptions = {}) {
   const service = await startService(inject('ground'), { tap: tapKind(), ...options })
   const api = (method: string, path: string, body?: unknown, more: CallOptions = {}): Promise<Reply> =>

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { cluster } from './cluster.ts'
 
-/** The answer to a request that is written byte by byte: what no HTTP client would send. */
+/** Returns the answer to a request that is written byte by byte, as no HTTP client would send it. */
 export async function raw(
   lines: readonly string[],
   body: string | Buffer = '',
@@ -12,7 +12,7 @@ export async function raw(
   return { status: Number(top.split(' ')[1]), text: rest.join('\r\n\r\n') }
 }
 
-/** Everything that comes back on a connection, until the other side closes it. */
+/** Reads a connection until the other side closes it. */
 export function conversation(...sent: (string | Buffer)[]): Promise<string> {
   const { hostname, port } = new URL(cluster.base_url)
   return new Promise((resolve, reject) => {

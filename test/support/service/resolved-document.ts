@@ -13,7 +13,7 @@ export function resolveShared<T>(part: T, document: object): T {
   ) as T
 }
 
-/** Returns what a reference names; undefined: nothing. */
+/** Returns the target of a reference; undefined: none. */
 export const openReference = (ref: string, document: object): unknown =>
   ref
     .slice(2)

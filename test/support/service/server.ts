@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 
-/** Says what has to be done when a test ends: `onTestFinished`, of the test's context where tests run at once. */
+/** Registers work for the end of a test: `onTestFinished`, of the test's context for concurrent tests. */
 export type WhenDone = (work: () => void) => void
 
 /** Listens on loopback until the test ends. */
@@ -21,7 +21,7 @@ async function listening(server: Server, whenDone: WhenDone): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A web server that does what a test says, and the requests that reached it. */
+/** A web server with the behaviour that a test gives, and the requests that reached it. */
 export async function webServer(
   whenDone: WhenDone,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
@@ -54,7 +54,7 @@ export async function rawServer(
   return { url, count: () => connections }
 }
 
-/** The address of a port that nobody listens on. */
+/** Returns the address of a port without a listener. */
 export async function closedPort(): Promise<string> {
   const server = createTcpServer()
   server.listen(0, '127.0.0.1')

@@ -47,13 +47,13 @@ import './sdk-clients.ts'
  * environment, as they may on AWS.
  */
 export interface Service {
-  /** what requests name as their host; nobody listens there */
+  /** the host name of requests; nobody listens there */
   base_url: string
   provider_url: string
   control_token: string
-  /** where the tables are reached */
+  /** address of the tables */
   engine_url: string
-  /** where logins are served by a Web Function: it */
+  /** the Web Function that serves logins */
   web_url?: string
   /** the tap in front of the engine, if the options have one */
   tap_url?: string
@@ -62,7 +62,7 @@ export interface Service {
   send: Send
   root_token: string
   recovery_keys: string[]
-  /** holds `audit.log` and `functions.log` */
+  /** the folder of `audit.log` and `functions.log` */
   directory: string
   tables: Tables
   /** of the functions */
@@ -72,7 +72,7 @@ export interface Service {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>
   /** runs a function as an administrator would, and waits for its result */
   invoke(folder: string, event: unknown): Promise<Reply>
-  /** waits until no work runs in the background, and none that it has started in turn */
+  /** waits until no background work runs, including work that it started */
   settled(): Promise<void>
 }
 
@@ -85,7 +85,7 @@ export interface Ground {
   model: Model
   /** the policies of functions */
   policies: Policies
-  /** signs the identity documents of all services: RSA keys take long to make */
+  /** signs the identity documents of all services, because RSA keys take long to make */
   authority: Authority
   /** removed when the run ends */
   directory: string
@@ -98,11 +98,11 @@ declare module 'vitest' {
 }
 
 export interface ServiceOptions {
-  /** the clock of the service; the system's unless a test owns it */
+  /** the clock of the service; absent: the system's */
   clock?: Clock
   /** seconds that a function may run, by folder */
   timeouts?: Readonly<Record<string, number>>
-  /** variables of functions that are not as in the template */
+  /** variables of functions that differ from the template */
   variables?: Readonly<Record<string, string>>
   /**
    * count calls to the tables, and let them be made to fail: in this process, or, at twice the time, over connections as
@@ -189,7 +189,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   }
 }
 
-/** Tells the SDK in this process where AWS is. */
+/** Sets the address of AWS for the SDK in this process. */
 function clientsFind(key: AccessKeyPair, at: { tables: string; functions: string; rest: string }): void {
   judgeAwsCalls(() => process.env['AWS_ACCESS_KEY_ID'] ?? '')
   Object.assign(process.env, {
@@ -213,7 +213,7 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
   return initialised(call, tries - 1)
 }
 
-/** The functions of the template, in this process; `settled` waits for those that nobody else waits for. */
+/** The functions of the template in this process. `settled` waits for background work. */
 function functionsOf(
   model: Model,
   environment: () => Environment,
@@ -254,7 +254,7 @@ const webLogins = (environment: Environment, clock: Clock = systemClock, send: S
   )
 }
 
-/** Variables without which no environment is read. */
+/** Variables that every environment needs. */
 const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 
 /** Creates the handler of a function, as its `index.ts` does at the first event. */
@@ -282,7 +282,7 @@ const noOtherCluster = async (): Promise<never> => {
   throw new Error('this service has no second cluster')
 }
 
-/** Asynchronous invocations that fail are made twice again, as on AWS. */
+/** Failed asynchronous invocations are repeated twice, as on AWS. */
 async function threeTimes(work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; tries <= 3; tries++) {
     if (

@@ -39,7 +39,7 @@ export function headersBehind(
 
 /** A Web Function and its distribution. */
 export interface WebFront {
-  /** of the Web Function, as only its distribution should call it */
+  /** of the Web Function; only its distribution should call it */
   url: string
   /** calls it through the distribution */
   call(method: string, path: string, body: unknown, options: CallOptions): Promise<Reply>

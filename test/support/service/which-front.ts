@@ -10,5 +10,5 @@ export function frontNamed(name = process.env['FRONT'] ?? 'httpApi'): LocalFront
   return found
 }
 
-/** A load balancer passes a megabyte at most, and refuses more in its own words. */
+/** A load balancer passes at most a megabyte, and refuses more with its own text. */
 export const isBalanced = (): boolean => frontNamed() === 'loadBalancer'

@@ -3,7 +3,7 @@ import type { SetMember } from './member.ts'
 import type { ClusterSet } from './set.ts'
 import { type Forgery, type KnownShares, thefts } from './thefts.ts'
 
-/** Below this path are the calls that change roles. */
+/** The path of calls that change roles. */
 const R = '/sys/replication/dr'
 
 /** A run of random actions on a set of clusters. */
@@ -14,29 +14,29 @@ export interface Game {
   int(n: number): number
   chance(of: number): boolean
   pick<T>(list: readonly T[]): T
-  /** clusters that write, as far as one can see from outside */
+  /** clusters that write, as far as can be seen from outside */
   primaries(): SetMember[]
-  /** all others: secondaries, and what has stopped */
+  /** all others: secondaries, and stopped clusters */
   others(): SetMember[]
-  /** a token that may do on every cluster what a secondary wants one for */
+  /** a token for the operations on secondaries, on every cluster */
   operator: string
-  /** a name that no secondary has had */
+  /** a new name for a secondary */
   newId(): string
-  /** tokens that have been handed out and not given back */
+  /** tokens that are in use */
   tokens: string[]
   /** names of policies: the first two share a bucket */
   policies: readonly string[]
   /** batch tokens that thieves have made */
   forgeries: Forgery[]
-  /** recovery shares that were handed out, oldest first */
+  /** recovery shares in use, oldest first */
   shares: KnownShares[]
-  /** what was seen that must not be */
+  /** violations that were seen */
   faults: string[]
 }
 
 /** A possible action of a game. */
 export interface Action {
-  /** how often it happens, against the others */
+  /** its frequency, relative to the others */
   weight: number
   act(game: Game): unknown
 }
@@ -56,7 +56,7 @@ const atSecondary = (call: string, given: (game: Game) => object | Promise<objec
   await secondary.request('POST', `${R}/secondary/${call}`, body)
 }
 
-/** An activation token of a primary, if there is one. */
+/** Returns an activation token of a primary, if there is one. */
 export async function activationFrom(
   primary: SetMember | undefined,
   id: string,
@@ -65,7 +65,7 @@ export async function activationFrom(
   return reply?.status === 200 ? reply.body.wrap_info.token : undefined
 }
 
-/** A trap somewhere in what one of the clusters does next. */
+/** Sets a trap at some next step of a cluster. */
 const trapped =
   (does: 'dies' | 'loses' | number) =>
   ({ set, names, int, pick }: Game) =>

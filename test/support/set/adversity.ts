@@ -6,7 +6,7 @@ import type { Action, Game } from './actions.ts'
 const R = '/sys/replication/dr'
 const MOUNT = '/auth/cloud'
 const SECOND = 1000
-/** Clocks that are farther apart are refused. */
+/** The clock difference from which a cluster is refused. */
 const FIVE_MINUTES = 300 * SECOND
 
 /** Cuts a cluster off from all others, by both ways. */
@@ -20,7 +20,7 @@ export const adversities: Readonly<Record<string, Action>> = {
   clock: {
     weight: 2,
     act: ({ set, names, pick, int, chance }) => {
-      // five minutes, and a second less or more; or ten minutes, which only a fence does not mind
+      // five minutes, and a second less or more; or ten minutes, which only a fence survives
       const off = FIVE_MINUTES + (int(3) - 1) * SECOND
       set.at(pick(names)).setClock(chance(0.3) ? 0 : pick([off, -off, 2 * FIVE_MINUTES]))
     },
@@ -52,7 +52,7 @@ export const adversities: Readonly<Record<string, Action>> = {
       if (all.length === 0) return
       const primary = pick(all)
       await primary.request('POST', '/sys/rotate', {})
-      // encrypted by the term that is the newest by then
+      // encrypted by the newest term of that moment
       const secret = { access_key: 'AKIAIOSFODNN7EXAMPLE', secret_key: `secret-${int(1_000_000)}` }
       await primary.request('POST', `${MOUNT}/config/client`, secret)
     },
@@ -80,7 +80,7 @@ export const adversities: Readonly<Record<string, Action>> = {
         expiresAt: now + 3600 * SECOND,
       }
       const as = { record: await primary.record(), readAt: now }
-      // as a login, and as who denies a tag
+      // as a login and as a denial of a tag do
       const { createdAt, expiresAt } = entry
       await primary.ports.store
         .commit(

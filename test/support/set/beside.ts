@@ -1,6 +1,6 @@
 import type { ClusterSet } from './set.ts'
 
-/** Milliseconds after which a stream tells of what was written, and those of a run of the puller. */
+/** Milliseconds until a stream reports a write, and the length of a run of the puller. */
 const STREAM_MS = 100
 const MINUTE_MS = 60_000
 const RUN_MS = 112_000

@@ -1,4 +1,4 @@
-/** Bytes and UUIDs that follow from a seed. */
+/** Returns bytes and UUIDs that follow from a seed. */
 export function seededEntropy(random: () => number) {
   const bytes = (length: number): Buffer =>
     Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)))

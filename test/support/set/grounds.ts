@@ -16,7 +16,7 @@ export interface Ground {
   engine: TableEngine
   /** the tables of a cluster with their first items; expired items are not deleted automatically */
   newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<Tables>>
-  /** everything in the tables of a cluster */
+  /** all items in the tables of a cluster */
   items(tables: Required<Tables>): Promise<Record<TableName, readonly WireItem[]>>
   drop(tables: readonly Required<Tables>[]): Promise<void>
 }
@@ -53,7 +53,7 @@ export function engineGround(): Ground {
   }
 }
 
-/** Tables in memory: several times as fast, and as good where it matters (`memoryEngine`). */
+/** Tables in memory: several times as fast and equal in the tested behaviour (`memoryEngine`). */
 export function memoryGround(): Ground {
   const memory = memoryEngine()
   return {

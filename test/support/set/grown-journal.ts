@@ -85,7 +85,7 @@ export async function grownJournal(treeId: string, count: number, now: number) {
   await refreshTree({ journal: whole, treeId, head, now })
   return {
     journal: whole,
-    /** changes an item behind the journal's back */
+    /** changes an item without the journal */
     overwrite: (index: number, change: (item: StoredItem) => StoredItem): void => {
       changed.set(index, change(itemAt(index)))
     },

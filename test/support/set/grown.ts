@@ -39,7 +39,10 @@ export function grownItem(index: number, treeId: string, now: number): StoredIte
   return placeInTree({ ...item, leaf: leafOf(item) }, treeId)
 }
 
-/** Makes a primary of so many items, as a journal would have left them, without writing each of its journal entries. */
+/**
+ * Makes a primary with so many items, as a journal would have left them, without writing each journal
+ * entry.
+ */
 export async function grown(at: Member, count: number): Promise<void> {
   const client = DynamoDBDocumentClient.from(
     createEngineClient(inject('ground').engine, 'us-east-1', {

@@ -5,7 +5,7 @@ import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts
 import { defined } from '../../../shared/values/defined.ts'
 import type { RawItem } from './mirror.ts'
 
-/** Something that became of an item of a cluster. */
+/** A change of a cluster's item. */
 export interface Changed {
   readonly table: 'data' | 'cluster' | 'ceremony'
   readonly pk: string
@@ -18,7 +18,7 @@ interface Common {
   readonly cluster: string
   /** epoch milliseconds */
   readonly at: number
-  /** number of the process that did it */
+  /** number of the process */
   readonly process: number
 }
 
@@ -26,21 +26,21 @@ interface Common {
 export type Entry = Common &
   (
     | {
-        /** `found`: what stood there at first; `written`: what one write, or one transaction, did */
+        /** `found`: the first items; `written`: changes of one write or one transaction */
         readonly what: 'found' | 'written'
         readonly changes: readonly Changed[]
       }
-    /** a request was answered with success, and says that something was written */
+    /** a request succeeded, and says that it wrote something */
     | { readonly what: 'acknowledged'; readonly request: string }
-    /** somebody is promoted by force, or cannot be heard: from now on two clusters may write at once */
+    /** a forced promotion or a silent cluster: from now on two clusters may write at once */
     | { readonly what: 'forced' }
-    /** clusters have come to rest: all of them are at the same place */
+    /** clusters are at rest, all at the same place */
     | { readonly what: 'rest'; readonly clusters: readonly string[] }
   )
 
 export type History = readonly Entry[]
 
-/** A cluster as it is at some point of a history. */
+/** A cluster at some point of a history. */
 export interface Standing {
   readonly data: Map<string, StoredItem>
   /** by `<pk>\n<sk>` */
@@ -60,7 +60,7 @@ export interface Moment {
   readonly before: Pick<Standing, 'record' | 'head'>
 }
 
-/** Looks at every entry. @returns what is wrong there */
+/** Checks every event. @returns the fault at this event */
 export type Check = (moment: Moment) => string | undefined
 
 export const placeName = ({ pk, sk }: { pk: string; sk: string }): string => `${pk}\n${sk}`
@@ -72,7 +72,7 @@ export interface Violation {
   readonly index: number
 }
 
-/** Takes an entry into a world. @returns what there is to be seen of it */
+/** Applies an event to a world. @returns the input of checks */
 export function follow(world: Map<string, Standing>, entry: Entry): Moment {
   const now: Standing = world.get(entry.cluster) ?? { data: new Map(), own: new Map() }
   world.set(entry.cluster, now)
@@ -81,7 +81,7 @@ export function follow(world: Map<string, Standing>, entry: Entry): Moment {
   return { entry, world, now, before }
 }
 
-/** Goes through a history. @returns the first thing that is wrong by each of the rules */
+/** Goes through a history. @returns the first fault by each of the rules */
 export function violationsIn(history: History, checks: Readonly<Record<string, () => Check>>): Violation[] {
   const world = new Map<string, Standing>()
   const running = Object.entries(checks).map(([rule, make]) => ({ rule, check: make() }))

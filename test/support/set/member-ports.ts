@@ -37,7 +37,7 @@ export interface Told {
   level: string
   message: string
   fields: unknown
-  /** numbers that it makes metrics of, and when, epoch milliseconds */
+  /** numbers for its metrics, with their times in epoch milliseconds */
   measures: Readonly<Measures>
   at: number
 }
@@ -139,7 +139,7 @@ function newMemories(newCipher: () => FieldCipher) {
       keyHints: new Map(),
       memory: {},
     }),
-    /** all environments are new ones, as far as they hold keys */
+    /** makes all environments forget their keys */
     forget: () => held.clear(),
   }
 }

@@ -30,7 +30,7 @@ import { addressFor, type network } from './network.ts'
 import type { Simulation } from './simulation.ts'
 import { workflowDriver } from './workflow-driver.ts'
 
-/** A deployed cluster in this process: its tables, the ports that Lambdas have, and its Lambdas. */
+/** A deployed cluster in this process: its tables, the ports of its Lambdas, and its Lambdas. */
 export type SetMember = ReturnType<typeof setMember>
 
 export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> {
@@ -38,11 +38,14 @@ export interface MemberSettings extends Omit<PortSettings, 'clock' | 'carryTo'> 
   simulation: Simulation
   net: ReturnType<typeof network>
   tables: Required<Tables>
-  /** told of every answer, while the process that gave it is there */
+  /** gets every answer while its process exists */
   answered: (cluster: string, request: string, status: number) => void
 }
 
-/** Seconds of a Lambda; milliseconds of a short run of the puller, and what it keeps for its end. */
+/**
+ * Seconds of a Lambda; milliseconds of a short run of the puller, and the time that it reserves for
+ * its end.
+ */
 const API_S = 29
 const WORKER_S = 600
 const PULL_MS = 700
@@ -81,7 +84,7 @@ export function setMember(settings: MemberSettings) {
     kms,
     ...lambdas,
     request: rooted,
-    /** from now on processes have nothing of the keyring in memory that those before them have, or wait for */
+    /** makes new processes share no keyring in memory with earlier ones */
     newMemory,
     /** a request that succeeds */
     ok: async (...given: Parameters<typeof rooted>): Promise<Reply> => {
@@ -91,13 +94,16 @@ export function setMember(settings: MemberSettings) {
       throw new Error(`${name}: ${given[0]} ${given[1]}: ${reply.status} ${reply.text}`, { cause })
     },
     token: () => token,
-    /** has its clock go wrong by so many milliseconds; 0: right again */
+    /** sets the error of its clock in milliseconds; 0: none */
     setClock: (ms: number) => {
       ahead = ms
     },
-    /** recovery shares as initialisation gave them: three make the key of this cluster, and of the set that it begins */
+    /**
+     * recovery shares of the initialisation: three make the key of this cluster, and of the set that
+     * it begins
+     */
     shares: [] as string[],
-    /** the token that requests carry */
+    /** the token of requests */
     useToken: (text: string) => {
       token = text
     },
@@ -148,11 +154,11 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
   return {
     connect,
     workflow: workflowDriver({ invoke, clock, start }),
-    /** from now on one step of operations fails, whatever is tried; absent: none does */
+    /** makes one step of operations fail; absent: none fails */
     breakStep: (step?: string): void => {
       broken = step
     },
-    /** a background job: made three times at most */
+    /** a background job, tried at most three times */
     job: async (payload: unknown): Promise<void> => {
       const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))
       for (let tries = 1; ; tries++)
@@ -163,14 +169,14 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
           await clock.sleep(tries * 60_000)
         }
     },
-    /** a short run of the puller, or one as something else starts it */
+    /** a short run of the puller, or a run that something else starts */
     pull: (ms = PULL_MS, event: object = {}) =>
       run('on-pull', () => pulling(event, context(ms / 1000 + REST_S))),
-    /** what the host has on-pull do before it serves again */
+    /** work of on-pull that the host waits for before it serves again */
     returns: () => run('on-pull', () => pulling(HOST_RETURNS, context(WORKER_S))),
-    /** what the hourly round does */
+    /** work of the hourly round */
     hour: () => run('on-tidy-schedule', () => hourlyHandler(as('on-tidy-schedule'))({}, context(WORKER_S))),
-    /** what on-journal does every minute; hashes of a tree cost a thousand calls when they are first made */
+    /** on-journal's work of every minute; the first hashes of a tree cost a thousand calls */
     minute: async ({ hashes = false } = {}): Promise<void> => {
       if (hashes) {
         await journal({})
@@ -186,9 +192,9 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await trimJournal(journaling)
       })
     },
-    /** what on-journal does every minute, hashes at the pace of AWS among it */
+    /** on-journal's work of every minute, with hashes at the pace of AWS */
     scheduled: () => journal({}),
-    /** what on-journal does when journal entries have been written */
+    /** on-journal's work after journal entries were written */
     streamed: (records: readonly object[] = []) => journal({ Records: records }),
   }
 }

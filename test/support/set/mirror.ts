@@ -4,7 +4,7 @@ import { batchIn } from '../tables/memory-engine.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { TableWrite } from './transport.ts'
 
-/** An item, attribute by attribute; numbers too long for one are `bigint`. */
+/** An item by its attributes. Numbers that are too long are `bigint`. */
 export type RawItem = Readonly<Record<string, unknown>>
 
 /** The change of one item. */
@@ -23,7 +23,7 @@ interface Written extends Terms {
   UpdateExpression?: string
 }
 
-/** The tables as they are after every write that took effect: what can be looked at without asking the engine. */
+/** The tables after every effective write, readable without the engine. */
 export function tableMirror() {
   const tables = new Map<string, Map<string, { wire: WireItem; item: RawItem }>>()
 
@@ -44,7 +44,7 @@ export function tableMirror() {
   }
 
   return {
-    /** Takes note of a write. @returns what it changed */
+    /** notes a write @returns its changes */
     apply: ({ operation, input }: Pick<TableWrite, 'operation' | 'input'>): ItemChange[] => {
       if (operation === 'BatchWriteItem') return batchIn(input).map(write)
       if (operation !== 'TransactWriteItems') return [write(input as unknown as Written)]
@@ -55,7 +55,7 @@ export function tableMirror() {
         ),
       )
     },
-    /** Takes note of items that stood there before anything was written. */
+    /** notes items from before the first write */
     found: (table: string, items: readonly WireItem[]): ItemChange[] =>
       items.map(Item => write({ TableName: table, Item })),
   }

@@ -11,19 +11,19 @@ type Simulated = Pick<Simulation, 'step' | 'run' | 'within' | 'enginePause'>
  */
 export type Manner = { late: number } | 'never' | { front: string; late: number }
 
-/** A call of the link, as it went by. */
+/** A call of the link. */
 export interface LinkStep {
   from: string
   to: string
   method: string
-  /** what the caller heard: an answer or a refusal, or nothing */
+  /** the result for the caller: an answer, a refusal, or nothing */
   heard: boolean
 }
 
 /** The network between the clusters of a set. An address is `https://<name>.test`. */
 export function network({ step, run, within, enginePause }: Simulated) {
   const served = new Map<string, { name: string; answering: AnswerCall }>()
-  /** `from>to`: nothing gets there */
+  /** `from>to`: a cut direction */
   const cut = new Set<string>()
   const { answeredIn, manners } = mannered(enginePause)
   const calls: LinkStep[] = []
@@ -52,7 +52,7 @@ export function network({ step, run, within, enginePause }: Simulated) {
 
   return {
     calls,
-    /** a cluster answers at its address from now on */
+    /** makes a cluster answer at its address */
     join: (name: string, answering: AnswerCall) => void served.set(addressFor(name), { name, answering }),
     /** carries the calls of a cluster */
     carryFrom:
@@ -71,10 +71,10 @@ export function network({ step, run, within, enginePause }: Simulated) {
         if (answered) throw new FrontAnswered(faults.join('; '))
         throw new Error(faults.length > 0 ? faults.join('; ') : 'no address of the other cluster is known')
       },
-    /** nothing gets from the one to the other; calls need both ways, one for the question, one for the answer */
+    /** cuts one direction; a call needs both, for its request and its answer */
     cutWay: (from: string, to: string) => void cut.add(`${from}>${to}`),
     healWay: (from: string, to: string) => void cut.delete(`${from}>${to}`),
-    /** from now on a cluster answers so; absent: at once, and itself */
+    /** makes a cluster answer so; absent: at once and by itself */
     answersSo: (name: string, manner?: Manner): void => {
       if (manner === undefined) manners.delete(name)
       else manners.set(name, manner)

@@ -17,7 +17,7 @@ export async function setInOrder(game: Game): Promise<void> {
   const { set } = game
   const said: string[] = []
   for (let looks = 0; looks < LOOKS; looks++) {
-    // what dead processes have leased ends, and what they left is found
+    // leases of dead processes end, and their leftovers are found
     for (let minutes = looks === 0 ? 2 : 0; minutes < 3; minutes++) {
       await set.settled()
       await set.tick()
@@ -33,9 +33,9 @@ export async function setInOrder(game: Game): Promise<void> {
     for (const one of game.others()) {
       const record = await one.record()
       const { mode, operation } = record
-      // what a dead process has begun is gone on with in a minute or more, and may still turn a cluster away
+      // work of a dead process continues after a minute or more, and may still refuse a cluster
       changing ||= operation !== undefined
-      // one that follows nobody may be even by chance
+      // a cluster that follows nobody may be equal by chance
       const follows = mode === 'secondary' && primaryOf(record) !== undefined && !(await isTurnedAway(one))
       if (!follows || !(await set.isEven(one.name))) behind.push(one)
     }
@@ -84,7 +84,7 @@ async function joined(game: Game, one: SetMember, primary: SetMember): Promise<s
   const token = await activationFrom(primary, game.newId())
   const call = (await one.record()).mode === 'disabled' ? 'secondary/enable' : 'secondary/update-primary'
   const answer = await asked(game, one, call, { dr_operation_token: game.operator, token })
-  // what a disabled cluster has forgotten, or a lost answer has made known to the primary alone
+  // data that a disabled cluster has forgotten, or that a lost answer left with the primary alone
   const [, id] = answer.match(/ is admitted here as (\w+), with other keys/) ?? []
   return id === undefined
     ? answer
@@ -94,13 +94,13 @@ async function joined(game: Game, one: SetMember, primary: SetMember): Promise<s
 async function asked(game: Game, one: SetMember, call: string, body: object): Promise<string> {
   const ask = (more: object = {}) => one.request('POST', `${R}/${call}`, { ...body, ...more })
   const first = await ask()
-  // a retirement has ended the prepared token, and holders of shares make another one
+  // a retirement ended the prepared token, so the share holders make another
   const made = first.status === 403 ? await madeOperationToken(game, one) : undefined
   const { status, text } = made === undefined ? first : await ask({ dr_operation_token: made })
   return `${one.name} ${call}: ${status} ${text.slice(0, 300)}`
 }
 
-/** An operation token that any of the known shares make at a secondary; undefined: none do. */
+/** Returns an operation token that some of the known shares make at a secondary; undefined: none do. */
 async function madeOperationToken({ set, shares: known }: Game, one: SetMember): Promise<string | undefined> {
   const ask = (method: string, path: string, body?: object) =>
     one.request(method, `${R}/secondary/generate-operation-token/${path}`, body, { token: '' })

@@ -5,7 +5,7 @@ import { ApiError } from '../../../shared/api/errors.ts'
 
 type Kms = Parameters<typeof kmsKeyFactory>[0]['kms']
 
-/** A KMS key of one cluster alone. `setEnabled`: as its administrators do, for all who use it from then on. */
+/** A KMS key of one cluster. `setEnabled` acts for all users, like its administrators. */
 export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {
   const own = new Map<string, Uint8Array>()
   let isEnabled = true

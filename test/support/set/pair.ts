@@ -52,7 +52,10 @@ const REGION = 'us-east-1'
 /** Large tables belong into the engine. */
 const isReal = process.env['ENGINE'] === 'real' || process.env['LONG'] !== undefined
 
-/** A cluster as replication sees it: tables of its own, in memory unless `ENGINE=real`, and a clock that tests turn. */
+/**
+ * A cluster as replication sees it: its own tables, in memory unless `ENGINE=real`, and a clock that
+ * tests set.
+ */
 export type Member = Awaited<ReturnType<typeof member>>
 
 export async function member(clock = { ms: Date.now() }) {
@@ -86,7 +89,7 @@ export async function member(clock = { ms: Date.now() }) {
   return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
 }
 
-/** A member as one of its functions has it: behind the guard of its uses and the policies of its role. */
+/** A member in one of its functions: with the guard of its uses and the policies of its role. */
 export function memberAs(one: Member, folder: string): Member {
   const guarded = guardedPorts(portsWith(one), usesOfFunction(folder)) as unknown as Member
   const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
@@ -120,7 +123,7 @@ async function engineTables() {
 function memoryTables() {
   const engine = engineOf(memoryEngine())
   const send = tableSend(async (call, ms) => {
-    // others go on meanwhile
+    // others continue meanwhile
     await setImmediate()
     return refusedCall(call) ?? engine(call, ms)
   }, 1)
@@ -213,7 +216,7 @@ const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<Head> => {
   return head
 }
 
-/** Commits as a primary does. @returns its position, or nothing when it does not write any more */
+/** Commits as a primary does. @returns its position; nothing when it no longer writes */
 export async function commit(at: Member, ...doings: Doing[]): Promise<number | undefined> {
   for (;;) {
     const { epoch } = await headOf(at)
@@ -288,14 +291,14 @@ export async function closeHead(at: Member): Promise<void> {
   await at.journal.moveHead(moves.close(await headOf(at), '', 0))
 }
 
-/** Until where no journal entry is missing. */
+/** Returns the last position before which no journal entry is missing. */
 async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Head): Promise<number> {
   const entries = await journal.entries(lineage, retainedFrom, last)
   const hole = entries.indexOf(undefined)
   return hole < 0 ? last : retainedFrom + hole
 }
 
-/** A primary as its secondary sees it, without anything in between. */
+/** A primary as its secondary sees it, with a direct connection. */
 export function linkTo(at: Member): SourceLink {
   const never = async () => {
     throw new Error('not asked for here')

@@ -12,7 +12,7 @@ import { checkKeys } from './thefts.ts'
 
 export const NAMES = ['east', 'west', 'north'] as const
 
-/** The same moment in every run, epoch milliseconds. */
+/** The time at which every run begins, in epoch milliseconds. */
 const START = 1_800_000_000_000
 
 /** Milliseconds between two actions, and between two runs of a worker, at most. */
@@ -28,7 +28,7 @@ export interface Played {
   history: History
 }
 
-/** A primary and its secondaries, which have everything: what games begin from. */
+/** A primary and its up-to-date secondaries, from which games begin. */
 export async function warmSnapshot({
   memory = false,
   names = NAMES as readonly string[],
@@ -51,7 +51,7 @@ export async function warmSnapshot({
 /** The policy that operators prepare before a disaster. */
 const OPERATOR = 'path "sys/replication/dr/secondary/*" { capabilities = ["update", "create"] }'
 
-/** Clusters to begin from, and a token for what secondaries want one for. */
+/** The clusters at the beginning, and a token for operations on secondaries. */
 export type Warm = SetSnapshot & { operator: string }
 
 /** Policies: two that share a bucket, and one that stands apart. */
@@ -101,7 +101,7 @@ export async function play(
   await stop
   try {
     await setInOrder(game)
-    // and goes on: what is written now arrives everywhere
+    // continues: current writes arrive everywhere
     for (const primary of game.primaries())
       await primary.ok('POST', '/sys/policies/acl/after', { policy: OPERATOR })
     await set.converge()
@@ -118,7 +118,7 @@ export async function play(
   return { seed, acts, violations, history: set.recording.history }
 }
 
-/** Reads what is encrypted, with the keys that a cluster has. @throws where it cannot be read */
+/** Reads encrypted texts with the keys of a cluster. @throws when one cannot be read */
 async function opened({ name, ports: { store, cipher } }: SetMember): Promise<void> {
   const found = await store.read([key('mounts'), key('cluster')])
   const [mounts, record] = found

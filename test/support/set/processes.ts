@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Crash } from '../tables/crash.ts'
 import type { Process } from './traps.ts'
 
-/** Processes that run, and what runs without anybody waiting for it. */
+/** The running processes, and background work. */
 export function newProcesses() {
   const context = new AsyncLocalStorage<Process>()
   const outside: Process = { id: 0, cluster: '', name: 'test', frozenUntil: 0 }
@@ -17,9 +17,9 @@ export function newProcesses() {
 
   return {
     die,
-    /** the one whose work calls this */
+    /** the current process */
     self: (): Process => context.getStore() ?? outside,
-    /** Runs one. @throws Crash as soon as it has died, whatever of it still hangs about */
+    /** Runs a process. @throws Crash as soon as it died, although parts of it may remain */
     run: <T>(cluster: string, name: string, work: () => Promise<T>): Promise<T> => {
       ids += 1
       const process: Process = { id: ids, cluster, name, frozenUntil: 0 }
@@ -31,7 +31,7 @@ export function newProcesses() {
           .finally(() => alive.delete(process))
       })
     },
-    /** Runs something that nobody waits for. */
+    /** Runs background work. */
     start: (work: () => Promise<unknown>): void => {
       const one: Promise<unknown> = context
         .run(outside, work)
@@ -39,7 +39,7 @@ export function newProcesses() {
         .finally(() => background.delete(one))
       background.add(one)
     },
-    /** waits until nothing runs that nobody waits for */
+    /** waits until no background work runs */
     settled: async (): Promise<void> => {
       while (background.size > 0) await Promise.all(background)
     },

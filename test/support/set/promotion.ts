@@ -13,7 +13,7 @@ export const promotions = (set: ClusterSet) => ({
     set.at(cluster).request('POST', `/sys/policies/acl/${name}`, POLICY),
   policies: async (cluster: string): Promise<string[]> =>
     (await set.at(cluster).ok('LIST', '/sys/policies/acl')).body.data.keys,
-  /** what the ceremony of the recovery shares leaves */
+  /** the result of the ceremony with the recovery shares */
   giveToken: async (cluster: string): Promise<void> => {
     const { ports, record } = set.at(cluster)
     const { set: of = '', epoch = '' } = await record()

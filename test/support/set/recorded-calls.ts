@@ -30,14 +30,14 @@ export interface HashCalls {
 export interface RecordedPair {
   /** calls of the link: requests to the other cluster's gateway */
   link: Record<string, number>
-  /** by cluster and function: `west on-pull` */
+  /** by cluster and function, for example `west on-pull` */
   functions: Record<string, FunctionCalls>
   hashes: HashCalls
 }
 
 type Attributes = Readonly<Record<string, object>>
 
-/** Bytes of an item as DynamoDB counts them, about: names, and values without the marks of their types. */
+/** Estimates the bytes of an item as DynamoDB counts them: names, and values without type marks. */
 const bytesOf = (item: Attributes): number => JSON.stringify(item).length - 6 * Object.keys(item).length
 
 const KB = 1024
@@ -47,7 +47,10 @@ const readUnits = (bytes: number, isStrong: boolean): number => units(bytes, 4 *
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 const keyText = ({ pk, sk }: Attributes): string => JSON.stringify([pk, sk])
 
-/** Units that writing an item takes: an item of the table `data` has indexes, and a new one writes to them. */
+/**
+ * Returns the units of writing an item. An item of the table `data` has indexes, and a new one writes
+ * to them.
+ */
 function writeUnits({ Item: item, ConditionExpression: condition = '' }: Write): number {
   if (!item) return 1
   const isNew = item['bucket'] !== undefined && condition.includes('attribute_not_exists')
@@ -113,7 +116,10 @@ const ROOTS = /^t#[^#]*#root$/
 const HASHES = /^t#[^#]*#[rl]#root$/
 const PAGE = /^t#[^#]*#[rl]#[0-9a-f]{2}$/
 
-/** Records the calls of refreshes: each begins with a query of the roots, and ends with the root of the whole tree. */
+/**
+ * Records the calls of refreshes. Each begins with a query of the roots, and ends with the root of
+ * the whole tree.
+ */
 function hashRecorder() {
   const hashes: HashCalls = {
     refreshes: 0,
@@ -155,13 +161,13 @@ function hashRecorder() {
 interface Recording {
   /** minutes of the clusters' clock */
   minutes: number
-  /** done meanwhile: the load of clients */
+  /** work meanwhile: the load of clients */
   beside?: (set: ClusterSet) => Promise<void>
 }
 
 const SETTLES_MS = 90_000
 
-/** Records what two clusters do over some minutes of their clock, schedules and streams included. */
+/** Records the calls of two clusters during some minutes of their clock, with schedules and streams. */
 export async function recordPair(from: SetSnapshot, { minutes, beside }: Recording): Promise<RecordedPair> {
   const functions = new Map<string, FunctionCalls>()
   const seen = new Set<number>()

@@ -8,7 +8,10 @@ import type { TableWrite } from './transport.ts'
 /** Requests whose success says that something was written. */
 const WRITING = /^(POST|PUT) \/(sys\/policies\/acl\/|auth\/token\/create)/
 
-/** Keeps what happens, in its order: only where steps are taken one after the other is that the order of the engine. */
+/**
+ * Keeps the events in order. This is the engine's order only when steps are taken one after the
+ * other.
+ */
 export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
   const history: Entry[] = []
   const world = new Map<string, Standing>()
@@ -47,7 +50,7 @@ export function recorder({ clock, self }: Pick<Simulation, 'clock' | 'self'>) {
     answered: (cluster: string, request: string, status: number): void => {
       if (status < 300 && WRITING.test(request)) note({ ...common(cluster), what: 'acknowledged', request })
     },
-    /** from now on two clusters may write at once: somebody is forced, or cannot be heard */
+    /** from now on two clusters may write at once: one is forced or silent */
     allowTwo: (cluster: string): void => note({ ...common(cluster), what: 'forced' }),
     /** clusters have come to rest */
     rest: (clusters: readonly string[]): void => {

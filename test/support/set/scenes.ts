@@ -8,19 +8,19 @@ import type { Spot } from './traps.ts'
 
 /** The actions of a scene, and the checks after all of their consequences. */
 export interface Scene {
-  /** who dies, or stands still */
+  /** the process that dies or pauses */
   who: Pick<Spot, 'cluster' | 'process' | 'step'>
-  /** what comes before that */
+  /** actions before it */
   before?: (set: ClusterSet) => Promise<unknown>
-  /** that does what no cluster ever does, so rules of the journal are broken */
+  /** true when it does something that no cluster does, so that rules of the journal are broken */
   breaks?: boolean
   act: (set: ClusterSet) => Promise<unknown>
-  /** what happens in the moment of the death, besides */
+  /** other actions at the moment of the death */
   struck?: (set: ClusterSet) => void
   holds: (set: ClusterSet) => Promise<void>
 }
 
-/** Minutes in which schedules find what a dead process has left. */
+/** Minutes in which schedules find the leftovers of a dead process. */
 const MINUTES = 3
 
 /**
@@ -53,7 +53,7 @@ async function oneDeath(
     also.struck?.(set)
   }
   const free = set.trap({ ...who, ...spot, does: 'dies', struck })
-  // who has died answers nobody
+  // a dead process answers nobody
   await act(set).catch((error: unknown) => {
     if (dead === '') throw error
   })
@@ -73,10 +73,10 @@ async function oneDeath(
   return dead !== ''
 }
 
-/** The same, of a process that stands still before one of its calls while others go on, and wakes a minute later. */
+/** Plays a scene in which a process pauses before one of its calls, and wakes a minute later. */
 export interface LateScene extends Scene {
   who: Scene['who'] & { cluster: string }
-  /** what others do while it stands still */
+  /** actions of others while it pauses */
   meanwhile: (set: ClusterSet) => Promise<unknown>
 }
 
@@ -114,7 +114,7 @@ async function oneLate(
   ])
   if (!met) return false
   try {
-    // an environment that stands still serves nobody: others have one of their own
+    // a paused environment serves nobody; others have their own
     set.at(who.cluster).newMemory()
     await meanwhile(set)
     set.pass(60_000)
@@ -129,10 +129,10 @@ async function oneLate(
   return true
 }
 
-/** Seconds in which another execution of a workflow has come to its end. */
+/** Seconds after which another execution of a workflow has ended. */
 const SCENE_TIMEOUT_SECONDS = 120
 
-/** Has the operation that holds a cluster gone on with by another execution, until it holds it no more. */
+/** Continues the operation that holds a cluster with another execution, until it releases the cluster. */
 export async function goneOnWith(set: ClusterSet, name: string): Promise<void> {
   const { record, workflow, ports, newMemory } = set.at(name)
   newMemory()

@@ -16,7 +16,7 @@ export interface SetOptions extends Partial<SimulationOptions>, Pick<TransportOp
   entropy?: Entropy
   /** tables in memory instead of the real engine's; so they are unless it is wanted by `ENGINE=real` */
   memory?: boolean
-  /** what is done to the journal of every cluster, to see that it is noticed */
+  /** a change to every cluster's journal that the checks must notice */
   broken?: (journal: Journal) => Journal
   /** the version that a cluster runs; absent: this one */
   madeBy?: (name: string) => typeof setMember | undefined
@@ -67,20 +67,20 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
     settled,
     recording,
     stall: transport.stall,
-    /** runs something that nobody waits for but `settled` */
+    /** runs background work that only `settled` waits for */
     start: world.start,
     ...roles(at, settled),
     ...wires(net),
     ...rest(members, world),
     fillDisk: transport.fillDisk,
-    /** all links are whole, clocks right and disks have room, and nobody dies or stands still any more */
+    /** repairs all links, clocks and disks, and ends deaths and pauses */
     mend: (): void => {
       net.healAll()
       world.clearTraps()
       transport.makeRoom()
       for (const one of members) one.setClock(0)
     },
-    /** what can be put up again */
+    /** a snapshot that can be restored */
     snapshot: async (): Promise<SetSnapshot> => ({
       at: clock.now(),
       members: await Promise.all(
@@ -93,9 +93,9 @@ export async function clusterSet(names: readonly string[], options: SetOptions =
         })),
       ),
     }),
-    /** the tables are not needed any more */
+    /** the tables are no longer needed */
     drop: () => ground.drop(members.map(({ tables }) => tables)),
-    /** what a cluster has: items, sums as they are kept, and as they should be */
+    /** contents of a cluster: items, stored sums, and computed sums */
     everything: async (name: string) => {
       const { treeId = '' } = await at(name).record()
       return everythingIn(at(name).ports.journal, treeId, clock.now())
@@ -153,7 +153,7 @@ async function membersOf(
 
 /** The network between the clusters. */
 const wires = (net: ReturnType<typeof network>) => ({
-  /** nothing goes through between two clusters; `there`: nothing from the first to the second */
+  /** cuts two clusters off from each other; `there`: only from the first to the second */
   cut: (a: string, b: string, way: 'both' | 'there' = 'both'): void => {
     net.cutWay(a, b)
     if (way === 'both') net.cutWay(b, a)
@@ -166,7 +166,7 @@ const wires = (net: ReturnType<typeof network>) => ({
 
 /** Brings clusters to rest. */
 const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation, 'settled' | 'pass'>) => ({
-  /** whether a secondary has all that its primary has */
+  /** true when a secondary has all entries of its primary */
   isEven: (name: string) => isEven(members.find(one => one.name === name) as SetMember, members),
   tick: (how?: Parameters<SetMember['minute']>[0]) => tick(members, how),
   /**
@@ -179,32 +179,35 @@ const rest = (members: readonly SetMember[], { settled, pass }: Pick<Simulation,
       await Promise.all(members.map(one => one.pull().catch(() => undefined)))
     }
   },
-  /** ticks until every secondary that is reached has all that its primary has. @throws when that never comes */
+  /**
+   * ticks until every reachable secondary has all entries of its primary @throws when that never
+   * happens
+   */
   converge: async (...names: string[]): Promise<void> => {
     const wanted = members.filter(({ name }) => names.length === 0 || names.includes(name))
     for (let rounds = 0; ; rounds++) {
       await settled()
       await tick(members)
-      // what a tick has started in the background writes, too
+      // background work of a tick writes, too
       await settled()
       const even = await Promise.all(wanted.map(one => isEven(one, members)))
       if (even.every(Boolean)) return
       const behind = wanted.filter((_, index) => !even[index]).map(({ name }) => name)
       if (rounds === ROUNDS) throw new Error(`never comes to rest: ${behind}`)
-      // what dead processes have leased
+      // leases of dead processes
       if (rounds > 2) pass(30_000)
     }
   },
 })
 
-/** Requests that change roles, with all that follows in the background. */
+/** Requests that change roles, with all their background work. */
 const roles = (at: (name: string) => SetMember, settled: () => Promise<void>) => ({
-  /** makes a cluster the primary of a set of its own; its journal is built when this ends */
+  /** makes a cluster the primary of its own set; the journal is built at the end */
   enable: async (name: string): Promise<void> => {
     await at(name).ok('POST', '/sys/replication/dr/primary/enable', {})
     await settled()
   },
-  /** makes a cluster a secondary of another; it has all of it when this ends, and the other's root token */
+  /** makes a cluster a secondary of another; at the end it has all entries, and the other's root token */
   join: async (name: string, primary: string, id: string = name): Promise<void> => {
     const { body } = await at(primary).ok('POST', '/sys/replication/dr/primary/secondary-token', { id })
     await at(name).ok('POST', '/sys/replication/dr/secondary/enable', { token: body.wrap_info.token })
@@ -226,7 +229,7 @@ async function tick(members: readonly SetMember[], how = {}): Promise<void> {
   await Promise.all(members.map(one => quietly(one.pull())))
 }
 
-/** As often as a heartbeat comes. */
+/** The interval of heartbeats. */
 const ASKED_EACH_MS = 10_000
 
 /** Reports whether a secondary has all entries of its primary. Other clusters count as even. */

@@ -26,14 +26,14 @@ interface World {
   processes: ReturnType<typeof newProcesses>
 }
 
-/** Processes on one clock; each may die, stand still, or get no answer at any of its calls. */
+/** Processes with one clock. Each may die, pause, or get no answer at any of its calls. */
 export function simulation({ start, random }: SimulationOptions) {
   const world: World = { time: turns(start, random), traps: newTraps(), processes: newProcesses() }
   const { time, traps, processes } = world
   const { self } = processes
   const engine: Process = { id: -1, cluster: '', name: 'engine', frozenUntil: 0 }
 
-  /** Waits for something so long. @throws where it takes longer */
+  /** Waits for work, with a limit. @throws when it takes longer */
   async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
     const late = time.until(self(), time.now() + ms)
     try {
@@ -64,14 +64,14 @@ export function simulation({ start, random }: SimulationOptions) {
     clock: { now: time.now, sleep },
     pass: time.pass,
     during: time.during,
-    /** a moment between two steps of the engine itself, which neither dies nor stands still */
+    /** a moment between two steps of the engine, which neither dies nor pauses */
     engineTurn: () => time.turn(engine),
-    /** time that the engine itself lets pass */
+    /** time that passes in the engine */
     enginePause: (ms: number): Promise<void> => time.until(engine, time.now() + ms),
   }
 }
 
-/** Takes steps of the process that calls. */
+/** Takes steps of the calling process. */
 function steps({ time, traps, processes }: World) {
   /**
    * Applies the traps of a process before or after one of its steps.
@@ -107,7 +107,7 @@ function steps({ time, traps, processes }: World) {
   }
 }
 
-/** A process stands still at a spot until it is let go. `reached`: when it has come there. */
+/** Pauses a process at a point until it is released. `reached`: when it has come there. */
 const freezing =
   ({ time, traps }: World) =>
   (spot: Spot): { reached: Promise<Process>; thaw: () => void } => {

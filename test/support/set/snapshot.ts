@@ -9,7 +9,7 @@ import type { Tables } from '../../../shared/storage/requests.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { ownKms } from './own-kms.ts'
 
-/** A cluster as it can be put up again. */
+/** A cluster that can be restored. */
 export interface MemberSnapshot {
   name: string
   token: string
@@ -18,7 +18,7 @@ export interface MemberSnapshot {
   items: Record<keyof Tables, readonly WireItem[]>
 }
 
-/** Clusters as they can be put up again, any number of times. */
+/** Clusters that can be restored, any number of times. */
 export interface SetSnapshot {
   /** epoch milliseconds */
   at: number

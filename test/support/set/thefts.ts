@@ -6,7 +6,7 @@ const R = '/sys/replication/dr'
 const REKEY = '/sys/rotate/recovery'
 const ROOT = '/sys/generate-root'
 
-/** A batch token that a thief made, and whether the keys that it was made with had a signer. */
+/** A batch token of a thief. It notes if the keys had a signer. */
 export interface Forgery {
   token: string
   hadSigner: boolean
@@ -36,7 +36,10 @@ async function checkRetired({ faults }: Game, primary: SetMember, before: readon
       faults.push(`${primary.name} takes a batch token of a term that it has retired`)
 }
 
-/** Gives shares one after the other. @returns what the last one was answered; undefined: one was refused, or not answered */
+/**
+ * Gives shares one after the other. @returns the last answer; undefined: a share was refused or not
+ * answered
+ */
 async function allGiven(
   primary: SetMember,
   step: 'update' | 'verify',
@@ -89,7 +92,7 @@ export const thefts: Readonly<Record<string, Action>> = {
         if (status === 200) await checkRetired(game, primary, before)
       }),
   },
-  // verified, as the pages advise: shares whose answer is lost have not taken the place of those that are known
+  // verified, as the pages advise: shares with a lost answer do not replace known ones
   rekey: {
     weight: 1,
     act: game =>

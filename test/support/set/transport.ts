@@ -26,7 +26,7 @@ export interface TableWrite {
 /** A transaction whose coordinator stalls. It keeps its items locked meanwhile, and its sender gets no answer. */
 export interface Stall {
   ms: number
-  /** at once; when its time is over; or never: it is cancelled then */
+  /** at once; after its time; or never, because it is cancelled */
   takesEffect: 'first' | 'last' | 'never'
 }
 
@@ -35,7 +35,7 @@ const ATTEMPTS = 1
 
 export interface TransportOptions {
   engine: TableEngine
-  /** whether overlapping transactions cancel each other, as on AWS */
+  /** true when overlapping transactions cancel each other, as on AWS */
   aws?: boolean
   /** called with each write when it takes effect */
   onWrite?: (write: TableWrite) => void
@@ -55,7 +55,7 @@ export function tableTransport(
   { engine, aws = false, onWrite, onCall }: TransportOptions,
 ) {
   const conflicts = newConflicts()
-  /** disks that are full until some moment, by cluster */
+  /** disks that are full until a time, by cluster */
   const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
@@ -112,10 +112,10 @@ export function tableTransport(
   }
 
   return {
-    /** the next journaled commit of a cluster stalls. @returns when it is over */
+    /** the next journaled commit of a cluster stalls @returns its end */
     stall: (cluster: string, stalled: Stall): Promise<void> =>
       new Promise(over => stalls.push({ cluster, stall: stalled, over })),
-    /** for so many milliseconds a cluster can read, and write nothing */
+    /** for some milliseconds a cluster can read but not write */
     fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
     makeRoom: (): void => full.clear(),
     send: tableSend(

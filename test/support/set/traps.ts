@@ -1,17 +1,17 @@
-/** A piece of work in an environment of its own: a request, a run of a worker, a step of a workflow. */
+/** A piece of work in its own environment: a request, a run of a worker, a step of a workflow. */
 export interface Process {
   /** no two have the same */
   readonly id: number
   readonly cluster: string
   /** `api`, `link/<method>`, or the folder of a worker */
   readonly name: string
-  /** nothing of it goes on: why */
+  /** reason why it stopped; set: nothing of it continues */
   dead?: Error
-  /** it stands still until this moment, epoch milliseconds */
+  /** it pauses until this time, in epoch milliseconds */
   frozenUntil: number
 }
 
-/** A call to the tables, or of the link: what may go wrong goes wrong there. */
+/** A call to the tables or of the link, where faults happen. */
 export interface Step {
   readonly process: Process
   /** `PutItem`, `TransactWriteItems`, `Journal entries to west` … */
@@ -20,21 +20,21 @@ export interface Step {
 
 /** A step of a process. */
 export interface Spot {
-  /** whose steps count; absent: everybody's */
+  /** process whose steps count; absent: all */
   cluster?: string
   /** a name, or its part before the slash */
   process?: string
-  /** what it asks for begins so */
+  /** beginning of the text that it asks for */
   step?: string
-  /** the how manieth step, 1: the next one */
+  /** number of the step; 1: the next one */
   at: number
   /** before it is sent, or after it took effect */
   when: 'before' | 'after'
 }
 
-/** Something that happens to a process at one of its steps. */
+/** A fault at a step of a process. */
 export interface Trap extends Spot {
-  /** it dies; it gets no answer; it stands still for so many milliseconds */
+  /** it dies; it gets no answer; it pauses for some milliseconds */
   does: 'dies' | 'loses' | number
   /** called with the step that it hit */
   struck?: (step: Step) => void
@@ -67,7 +67,7 @@ export function newTraps() {
     clear: (): void => {
       traps = []
     },
-    /** what a step meets */
+    /** the fault at a step */
     met: (step: Step): readonly Trap[] => traps.filter(trap => meets(trap, step)),
   }
 }

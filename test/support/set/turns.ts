@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 
 /** An actor that waits for a time, or for its turn. */
 export interface Actor {
-  /** it stands still until this moment, epoch milliseconds */
+  /** it pauses until this time, in epoch milliseconds */
   frozenUntil: number
 }
 
@@ -15,7 +15,7 @@ interface Waiting {
 /** Milliseconds that a step takes at most, where steps are taken one after the other. */
 const STEP_MS = 8
 
-/** Everybody who waits, and what time it is. */
+/** The waiting processes and the time. */
 interface Queue {
   now: number
   waiting: Waiting[]
@@ -52,15 +52,18 @@ export function turns(start: number, random?: () => number) {
     void pump()
   }
 
-  /** Lets one after the other go on, whenever nobody computes and nothing is on its way to the engine. */
+  /**
+   * Lets one process after the other continue when no process computes and no call to the engine is
+   * open.
+   */
   async function pump(): Promise<void> {
     for (;;) {
-      // what computes is done with its microtasks by then
+      // a computing process has finished its microtasks then
       await setImmediate()
       await setImmediate()
       const next = underWay > 0 ? undefined : nextIn(queue)
       if (!next) {
-        // the end of a call wakes this again
+        // the end of a call starts this again
         pumping = false
         return
       }
@@ -68,9 +71,9 @@ export function turns(start: number, random?: () => number) {
     }
   }
 
-  /** Waits for a moment, unless that is given up before. */
+  /** Waits until a time, unless the wait is cancelled before. */
   function until(actor: Actor, at: number): Promise<void> & { giveUp: () => void } {
-    // clocks tell whole milliseconds, also to who waits for a part of one
+    // clocks have whole milliseconds, also for a wait of a fraction
     const mine: Waiting = { actor, at: Math.ceil(at), go: () => undefined }
     const moment = new Promise<void>(go => {
       mine.go = go
@@ -92,13 +95,13 @@ export function turns(start: number, random?: () => number) {
       queue.now += ms
       wake()
     },
-    /** waits for its turn, where there are turns */
+    /** waits for its turn, if there are turns */
     turn: (actor: Actor): Promise<void> => (random ? until(actor, 0) : Promise.resolve()),
-    /** does something while which no time passes, and nobody else goes on where there are turns */
+    /** does work during which no time passes, and no other process continues when there are turns */
     during: async <T>(work: () => Promise<T>): Promise<T> => {
       underWay += 1
       try {
-        // where there are no turns a call still takes as long as others need to go on
+        // without turns a call still gives others time to continue
         if (!random) await setImmediate()
         return await work()
       } finally {

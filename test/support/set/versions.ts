@@ -1,7 +1,7 @@
 import { vi } from 'vitest'
 import type { setMember } from './member.ts'
 
-/** Makes clusters of a version whose format of journal and link is another one: all of the code, loaded once more. */
+/** Makes clusters of a version with another format of journal and link: all code, loaded once more. */
 export async function versionOf(format: number): Promise<typeof setMember> {
   const source = '../../../shared/link/source.ts'
   vi.resetModules()

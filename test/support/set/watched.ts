@@ -3,7 +3,7 @@ import { metricNamespace, toEmbeddedMetrics } from '../../../shared/watching/met
 import { type CloudWatch, cloudWatch } from '../service/cloud-watch.ts'
 import type { ClusterSet } from './set.ts'
 
-/** Under which the templates of tests have their metrics. */
+/** The namespace of metrics in the templates of tests. */
 export const TEST_NAMESPACE = metricNamespace('local')
 
 const MINUTE_MS = 60_000
@@ -27,7 +27,7 @@ export async function watchedSet(set: ClusterSet) {
     for (const { level, message, fields, measures, at: then } of told.slice(from.told)) {
       const line = { level: level.toUpperCase(), message, ...(fields as object) }
       const text = JSON.stringify({ ...line, ...toEmbeddedMetrics(measures, TEST_NAMESPACE, then) })
-      // of a cluster whose clock is ahead: CloudWatch has a clock of its own
+      // of a cluster with a fast clock: CloudWatch has its own clock
       at(name).event(text, Math.min(then, now))
     }
     for (const message of audited.slice(from.audited))
@@ -40,22 +40,22 @@ export async function watchedSet(set: ClusterSet) {
       readLogs(name)
       return at(name).isOn(alarm, set.clock.now())
     },
-    /** alarms that are on */
+    /** the active alarms */
     on: (name: string): CommonAlarm[] => {
       readLogs(name)
       return at(name).on(set.clock.now())
     },
-    /** what schedules do in some minutes, on all clusters */
+    /** scheduled work of some minutes, on all clusters */
     minutes: async (count: number): Promise<void> => {
       for (let minute = 0; minute < count; minute++) {
         set.pass(MINUTE_MS)
-        // heartbeats come every ten seconds, so one was just now when the minute is over
+        // heartbeats come every ten seconds, so the last is recent at the end of the minute
         for (const one of set.members) await quietly(one.pull(PULL_MS, { source: 'aws.events' }))
         for (const one of set.members) await quietly(one.minute({ hashes: true }))
         for (const { name } of set.members) readLogs(name)
       }
     },
-    /** a function that fails by itself, as Lambda tells of it */
+    /** counts a function that fails by itself, as Lambda does */
     reported: async (name: string, work: () => Promise<unknown>): Promise<void> => {
       const status = await work().then(
         () => 'success',

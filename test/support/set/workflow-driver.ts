@@ -50,7 +50,7 @@ export function workflowDriver({ invoke, clock, start }: Dependencies): Workflow
 
   return async (workflow, operation, before = 0) => {
     const name = `${workflow}/${operation}/${before}`
-    // what only watches has no steps
+    // an attempt that only watches has no steps
     if (!Object.hasOwn(workflows, workflow)) return 'runs'
     const known = executions.get(name)
     if (known) return known

@@ -1,9 +1,15 @@
-/** The process dies at a call: what it had in hand is gone, what it had asked for may have been done. */
+/**
+ * The error of a process that dies at a call. Its memory is gone, and its last request may have taken
+ * effect.
+ */
 export class Crash extends Error {
   override readonly name = 'Crash'
 }
 
-/** Counts calls of ports, and crashes at one of them. Every call after it fails as well: nobody is there any more. */
+/**
+ * Counts calls of ports, and crashes at one of them. Every later call fails too, because the process
+ * is dead.
+ */
 export function crashes(at: number, when: 'before' | 'after') {
   let calls = 0
   const guarded =

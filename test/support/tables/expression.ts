@@ -23,7 +23,7 @@ const operand = (token: string): Operand =>
     ? (_, { ExpressionAttributeValues: values = {} }) => values[token]
     : (item, { ExpressionAttributeNames: names = {} }) => item[names[token] ?? token]
 
-/** Below 0, 0, above 0; undefined where two values cannot be compared. */
+/** Returns a value below 0, 0, or above 0; undefined when two values cannot be compared. */
 function compared(a: Wire | undefined, b: Wire | undefined): number | undefined {
   if (a?.S !== undefined && b?.S !== undefined) return a.S < b.S ? -1 : Number(a.S > b.S)
   if (a?.N !== undefined && b?.N !== undefined) return Number(a.N) - Number(b.N)
@@ -118,7 +118,7 @@ export function holds(text: string | undefined, item: WireItem | undefined, term
 
 const CLAUSE = /\b(SET|ADD|REMOVE) (.*?)(?= *\b(?:SET|ADD|REMOVE) |$)/g
 
-/** An item as an update makes it. */
+/** Returns an item after an update. */
 export function updatedBy(text: string, item: WireItem, terms: Terms): WireItem {
   const next = { ...item }
   const nameOf = (term = '') => terms.ExpressionAttributeNames?.[term] ?? term

@@ -7,7 +7,7 @@ import { portsWith } from '../../builders/ports.ts'
 export const item = <K extends Kind>(key: Key<K>, data: Stored[K], rev = 'r1'): Item<K> =>
   ({ ...key, rev, data }) as Item<K>
 
-/** Encrypted texts that show what they are, and open only in the place they were encrypted for. */
+/** Encrypted texts that show their content, and open only in the place they were encrypted for. */
 export const plainCipher = portsWith({
   cipher: {
     encrypt: async ({ kind, sk }: Key, field: string, text: string) => encrypted(kind, sk, field, text),

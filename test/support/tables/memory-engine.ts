@@ -51,7 +51,7 @@ export function memoryEngine() {
   const tokens = new Set<string>()
   const { found, passes, inTheWay } = conditionsOn(tableOf)
 
-  /** Does a write whose condition holds. @returns the item as it is then */
+  /** Does a write whose condition holds. @returns the new item */
   function write(request: Request): WireItem | undefined {
     const next =
       request.Item ??
@@ -123,7 +123,7 @@ function conditionsOn(tableOf: (request: Request) => MemoryTable) {
   return {
     found,
     passes: (request: Request): boolean => holds(request.ConditionExpression, found(request), request),
-    /** of a write that is refused: what it asks for */
+    /** of a refused write: its request */
     inTheWay(request: Request): { Item?: WireItem } {
       const Item = request.ReturnValuesOnConditionCheckFailure ? found(request) : undefined
       return Item ? { Item } : {}
@@ -142,7 +142,7 @@ export const batchIn = ({
 /** The beginning of a query's condition: the partition, in the table or in an index. */
 const PARTITION = /^(#?\w+) = (:\w+)/
 
-/** Tables, and what is looked for in them. */
+/** Tables with their look-ups. */
 function newTables() {
   const tables = new Map<string, MemoryTable>()
   const tableOf = ({ TableName }: Pick<Request, 'TableName'>): MemoryTable => {
@@ -216,7 +216,7 @@ const orderBy =
   (a: WireItem, b: WireItem): number =>
     order(a[sorted], b[sorted]) || textOrder(a['pk']?.S, b['pk']?.S) || textOrder(a['sk']?.S, b['sk']?.S)
 
-/** Partitions are spread over segments somehow, each in one. */
+/** Spreads partitions over segments, each partition in one. */
 function inSegment(pk: string, { Segment, TotalSegments }: Request): boolean {
   if (Segment === undefined || TotalSegments === undefined) return true
   const sum = [...pk].reduce((all, letter) => (all * 31 + letter.charCodeAt(0)) % 65_521, 7)

@@ -21,13 +21,13 @@ const tables = { data: 'data', cluster: 'cluster', ceremony: 'ceremony' } as con
 export interface MemoryOptions {
   /** the results of the first commits: a forced conflict, or the real result */
   verdicts?: ('done' | 'conflict')[]
-  /** epoch milliseconds. Absent: time stands still, and the cluster record of every commit has just been read */
+  /** epoch milliseconds; absent: time stands still, and every commit has just read the cluster record */
   now?: () => number
 }
 
 export type MemoryStore = ReturnType<typeof memoryStore>
 
-/** The store as tests call it, too: the record is the one that is stored, and all is allowed. */
+/** The store that tests call: the record is the stored one, and everything is allowed. */
 type OwnStore = Omit<Store, 'commit'> & {
   commit(
     changes: readonly Change[],

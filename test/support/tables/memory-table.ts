@@ -55,7 +55,7 @@ export function memoryTable() {
 const textOf = (attribute: WireItem[string] | undefined): string => attribute?.S ?? ''
 const placeOf = (item: WireItem): string => JSON.stringify([textOf(item['pk']), textOf(item['sk'])])
 
-/** Adds an item, unless it has no such attribute: then it is not in that index. */
+/** Adds an item. An item without the attribute is not in that index. */
 function add(to: Map<string, Partition>, value: string | undefined, name: string, item: WireItem): void {
   if (value === undefined) return
   const partition: Partition = to.get(value) ?? new Map()

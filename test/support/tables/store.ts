@@ -62,7 +62,7 @@ interface Seen {
   rev: string
 }
 
-/** Kind and revision of everything in the tables, by place. */
+/** Returns kind and revision of all items, by place. */
 export async function snapshot(where: Where): Promise<Map<string, Seen>> {
   const client = engineAt(where)
   const found = new Map<string, Seen>()

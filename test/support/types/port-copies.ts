@@ -56,7 +56,7 @@ function copiesIn(file: SourceFile, { checker }: Project, portsOf: (type: Type) 
   })
 }
 
-/** The values of which a piece of code reads every member. */
+/** Returns the values of which a piece of code reads every member. */
 function copiedValues(node: Node): readonly Node[] {
   if (isBindingElement(node))
     return node.dotDotDotToken && isObjectBindingPattern(node.parent) ? [node.parent] : []

@@ -6,7 +6,7 @@ import type { RawItem } from '../mirror.ts'
 
 const CELL = /^j#(\d{6}\.[0-9a-f]{12})#/
 
-/** The journal entry that a change puts, or takes away. */
+/** Returns the journal entry that a change puts or deletes. */
 export function entryIn({
   table,
   pk,
@@ -16,7 +16,7 @@ export function entryIn({
 }: Changed): { entry: JournalEntry; gone: boolean } | undefined {
   const [, epoch] = CELL.exec(pk) ?? []
   const item: RawItem | undefined = after ?? before
-  // further parts of large journal entries say nothing more
+  // further parts of large journal entries add nothing
   if (table !== 'cluster' || epoch === undefined || !item || sk.includes('.')) return undefined
   const entry = read.get(item) ?? parseEntry({ epoch, seq: Number(sk) }, item)
   read.set(item, entry)
@@ -41,12 +41,12 @@ export const entriesIn = (entry: Entry): JournalEntry[] =>
       })
     : []
 
-/** All journal entries as they were first written. */
+/** All journal entries in their first version. */
 export function witness() {
   const all = new Map<string, JournalEntry>()
   return {
     all,
-    /** takes note of an entry. @returns the journal entries that nobody had before */
+    /** notes an entry @returns the journal entries that are new */
     see: (entry: Entry): JournalEntry[] => {
       const fresh = entriesIn(entry).filter(entry => !all.has(posText(entry)))
       for (const entry of fresh) all.set(posText(entry), entry)

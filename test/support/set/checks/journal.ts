@@ -5,12 +5,12 @@ import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
 import { entryIn, hasEntry, ownerOf, witness } from './entries.ts'
 
-/** An epoch belongs to one cluster: nobody else ever writes in it, not even what is empty. */
+/** An epoch belongs to one cluster. Nobody else ever writes in it, not even empty entries. */
 export const oneOwner = (): Check => {
   const seen = witness()
   return ({ entry, now: { record } }) => {
     const foreign = seen.see(entry).find(({ epoch }) => !record?.id.endsWith(ownerOf(epoch)))
-    // what stood there at first may be a copy
+    // the first state may be a copy
     return foreign && entry.what === 'written' ? `writes ${posText(foreign)}` : undefined
   }
 }
@@ -75,7 +75,7 @@ function holeIn(
   return undefined
 }
 
-/** A head keeps its rules at every write, and what grows never falls. */
+/** A head keeps its rules at every write, and growing values never fall. */
 export const lawful = (): Check => {
   return ({ entry, now: { head }, before }) => {
     if (entry.what !== 'written' || !head) return undefined
@@ -118,7 +118,7 @@ export const named = (): Check => {
     const items = entry.changes.filter(
       ({ table, before: old, after }) => table === 'data' && (old?.['leaf'] ?? after?.['leaf']) !== undefined,
     )
-    // what the engine deletes by itself changes no sum
+    // a deletion by the engine itself changes no sum
     if (items.length === 0 || items.every(({ before: old, after }) => !after && hasDied(old, entry.at)))
       return undefined
     if (!journalEntry)

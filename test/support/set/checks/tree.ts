@@ -10,7 +10,7 @@ import {
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
-/** Sums of a bucket by slot, as texts; those that are nothing or do not count any more are left out. */
+/** Returns the sums of a bucket by slot, as texts. Sums that are zero or no longer count are left out. */
 function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
   return [...sums]
     .filter(
@@ -22,7 +22,7 @@ function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
     .join(' ')
 }
 
-/** The sums that the items of a bucket come to. */
+/** Returns the sums of a bucket's items. */
 function rightSums(now: Standing, treeId: string, bucket: string): Map<string, Limbs> {
   const sums = new Map<string, Limbs>()
   for (const item of now.data.values()) {
@@ -84,7 +84,10 @@ export const order = (): Check => {
   }
 }
 
-/** All buckets of a cluster's tree, as texts without the tree's name: equal on clusters that have the same. */
+/**
+ * Returns all buckets of a cluster's tree as texts without the tree's name. They are equal on
+ * clusters with equal items.
+ */
 export function treeText({ own, record }: Standing, seconds: number): string[] {
   const mine = `t#${record?.treeId}#`
   return [...own.values()]

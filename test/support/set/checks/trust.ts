@@ -1,7 +1,10 @@
 import { fromStored } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
-/** When the process that closes a primary may have begun before somebody was revoked there, milliseconds. */
+/**
+ * The longest earlier start of the process that closes a primary, before a revocation there, in
+ * milliseconds.
+ */
 const UNDER_WAY_MS = 62_000
 
 /** A cluster that was revoked on a primary in its present epoch never ends that epoch by its own claim. */
@@ -22,7 +25,7 @@ function revokedAt({ data }: Standing, cluster: string, epoch: string): number |
   return found?.epoch === epoch ? found.at : undefined
 }
 
-/** At rest all clusters have the same keys: as many terms as the primary has. */
+/** At rest all clusters have the primary's keys, with equal terms. */
 export const terms = (): Check => {
   return ({ entry, world }) => {
     if (entry.what !== 'rest') return undefined
