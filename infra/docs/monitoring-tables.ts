@@ -9,7 +9,7 @@ export const renderMonitoringTables = (): Record<string, string> => ({
   [QUERIES]: tableOf(QUERIES, Object.entries<SavedQuery>(queries).map(queryRow)),
 })
 
-const METRICS = '| metric | unit | dimensions | written by | value | series: usually, at most |'
+const METRICS = '| metric | unit | dimensions | written by | value |'
 const ALARMS = '| alarm | counts | on after |'
 const QUERIES = '| query | reads | shows |'
 
@@ -19,8 +19,8 @@ const tableOf = (head: string, rows: readonly (readonly string[])[]): string =>
 const codes = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
 function metricRow(name: MetricName): string[] {
-  const { unit, dimensions, from, meaning: tells, series }: Metric = metricOf(name)
-  return [codes([name]), unit, codes(dimensions), from, tells, series.join(', ')]
+  const { unit, dimensions, from, meaning }: Metric = metricOf(name)
+  return [codes([name]), unit, codes(dimensions), from, meaning]
 }
 
 const countedIn = (counts: Counted): string => {
