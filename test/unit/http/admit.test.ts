@@ -95,7 +95,7 @@ const writes = policyItem('dev', 'path "auth/cloud/thing" { capabilities = ["upd
 const subjectAt = key('client-config', 'auth_cloud_1')
 const subject = { ...subjectAt, rev: 'r', data: {} } as unknown as Item
 
-describe('the capability that a call needs', () => {
+describe('authorising a request by the capabilities of its policy', () => {
   const rules = (capabilities: string) =>
     policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
 
@@ -112,7 +112,7 @@ describe('the capability that a call needs', () => {
     [byPolicy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
     [anyone, '"deny"', true, true],
   ])(
-    '%j with the capabilities %s, subject exists %s: allowed %s',
+    'a rule %j and a policy with %s, object exists %s: allowed %s',
     async (access, capabilities, exists, allowed) => {
       const found = await admitted({ access, items: [rules(capabilities), ...(exists ? [subject] : [])] })
       expect(found === 'policy').toBe(!allowed)
@@ -147,32 +147,36 @@ describe('parameter and wrapping constraints', () => {
   })
 })
 
-describe('a caller whose token lost its entity or ancestor', () => {
+describe('admitting a token whose entity or ancestor is missing', () => {
   test.each<[name: string, world: World, verdict: string]>([
-    ['an entity that is gone', { own: { entity }, items: [writes] }, 'entity-gone'],
+    ['a token of a deleted entity is rejected', { own: { entity }, items: [writes] }, 'entity-gone'],
     [
-      'an entity that was made again',
+      'a token of a deleted and recreated entity is rejected',
       { own: { entity }, items: [writes, aliasOf({ entityId: 'e-2' })] },
       'entity-gone',
     ],
     [
-      'a disabled entity',
+      'a token of a disabled entity is rejected',
       { own: { entity }, items: [writes, aliasOf({ disabled: true })] },
       'entity-disabled',
     ],
-    ['a parent that is gone', { own: { parent: 'gone' }, items: [writes] }, 'parent-gone'],
     [
-      'a parent that has expired',
+      'a token with a deleted parent is rejected',
+      { own: { parent: 'gone' }, items: [writes] },
+      'parent-gone',
+    ],
+    [
+      'a token with an expired parent is rejected',
       { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ ttl: 5 })] },
       'parent-gone',
     ],
     [
-      'a parent whose mount is gone',
+      'a token whose parent is of a deleted mount is rejected',
       { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ mount: 'gone' })] },
       'parent-gone',
     ],
     [
-      'a grandparent that is gone',
+      'a token with a deleted grandparent is rejected',
       { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ parent: 'gone' })] },
       'parent-gone',
     ],
@@ -190,7 +194,7 @@ describe('a caller whose token lost its entity or ancestor', () => {
   })
 })
 
-describe('policies of the entity', () => {
+describe("policies of the caller's entity", () => {
   test("entity policies add to the token's policies", async () => {
     const items = [
       aliasOf({ policies: ['ops', 'dev'] }),

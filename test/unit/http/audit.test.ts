@@ -187,12 +187,12 @@ describe('secrets in audit entries', () => {
     ['a nonce', { kind: 'auth', auth: { client_token: 'x', metadata: { nonce: S } } as unknown as Auth }],
     ['a secret field', { kind: 'data', data: { id: S } }, { secretAnswers: ['id'] }],
     [
-      'what a caller wraps',
+      'the data that a caller wraps',
       { kind: 'data', data: { password: S, nested: { a: S } } },
       { freeForm: true, fields: {} },
     ],
-    ['what was unwrapped', { kind: 'unwrapped', body: `{"data":"${S}"}` }],
-    ['names', { kind: 'keys', keys: [S] }],
+    ['the data that a caller unwraps', { kind: 'unwrapped', body: `{"data":"${S}"}` }],
+    ['the keys of a list', { kind: 'keys', keys: [S] }],
     ['keys of a new cluster', { kind: 'plain', status: 200, body: { root_token: S } }],
     [
       'a new wrapping token',
@@ -216,9 +216,9 @@ describe('secrets in audit entries', () => {
 
   test.each<[name: string, raw: Record<string, unknown>, parts?: object]>([
     ['a secret field', { proof: S }],
-    ['by its older name', { old_proof: S }],
-    ['of a wrong type', { proof: { a: [S] } }],
-    ['where it could not be read', { role: [S], names: { a: S }, label: S }],
+    ['a secret field by its alias', { old_proof: S }],
+    ['a secret field with a value of the wrong type', { proof: { a: [S] } }],
+    ['other fields with values of the wrong type', { role: [S], names: { a: S }, label: S }],
   ])('the request value is hashed: %s', async (_, raw, parts = {}) => {
     const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
     const written = await entries({ raw, match: found, token: new Secret(S) }, done)
@@ -227,9 +227,9 @@ describe('secrets in audit entries', () => {
   })
 
   test.each<[name: string, raw: Record<string, unknown>, parts?: object]>([
-    ['names and values that are not known', { prof: S, [S]: 1, __proto: S }],
-    ['all parameters of an endpoint that takes any', { password: S, [S]: [S], role: S }, { fields: {} }],
-    ['one that is called __proto__', JSON.parse(`{"a":1,"__proto__":{"${S}":"${S}"},"b":"${S}"}`)],
+    ['unknown parameters', { prof: S, [S]: 1, __proto: S }],
+    ['all parameters of an endpoint without a schema', { password: S, [S]: [S], role: S }, { fields: {} }],
+    ['a parameter named __proto__', JSON.parse(`{"a":1,"__proto__":{"${S}":"${S}"},"b":"${S}"}`)],
   ])('the request parameters are one count and one HMAC: %s', async (_, raw, parts = {}) => {
     const found = { kind: 'endpoint' as const, endpoint: row(parts), pathParameters: {}, path: 'x' }
     const backwards = Object.fromEntries(Object.entries(raw).reverse())
@@ -318,12 +318,12 @@ describe('oversized requests still write their entries', () => {
       { request: { data: { role: { length: 70_000, hmac: 'hmac:70000' } } } },
     ],
     [
-      'a long name of its token',
+      'a long display name of the token',
       [{}, done, { caller: { ...caller, token: token({ displayName: long(300_000) }) } }],
       { auth: { accessor: 'acc-1', display_name: { length: 300_000, hmac: 'hmac:300000' } } },
     ],
     [
-      'many metadata of its token',
+      'many metadata entries of the token',
       [
         {},
         done,
@@ -344,16 +344,16 @@ describe('oversized requests still write their entries', () => {
       { request: { unknown: { count: 1, hmac: expect.any(String) } } },
     ],
     [
-      'a list of many',
+      'a parameter with a long list',
       [{ raw: { names: Array(9000).fill('name') }, parameters: { names: Array(9000).fill('name') } }, done],
       { request: { data: { names: { length: 63_001, hmac: 'hmac:63001' } } } },
     ],
     [
-      'a long path',
+      'a request with a long path',
       [{ facts: { ...intake().facts, path: `auth/cloud/${long(40_000)}` } }, done],
       { request: { id: 'r-1', path: { length: 40_011, hmac: 'hmac:40011' } } },
     ],
-  ])('the entry is bounded: %s', async (_, parts, expected) => {
+  ])('the audit entry stays within its size limit: %s', async (_, parts, expected) => {
     const written = await entries(...parts)
     expect(written).toHaveLength(2)
     for (const entry of written) expect(bytes(entry)).toBeLessThanOrEqual(32 * 1024)

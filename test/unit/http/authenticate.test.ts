@@ -55,25 +55,25 @@ describe('parsing a presented token', () => {
     expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
   })
 
-  test('a request without a token has no presented token', async () =>
+  test('a request without a token yields no token', async () =>
     expect(await readToken(undefined, cipher)).toBeUndefined())
 })
 
 describe('authenticating a token', () => {
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
-    ['a living token', {}, 'allowed'],
-    ['in the second that was rounded up', { createdAt: NOW - 3_600_000 }, 'allowed'],
-    ['in its last millisecond', { createdAt: NOW - 3_600_099 }, 'allowed'],
-    ['at its end', { createdAt: NOW - 3_600_100 }, 'token-expired'],
-    ['renewed since', { createdAt: NOW - 9_000_000, renewedAt: NOW - 1000 }, 'allowed'],
-    ['an endless one', { ttl: 0, createdAt: 0, policies: ['root'] }, 'allowed'],
-    ['of a mount that is there', { mount: 'auth_cloud_1' }, 'allowed'],
-    ['of a mount that is gone', { mount: 'auth_cloud_2' }, 'mount-gone'],
-    ['from a bound network', { boundCidrs: ['10.0.0.0/8'] }, 'allowed'],
-    ['from elsewhere', { boundCidrs: ['10.9.0.0/16', '192.0.2.1'] }, 'source-address'],
-    ['an endless one, from elsewhere', { boundCidrs: ['192.0.2.1'], ttl: 0 }, 'allowed'],
-    ['another token at the same place', { hash: hashOf('hvs.other') }, 'token-unknown'],
-  ])('a service token: %s: %s', (_, parts, verdict) => {
+    ['a valid token', {}, 'allowed'],
+    ['a token in the second by which its TTL was rounded up', { createdAt: NOW - 3_600_000 }, 'allowed'],
+    ['a token in its last millisecond', { createdAt: NOW - 3_600_099 }, 'allowed'],
+    ['a token at its expiry', { createdAt: NOW - 3_600_100 }, 'token-expired'],
+    ['a token that was renewed', { createdAt: NOW - 9_000_000, renewedAt: NOW - 1000 }, 'allowed'],
+    ['a token without expiry', { ttl: 0, createdAt: 0, policies: ['root'] }, 'allowed'],
+    ['a token of an existing mount', { mount: 'auth_cloud_1' }, 'allowed'],
+    ['a token of a deleted mount', { mount: 'auth_cloud_2' }, 'mount-gone'],
+    ['a token used inside its bound CIDRs', { boundCidrs: ['10.0.0.0/8'] }, 'allowed'],
+    ['a token used outside its bound CIDRs', { boundCidrs: ['10.9.0.0/16', '192.0.2.1'] }, 'source-address'],
+    ['a token without expiry used outside its bound CIDRs', { boundCidrs: ['192.0.2.1'], ttl: 0 }, 'allowed'],
+    ["a stored item with another token's hash", { hash: hashOf('hvs.other') }, 'token-unknown'],
+  ])('for a service token: %s gives %s', (_, parts, verdict) => {
     expect(whyOf(() => authenticate({ text, hash }, stored(parts), facts))).toBe(verdict)
   })
 
@@ -83,12 +83,12 @@ describe('authenticating a token', () => {
   })
 
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
-    ['a living one', {}, 'allowed'],
-    ['in its last millisecond', { createdAt: NOW - 3_600_099 }, 'allowed'],
-    ['at its end', { createdAt: NOW - 3_600_100 }, 'token-expired'],
-    ['of a mount that is gone', { mount: 'x' }, 'mount-gone'],
-    ['from elsewhere', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
-  ])('a batch token: %s: %s', (_, parts, verdict) => {
+    ['a valid token', {}, 'allowed'],
+    ['a token in its last millisecond', { createdAt: NOW - 3_600_099 }, 'allowed'],
+    ['a token at its expiry', { createdAt: NOW - 3_600_100 }, 'token-expired'],
+    ['a token of a deleted mount', { mount: 'x' }, 'mount-gone'],
+    ['a token used outside its bound CIDRs', { boundCidrs: ['192.0.2.1'] }, 'source-address'],
+  ])('for a batch token: %s gives %s', (_, parts, verdict) => {
     const content = token({ type: 'batch', hash: '', ...parts })
     const batch = sealedBatch(JSON.stringify(content))
     expect(whyOf(() => authenticate({ text, batch }, undefined, { ...facts, term: sealingTerm }))).toBe(
@@ -97,7 +97,7 @@ describe('authenticating a token', () => {
   })
 })
 
-describe('limited uses', () => {
+describe('counting the uses of a token', () => {
   const inMode = (mode: ClusterMode) => ({ record: { mode }, readAt: 0 }) as ClusterRead
   const cluster = inMode('primary')
   /** @param there the token as stored now, which may be newer than the one that was read */
@@ -119,7 +119,7 @@ describe('limited uses', () => {
     expect(commits).toEqual([])
   })
 
-  test('one use is counted, conditionally on the token as read', async () => {
+  test('a use is counted only if the stored token is unchanged since it was read', async () => {
     const item = stored({ numUses: 3 })
     const { ports, commits } = around(item)
     const left = await takeUse(alive(item), cluster, ports)
@@ -140,7 +140,7 @@ describe('limited uses', () => {
   })
 
   test.each<ClusterMode>(['secondary', 'bootstrapping'])(
-    'a cluster that writes no tokens takes none, and lets nobody in by one: %s',
+    'a %s cluster counts no uses and rejects tokens with limited uses',
     async mode => {
       const { ports, commits } = around(stored({ numUses: 3 }))
       await expect(takeUse(alive(stored({ numUses: 3 })), inMode(mode), ports)).rejects.toMatchObject({

@@ -91,14 +91,14 @@ test.each<[string, Intake]>([
   expect(memory.cluster?.readAt).toBe(100 * SECOND)
 })
 
-describe('a request that cannot succeed reads one small item', () => {
+describe('a request that cannot succeed reads only the cluster record', () => {
   test.each<[string, Intake]>([
-    ['no token', guarded()],
-    ['no token, nowhere', intake(missed(false))],
-    ['an operation that nothing has', intake({ ...missed(true), token })],
-    ['a body that cannot be read', guarded({ token, bodyFault: invalid('x') })],
-    ['a login with such a body', intake({ bodyFault: invalid('x') })],
-    ['a login with a proof of nothing', intake({ fault: invalid('x') })],
+    ['a request without a token', guarded()],
+    ['a request without a token for an unknown path', intake(missed(false))],
+    ['an operation that no endpoint supports', intake({ ...missed(true), token })],
+    ['a request with an invalid body', guarded({ token, bodyFault: invalid('x') })],
+    ['a login with an invalid body', intake({ bodyFault: invalid('x') })],
+    ['a login with an invalid proof', intake({ fault: invalid('x') })],
   ])('%s', async (_, given) => {
     const { base } = environment()
     expect(await base(given)).toMatchObject({ cluster: 'primary', reads: [['cluster']] })
@@ -117,8 +117,8 @@ describe('a request that cannot succeed reads one small item', () => {
 
   test.each<[string, number]>([
     ['seconds old', 6 * SECOND],
-    ['of a clock that was set back', -SECOND],
-  ])('a remembered record that is %s is not used for refusals', async (_, later) => {
+    ['in the future, because the clock was set back', -SECOND],
+  ])('a remembered cluster record that is %s is not used to reject a request', async (_, later) => {
     const { base, clock, place } = environment()
     await base(login())
     clock.ms += later
@@ -129,7 +129,7 @@ describe('a request that cannot succeed reads one small item', () => {
     })
   })
 
-  test('a remembered record of a cluster that did not serve is not used', async () => {
+  test('a remembered cluster record is not used if the cluster served no clients', async () => {
     const { base, place } = environment()
     place(recordItem('secondary'))
     await base(login())
@@ -168,9 +168,9 @@ describe('the mount table', () => {
   )
 
   test.each<[string, Item[]]>([
-    ['another revision than its own, read across a change', [revisionItem('r0')]],
+    ['a revision from before a change', [revisionItem('r0')]],
     ['no revision', []],
-  ])('with %s, the mount table is used but not remembered', async (_, revision) => {
+  ])('a mount table read with %s is used but not remembered', async (_, revision) => {
     const { base, memory } = environment([recordItem(), tableItem('r1', 'cloud'), ...revision])
     expect((await base(login())).mount).toBe('cloud')
     expect(memory.mounts).toBeUndefined()
@@ -189,7 +189,7 @@ test('a token sent with a login is not read', async () => {
   expect((await base(guarded({ token }))).reads).toEqual([['cluster', 'mounts-revision', 'token']])
 })
 
-describe('items of an attempt', () => {
+describe('reading the items of an attempt', () => {
   test('missing items are read in one batch, and known ones not again', async () => {
     const role = key('role', 'auth_cloud_1', 'dev')
     const alias = key('alias', 'auth_cloud_1', 'r-1')

@@ -101,20 +101,23 @@ describe('responses that the page of another cluster may read', () => {
   const allowed = async (path: string, origin = ORIGIN, method = 'GET') =>
     (await handler(event(path, method, from(origin)), context)).headers['access-control-allow-origin']
 
-  test.each(['/v1/sys/health', '/v1/sys/replication/dr/status'])('%s, from its origin alone', async path => {
-    expect(await allowed(path)).toBe(ORIGIN)
-    for (const origin of [
-      'https://evil.example.com',
-      `${ORIGIN}.evil.example.com`,
-      'null',
-      '',
-      'https://EAST.example.com',
-      '*',
-    ])
-      expect(await allowed(path, origin), origin).toBeUndefined()
-    const answer = await handler(event(path, 'GET', from('https://evil.example.com')), context)
-    expect(answer.headers['vary']).toBe('Origin')
-  })
+  test.each(['/v1/sys/health', '/v1/sys/replication/dr/status'])(
+    "the page of the peer's origin, and of no other origin, may read %s",
+    async path => {
+      expect(await allowed(path)).toBe(ORIGIN)
+      for (const origin of [
+        'https://evil.example.com',
+        `${ORIGIN}.evil.example.com`,
+        'null',
+        '',
+        'https://EAST.example.com',
+        '*',
+      ])
+        expect(await allowed(path, origin), origin).toBeUndefined()
+      const answer = await handler(event(path, 'GET', from('https://evil.example.com')), context)
+      expect(answer.headers['vary']).toBe('Origin')
+    },
+  )
 
   test.each([
     '/v1/sys/seal-status',
@@ -141,10 +144,11 @@ describe('responses that the page of another cluster may read', () => {
     expect(JSON.stringify(answer)).not.toContain('allow-credentials')
   })
 
-  test('without an origin the handler is unchanged', () => expect(allowReadsFrom('', other)).toBe(other))
+  test('without an allowed origin the handler is unchanged', () =>
+    expect(allowReadsFrom('', other)).toBe(other))
 })
 
-test('environment variables set whether the page is served, its peer and the allowed origin', () => {
+test('environment variables set whether the console page is served, its peer and the allowed origin', () => {
   expect(consoleSettings({})).toEqual({ isServed: false, peer: '', origin: '' })
   expect(
     consoleSettings({ CONSOLE: 'true', CONSOLE_PEER: 'https://e', CONSOLE_ORIGIN: 'https://o' }),

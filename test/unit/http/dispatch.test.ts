@@ -157,7 +157,7 @@ const NO_NAMESPACE =
   'unsupported path: there is no namespace but root; leave out the header X-Vault-Namespace, ' +
   'or what stands before auth/ and sys/ in the path'
 
-describe('the order of checks', () => {
+describe("the order of the dispatcher's checks", () => {
   const nobody = { headers: {} }
   const odd = '/v1/auth/cloud/../thing'
 
@@ -165,71 +165,107 @@ describe('the order of checks', () => {
     [name: string, parts: Partial<HttpRequest>, world: World, status: number, text: string | undefined]
   >([
     [
-      'an odd path, before the role of the cluster',
+      'the path is checked before the cluster role',
       { ...nobody, path: odd },
       { mode: 'secondary' },
       400,
       'the path holds a dot segment',
     ],
     [
-      'a namespace, before the role of the cluster',
+      'the namespace is checked before the cluster role',
       { headers: { 'x-vault-namespace': 'a' } },
       { mode: 'secondary' },
       404,
       NO_NAMESPACE,
     ],
     [
-      'the role of the cluster, before the body',
+      'the cluster role is checked before the body',
       { ...nobody, body: '{' },
       { mode: 'secondary' },
       400,
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     ],
     [
-      'the role of the cluster, even for no endpoint',
+      'the cluster role is checked even if no endpoint matches',
       { ...nobody, path: '/v1/nothing' },
       { mode: 'secondary' },
       400,
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     ],
     [
-      'a missing operation of what a secondary answers',
+      'an unsupported operation of a path that secondaries serve is rejected',
       { ...nobody, method: 'POST', path: '/v1/sys/alive' },
       { mode: 'secondary' },
       405,
       'unsupported operation',
     ],
-    ['the body, before the token', { ...nobody, body: '{' }, {}, 400, 'the body is not valid JSON'],
-    ['the token, before the policy', nobody, { rules: '#' }, 403, 'permission denied'],
-    ['the policy, before the parameters', { body: '{"ttl":"x"}' }, { rules: '#' }, 403, 'permission denied'],
-    ['the parameters', { body: '{"ttl":"x"}' }, {}, 400, 'Field validation failed: ttl must be a duration'],
+    ['the body is checked before the token', { ...nobody, body: '{' }, {}, 400, 'the body is not valid JSON'],
+    ['the token is checked before the policy', nobody, { rules: '#' }, 403, 'permission denied'],
     [
-      'a token, before a missing endpoint',
+      'the policy is checked before the parameters',
+      { body: '{"ttl":"x"}' },
+      { rules: '#' },
+      403,
+      'permission denied',
+    ],
+    [
+      'invalid parameters are rejected',
+      { body: '{"ttl":"x"}' },
+      {},
+      400,
+      'Field validation failed: ttl must be a duration',
+    ],
+    [
+      'the token is checked before a missing endpoint is reported',
       { ...nobody, path: '/v1/auth/cloud/nothing' },
       {},
       403,
       'permission denied',
     ],
-    ['a missing endpoint', { path: '/v1/auth/cloud/nothing' }, { rules: '#' }, 404, 'unsupported path'],
-    ['a token, before a missing operation', { ...nobody, method: 'DELETE' }, {}, 403, 'permission denied'],
-    ['a missing operation', { method: 'DELETE' }, { rules: '#' }, 405, 'unsupported operation'],
-    ['a policy, before a missing mount', { path: '/v1/auth/no/thing/a' }, {}, 403, 'permission denied'],
     [
-      'a missing mount',
+      'a missing endpoint gets 404',
+      { path: '/v1/auth/cloud/nothing' },
+      { rules: '#' },
+      404,
+      'unsupported path',
+    ],
+    [
+      'the token is checked before an unsupported operation is reported',
+      { ...nobody, method: 'DELETE' },
+      {},
+      403,
+      'permission denied',
+    ],
+    ['an unsupported operation gets 405', { method: 'DELETE' }, { rules: '#' }, 405, 'unsupported operation'],
+    [
+      'the policy is checked before a missing mount is reported',
+      { path: '/v1/auth/no/thing/a' },
+      {},
+      403,
+      'permission denied',
+    ],
+    [
+      'a missing mount gets 404',
       { path: '/v1/auth/no/thing/a' },
       { rules: 'path "*" { policy = "sudo" }' },
       404,
       'no handler for route "auth/no/thing/a"',
     ],
     [
-      'the body, for anyone',
+      'the body of an anonymous request is checked',
       { ...nobody, path: '/v1/auth/no/open', body: '{' },
       {},
       400,
       'the body is not valid JSON',
     ],
-    ['an expired token', {}, { own: { ttl: 5 } }, 403, errorCodes.invalid_token.always],
-    ['a token from elsewhere', {}, { own: { boundCidrs: ['10.0.0.0/8'] } }, 403, 'permission denied'],
+    ['an expired token is rejected', {}, { own: { ttl: 5 } }, 403, errorCodes.invalid_token.always],
+    [
+      'a token used outside its bound CIDRs is rejected',
+      {},
+      { own: { boundCidrs: ['10.0.0.0/8'] } },
+      403,
+      'permission denied',
+    ],
   ])('%s', async (_, parts, world, status, text) => {
     const reply = await send(parts, undefined, world)
     expect([reply.status, reply.body]).toEqual([status, { errors: [text] }])
@@ -265,7 +301,7 @@ describe('the order of checks', () => {
   })
 })
 
-describe('the role of the cluster', () => {
+describe('checking the cluster role', () => {
   const rules = 'path "*" { policy = "sudo" }'
   const anyRole = { path: '/v1/sys/any-role' }
   const ofPrimary = { path: '/v1/sys/of-primary' }
@@ -318,7 +354,7 @@ describe('the role of the cluster', () => {
   })
 })
 
-describe('commits', () => {
+describe('committing the changes of a request', () => {
   /** Builds a request that calls AWS, and records what its phases got. */
   const asking = (parts: Partial<Phases<AlwaysCall>> = {}, name: () => string = () => 'question') => {
     const walks: unknown[] = []
@@ -352,7 +388,7 @@ describe('commits', () => {
     expect(asked).toEqual(['question 1', 'question 2'])
   })
 
-  test('a request with `rereads` is decided by what is stored after AWS has answered', async () => {
+  test('a request with `rereads` is decided by the items stored after the AWS response', async () => {
     const once = asking({ rereads: true })
     const { status, commits } = await send({}, once.handle)
     expect([status, once.walks, commits.length]).toEqual([204, [undefined, undefined], 1])
@@ -363,7 +399,7 @@ describe('commits', () => {
     ])
   })
 
-  test('after the first answer the request reads again before it gathers', async () => {
+  test('after the first AWS response the request reads again before it gathers', async () => {
     const identities: unknown[] = []
     const { walks, asked, handle } = asking({
       rereads: true,
@@ -375,7 +411,7 @@ describe('commits', () => {
     expect([status, identities, walks, asked]).toEqual([204, ['somebody'], [], []])
   })
 
-  test('a failed question ends the request and is not asked again', async () => {
+  test('a failed AWS call ends the request and is not repeated', async () => {
     let calls = 0
     const { walks, handle } = asking({
       rereads: true,
@@ -392,14 +428,14 @@ describe('commits', () => {
     expect([reply.status, calls, walks.length]).toEqual([502, 1, 1])
   })
 
-  test('a request whose questions change in every round gets busy after four rounds', async () => {
+  test('a request whose AWS calls change in every round gets busy after four rounds', async () => {
     let revision = 0
     const { walks, handle } = asking({ rereads: true }, () => `question ${++revision}`)
     const reply = await send({}, handle)
     expect([reply.status, reply.error?.retryAfter, walks.length, reply.commits]).toEqual([503, 1, 5, []])
   })
 
-  test('the first step of a row runs once, and every commit attempt gets its result', async () => {
+  test('the `first` step of an endpoint runs once, and every commit attempt gets its result', async () => {
     let steps = 0
     const results: unknown[] = []
     const first = async () => ++steps
@@ -431,7 +467,7 @@ describe('commits', () => {
     expect([reply.status, reply.error?.retryAfter, reply.commits]).toEqual([503, 1, []])
   })
 
-  test('a limited use is counted once, whatever the result of the request', async () => {
+  test('one use of a limited token is counted per request, even if the request fails', async () => {
     const place = key('token', accessorOf(hashOf('hvs.t')))
     const used = async (parts: Partial<HttpRequest>, world: World) => {
       const { stored } = await send(parts, changing, { ...world, own: { numUses: 3 } })
@@ -442,7 +478,7 @@ describe('commits', () => {
     expect(await used({}, { verdicts: ['done', 'conflict'] })).toBe(2)
   })
 
-  test('the clean-up runs only after a successful commit', async () => {
+  test("the endpoint's clean-up runs only after a successful commit", async () => {
     const order: string[] = []
     const outcome = (call: AlwaysCall): Outcome => ({
       ...changing(call),
@@ -463,22 +499,25 @@ describe('internal errors', () => {
     expect([reply.status, reply.body]).toEqual([500, { errors: ['internal error'] }])
   })
 
-  test.each(['request', 'response'])('without an audit %s there is no success', async missing => {
-    const reply = await send({}, changing, {
-      audit: entry => {
-        if (entry['audit'] === missing) throw new Error('disk full')
-      },
-    }).catch((error: Error) => error)
-    if (reply instanceof Error) throw reply
-    expect(reply.status).toBe(500)
-    if (missing === 'request') expect(reply.commits).toEqual([])
-  })
+  test.each(['request', 'response'])(
+    'a request whose audit %s entry cannot be written fails',
+    async missing => {
+      const reply = await send({}, changing, {
+        audit: entry => {
+          if (entry['audit'] === missing) throw new Error('disk full')
+        },
+      }).catch((error: Error) => error)
+      if (reply instanceof Error) throw reply
+      expect(reply.status).toBe(500)
+      if (missing === 'request') expect(reply.commits).toEqual([])
+    },
+  )
 })
 
 describe('wrapped responses', () => {
   const headers = { 'x-vault-token': 'hvs.t', 'x-vault-wrap-ttl': '60' }
 
-  test('data is stored behind a wrapping token', async () => {
+  test('the response data is stored and the client gets a wrapping token', async () => {
     const { body, commits } = await send({ headers })
     expect(body).toMatchObject({
       data: null,

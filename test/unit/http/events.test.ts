@@ -76,7 +76,7 @@ describe.each(fronts)('an event of %s', front => {
     expect(requestOf(eventOf(front, '/v1/x'), 0).source).toBe('192.0.2.1')
   })
 
-  test('the domain comes from the front end; a load balancer reports none', () => {
+  test('the domain comes from the front end, except that a load balancer sends no domain', () => {
     const wanted = front === 'alb' ? '' : 'api.example.com'
     expect(requestOf(eventOf(front, '/v1/x'), 0).domain).toBe(wanted)
   })
@@ -100,19 +100,19 @@ describe.each(fronts)('an event of %s', front => {
   })
 })
 
-test.each([[[]], [['']]])(
-  'what came through a load balancer has a number, whatever its trace says: %j',
-  trace => {
-    const event = { ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'x-amzn-trace-id': trace } }
-    expect(requestOf(event, 0).gatewayId).toBe('a load balancer')
+test.each([[[]], [['']]])("a load balancer's event has a gateway ID with any trace header: %j", trace => {
+  const event = { ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'x-amzn-trace-id': trace } }
+  expect(requestOf(event, 0).gatewayId).toBe('a load balancer')
+})
+
+test.each(['httpApi', 'restApi'] as const)(
+  'an event of %s with an empty request ID is not a direct invocation',
+  front => {
+    const event = eventOf(front, '/v1/x')
+    const requestContext = { ...event.requestContext, requestId: '' }
+    expect(requestOf({ ...event, requestContext }, 0).gatewayId).toBe('a gateway')
   },
 )
-
-test.each(['httpApi', 'restApi'] as const)('an empty number of %s is no direct invocation', front => {
-  const event = eventOf(front, '/v1/x')
-  const requestContext = { ...event.requestContext, requestId: '' }
-  expect(requestOf({ ...event, requestContext }, 0).gatewayId).toBe('a gateway')
-})
 
 describe('the client address behind a load balancer', () => {
   const from = (...chain: string[]) =>
@@ -123,7 +123,7 @@ describe('the client address behind a load balancer', () => {
     [['203.0.113.9, 192.0.2.1'], '192.0.2.1'],
     [['203.0.113.9', 'rubbish, 192.0.2.1'], '192.0.2.1'],
     [['2001:db8::1'], '2001:db8::1'],
-  ])('the address is the last one in the chain, which the balancer appended: %j', (chain, source) => {
+  ])('the client address is the last entry of X-Forwarded-For: %j', (chain, source) => {
     const request = from(...chain)
     expect(request.source).toBe(source)
     expect(request).not.toHaveProperty('fault')
@@ -138,21 +138,21 @@ describe('the client address behind a load balancer', () => {
     [['[2001:db8::1]:4711']],
     [['fe80::1%eth0']],
     [['192.0.2.1/32']],
-  ])('a chain without an appended address is rejected with a text (CVE-2024-6468): %j', chain => {
+  ])('an X-Forwarded-For that does not end with an address is rejected (CVE-2024-6468): %j', chain => {
     expect(from(...chain)).toMatchObject({ source: '', fault: { code: 'invalid_request' } })
     expect(from(...chain).fault?.message).toMatch(/^X-Forwarded-For: its last entry must be the address/)
   })
 })
 
-describe('unusual events', () => {
+describe('parsing unusual events', () => {
   test.each(['restApi', 'alb'] as const)(
-    'a path that is no percent-encoding is marked illegal (%s)',
+    'a path with invalid percent-encoding is marked illegal (%s)',
     front => {
       expect(requestOf(eventOf(front, '/v1/a%ZZ'), 0).path).toContain('\u0000')
     },
   )
 
-  test('single values are read if the lists of values are missing', () => {
+  test('single-value headers and queries are read if the multi-value ones are missing', () => {
     const event = {
       path: '/v1/x',
       httpMethod: 'GET',
@@ -176,7 +176,7 @@ describe('unusual events', () => {
     expect(requestOf(event, 0).headers).toMatchObject({ authorization: 'Basic x,Bearer t' })
   })
 
-  test('names such as __proto__ are ordinary names', () => {
+  test('parameter names such as __proto__ are ordinary names', () => {
     const headers = JSON.parse('{"__proto__": "x", "constructor": "y"}')
     const request = requestOf({ version: '2.0', headers }, 0)
     expect(Object.entries(request.headers)).toEqual([
@@ -198,7 +198,7 @@ describe('unusual events', () => {
   })
 })
 
-describe('responses', () => {
+describe('responses to front ends', () => {
   const response = { status: 200, headers: { a: 'b' }, body: '{}' }
   const bare = { version: '2.0' }
 

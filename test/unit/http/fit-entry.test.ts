@@ -34,7 +34,7 @@ const entries = fc
   }))
 
 describe('the size limit of audit entries', () => {
-  test('any entry is shrunk to the limit, deterministically, and keeps its caller', async () => {
+  test('an audit entry of any content is shrunk deterministically to the limit and keeps its caller', async () => {
     await fc.assert(
       fc.asyncProperty(entries, fc.constantFrom(1500, 2048, 4096), async (entry, largest) => {
         const small = await fitEntry(entry, hmac, largest)
@@ -53,7 +53,7 @@ describe('the size limit of audit entries', () => {
     )
   })
 
-  test('an entry within the limit stays unchanged', async () => {
+  test('an audit entry within the limit stays unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(entries, async given => {
         // a value in the entry is larger than its replacement
@@ -69,7 +69,7 @@ describe('the size limit of audit entries', () => {
     })
   })
 
-  test('the largest values are replaced first, by length and HMAC', async () => {
+  test('an oversized entry has its largest values replaced by length and HMAC', async () => {
     const [small, middle, large] = ['s'.repeat(500), 'ä'.repeat(600), 'l'.repeat(3000)]
     const entry = { request: { data: { small, middle, large } } }
     expect(await fitEntry(entry, hmac, bytes(entry) - 1)).toEqual({
@@ -89,7 +89,7 @@ describe('the size limit of audit entries', () => {
     })
   })
 
-  test('a member named __proto__ is replaced like any other', async () => {
+  test('a value named __proto__ is replaced like other values', async () => {
     const entry = JSON.parse(`{"request":{"data":{"__proto__":"${'x'.repeat(5000)}"}}}`)
     const small = await fitEntry(entry, hmac, 1000)
     expect(JSON.stringify(small)).toBe(

@@ -44,7 +44,7 @@ describe('checking the cluster before the caller', () => {
     ['demotion', [503, 0, 0, 400, 503]],
     [undefined, [503, 0, 0, 400, 503]],
   ])(
-    'a row that serves %s: %j (not initialised, disabled, primary, secondary, bootstrapping)',
+    'an endpoint that serves %s: statuses %j (not initialised, disabled, primary, secondary, bootstrapping)',
     (serves, statuses) => {
       expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves, HERE)).status)).toEqual(
         statuses,
@@ -52,7 +52,7 @@ describe('checking the cluster before the caller', () => {
     },
   )
 
-  test('demotion is also open to a former primary that follows no cluster', () => {
+  test('a former primary that follows no cluster may call demotion endpoints', () => {
     const gone = { mode: 'secondary', epoch: '000001.0123456789ab' } as const
     const link = { secondaryId: 'a', primaryAddr: 'https://b', primaryAddrs: [], ownKey: 'k' as Encrypted }
     const on = (parts: object) => {
@@ -84,14 +84,14 @@ describe('checking the cluster before the caller', () => {
     expect(statusOf('disabled', 'active', 'other tables')).toBe(0)
   })
 
-  test("a secondary's error starts with path disabled and names the primary's status", () => {
+  test('the error of a secondary starts with `path disabled` and names the endpoint that shows its primary', () => {
     const { text } = refusalOf(() => checkCluster(base('secondary'), 'active', HERE))
     expect(text).toBe(
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     )
   })
 
-  test("a bootstrapping cluster's error has retry-after", () => {
+  test('the error of a bootstrapping cluster has retry-after', () => {
     const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active', HERE))
     expect(text).toBe(
       'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
@@ -99,7 +99,7 @@ describe('checking the cluster before the caller', () => {
     expect(error).toMatchObject({ code: 'busy', retryAfter: 5 })
   })
 
-  test('role refusals carry their own reason', () => {
+  test('refusals because of the cluster role have their own reason', () => {
     for (const mode of ['secondary', 'bootstrapping'] as const)
       expect(refusalOf(() => checkCluster(base(mode), 'active', HERE)).error?.reason).toEqual({
         why: 'cluster-role',
@@ -139,7 +139,7 @@ describe('checking the role after the caller', () => {
     ['dr', 'disabled', ''],
     ['dr', 'primary', ''],
     ['always', undefined, ''],
-  ])('an endpoint that serves %s on a %s cluster: %j', (serves, mode, text) => {
+  ])('an endpoint that serves %s on a %s cluster gets the error %j', (serves, mode, text) => {
     const refusal = refusalOf(() => checkRole(base(mode), serves))
     expect(refusal).toMatchObject({ text, status: text === '' ? 0 : 400 })
   })

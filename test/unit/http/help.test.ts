@@ -28,14 +28,14 @@ describe('help for a path', () => {
     expect(shown).toMatch(/\n {4}bound_ami_id \(array or string\)\n {8}\S/)
   })
 
-  test('help requires a valid token, at the named mount', async () => {
+  test('help requires a valid token and an existing mount', async () => {
     const { found } = (await help('auth/aws/role/dev')) ?? expect.fail()
     expect(found).toMatchObject({ path: 'auth/aws/role/dev', pathParameters: { mount: 'aws', role: 'dev' } })
     expect(found.endpoint.access).toEqual({ by: 'token' })
     expect(found.endpoint.uses).toEqual([])
   })
 
-  test('every row of the table has help', async () => {
+  test('every endpoint has help', async () => {
     for (const group of groups)
       for (const path of group.endpoints.flatMap(pathsOf)) {
         const shown = await help(path.slice(1).replaceAll(/:\w+/g, 'x'), group)
@@ -62,18 +62,18 @@ describe('help for a path', () => {
     expect((await help('auth', fallback))?.found.pathParameters).toEqual({})
   })
 
-  test('help is logged with words of the endpoint table only', async () => {
+  test('the log line of a help request contains only words of the endpoint table', async () => {
     for (const path of ['auth/hvs.secret', 'auth/hvs.secret/config', 'auth/hvs.secret/role/hvs.secret'])
       expect((await help(path, fallback))?.found.endpoint.path ?? '', path).not.toContain('secret')
     expect((await help('auth/hvs.secret', fallback))?.found.endpoint.path).toBe('/auth/:mount?help')
   })
 
   test.each<[string, string, object]>([
-    ['an empty help parameter', 'auth/aws/role/dev', { query: [['help', '']] }],
-    ['no help parameter', 'auth/aws/role/dev', { query: [] }],
-    ['a write', 'auth/aws/role/dev', { method: 'POST' }],
-    ['a path of nobody', 'no/such/path', {}],
-  ])('%s has no help', async (_, path, parts) => {
+    ['a request with an empty help parameter', 'auth/aws/role/dev', { query: [['help', '']] }],
+    ['a request without help parameter', 'auth/aws/role/dev', { query: [] }],
+    ['a POST request', 'auth/aws/role/dev', { method: 'POST' }],
+    ['a path without endpoint', 'no/such/path', {}],
+  ])('%s gets no help', async (_, path, parts) => {
     expect(await help(path, rolesGroup, parts)).toBeUndefined()
   })
 })

@@ -111,7 +111,7 @@ const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
 }
 
 describe('parsing a request', () => {
-  test('a request has its facts, parameters and token', async () => {
+  test('parsing yields the endpoint, the parameters and the token of a request', async () => {
     const taken = await take({
       path: '/v1/auth/cloud/thing/DEV',
       headers: { 'x-vault-token': 'hvs.a', 'x-vault-wrap-ttl': '1m' },
@@ -139,12 +139,12 @@ describe('parsing a request', () => {
   const wrapped = (ttl: string) => ({ 'x-vault-wrap-ttl': ttl })
 
   test.each<[name: string, parts: Partial<HttpRequest>, wrapTtl: number | undefined, refused: boolean]>([
-    ['of somebody with a token', { path: '/v1/auth/cloud/thing/dev' }, 60, false],
+    ['of an authenticated request', { path: '/v1/auth/cloud/thing/dev' }, 60, false],
     ['of a login', { path: '/v1/sys/prove', body: '{"proof":"good"}' }, 60, false],
-    ['of data for anyone', { path: '/v1/sys/read', method: 'GET' }, 60, true],
-    ['of data for anyone, whoever asks', { path: '/v1/sys/any' }, 60, true],
-    ['of a probe', { path: '/v1/sys/look', method: 'GET' }, undefined, false],
-    ['of a probe by HEAD', { path: '/v1/sys/look', method: 'HEAD' }, undefined, false],
+    ['of an anonymous read', { path: '/v1/sys/read', method: 'GET' }, 60, true],
+    ['of an anonymous write', { path: '/v1/sys/any' }, 60, true],
+    ['of a health probe', { path: '/v1/sys/look', method: 'GET' }, undefined, false],
+    ['of a health probe by HEAD', { path: '/v1/sys/look', method: 'HEAD' }, undefined, false],
   ])('wrapping the response %s: TTL $2, rejected $3', async (_, parts, wrapTtl, refused) => {
     const token = { 'x-vault-token': 'hvs.a' }
     const { facts, fault } = await take({ ...parts, headers: { ...wrapped('1m'), ...token } })
@@ -153,7 +153,7 @@ describe('parsing a request', () => {
     expect((await take({ ...parts, headers: wrapped('0') })).fault).toBeUndefined()
   })
 
-  test('probes ignore the wrapping header, and other requests reject an invalid one', async () => {
+  test('health probes ignore X-Vault-Wrap-TTL, and other requests reject an invalid value', async () => {
     const probe = { path: '/v1/sys/look', method: 'GET' }
     for (const ttl of ['soon', '769h']) {
       expect((await take({ ...probe, headers: wrapped(ttl) })).facts).not.toHaveProperty('wrapTtl')
@@ -208,13 +208,13 @@ describe('parsing a request', () => {
   })
 
   test.each<[name: string, parts: Partial<HttpRequest>, code: string]>([
-    ['an odd path', { path: '/v1/auth/cloud/../x' }, 'invalid_request'],
-    ['another namespace', { headers: { 'x-vault-namespace': 'a' } }, 'unsupported_path'],
-    ['an odd list flag', { method: 'GET', query: [['list', 'x']] }, 'unclear_list_flag'],
-    ['an odd wrapping time', { headers: { 'x-vault-wrap-ttl': 'x' } }, 'invalid_request'],
-    ['a huge token', { headers: { 'x-vault-token': 'x'.repeat(9000) } }, 'head_too_large'],
-    ['a huge head', { headers: { x: 'x'.repeat(13_000) } }, 'head_too_large'],
-    ['a patch of another type', { method: 'PATCH' }, 'unsupported_media_type'],
+    ['a path with a dot segment', { path: '/v1/auth/cloud/../x' }, 'invalid_request'],
+    ['an unknown namespace', { headers: { 'x-vault-namespace': 'a' } }, 'unsupported_path'],
+    ['an invalid list flag', { method: 'GET', query: [['list', 'x']] }, 'unclear_list_flag'],
+    ['an invalid wrapping TTL', { headers: { 'x-vault-wrap-ttl': 'x' } }, 'invalid_request'],
+    ['a token of 9000 bytes', { headers: { 'x-vault-token': 'x'.repeat(9000) } }, 'head_too_large'],
+    ['a request head over the limit', { headers: { x: 'x'.repeat(13_000) } }, 'head_too_large'],
+    ['a PATCH with a wrong content type', { method: 'PATCH' }, 'unsupported_media_type'],
   ])('%s is rejected at once', async (_, parts, code) => {
     await expect(take(parts)).rejects.toMatchObject({ code })
   })
@@ -247,11 +247,11 @@ describe('requests rejected before the first read', () => {
   })
 
   test.each<[name: string, license: License, goesOn: string, begins: string]>([
-    ['a licence', lasting, 'taken', 'taken'],
-    ['one that has ended', ended, 'taken', 'not_licensed'],
-    ['none', none, 'not_licensed', 'not_licensed'],
+    ['a valid licence', lasting, 'taken', 'taken'],
+    ['an expired licence', ended, 'taken', 'not_licensed'],
+    ['no licence', none, 'not_licensed', 'not_licensed'],
   ])(
-    'what needs a licence, with %s: one that goes on is $2, one that begins something $3',
+    'with %s, an endpoint that continues an enterprise feature gets $2, and one that starts it $3',
     async (_, license, goesOn, begins) => {
       expect(await codeOf({ path: '/v1/sys/licensed' }, license)).toBe(goesOn)
       expect(await codeOf({ path: '/v1/sys/begins' }, license)).toBe(begins)
@@ -259,7 +259,7 @@ describe('requests rejected before the first read', () => {
     },
   )
 
-  test('a missing licence is reported before the namespace, with what to do', async () => {
+  test('a missing licence is reported before an unknown namespace, with the settings to change', async () => {
     await expect(take({ path: '/v1/sys/licensed', ...elsewhere }, none)).rejects.toThrow(
       'enterprise-only feature: this deployment has no licence; see the settings license and licensePublicKey of the deployment',
     )

@@ -85,7 +85,7 @@ async function invoke(handle: Handle, event: Partial<FrontEvent> = {}, left = 15
 const ok = () => answer(data({ x: 1 }))
 
 describe('the Lambda handler of a group', () => {
-  test('an event gets a response and one log line', async () => {
+  test('a request gets a response and one log line', async () => {
     const { reply, lines } = await invoke(ok)
     expect([reply.statusCode, JSON.parse(reply.body).data]).toEqual([200, { x: 1 }])
     expect(lines).toEqual([
@@ -149,7 +149,7 @@ describe('the Lambda handler of a group', () => {
     expect((await invoke(long)).reply.statusCode).toBe(200)
   })
 
-  test('a request without an endpoint is logged as such', async () => {
+  test('the log line of a request without endpoint names no endpoint', async () => {
     expect((await invoke(ok, { rawPath: '/v1/nothing' })).lines).toMatchObject([
       { fields: { operation: 'no endpoint', status: 403 } },
     ])
@@ -235,7 +235,7 @@ describe('a deployment behind a proxy', () => {
     expect(JSON.stringify(lines)).not.toContain('S3CRET')
   })
 
-  test('a chain without an address is rejected with the setting to check', async () => {
+  test('an X-Forwarded-For without the client address is rejected with an error that names the setting', async () => {
     const reply = await ask({ ...through, 'x-forwarded-for': 'unknown, 192.0.2.1' })
     expect([reply.statusCode, reply.body]).toEqual([400, expect.stringContaining('proxy.hops')])
   })
@@ -243,9 +243,9 @@ describe('a deployment behind a proxy', () => {
 
 describe('the request ID in responses and logs', () => {
   test.each<[name: string, event: Partial<FrontEvent>, status: number]>([
-    ['of a success', {}, 200],
-    ['of a refusal before anything is read', { rawPath: '/v1//' }, 400],
-    ['of what names no endpoint', { rawPath: '/v1/nothing' }, 403],
+    ['a successful response has the request ID of its log line', {}, 200],
+    ['a refusal before the first read has the request ID of its log line', { rawPath: '/v1//' }, 400],
+    ['a refusal of an unknown path has the request ID of its log line', { rawPath: '/v1/nothing' }, 403],
   ])('%s', async (_, given, status) => {
     const { reply, lines } = await invoke(ok, given)
     expect(reply.statusCode).toBe(status)

@@ -113,7 +113,7 @@ describe('finding the endpoint of a path', () => {
     expect(found(operation, path)).toMatchObject({ miss: 'operation', pathParameters: { mount: 'cloud' } })
   })
 
-  test('a miss names its mount, and is open only if the path names nothing', () => {
+  test('a path without endpoint still yields its mount, and needs no token only if nothing matches', () => {
     expect(found('read', 'auth/x/nothing')).toMatchObject({
       miss: 'path',
       pathParameters: { mount: 'x' },
@@ -125,6 +125,6 @@ describe('finding the endpoint of a path', () => {
     expect(found('read', 'nothing')).toMatchObject({ miss: 'path', pathParameters: {}, open: false })
   })
 
-  test('a dot in a path matches only a dot', () =>
+  test("a dot in an endpoint's path matches only a dot", () =>
     expect(found('read', 'sysXhealth')).toMatchObject({ miss: 'path' }))
 })

@@ -97,9 +97,9 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
   }
 }
 
-describe('on a DR secondary', () => {
+describe('DR operation tokens on a DR secondary', () => {
   test.each([undefined, 'hvs.root', 'hvs.unknown', 'hvb.garbage'])(
-    'the token that was generated admits, with %s in the header, and names no caller',
+    'a generated operation token admits the request without a caller, with %s in the header',
     async bearer => {
       const { status, data, audited } = await send({
         bearer,
@@ -115,7 +115,7 @@ describe('on a DR secondary', () => {
   )
 
   test.each([{}, { dr_operation_token: '' }, { dr_operation_token: null }, { token: GENERATED }])(
-    'without one (%j) it says which field is missing, and where such a token comes from',
+    'a request without an operation token (%j) gets an error that names the field and the sources of tokens',
     async body => {
       const { status, text } = await send({ bearer: 'hvs.root', body })
       expect(status).toBe(400)
@@ -125,13 +125,16 @@ describe('on a DR secondary', () => {
     },
   )
 
-  test.each([[['a']], [{ a: 1 }], [7]])('%j is not a string', async dr_operation_token => {
-    const { status, text } = await send({ body: { dr_operation_token } })
-    expect([status, text]).toEqual([
-      400,
-      'dr_operation_token is not a string; give the token as a JSON string',
-    ])
-  })
+  test.each([[['a']], [{ a: 1 }], [7]])(
+    'an operation token %j is rejected because it is not a string',
+    async dr_operation_token => {
+      const { status, text } = await send({ body: { dr_operation_token } })
+      expect([status, text]).toEqual([
+        400,
+        'dr_operation_token is not a string; give the token as a JSON string',
+      ])
+    },
+  )
 
   test.each(['hvs.unknown', 'hvs.t', 'hvs.root', `${GENERATED} `, GENERATED.slice(0, -1), 'x'.repeat(9000)])(
     '$0 is none',
@@ -141,7 +144,7 @@ describe('on a DR secondary', () => {
   )
 
   test.each(['hvb.garbage', 'hvb.'])(
-    'a batch token that no key opens is refused with the cause and the way out: %s',
+    'a batch token that no key decrypts is rejected with cause and remedy: %s',
     async dr_operation_token => {
       const { status, text, why } = await send({ body: { dr_operation_token } })
       expect([status, why]).toEqual([403, 'operation-token-term-unknown'])
@@ -171,16 +174,21 @@ describe('a batch token on a DR secondary', () => {
   })
 
   test.each<[what: string, parts: Partial<Token>, rules: string | undefined, why: string]>([
-    ['that has ended', { ttl: 10, createdAt: NOW - 11_000 }, undefined, 'token-expired'],
-    ['that has a parent', { parent: 'x' }, undefined, 'operation-token-not-orphan'],
-    ['of root', { policies: ['root'] }, undefined, 'batch-token-root'],
-    ['for another network', { boundCidrs: ['198.51.100.0/24'] }, undefined, 'source-address'],
-    ['of a mount that is gone', { mount: 'gone' }, undefined, 'mount-gone'],
-    ['whose policies are not there', { policies: ['other'] }, undefined, 'policy'],
-    ['for another path', {}, `path "${PROMOTE}x" { capabilities = ["update"] }`, 'policy'],
-    ['that may do something else', {}, `path "${PROMOTE}" { capabilities = ["create", "sudo"] }`, 'policy'],
-    ['whose policy denies by now', {}, `path "${PROMOTE}" { policy = "deny" }`, 'policy'],
-  ])('a batch token is rejected with 403: %s', async (_, parts, rules = OPS, why) => {
+    ['it has expired', { ttl: 10, createdAt: NOW - 11_000 }, undefined, 'token-expired'],
+    ['it has a parent', { parent: 'x' }, undefined, 'operation-token-not-orphan'],
+    ['it has the policy root', { policies: ['root'] }, undefined, 'batch-token-root'],
+    ['it is bound to another network', { boundCidrs: ['198.51.100.0/24'] }, undefined, 'source-address'],
+    ['its mount was deleted', { mount: 'gone' }, undefined, 'mount-gone'],
+    ['its policy does not exist', { policies: ['other'] }, undefined, 'policy'],
+    ['its policy allows another path', {}, `path "${PROMOTE}x" { capabilities = ["update"] }`, 'policy'],
+    [
+      'its policy lacks the capability update',
+      {},
+      `path "${PROMOTE}" { capabilities = ["create", "sudo"] }`,
+      'policy',
+    ],
+    ['its policy denies the path', {}, `path "${PROMOTE}" { policy = "deny" }`, 'policy'],
+  ])('a batch token is rejected with 403 if %s', async (_, parts, rules = OPS, why) => {
     const reply = await send({ body: { dr_operation_token: batch(parts) }, rules })
     const gone = ['token-expired', 'mount-gone', 'batch-token-root'].includes(why)
     expect(reply).toMatchObject({ ...(gone ? NO_TOKEN : DENIED), why })
@@ -194,29 +202,39 @@ describe('a batch token on a DR secondary', () => {
   })
 })
 
-describe.each(['primary', 'disabled'] as const)('on a cluster that is %s', mode => {
-  test.each([undefined, 'hvs.t', 'hvs.root'])('with %s in the header: no DR secondary', async bearer => {
-    for (const body of [{}, { dr_operation_token: GENERATED }, { dr_operation_token: 'x', force: ['?'] }]) {
-      const { status, text } = await send({ mode, body, bearer } as World)
-      expect([status, text]).toEqual([
-        400,
-        expect.stringContaining(`not a DR secondary: the mode of this cluster is ${mode}`),
-      ])
-    }
-  })
+describe.each(['primary', 'disabled'] as const)(
+  'DR operation endpoints on a cluster with the mode %s',
+  mode => {
+    test.each([undefined, 'hvs.t', 'hvs.root'])(
+      'a request with %s in the header is rejected because the cluster is not a DR secondary',
+      async bearer => {
+        for (const body of [
+          {},
+          { dr_operation_token: GENERATED },
+          { dr_operation_token: 'x', force: ['?'] },
+        ]) {
+          const { status, text } = await send({ mode, body, bearer } as World)
+          expect([status, text]).toEqual([
+            400,
+            expect.stringContaining(`not a DR secondary: the mode of this cluster is ${mode}`),
+          ])
+        }
+      },
+    )
 
-  test('an invalid token in the header is rejected first', async () => {
-    for (const bearer of ['hvs.unknown', 'hvb.garbage'])
-      expect(await send({ mode, bearer, body: { dr_operation_token: GENERATED } })).toMatchObject(NO_TOKEN)
-  })
+    test('an invalid token in the header is rejected before the cluster mode', async () => {
+      for (const bearer of ['hvs.unknown', 'hvb.garbage'])
+        expect(await send({ mode, bearer, body: { dr_operation_token: GENERATED } })).toMatchObject(NO_TOKEN)
+    })
 
-  test('an endpoint for any role checks the role itself and gets no caller', async () => {
-    const world = { mode, path: 'sys/of-any-role', body: { dr_operation_token: GENERATED } }
-    expect((await send(world)).data).toEqual({ operator: null, caller: null })
-    expect(await send({ ...world, bearer: 'hvs.unknown' })).toMatchObject(NO_TOKEN)
-  })
-})
+    test('an endpoint for any cluster role gets neither operation token nor caller', async () => {
+      const world = { mode, path: 'sys/of-any-role', body: { dr_operation_token: GENERATED } }
+      expect((await send(world)).data).toEqual({ operator: null, caller: null })
+      expect(await send({ ...world, bearer: 'hvs.unknown' })).toMatchObject(NO_TOKEN)
+    })
+  },
+)
 
-test('while the role changes every request gets 503', async () => {
+test('while the cluster role changes, every request to a DR operation endpoint gets 503', async () => {
   expect((await send({ mode: 'bootstrapping' })).status).toBe(503)
 })

@@ -21,13 +21,13 @@ const through = (headers: Record<string, string | undefined>): FrontEvent => ({
 const read = (event: FrontEvent, by: FrontProxy | undefined = proxy) => requestOf(event, 0, by)
 
 describe('the client address behind a proxy', () => {
-  test('the client is the address that the proxy appended, even if the front end appends the proxy', () => {
+  test("the client address is the entry appended by the proxy, even if the front end appends the proxy's address", () => {
     for (const chain of [`${CALLER}, ${EDGE}`, CALLER, `${CALLER},${EDGE}`])
       expect(read(through({ 'x-forwarded-for': chain }))).toMatchObject({ source: CALLER })
   })
 
   test.each(['10.0.0.1', '10.0.0.1, 10.0.0.2', 'rubbish', EDGE, '', ', ,', '10.0.0.1\t'])(
-    'is not whom the caller names before that: %j',
+    "entries that the client forged before the proxy's entry are ignored: %j",
     forged => {
       const request = read(through({ 'x-forwarded-for': `${forged}, ${CALLER}, ${EDGE}` }))
       expect(request).toMatchObject({ source: CALLER })
@@ -35,7 +35,7 @@ describe('the client address behind a proxy', () => {
     },
   )
 
-  test("with more proxies the client's entry is further to the left", () => {
+  test('with `hops` 2 the client address is one entry further to the left', () => {
     const chain = `10.0.0.1, ${CALLER}, 192.0.2.3, ${EDGE}`
     expect(read(through({ 'x-forwarded-for': chain }), { ...proxy, hops: 2 }).source).toBe(CALLER)
   })
@@ -53,18 +53,18 @@ describe('the client address behind a proxy', () => {
   })
 
   test.each([
-    ['no header', undefined],
-    ['nothing', ''],
-    ['no address', 'unknown'],
+    ['no X-Forwarded-For', undefined],
+    ['an empty X-Forwarded-For', ''],
+    ['a word instead of an address', 'unknown'],
     ['an obfuscated name', '_hidden'],
-    ['a port', `${CALLER}:443`],
-    ['brackets', '[2001:db8::1]'],
-    ['a zone', 'fe80::1%eth0'],
-    ['a network', `${CALLER}/32`],
+    ['an address with a port', `${CALLER}:443`],
+    ['an address in brackets', '[2001:db8::1]'],
+    ['an address with a zone', 'fe80::1%eth0'],
+    ['a CIDR', `${CALLER}/32`],
     ['too few hops', EDGE],
     ['an address in another notation', '0xcb.0.113.9'],
-    ['more than anybody appends', `${'10.0.0.1,'.repeat(600)}${CALLER}`],
-  ])('a chain without a client address is rejected with a text: %s', (_, chain) => {
+    ['a chain of 600 entries', `${'10.0.0.1,'.repeat(600)}${CALLER}`],
+  ])('an X-Forwarded-For without the client address is rejected with an error text: %s', (_, chain) => {
     const request = read(through({ 'x-forwarded-for': chain }))
     expect(request).toMatchObject({ source: '', fault: { code: 'invalid_request' } })
     expect(request.fault?.message).toMatch(/^X-Forwarded-For: entry 1 from its end must be the address/)
@@ -72,16 +72,19 @@ describe('the client address behind a proxy', () => {
 })
 
 describe('the secret of the proxy', () => {
-  test.each(['now', 'before'])('is the present one, or the other one while they change: %s', secret => {
+  test.each(['now', 'before'])('the current and the previous secret are both accepted: %s', secret => {
     expect(read(through({ 'x-origin-secret': secret }))).not.toHaveProperty('fault')
   })
 
-  test.each([undefined, '', 'no', 'now ', 'now,now', hashOf('now')])('is nothing else: %j', secret => {
-    const request = read(through({ 'x-origin-secret': secret }))
-    expect(request).toMatchObject({ source: '', fault: { code: 'misdirected' } })
-  })
+  test.each([undefined, '', 'no', 'now ', 'now,now', hashOf('now')])(
+    'other values of the secret are rejected: %j',
+    secret => {
+      const request = read(through({ 'x-origin-secret': secret }))
+      expect(request).toMatchObject({ source: '', fault: { code: 'misdirected' } })
+    },
+  )
 
-  test('the secret is checked before the chain', () => {
+  test('the secret is checked before X-Forwarded-For', () => {
     const around = through({ 'x-origin-secret': undefined, 'x-forwarded-for': 'rubbish' })
     expect(read(around).fault?.code).toBe('misdirected')
   })
@@ -94,7 +97,7 @@ describe('the secret of the proxy', () => {
   })
 })
 
-test('the secret is also checked in front of a load balancer', () => {
+test("the proxy's entry is also required if the proxy is in front of a load balancer", () => {
   const event = (chain: string): FrontEvent => ({
     path: '/v1/x',
     httpMethod: 'GET',
@@ -106,7 +109,7 @@ test('the secret is also checked in front of a load balancer', () => {
   expect(read(event(`${CALLER}, ${EDGE}:443`)).fault?.code).toBe('invalid_request')
 })
 
-test('without the setting, headers from the client are ignored', () => {
+test('without the proxy setting, X-Forwarded-For from the client is ignored', () => {
   expect(read(through({}), undefined)).not.toHaveProperty('fault')
   expect(requestOf(through({ 'x-forwarded-for': CALLER }), 0).source).toBe(EDGE)
 })

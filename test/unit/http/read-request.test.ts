@@ -35,20 +35,20 @@ describe('the size of the request head', () => {
   const LARGEST = 12 * 1024
   const base = '/v1/x'.length
   test.each<[string, (bytes: number) => Partial<HttpRequest>]>([
-    ['a path', bytes => ({ path: `/v1/x${'y'.repeat(bytes)}` })],
-    ['a header', bytes => ({ headers: { a: 'y'.repeat(bytes - 1) } })],
+    ['a long path', bytes => ({ path: `/v1/x${'y'.repeat(bytes)}` })],
+    ['a long header', bytes => ({ headers: { a: 'y'.repeat(bytes - 1) } })],
     [
       'many headers',
       bytes => ({ headers: { a: 'y'.repeat(100), b: 'é'.repeat(50), c: 'y'.repeat(bytes - 203) } }),
     ],
-    ['a query', bytes => ({ query: [['a', 'y'.repeat(bytes - 1)]] })],
+    ['a long query', bytes => ({ query: [['a', 'y'.repeat(bytes - 1)]] })],
   ])('a head of 12 KiB is accepted and one more byte rejected: %s', (_, parts) => {
     expect(() => checkHead(httpRequest(parts(LARGEST - base)))).not.toThrow()
     expect(codeOf(() => checkHead(httpRequest(parts(LARGEST - base + 1))))).toBe('head_too_large')
   })
 })
 
-describe('verbs', () => {
+describe('mapping HTTP verbs to operations', () => {
   test.each([
     ['GET', 'read'],
     ['HEAD', 'read'],
@@ -75,12 +75,12 @@ describe('verbs', () => {
     )
   })
 
-  test('the list flag only affects reads', () => {
+  test('the list flag only affects GET requests', () => {
     expect(operationOf(httpRequest({ method: 'POST', query: [['list', 'true']] }))).toBe('write')
     expect(operationOf(httpRequest({ method: 'DELETE', query: [['list', 'oops']] }))).toBe('delete')
   })
 
-  test('PATCH is first checked for its content type', () => {
+  test('a PATCH request is first checked for its content type', () => {
     const patch = (type: string) => () =>
       operationOf(httpRequest({ method: 'PATCH', headers: { 'content-type': type } }))
     expect(codeOf(patch('application/json'))).toBe('unsupported_media_type')
@@ -89,26 +89,26 @@ describe('verbs', () => {
   })
 })
 
-describe("the caller's token", () => {
+describe('reading the token from the headers', () => {
   test.each<[name: string, headers: Record<string, string>, token: string | undefined]>([
     ['X-Vault-Token', { 'x-vault-token': 'a' }, 'a'],
     ['X-Service-Token', { 'x-service-token': 'b' }, 'b'],
     ['Authorization', { authorization: 'Bearer c' }, 'c'],
     [
-      'X-Vault-Token before the others',
+      'X-Vault-Token wins over other headers',
       { authorization: 'Bearer c', 'x-service-token': 'b', 'x-vault-token': 'a' },
       'a',
     ],
-    ['X-Service-Token before Authorization', { authorization: 'Bearer c', 'x-service-token': 'b' }, 'b'],
-    ['an empty header, then another', { 'x-vault-token': '', authorization: 'Bearer c' }, 'c'],
-    ['a bearer among other values', { authorization: 'Basic x, Bearer c' }, 'c'],
+    ['X-Service-Token wins over Authorization', { authorization: 'Bearer c', 'x-service-token': 'b' }, 'b'],
+    ['an empty X-Vault-Token, then Authorization', { 'x-vault-token': '', authorization: 'Bearer c' }, 'c'],
+    ['a bearer token next to other values', { authorization: 'Basic x, Bearer c' }, 'c'],
     ['bearer in lower case', { authorization: 'bearer c' }, undefined],
-    ['another scheme', { authorization: 'Basic Bearer' }, undefined],
-    ['a scheme that ends alike', { authorization: 'XBearer c' }, undefined],
+    ['another Authorization scheme', { authorization: 'Basic Bearer' }, undefined],
+    ['a scheme that ends with Bearer', { authorization: 'XBearer c' }, undefined],
     ['nothing', {}, undefined],
   ])('%s: $2', (_, headers, token) => expect(readTokenHeader(httpRequest({ headers }))?.reveal()).toBe(token))
 
-  test('the token prints as a placeholder', () => {
+  test('a printed token shows a placeholder', () => {
     expect(`${readTokenHeader(httpRequest({ headers: { 'x-vault-token': 'hvs.a' } }))}`).not.toContain(
       'hvs.a',
     )
@@ -184,7 +184,7 @@ test.each([
   }
 })
 
-describe('parameters', () => {
+describe('reading the parameters of a request', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   const read = (
     parts: Partial<HttpRequest>,
@@ -198,7 +198,7 @@ describe('parameters', () => {
   test.each<[name: string, parts: Partial<HttpRequest>, wanted: unknown]>([
     ['an object', { body: '{"a":1}' }, { a: 1 }],
     ['nothing', { body: '' }, {}],
-    ['white space', { body: ' \n' }, {}],
+    ['a body of white space', { body: ' \n' }, {}],
     [
       'an object of any content type',
       { body: '{"a":1}', headers: { 'content-type': 'text/plain' } },
@@ -208,23 +208,23 @@ describe('parameters', () => {
     ['a form with a repeated name', { body: 'a=1&a=2&a=3', headers: form }, { a: ['1', '2', '3'] }],
     ['JSON that curl calls a form', { body: ' {"a":1}', headers: form }, { a: 1 }],
     ['a list that curl calls a form', { body: '[1]', headers: form }, 'invalid_request'],
-    ['a form by another name', { body: 'a=1' }, 'invalid_request'],
-    ['the last of a repeated key', { body: '{"a":1,"a":2}' }, { a: 2 }],
-    ['a list', { body: '[]' }, 'invalid_request'],
-    ['null, which means no parameters', { body: 'null' }, {}],
+    ['a form without form content type', { body: 'a=1' }, 'invalid_request'],
+    ['an object with a repeated key', { body: '{"a":1,"a":2}' }, { a: 2 }],
+    ['a JSON list', { body: '[]' }, 'invalid_request'],
+    ['null', { body: 'null' }, {}],
     ['null among white space', { body: ' null\n' }, {}],
     ['null in a list', { body: '[null]' }, 'invalid_request'],
     ['null as a text', { body: '"null"' }, 'invalid_request'],
-    ['a text', { body: '"a"' }, 'invalid_request'],
-    ['half an object', { body: '{"a":' }, 'invalid_request'],
-    ['half a character', { body: '{"a":"\\ud800"}' }, 'invalid_request'],
+    ['a JSON string', { body: '"a"' }, 'invalid_request'],
+    ['an incomplete object', { body: '{"a":' }, 'invalid_request'],
+    ['a lone surrogate', { body: '{"a":"\\ud800"}' }, 'invalid_request'],
     ['a number that loses digits', { body: '{"a":9007199254740993}' }, 'invalid_request'],
     ['depth', { body: `${'{"a":'.repeat(64)}1${'}'.repeat(64)}` }, expect.anything()],
-    ['too much depth', { body: `${'{"a":'.repeat(65)}1${'}'.repeat(65)}` }, 'invalid_request'],
-    ['too many elements', { body: `{"a":[${'1,'.repeat(10_000)}1]}` }, 'invalid_request'],
-    ['too many names', { body: 'a=1&'.repeat(10_001), headers: form }, 'invalid_request'],
-    ['more bytes than allowed', { body: '{}', bodyLength: 1024 * 1024 + 1 }, 'too_large'],
-    ['as many bytes as allowed', { body: '{}', bodyLength: 1024 * 1024 }, {}],
+    ['an object nested too deeply', { body: `${'{"a":'.repeat(65)}1${'}'.repeat(65)}` }, 'invalid_request'],
+    ['a list with too many elements', { body: `{"a":[${'1,'.repeat(10_000)}1]}` }, 'invalid_request'],
+    ['a form with too many names', { body: 'a=1&'.repeat(10_001), headers: form }, 'invalid_request'],
+    ['a body over 1 MiB', { body: '{}', bodyLength: 1024 * 1024 + 1 }, 'too_large'],
+    ['a body of exactly 1 MiB', { body: '{}', bodyLength: 1024 * 1024 }, {}],
   ])('the body %s gives $2', (_, parts, wanted) => expect(read(parts)).toEqual(wanted))
 
   test("an endpoint may limit the body's bytes and reject repeated keys", () => {
@@ -236,14 +236,17 @@ describe('parameters', () => {
     })
   })
 
-  test.each(['read', 'delete'] as const)('a %s takes those of the query, never the body', operation => {
-    const query: [string, string][] = [
-      ['a', '1'],
-      ['a', '2'],
-      ['list', 'true'],
-    ]
-    expect(read({ query, body: '{"b":1}' }, {}, operation)).toEqual({ a: ['1', '2'] })
-  })
+  test.each(['read', 'delete'] as const)(
+    'a %s request takes its parameters from the query and ignores the body',
+    operation => {
+      const query: [string, string][] = [
+        ['a', '1'],
+        ['a', '2'],
+        ['list', 'true'],
+      ]
+      expect(read({ query, body: '{"b":1}' }, {}, operation)).toEqual({ a: ['1', '2'] })
+    },
+  )
 
   test('a write ignores the query', () => expect(read({ query: [['a', '1']] })).toEqual({}))
 
@@ -266,10 +269,10 @@ describe('parameters', () => {
   })
 })
 
-describe('bodies that are not plain JSON', () => {
+describe('unusual request encodings', () => {
   const parameters = (parts: Partial<HttpRequest>) => parametersOf(httpRequest(parts), 'write', row())
 
-  test.each(['yes', ''])('a list flag of %j is refused with a text that says what is allowed', flag => {
+  test.each(['yes', ''])('a list flag of %j is rejected with the allowed values', flag => {
     expect(() => operationOf(httpRequest({ method: 'GET', query: [['list', flag]] }))).toThrow(
       `list must be true or false, not ${JSON.stringify(flag)}: "?list=true" lists, and without it the path is read`,
     )
@@ -296,7 +299,7 @@ describe('bodies that are not plain JSON', () => {
   })
 
   test.each(['gzip', 'GZIP', 'br', 'deflate, gzip'])(
-    'a body encoded by %s is refused by its name',
+    'a body with Content-Encoding %s is rejected with an error that names the encoding',
     encoding => {
       const work = () => parameters({ headers: { 'content-encoding': encoding }, body: 'x' })
       expect(codeOf(work)).toBe('unsupported_media_type')
@@ -304,7 +307,7 @@ describe('bodies that are not plain JSON', () => {
     },
   )
 
-  test.each(['', 'identity', 'Identity'])('a body with the encoding %j is read', encoding => {
+  test.each(['', 'identity', 'Identity'])('a body with Content-Encoding %j is read', encoding => {
     expect(parameters({ headers: { 'content-encoding': encoding }, body: '{"a":1}' })).toEqual({ a: 1 })
   })
 

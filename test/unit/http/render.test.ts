@@ -43,16 +43,16 @@ const shown = (answer: Answer, parts: Partial<Frame> = {}) => {
 describe('successful responses', () => {
   test.each<[name: string, answer: Answer, parts: Partial<Frame>, status: number, body: object | undefined]>([
     ['nothing', { kind: 'nothing' }, {}, 204, undefined],
-    ['nothing, though something was overlooked', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
+    ['an empty response to ignored parameters', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
     [
-      'nothing, though a field is unknown',
+      'an empty response to an unknown field',
       { kind: 'nothing' },
       { warnings: ['w'], unknownFields: true },
       200,
       { ...empty, warnings: ['w'] },
     ],
     [
-      'nothing, with a warning',
+      'an empty response with a warning',
       { kind: 'nothing', warnings: ['a'] },
       { warnings: ['b'] },
       200,
@@ -60,7 +60,7 @@ describe('successful responses', () => {
     ],
     ['data', { kind: 'data', data: { x: 1 } }, {}, 200, { ...empty, data: { x: 1 } }],
     [
-      'data, with what was overlooked',
+      'data with a warning about ignored parameters',
       { kind: 'data', data: {} },
       { warnings: ['w'] },
       200,
@@ -75,7 +75,7 @@ describe('successful responses', () => {
       { ...empty, x: 1, data: { x: 1 } },
     ],
     [
-      'mirrored data that is called like a part of the envelope',
+      'mirrored data with a key of the envelope',
       { kind: 'data', data: { auth: 1, data: 2, request_id: 3 } },
       { mirrored: true },
       200,
@@ -83,18 +83,30 @@ describe('successful responses', () => {
     ],
     ['keys', { kind: 'keys', keys: ['a', 'b'] }, {}, 200, { ...empty, data: { keys: ['a', 'b'] } }],
     [
-      'keys with more about them',
+      'keys with key_info',
       { kind: 'keys', keys: ['a'], info: { a: 1 } },
       {},
       200,
       { ...empty, data: { keys: ['a'], key_info: { a: 1 } } },
     ],
-    ['no keys', { kind: 'keys', keys: [] }, {}, 404, { errors: [] }],
+    ['an empty list of keys', { kind: 'keys', keys: [] }, {}, 404, { errors: [] }],
     ['a token', { kind: 'auth', auth }, {}, 200, { ...empty, auth }],
-    ['work that goes on', { kind: 'accepted', warnings: ['w'] }, {}, 202, { ...empty, warnings: ['w'] }],
-    ['something plain', { kind: 'plain', status: 472, body: { x: 1 } }, { warnings: ['w'] }, 472, { x: 1 }],
-    ['what was wrapped', { kind: 'unwrapped', body: '{"x":1}' }, {}, 200, { x: 1 }],
-    ['a new wrapping', { kind: 'wrapped', info }, {}, 200, { ...empty, wrap_info: info }],
+    [
+      'accepted background work',
+      { kind: 'accepted', warnings: ['w'] },
+      {},
+      202,
+      { ...empty, warnings: ['w'] },
+    ],
+    [
+      'a plain body without envelope',
+      { kind: 'plain', status: 472, body: { x: 1 } },
+      { warnings: ['w'] },
+      472,
+      { x: 1 },
+    ],
+    ['unwrapped data', { kind: 'unwrapped', body: '{"x":1}' }, {}, 200, { x: 1 }],
+    ['a new wrapping token', { kind: 'wrapped', info }, {}, 200, { ...empty, wrap_info: info }],
   ])('%s: $3', (_, answer, parts, status, body) => expect(shown(answer, parts)).toEqual([status, body]))
 
   test('a wrapped response contains the wrapping token instead of its content', () => {
@@ -118,12 +130,12 @@ describe('successful responses', () => {
 
 describe('error responses', () => {
   test.each<[name: string, error: ApiError, status: number, errors: string[]]>([
-    ['a text that its caller may read', new ApiError('invalid_request', 'wrong'), 400, ['wrong']],
-    ['a denial, whatever was said', new ApiError('permission_denied', 'role x'), 403, ['permission denied']],
-    ['a fault of ours, whatever it was', new ApiError('internal', 'at line 3'), 500, ['internal error']],
-    ['a miss', new ApiError('not_found', 'x'), 404, []],
-    ['an odd flag', new ApiError('unclear_list_flag'), 400, []],
-    ['no text', new ApiError('busy'), 503, []],
+    ['an invalid request with its text', new ApiError('invalid_request', 'wrong'), 400, ['wrong']],
+    ['a denial without its text', new ApiError('permission_denied', 'role x'), 403, ['permission denied']],
+    ['an internal error without its text', new ApiError('internal', 'at line 3'), 500, ['internal error']],
+    ['a not_found error without text', new ApiError('not_found', 'x'), 404, []],
+    ['an invalid list flag without text', new ApiError('unclear_list_flag'), 400, []],
+    ['an error without text', new ApiError('busy'), 503, []],
   ])('%s: $2 $3', (_, error, status, errors) => {
     const reply = renderError(error)
     expect([reply.status, JSON.parse(reply.body)]).toEqual([status, { errors }])
@@ -137,14 +149,14 @@ describe('error responses', () => {
 
   test.each<[string, ApiError, string | undefined]>([
     ['of a DR secondary', new ApiError('path_disabled'), 'close'],
-    ['of a cluster that becomes one', becomingSecondary({ reason: { why: BY_ROLE } }), 'close'],
-    ['of a primary that hands over', journalEnded(), 'close'],
-    ['for another reason', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
+    ['of a bootstrapping cluster', becomingSecondary({ reason: { why: BY_ROLE } }), 'close'],
+    ['of a primary whose journal has ended', journalEnded(), 'close'],
+    ['of a busy cluster', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
   ])('an error %s has the Connection header %s', (_, error, connection) => {
     expect(renderError(error).headers['connection']).toBe(connection)
   })
 
-  test('cause and reason are not sent to the client', () => {
+  test('the cause and the reason of an error are not sent to the client', () => {
     const error = new ApiError('busy', 'later', {
       cause: new Error('S3CRET'),
       reason: { why: 'S3CRET' },
