@@ -57,13 +57,13 @@ describe("the identity in STS's response", () => {
     ['an assumed role without session', 'arn:aws:sts::111122223333:assumed-role/app'],
     ['an assumed role without anything', 'arn:aws:sts::111122223333:assumed-role'],
     ['an assumed role with more than a session', 'arn:aws:sts::111122223333:assumed-role/app/session/x'],
-    ['only colons', ':::::'],
-    ['seven parts', 'arn:aws:iam::111122223333:user/bob:x'],
+    ['an ARN of colons only', ':::::'],
+    ['an ARN of seven parts', 'arn:aws:iam::111122223333:user/bob:x'],
     ['an unknown partition', 'arn:aws-x:iam::111122223333:user/bob'],
     ['a name with a line break', 'arn:aws:iam::111122223333:user/bob\n'],
     ['a name with a wildcard', 'arn:aws:iam::111122223333:user/*'],
-    ['a space before it', ` ${usualCaller.Arn}`],
-  ])('%s cannot log in', (_, Arn) => {
+    ['an ARN after a space', ` ${usualCaller.Arn}`],
+  ])('the ARN of %s cannot log in', (_, Arn) => {
     expect(why(stsAnswer({ Arn }))).toBe('principal-type')
   })
 
@@ -71,10 +71,10 @@ describe("the identity in STS's response", () => {
     ['no Arn', { Arn: '' }],
     ['no UserId', { UserId: '' }],
     ['no Account', { Account: '' }],
-    ['a UserId of a session alone', { UserId: ':session' }],
-    ['another Account than the ARN’s', { Account: '444455556666' }],
+    ['a UserId with only a session', { UserId: ':session' }],
+    ['an Account that differs from the ARN', { Account: '444455556666' }],
     ['an Account with a space', { Account: ' 111122223333' }],
-  ])('%s is rejected', (_, fields) => {
+  ])('a response with %s is rejected', (_, fields) => {
     expect(why(stsAnswer(fields))).toBe('sts-answer')
   })
 })

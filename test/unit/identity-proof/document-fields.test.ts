@@ -35,15 +35,15 @@ describe('the fields of an identity document', () => {
     ['11 digits of account', { accountId: '11112222333' }],
     ['13 digits of account', { accountId: '1111222233334' }],
     ['an account as number', { accountId: 111_122_223_333 }],
-    ['other digits', { accountId: '１１１１22223333' }],
+    ['an account in full-width digits', { accountId: '１１１１22223333' }],
     ['no region', { region: undefined }],
     ['a host for region', { region: 'eu-west-1.evil.example#' }],
     ['an empty region', { region: '' }],
-    ['a region of no partition', { region: 'us-iso-east-1' }],
-    ['a region that runs on', { region: `eu${'-west'.repeat(10)}-1` }],
+    ['a region of an unknown partition', { region: 'us-iso-east-1' }],
+    ['an overlong region', { region: `eu${'-west'.repeat(10)}-1` }],
     ['no pendingTime', { pendingTime: undefined }],
-    ['a pendingTime that is no RFC 3339', { pendingTime: '2026-03-01 10:20:30' }],
-    ['a pendingTime of a day that is not', { pendingTime: '2026-02-29T10:20:30Z' }],
+    ['a pendingTime that is not in RFC 3339 format', { pendingTime: '2026-03-01 10:20:30' }],
+    ['a pendingTime on 29 February 2026', { pendingTime: '2026-02-29T10:20:30Z' }],
   ])('a document is rejected: %s', (_, fields) => {
     expect(read(documentText(fields))).toMatchObject({ fault: { why: 'document' } })
   })
@@ -52,19 +52,19 @@ describe('the fields of an identity document', () => {
   test.each([
     ['a repeated field', text.replace('{', '{"region":"us-east-1",')],
     ['a field repeated in escapes', text.replace('{', '{"r\\u0065gion":"us-east-1",')],
-    ['a repeated field further down', text.replace('{', '{"x":{"a":1,"a":2},')],
+    ['a repeated field in a nested object', text.replace('{', '{"x":{"a":1,"a":2},')],
     ['a byte order mark', `\u{feff}${text}`],
     ['a list', `[${text}]`],
     ['null', 'null'],
     ['two documents', `${text}${text}`],
-    ['junk behind', `${text}x`],
-    ['no JSON', 'a document'],
+    ['text after the document', `${text}x`],
+    ['text that is not JSON', 'a document'],
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff]), Buffer.from(`",${text.slice(1)}`)]),
     ],
     ['UTF-16', Buffer.from(text, 'utf16le')],
-    ['great depth', text.replace('{', `{"x":${'['.repeat(50)}${']'.repeat(50)},`)],
+    ['deeply nested lists', text.replace('{', `{"x":${'['.repeat(50)}${']'.repeat(50)},`)],
     ['inherited fields', '{"__proto__":'.concat(text, '}')],
   ])('a document with an invalid field is rejected: %s', (_, hostile) => {
     expect(read(hostile)).toMatchObject({ fault: { why: 'document' } })

@@ -40,12 +40,15 @@ describe('signature algorithms', () => {
     ['ECDSA on P-384 with SHA-384', keys.ec('P-384'), 'sha384', ids.ecdsaSha384],
     ['ECDSA on P-384 with SHA-512', keys.ec('P-384'), 'sha512', ids.ecdsaSha512],
   ]
-  test.each(rows)('%s is accepted, over attributes and over content', (_, pair, digest, signatureId) => {
-    const list = [trusted(pair.publicKey)]
-    const signer = { key: pair.privateKey, digest, signatureId }
-    expect(verdict(signer, list)).toBe(list[0])
-    expect(verdict({ ...signer, attributes: false }, list)).toBe(list[0])
-  })
+  test.each(rows)(
+    'a signature of type %s is accepted over attributes and over content',
+    (_, pair, digest, signatureId) => {
+      const list = [trusted(pair.publicKey)]
+      const signer = { key: pair.privateKey, digest, signatureId }
+      expect(verdict(signer, list)).toBe(list[0])
+      expect(verdict({ ...signer, attributes: false }, list)).toBe(list[0])
+    },
+  )
 
   const old: [string, KeyPair, Digest, string, string][] = [
     ['DSA-1024 with SHA-1', keys.dsa(), 'sha1', ids.dsaSha1, 'sha1'],
@@ -78,7 +81,7 @@ describe('signature algorithms', () => {
   })
 })
 
-describe('signers', () => {
+describe("finding the signer's key", () => {
   test("a signer's key is found by issuer and serial number together", () => {
     expect(verdict({ serial: 8n })).toBe('unknown-signer')
     expect(verdict({ issuer: nameOf('somebody else') })).toBe('unknown-signer')
@@ -104,8 +107,8 @@ describe('signers', () => {
   test.each([
     ['unknown', signerInfo(content, { key: other.privateKey, serial: 9n }), 'unknown-signer'],
     ['wrong', signerInfo(content, { key: other.privateKey }), 'signature'],
-    ['of another content', signerInfo(Buffer.from('x'), { key: privateKey }), 'digest'],
-  ])('one valid signer is not enough if another one is %s', (_, bad, fault) => {
+    ['a signer of other content', signerInfo(Buffer.from('x'), { key: privateKey }), 'digest'],
+  ])('a message with a valid signer is rejected if its second signer is %s', (_, bad, fault) => {
     expect(verdictOn(frame(content, [good, bad]), [trusted(publicKey)])).toBe(fault)
     expect(verdictOn(frame(content, [bad, good]), [trusted(publicKey)])).toBe(fault)
   })
@@ -164,7 +167,7 @@ describe('signed content and attributes', () => {
     ['of another key’s length', Buffer.alloc(128, 1)],
     ['all zeros', Buffer.alloc(256)],
     ['longer than the key', Buffer.alloc(257, 1)],
-  ])('a signature that is %s is rejected, not an internal error', (_, signature) => {
+  ])('a signature that is %s is rejected without an internal error', (_, signature) => {
     expect(verdict({ signature })).toBe('signature')
     expect(verdict({ signature, signatureId: ids.ecdsaSha256 }, [trusted(keys.ec().publicKey)])).toBe(
       'signature',

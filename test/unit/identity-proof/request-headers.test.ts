@@ -43,8 +43,8 @@ describe('forms of iam_request_headers', () => {
     ['an empty object', {}],
     ['an empty list', []],
     ['only empty lists', { Host: [] }],
-    ['text that is no JSON', 'Host: x'],
-    ['JSON that is no object', '"Host"'],
+    ['text that is not JSON', 'Host: x'],
+    ['JSON that is not an object', '"Host"'],
     ['a list as JSON text', `["Host: x"]`],
     ['base64 without padding', base64(`${json}    `).replace(/=+$/, '').concat('x')],
     ['a boolean value', { ...usual, X: true }],
@@ -53,7 +53,7 @@ describe('forms of iam_request_headers', () => {
     ['a list in a list', { ...usual, X: [['x']] }],
     ['a line without colon', ['Host']],
     ['a line without name', [': x']],
-    ['a line that is no text', [1]],
+    ['a line that is not a string', [1]],
     ['a name with a space', { ...usual, 'X Y': 'x' }],
     ['a name with a colon', { ...usual, 'X:Y': 'x' }],
     ['an empty name', { ...usual, '': 'x' }],
@@ -64,7 +64,7 @@ describe('forms of iam_request_headers', () => {
     ['a header repeated in escapes', base64(json.replace('{', '{"\\u0048ost":"evil.example",'))],
     ['101 values', { ...usual, X: Array.from({ length: 99 }, () => 'x') }],
     ['17 KiB', { ...usual, X: 'x'.repeat(17_000) }],
-    ['depth', base64(`{"X":${'['.repeat(20)}${']'.repeat(20)}}`)],
+    ['deeply nested lists', base64(`{"X":${'['.repeat(20)}${']'.repeat(20)}}`)],
   ])('the headers are rejected: %s', (_, headers) => {
     expect(() => read(headers)).toThrow('iam_request_headers')
   })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isModern, mayRegister } from '../../../shared/identity-proof/signature-algorithms.ts'
 import { keys } from '../../builders/keys.ts'
 
-describe('keys of certificates', () => {
+describe('keys of registered certificates', () => {
   test.each([
     ['RSA of 2048 bits', keys.rsa(2048), { registered: true, modern: true }],
     ['RSA of 1024 bits', keys.rsa(1024), { registered: true, modern: false }],
@@ -17,7 +17,7 @@ describe('keys of certificates', () => {
     ['ECDSA on P-384', keys.ec('P-384'), { registered: true, modern: true }],
     ['ECDSA on P-521', keys.ec('P-521'), { registered: false, modern: true }],
     [
-      'a type that no document is signed with',
+      'a key type that signs no identity documents',
       generateKeyPairSync('ed25519'),
       { registered: false, modern: false },
     ],

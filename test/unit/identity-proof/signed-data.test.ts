@@ -82,44 +82,50 @@ describe('readSignedData', () => {
     ['another content type than signedData', { type: ids.data }],
     ['version 0', { version: integer(0n) }],
     ['version 3', { version: integer(3n) }],
-    ['a version that is no integer', { version: derOctets(Buffer.from([1])) }],
+    ['a version that is not an integer', { version: derOctets(Buffer.from([1])) }],
     ['no digest algorithms', { digestAlgorithms: setOf() }],
     ['other digest algorithms than the signer’s', { digestAlgorithms: setOf(algorithm(ids.sha512)) }],
-    ['digest algorithms that are no set', { digestAlgorithms: algorithm(ids.sha256) }],
+    ['digest algorithms outside a set', { digestAlgorithms: algorithm(ids.sha256) }],
     ['content of another type than data', { contentInfo: contentInfo(content, ids.signedData) }],
     ['detached content', { contentInfo: sequence(derOid(ids.data)) }],
     ['empty content', { contentInfo: contentInfo(Buffer.alloc(0)) }],
-    ['content that is no octet string', { contentInfo: sequence(derOid(ids.data), tagged(0, integer(1n))) }],
+    [
+      'content that is not an octet string',
+      { contentInfo: sequence(derOid(ids.data), tagged(0, integer(1n))) },
+    ],
     [
       'two contents',
       { contentInfo: sequence(derOid(ids.data), tagged(0, derOctets(content), derOctets(content))) },
     ],
     ['content under [1]', { contentInfo: sequence(derOid(ids.data), tagged(1, derOctets(content))) }],
     [
-      'something behind the content',
+      'extra data after the content',
       { contentInfo: sequence(derOid(ids.data), tagged(0, derOctets(content)), derNull()) },
     ],
     ['no signers: a certificates-only structure', { signerInfos: setOf(), extras: [tagged(0, sequence())] }],
-    ['signers that are no set', { signerInfos: sequence(signerInfo(content, { key })) }],
-    ['something unknown before the signers', { extras: [derNull()] }],
+    ['signers outside a set', { signerInfos: sequence(signerInfo(content, { key })) }],
+    ['unknown data before the signers', { extras: [derNull()] }],
     ['certificates twice', { extras: [tagged(0), tagged(0)] }],
     ['revocation lists before certificates', { extras: [tagged(1), tagged(0)] }],
-    ['something behind the signers', { more: [derNull()] }],
+    ['extra data after the signers', { more: [derNull()] }],
     ['a second set of signers', { more: [setOf(signerInfo(content, { key }))] }],
-    ['something beside the SignedData', { beside: [derNull()] }],
+    ['extra data next to the SignedData', { beside: [derNull()] }],
     ['a second SignedData', { beside: [sequence()] }],
-    ['something at the end', { last: [derNull()] }],
+    ['extra data at the end', { last: [derNull()] }],
   ])('a structure with %s is rejected', (_, outside) => {
     expect(made({}, outside)).toBeUndefined()
   })
 
   test.each<[string, Partial<SignerOptions>]>([
     ['version 0', { version: 0n }],
-    ['version 3, which names its key in another way', { version: 3n }],
-    ['a digest algorithm that is none', { digest: 'rsa' as never, attributes: false, signature: content }],
+    ['version 3, which uses key identifiers', { version: 3n }],
+    [
+      'a digest algorithm that is not a digest',
+      { digest: 'rsa' as never, attributes: false, signature: content },
+    ],
     ['an unknown signature algorithm', { signatureId: '1.2.840.113549.1.1.4' }],
     ['a signature for another digest than the one named', { signatureId: ids.rsaSha384 }],
-    ['something behind the signature', { more: [derNull()] }],
+    ['extra data after the signature', { more: [derNull()] }],
     ['two sets of unsigned attributes', { more: [tagged(1), tagged(1)] }],
     ['no digest among the attributes', { sentAttributes: tagged(0, typeAttribute, timeAttribute) }],
     ['no attributes at all under [0]', { sentAttributes: tagged(0) }],
@@ -135,7 +141,7 @@ describe('readSignedData', () => {
     ],
     ['a digest of no value', { sentAttributes: tagged(0, attribute(ids.messageDigest)) }],
     [
-      'a digest that is no octet string',
+      'a digest that is not an octet string',
       { sentAttributes: tagged(0, attribute(ids.messageDigest, integer(1n))) },
     ],
     [
@@ -212,7 +218,7 @@ describe('readSignedData', () => {
   })
 
   test.each([
-    ['bytes behind it', Buffer.concat([signedBy(content, { key }), Buffer.from([0])])],
+    ['extra bytes at its end', Buffer.concat([signedBy(content, { key }), Buffer.from([0])])],
     ['its last byte missing', signedBy(content, { key }).subarray(0, -1)],
     ['more than 64 KiB', signedBy(Buffer.alloc(65_536, 'x'), { key })],
   ])('a message with %s is rejected', (_, bytes) => {

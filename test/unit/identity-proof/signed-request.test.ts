@@ -31,11 +31,11 @@ const signed = (value: unknown) => postInput({ Authorization: value })
 describe('the age of a signature', () => {
   const now = Date.UTC(2026, 2, 1, 10, 30, 30)
   test.each([
-    ['of its header', postInput(), 600],
-    ['of its query', getInput(), 600],
-    ['dated ahead', postInput({ 'X-Amz-Date': '20260301T103031Z' }), -1],
-    ['that names no time', getInput({ 'X-Amz-Date': '20269901T102030Z' }), undefined],
-    ['of a time in another form', postInput({ 'X-Amz-Date': '2026-03-01T10:20:30Z' }), undefined],
+    ['with a date in the header', postInput(), 600],
+    ['with a date in the query', getInput(), 600],
+    ['with a date in the future', postInput({ 'X-Amz-Date': '20260301T103031Z' }), -1],
+    ['with an impossible date', getInput({ 'X-Amz-Date': '20269901T102030Z' }), undefined],
+    ['with a date in another format', postInput({ 'X-Amz-Date': '2026-03-01T10:20:30Z' }), undefined],
     ['without a date', postInput({ 'X-Amz-Date': '' }), undefined],
   ])('%s', (_, input, age) => {
     expect(ageOf(request(input), now)).toBe(age)
@@ -60,14 +60,14 @@ describe('a POST request', () => {
   })
 
   test.each(['', 'post', 'Post', 'POST ', 'PUT', 'GET, POST', 'HEAD', '__proto__'])(
-    'the method %j is refused',
+    'a request with the method %j is rejected',
     method => {
       expect(refused(postInput({}, { method }))).toBe('iam_http_request_method')
     },
   )
 })
 
-describe('the URL', () => {
+describe('the URL of a signed request', () => {
   test.each([
     ['https://sts.amazonaws.com', 'sts.amazonaws.com'],
     ['https://sts.amazonaws.com/', 'sts.amazonaws.com'],
@@ -165,12 +165,15 @@ describe('the body: CVE-2020-16250', () => {
     expect(request(postInput({}, { body: text })).body).toBe(BODY)
   })
 
-  test.each(['', 'not base64!', base64(BODY).replace(/=+$/, '')])('base64 of %j is refused', text => {
-    expect(refused(postInput({}, { body: text }))).toBe('iam_request_body')
-  })
+  test.each(['', 'not base64!', base64(BODY).replace(/=+$/, '')])(
+    'a body with the invalid base64 %j is rejected',
+    text => {
+      expect(refused(postInput({}, { body: text }))).toBe('iam_request_body')
+    },
+  )
 })
 
-describe('Authorization', () => {
+describe('parsing the Authorization header', () => {
   test.each([
     ['as the SDKs write it', authorization()],
     ['without spaces', authorization().replaceAll(', ', ',')],
@@ -185,11 +188,11 @@ describe('Authorization', () => {
 
   const usual = authorization()
   test.each<[string, unknown]>([
-    ['none', []],
-    ['an empty one', ''],
-    ['another scheme', 'Bearer hvs.x'],
-    ['another version', usual.replace('AWS4', 'AWS3')],
-    ['another algorithm', usual.replace('HMAC', 'ECDSA-P256')],
+    ['no value', []],
+    ['an empty value', ''],
+    ['another authorization scheme', 'Bearer hvs.x'],
+    ['another signature version', usual.replace('AWS4', 'AWS3')],
+    ['another signature algorithm', usual.replace('HMAC', 'ECDSA-P256')],
     ['no SignedHeaders', usual.replace(/SignedHeaders=[^,]*, /, '')],
     ['empty SignedHeaders', authorization('')],
     [
@@ -208,8 +211,8 @@ describe('Authorization', () => {
     ['no Credential', usual.replace(/Credential=[^,]*, /, '')],
     ['a Credential of four parts', usual.replace('/aws4_request', '')],
     ['a Credential of six parts', usual.replace('/sts/', '/sts/x/')],
-    ['a Credential of another end', usual.replace('aws4_request', 'aws4')],
-    ['a Credential of no date', usual.replace('20260301', '2026')],
+    ['a Credential with another terminator', usual.replace('aws4_request', 'aws4')],
+    ['a Credential with an invalid date', usual.replace('20260301', '2026')],
   ])('an Authorization header with %s is rejected', (_, value) => {
     expect(refused(signed(value))).toBe('iam_request_headers')
   })

@@ -190,7 +190,7 @@ describe('headers that are sent to STS', () => {
   })
 })
 
-describe('Host', () => {
+describe('the Host header of an STS request', () => {
   test.each(['sts.amazonaws.com', 'STS.amazonaws.com', 'sts.amazonaws.com:443'])(
     '%s is the URL’s host',
     Host => {
@@ -232,7 +232,7 @@ describe('the allow-list of X-Amz headers', () => {
   })
 
   test.each(['X-Amz-Mallory-Header', 'x-amz-target', 'X-Amz-Expires', 'X-AMZ-', 'X-Amz-Date2'])(
-    '%s is refused unless it is configured, without client configuration too',
+    'the header %s is rejected unless the client configuration allows it',
     name => {
       expect(why(postInput({ [name]: 'x' }))).toBe('header-not-allowed')
       expect(why(postInput({ [name]: 'x' }), { allowedHeaders: [name] })).toBe('sent')
@@ -254,7 +254,7 @@ test('the number of STS retries is configurable', () => {
   expect(rebuild(postInput(), { maxRetries: 5 })).toMatchObject({ value: { maxRetries: 5 } })
 })
 
-test('a host that only resembles STS is rejected first', () => {
+test('a host that only resembles STS is rejected before the call', () => {
   const input = postInput({ Host: 'evil' }, { url: base64('https://sts.amazonaws.com.evil.example/') })
   expect(why(input)).toBe('sts-host')
 })

@@ -64,12 +64,12 @@ describe('the server ID header', () => {
     expect(judge(getInput({}, { headers }))).toBe('server-id-unsigned')
   })
 
-  test('without a configured server ID none is required', () => {
+  test('without a configured server ID, requests need no server ID header', () => {
     expect(judge(postInput(), '')).toBe('sent')
     expect(judge(postInput({ [ours]: 'anything' }), '')).toBe('sent')
   })
 
-  test('the configured server ID is never returned', () => {
+  test('the configured server ID never appears in the result', () => {
     const rebuilt = rebuildRequest(request(postInput({ [ours]: 'x' })), {
       serverId: id,
       serverIdHeader: ours,

@@ -58,11 +58,14 @@ describe('one rule and one path', () => {
     )
   })
 
-  test.each(capabilities.filter(one => one !== 'deny'))('%s allows itself and nothing else', capability => {
-    const rights = access({ a: capability })
-    const allowed = capabilities.filter(one => permits(rights, { path: 'a', capability: one }))
-    expect(allowed).toEqual([capability])
-  })
+  test.each(capabilities.filter(one => one !== 'deny'))(
+    'the capability %s permits only itself',
+    capability => {
+      const rights = access({ a: capability })
+      const allowed = capabilities.filter(one => permits(rights, { path: 'a', capability: one }))
+      expect(allowed).toEqual([capability])
+    },
+  )
 
   test('deny permits nothing, even next to other capabilities', () => {
     const rights = access({ a: 'read deny sudo' })

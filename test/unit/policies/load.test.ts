@@ -68,9 +68,12 @@ describe('policies of a token', () => {
     expect(compileAccess(['a'], [stored('b', 'path "b" { policy = "read" }')]).rules).toEqual([])
   })
 
-  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is an unknown name', name => {
-    expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
-  })
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'the policy name %s is unknown',
+    name => {
+      expect(compileAccess([name], [undefined])).toEqual({ root: false, rules: [] })
+    },
+  )
 
   test('merged policies are cached up to a limit', () => {
     const rulesOf = (...paths: string[]) => {

@@ -73,7 +73,7 @@ describe('reading, listing, deleting', () => {
     expect(readRules(named(name, { subject })).answer).toEqual({ kind: 'data', data: { name, rules: text } })
   })
 
-  test.each(['nobody', '__proto__', 'constructor'])('%s is not there', name => {
+  test.each(['nobody', '__proto__', 'constructor'])('the policy %s does not exist', name => {
     expect(() => readPolicy(named(name))).toThrow(expect.objectContaining({ code: 'not_found' }))
   })
 

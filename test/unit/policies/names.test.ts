@@ -56,7 +56,7 @@ describe('normalised policy names', () => {
     'a\u0000',
     'a\n',
     'a\u007f',
-  ])('%j is not a policy name', name => {
+  ])('the text %j is rejected as a policy name', name => {
     expect(isPolicyName(name)).toBe(false)
   })
 })
