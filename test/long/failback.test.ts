@@ -11,6 +11,8 @@ import { call } from '../support/service/api.ts'
 // the page allows. Half of the rounds run on a busy machine. `ROUNDS=200 npm run test:long -- failback`
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 4)
+/** A hung round ends the test. On a quiet machine a round takes 15 s, on a busy one up to a minute. */
+const ROUND_HUNG_MS = 10 * 60_000
 const BUSY_PROGRAMS = 4 * availableParallelism()
 
 let pair: RunbookPair
@@ -44,37 +46,41 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return Date.now() - began
 }
 
-test(`${ROUNDS} switches and failbacks, half of them on a busy machine, complete without losses`, async () => {
-  const { rehearsal, follow, shell } = pair
-  const { east, west } = rehearsal
-  const [, block = ''] = blocksOf('failback')
-  for (let round = 1; round <= ROUNDS; round++) {
-    if (round === Math.floor(ROUNDS / 2) + 1) startBusy()
-    const there = await switchOver(
-      rehearsal,
-      { from: east, to: west },
-      {
-        promote: () => follow('planned-switch', 0, promotionIn('planned-switch')),
-        rejoin: () => follow('planned-switch', promotionIn('planned-switch')),
-      },
-    )
-    let [took, again] = [0, 0]
-    const back = await switchOver(
-      rehearsal,
-      { from: west, to: east },
-      {
-        promote: () => follow('failback', 0, 1),
-        rejoin: async () => {
-          took = await timed(() => shell.paste(block))
-          // as an operator who repeats the block under another ID
-          again = await timed(() => shell.paste(block.replace(/^ID=west\b/, 'ID=west-2')))
+test(
+  `${ROUNDS} switches and failbacks, half of them on a busy machine, complete without losses`,
+  async () => {
+    const { rehearsal, follow, shell } = pair
+    const { east, west } = rehearsal
+    const [, block = ''] = blocksOf('failback')
+    for (let round = 1; round <= ROUNDS; round++) {
+      if (round === Math.floor(ROUNDS / 2) + 1) startBusy()
+      const there = await switchOver(
+        rehearsal,
+        { from: east, to: west },
+        {
+          promote: () => follow('planned-switch', 0, promotionIn('planned-switch')),
+          rejoin: () => follow('planned-switch', promotionIn('planned-switch')),
         },
-      },
-    )
-    expect([there.lost, back.lost], `round ${round}`).toEqual([[], []])
-    expect([there.mostAtOnce, back.mostAtOnce], `round ${round}`).toEqual([1, 1])
-    expect((await call(east.base_url, 'GET', '/sys/health')).status, `round ${round}`).toBe(200)
-    const busyness = busy.length > 0 ? ', busy' : ''
-    process.stdout.write(`round ${round}: the block took ${took} ms, asked again ${again} ms${busyness}\n`)
-  }
-})
+      )
+      let [took, again] = [0, 0]
+      const back = await switchOver(
+        rehearsal,
+        { from: west, to: east },
+        {
+          promote: () => follow('failback', 0, 1),
+          rejoin: async () => {
+            took = await timed(() => shell.paste(block))
+            // as an operator who repeats the block under another ID
+            again = await timed(() => shell.paste(block.replace(/^ID=west\b/, 'ID=west-2')))
+          },
+        },
+      )
+      expect([there.lost, back.lost], `round ${round}`).toEqual([[], []])
+      expect([there.mostAtOnce, back.mostAtOnce], `round ${round}`).toEqual([1, 1])
+      expect((await call(east.base_url, 'GET', '/sys/health')).status, `round ${round}`).toBe(200)
+      const busyness = busy.length > 0 ? ', busy' : ''
+      process.stdout.write(`round ${round}: the block took ${took} ms, asked again ${again} ms${busyness}\n`)
+    }
+  },
+  ROUNDS * ROUND_HUNG_MS,
+)

@@ -197,6 +197,6 @@ test('the error for sys/auth/ names the listing', async () => {
   const { status, body } = await api('GET', '/sys/auth/')
   expect([status, body.errors.join()]).toEqual([
     400,
-    expect.stringContaining('GET sys/auth, without a slash'),
+    expect.stringContaining('GET sys/auth, without a trailing slash'),
   ])
 })
