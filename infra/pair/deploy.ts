@@ -11,7 +11,7 @@ export interface DeployPorts {
 }
 
 /** Milliseconds between two observations of a deployed cluster, and their number. */
-const PAUSE_MS = 5000
+const STACK_LOOK_PAUSE_MS = 5000
 const LOOKS = 60
 
 /** Observes a cluster until it is back in its earlier state. @throws if it does not return to it */
@@ -25,7 +25,7 @@ async function waitUntilRestored(
   for (let looks = 0; looks < LOOKS; looks += 1) {
     standing = classifyMember(await observeMember(member))
     if (standing === before) return say(`${name} is ${standing}, as before`)
-    await wait(PAUSE_MS)
+    await wait(STACK_LOOK_PAUSE_MS)
   }
   throw new Error(
     `${name} was ${before} and is ${standing} after its deployment. Nothing else was deployed. Repair it, or deploy the previous version`,

@@ -70,7 +70,7 @@ export class RunStopped extends Error {
   }
 }
 
-const LOOK_MS = 1000
+const SET_LOOK_PAUSE_MS = 1000
 
 /**
  * Takes steps until the goal, or a stage of it, is reached.
@@ -82,7 +82,7 @@ export async function run(program: Program, until: Stage = 'settle'): Promise<vo
     const round = await takeStep(program, state, until)
     if (round.kind === 'done') return
     state = round.state
-    if (state.waiting) await program.clock.sleep(LOOK_MS)
+    if (state.waiting) await program.clock.sleep(SET_LOOK_PAUSE_MS)
   }
 }
 
@@ -199,6 +199,6 @@ async function requireReadiness(
     if (clock.now() >= end) throw new RunStopped('refused', fault, step)
     if (fault !== reported) say?.(`${fault}; retrying for ${goal.waits.obstacle / 1000} s`)
     reported = fault
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(SET_LOOK_PAUSE_MS)
   }
 }

@@ -46,7 +46,7 @@ export const observeNamed = (
   )
 
 /** Longest time in milliseconds for which a refused request is repeated. */
-export const PATIENCE_MS = 10 * 60_000
+export const CLUSTER_PATIENCE_MS = 10 * 60_000
 /** The clock of a run. */
 export const clock = { now: Date.now, sleep: (ms: number) => setTimeout(ms) }
 
@@ -69,7 +69,7 @@ export const createSetCluster = (
     return requestUntilAccepted(
       () => sendRequest(cluster.base, `sys/replication/dr/${path}`, asking, connection),
       {
-        timeoutMs: PATIENCE_MS,
+        timeoutMs: CLUSTER_PATIENCE_MS,
         say,
         label: `${path} on ${cluster.name}`,
       },

@@ -3,20 +3,20 @@ import { type ClusterStatus, hasAnswered } from '../../../shared/set/status.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { poll } from '../../../shared/values/retrying.ts'
 import { requestUntilAccepted, sendRequest } from '../../command/ask.ts'
-import { clock, createSetCluster, observeNamed, PATIENCE_MS } from '../../command/set/look.ts'
+import { CLUSTER_PATIENCE_MS, clock, createSetCluster, observeNamed } from '../../command/set/look.ts'
 import type { Host } from '../host/host.ts'
 
 /** Milliseconds between two checks. */
 
-const PAUSE_MS = 250
+const DR_RETRY_PAUSE_MS = 250
 /** A role change answers within half a minute, even if it continues longer. */
 export const connection = { timeoutMs: 90_000 }
 
 /** Waits until a condition holds. @throws Error with `otherwise` after the timeout */
 export async function waitUntil(otherwise: string, probe: () => Promise<boolean>): Promise<void> {
-  const when = { everyMs: PAUSE_MS, until: Date.now() + PATIENCE_MS }
+  const when = { everyMs: DR_RETRY_PAUSE_MS, until: Date.now() + CLUSTER_PATIENCE_MS }
   const seen = await poll(clock, when, async () => ((await probe()) ? ok() : failed('pending')))
-  if (!seen.ok) throw new Error(`${otherwise}, even after ${PATIENCE_MS / 1000} s`)
+  if (!seen.ok) throw new Error(`${otherwise}, even after ${CLUSTER_PATIENCE_MS / 1000} s`)
 }
 
 /** Requests the status of a cluster. @throws Error if the answer is not a status */
@@ -72,6 +72,6 @@ export async function askHost(
   say = silently,
 ): Promise<HostAnswer> {
   const asking = body === undefined ? { token } : ({ method: 'POST', body, token } as const)
-  const patience = { timeoutMs: PATIENCE_MS, say, label: `${path} on ${cluster}` }
+  const patience = { timeoutMs: CLUSTER_PATIENCE_MS, say, label: `${path} on ${cluster}` }
   return requestUntilAccepted(() => sendRequest(base_url, path, asking, connection), patience)
 }

@@ -6,7 +6,7 @@ import type { Host } from '../host/host.ts'
 import { readDrStatus } from './dr-client.ts'
 
 const HEARD_WITHIN_SECONDS = 15
-const PAUSE_MS = 500
+const STAND_LOOK_PAUSE_MS = 500
 
 /**
  * Returns the status of a cluster. A cluster with a primary gets some seconds to reach it.
@@ -17,7 +17,7 @@ export async function readStatusWithContact(
   say: (text: string) => void,
 ): Promise<ClusterStatus> {
   let isSaid = false
-  const when = { everyMs: PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
+  const when = { everyMs: STAND_LOOK_PAUSE_MS, until: Date.now() + HEARD_WITHIN_SECONDS * 1000 }
   const heard = await poll(clock, when, async () => {
     const status = await readDrStatus(host)
     if (!status.hasPrimary || status.connection === 'ready') return ok(status)

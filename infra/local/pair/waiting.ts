@@ -5,7 +5,7 @@ interface Wait {
   say: (text: string) => void
 }
 
-const TELL_MS = 5000
+const PROGRESS_PERIOD_MS = 5000
 
 /** Prints the remaining seconds at once and every five seconds. @returns a function that stops it */
 function telling({ what, seconds, say }: Wait): () => void {
@@ -14,7 +14,7 @@ function telling({ what, seconds, say }: Wait): () => void {
   const telling = setInterval(() => {
     const left = Math.round((end - Date.now()) / 1000)
     say(left > 0 ? `  ${left} s left` : `  ${-left} s longer than usual`)
-  }, TELL_MS)
+  }, PROGRESS_PERIOD_MS)
   return () => clearInterval(telling)
 }
 

@@ -29,7 +29,7 @@ export interface StateLine {
 }
 
 // longest delay of a JavaScript timer
-const LONGEST_MS = 2 ** 31 - 1
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const systemTime: Time = {
   now: Date.now,
@@ -38,7 +38,7 @@ export const systemTime: Time = {
       signal.throwIfAborted()
       const left = moment - Date.now()
       if (left <= 0) return
-      await setTimeout(Math.min(left, LONGEST_MS), undefined, { signal, ref: false })
+      await setTimeout(Math.min(left, LONGEST_TIMER_MS), undefined, { signal, ref: false })
     }
   },
 }

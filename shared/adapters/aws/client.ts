@@ -1,7 +1,7 @@
 import { defined } from '../../values/defined.ts'
 import { ownCredentials, wireSettings } from './environment.ts'
 import type { CallSettings } from './provider-settings.ts'
-import { ATTEMPT_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
+import { ATTEMPT_MS, FIRST_RETRY_PAUSE_MS, MOST_ATTEMPTS } from './wire/limits.ts'
 import { wire } from './wire/post.ts'
 import { createRetry } from './wire/retry.ts'
 import type { KeySource } from './wire/signed-posts.ts'
@@ -113,7 +113,7 @@ export function createCalls<C>(
 ): Calls<C> {
   const client = new Client(clientSettings(service, settings))
   const { maxAttempts: most, retriesThrottled, onRetry } = settings
-  const insist = createRetry(defined({ most, pauseMs: PAUSE_MS, retriesThrottled, onRetry }))
+  const insist = createRetry(defined({ most, pauseMs: FIRST_RETRY_PAUSE_MS, retriesThrottled, onRetry }))
   return (attempt, ms) => insist(left => resendAfterSkew(() => attempt(client, limitAttempt(left))), ms)
 }
 

@@ -6,7 +6,7 @@ import { unreadableAnswer } from './wire/service-error.ts'
  * Milliseconds that a kept connection may have been idle and still be used. Routers forget idle connections after
  * some minutes, and a request on a forgotten one may never be answered.
  */
-const LONGEST_REST_MS = 60_000
+const KEPT_CONNECTION_MS = 60_000
 
 const restingSince = new WeakMap<object, number>()
 
@@ -48,7 +48,7 @@ function trackRest<A extends PlainAgent>(agent: A): A {
  * @param send may take effect twice
  */
 export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise<T> {
-  for (const agent of Object.values(agents)) closeResting(agent, Date.now() - LONGEST_REST_MS)
+  for (const agent of Object.values(agents)) closeResting(agent, Date.now() - KEPT_CONNECTION_MS)
   try {
     return await send()
   } catch (error) {

@@ -13,7 +13,7 @@ export interface Credentials {
 }
 
 /** Milliseconds that the metadata service may take for one answer. */
-const METADATA_TIMEOUT_MS = 1000
+const CREDENTIALS_TIMEOUT_MS = 1000
 /** Limit of an answer of the metadata service, bytes. Credentials have some two thousand. */
 const LARGEST_METADATA = 65_536
 const TOKEN_TTL = '21600'
@@ -61,9 +61,9 @@ async function instanceCredentials(metadata: string): Promise<Credentials> {
   })
 }
 
-/** @throws Error without an answer of at most `LARGEST_METADATA` bytes within `METADATA_TIMEOUT_MS` */
+/** @throws Error without an answer of at most `LARGEST_METADATA` bytes within `CREDENTIALS_TIMEOUT_MS` */
 async function ask(method: string, url: string, headers: Record<string, string>): Promise<string> {
-  const call = request(url, { method, headers, signal: AbortSignal.timeout(METADATA_TIMEOUT_MS) }).end()
+  const call = request(url, { method, headers, signal: AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS) }).end()
   const response = await awaitResponse(call)
   const body = await readAtMost(LARGEST_METADATA, response)
   if (!body) throw new Error(`instance metadata answered more than ${LARGEST_METADATA} bytes`)

@@ -4,7 +4,7 @@ import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
 import { ownCredentials, type WireSettings, wireSettings } from './environment.ts'
 import { parseJsonAnswer, readResult } from './wire/json.ts'
-import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, PAUSE_MS } from './wire/limits.ts'
+import { ATTEMPT_MS, CALL_MS, FIRST_RETRY_PAUSE_MS, MOST_ATTEMPTS } from './wire/limits.ts'
 import { createRetry } from './wire/retry.ts'
 import { createSignedPost, type SignedPost } from './wire/signed-posts.ts'
 
@@ -32,7 +32,7 @@ export interface Kms {
 /** Calls KMS. The endpoint is determined at the first call. */
 export function lazyKms(meter: Meter): Kms {
   let posts: SignedPost | undefined
-  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: PAUSE_MS })
+  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: FIRST_RETRY_PAUSE_MS })
 
   async function call(action: string, input: object): Promise<Record<string, unknown>> {
     meter.count('kms')

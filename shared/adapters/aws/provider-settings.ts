@@ -40,7 +40,7 @@ export const settingsOf = (
 })
 
 /** Milliseconds before their expiration at which credentials are fetched again. */
-const REFRESH_MS = 300_000
+const SETTINGS_REFRESH_MS = 300_000
 
 /**
  * Caches credentials until shortly before they expire. Credentials without expiration are fetched each time, because
@@ -56,7 +56,7 @@ function cacheCredentials(source: CredentialSource): CredentialSource {
     until = Number.POSITIVE_INFINITY
     try {
       const { expiration } = await asked
-      until = expiration ? expiration.getTime() - REFRESH_MS : 0
+      until = expiration ? expiration.getTime() - SETTINGS_REFRESH_MS : 0
       return asked
     } catch (error) {
       until = 0

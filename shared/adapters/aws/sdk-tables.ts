@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/lib-dynamodb'
 import { clientSettings, createWireHandler, limitAttempt } from './client.ts'
 import { ownCredentials, wireSettings } from './environment.ts'
-import { CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './wire/limits.ts'
+import { CALL_MS, FIRST_TABLES_PAUSE_MS, MOST_ATTEMPTS } from './wire/limits.ts'
 import { createRetry } from './wire/retry.ts'
 import { ServiceError, unreadableAnswer } from './wire/service-error.ts'
 import { mapTables, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
@@ -131,7 +131,7 @@ export const documentClients = (make: () => DynamoDBClient) => ({
  */
 export function documentSend(make: () => DynamoDBClient): Send {
   const documents = documentClients(make)
-  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: TABLES_PAUSE_MS })
+  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: FIRST_TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
     const command = new tableCommands[operation](input as never)
     return insist(async left => {

@@ -9,7 +9,7 @@ import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 import type { InstanceLookUp } from './instance.ts'
 
 const TRIES = 3
-const RETRY_MS = 500
+const YOUNG_INSTANCE_PAUSE_MS = 500
 /** Instances younger than this may be missing from DescribeInstances, because EC2 is eventually consistent. */
 const YOUNG_SECONDS = 300
 
@@ -51,10 +51,13 @@ async function describe(
   young: boolean,
 ): Promise<Instance | undefined> {
   const { instances, clock } = call.ports
-  const found = await retry({ tries: young ? TRIES : 1, pause: () => clock.sleep(RETRY_MS) }, async () => {
-    const instance = await naming(id, () => instances.describe(target, id, call.request.deadline))
-    return instance ? ok(instance) : PENDING
-  })
+  const found = await retry(
+    { tries: young ? TRIES : 1, pause: () => clock.sleep(YOUNG_INSTANCE_PAUSE_MS) },
+    async () => {
+      const instance = await naming(id, () => instances.describe(target, id, call.request.deadline))
+      return instance ? ok(instance) : PENDING
+    },
+  )
   return found.ok ? found.value : undefined
 }
 

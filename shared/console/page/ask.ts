@@ -25,7 +25,7 @@ interface Question {
   timeout?: number
 }
 
-const TIMEOUT_MS = 40_000
+const ASK_TIMEOUT_MS = 40_000
 const bodyShape = object({}, { data: anyValue, errors: texts, warnings: texts })
 
 /**
@@ -34,7 +34,7 @@ const bodyShape = object({}, { data: anyValue, errors: texts, warnings: texts })
  * @throws Error if no answer comes
  */
 export async function askApi(api: string, path: string, question: Question = {}): Promise<ApiAnswer> {
-  const { body, token = '', timeout = TIMEOUT_MS } = question
+  const { body, token = '', timeout = ASK_TIMEOUT_MS } = question
   const response = await fetch(api + path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: token !== '' && api === ownApi ? { 'X-Vault-Token': token } : {},

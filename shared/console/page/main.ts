@@ -6,10 +6,10 @@ import { model, observeOwn, observePeer, readPageSettings } from './model.ts'
 import { bindSwitch, showSwitch } from './switch.ts'
 
 /** Milliseconds between two observations of both clusters. A hidden page sends no requests. */
-const PAUSE_MS = 2000
-const HURRIED_MS = 300
-const SLICE_MS = 100
-const TICK_MS = 1000
+const REFRESH_PAUSE_MS = 2000
+const HURRIED_PAUSE_MS = 300
+const WAIT_SLICE_MS = 100
+const CLOCK_TICK_MS = 1000
 
 function showAll(): void {
   const now = Date.now()
@@ -27,8 +27,12 @@ async function observeForever(look: () => Promise<void>): Promise<void> {
   for (;;) {
     if (!document.hidden) await look()
     showAll()
-    for (let waited = 0; waited < (model.isPromotionOrdered ? HURRIED_MS : PAUSE_MS); waited += SLICE_MS)
-      await sleep(SLICE_MS)
+    for (
+      let waited = 0;
+      waited < (model.isPromotionOrdered ? HURRIED_PAUSE_MS : REFRESH_PAUSE_MS);
+      waited += WAIT_SLICE_MS
+    )
+      await sleep(WAIT_SLICE_MS)
   }
 }
 
@@ -71,6 +75,6 @@ setInterval(() => {
   const now = Date.now()
   showSwitch(now)
   refreshAges(printSpan, now)
-}, TICK_MS)
+}, CLOCK_TICK_MS)
 await readPageSettings()
 await Promise.all([observeForever(observeOwn), observeForever(observePeer)])

@@ -10,8 +10,8 @@ import { type Watched, watchServing } from './watch.ts'
 
 const DR = 'sys/replication/dr'
 /** Milliseconds between two looks at which cluster serves, and between two tries of a write. */
-const LOOK_MS = 250
-const PAUSE_MS = 1000
+const DRILL_LOOK_PAUSE_MS = 250
+const DRILL_SEND_PAUSE_MS = 1000
 
 /** The clusters of a drill. `own` is the primary when the drill begins and ends. */
 export type DrillMember = 'own' | 'peer'
@@ -57,7 +57,7 @@ async function send(
     const text = `${path} on ${to} answers ${answer && refusalOf(answer)}`
     if (answer && answer.status !== 503) throw new DrillStopped(text)
     if (clock.now() >= end) throw new Error(text)
-    await clock.sleep(PAUSE_MS)
+    await clock.sleep(DRILL_SEND_PAUSE_MS)
   }
 }
 
@@ -88,7 +88,8 @@ export async function changeRoles(
     clock,
     operationToken: drilling.token,
     beforeStep: async step => {
-      if (step.do === 'promote') endWatch = watchServing(() => findServing(drilling), clock, LOOK_MS)
+      if (step.do === 'promote')
+        endWatch = watchServing(() => findServing(drilling), clock, DRILL_LOOK_PAUSE_MS)
     },
     afterStep: async () => {
       unserved = (await endWatch?.())?.longestGap ?? unserved

@@ -6,7 +6,7 @@ import { type DrillRun, noteDrill, readDrill } from './run.ts'
 import { adviceForStep } from './steps.ts'
 
 /** Milliseconds after which a running drill counts as dead, so that another one may begin. */
-const LONGEST_MS = 2 * 3_600_000
+const LONGEST_DRILL_MS = 2 * 3_600_000
 
 const nothingYet = { unserved: null, lost: null }
 
@@ -20,7 +20,7 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   const [record, last] = await store.read([key('cluster'), key('drill')])
   if (last?.data.id === id) return true
   if (record?.data.mode !== 'primary') return false
-  if (last?.data.status === 'running' && now - last.data.startedAt < LONGEST_MS) return false
+  if (last?.data.status === 'running' && now - last.data.startedAt < LONGEST_DRILL_MS) return false
   const drill: Drill = {
     id,
     status: 'running',

@@ -19,7 +19,7 @@ interface DrillStep {
 }
 
 /** Milliseconds between two looks, and between two checks before a drill. */
-const PAUSE_MS = 2000
+const DRILL_STEP_PAUSE_MS = 2000
 const CHECK_PAUSE_MS = 5000
 
 const ADVICE_UNCHANGED =
@@ -113,7 +113,7 @@ async function settle(
   if (lost !== undefined) return ok({ [way]: { ...drill[way], lost } })
   if (clock.now() - drill.stepAt >= waits['catching-up'])
     throw new DrillStopped(fault || `what ${member} has lost is not known in time`)
-  await clock.sleep(PAUSE_MS)
+  await clock.sleep(DRILL_STEP_PAUSE_MS)
   return PENDING
 }
 

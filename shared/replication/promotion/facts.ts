@@ -125,7 +125,7 @@ async function findMissingTerm(
 
 /** The primary must refuse this many times in a row. A single refusal may be due to a concurrent heartbeat of the puller. */
 const ASK_TRIES = 3
-const ASK_PAUSE_MS = 300
+const PRIMARY_ASK_PAUSE_MS = 300
 
 async function askPrimary(
   { ports, connect, deadline }: FactsRun,
@@ -137,7 +137,7 @@ async function askPrimary(
   const follower = await newFollower(ports, connect, { hasTime, reported: puller?.data, until: deadline })
   if (!follower?.link) return { state: 'none' }
   let unsigned: { unsignedAnswer?: string } = {}
-  const pause = () => clock.sleep(ASK_PAUSE_MS)
+  const pause = () => clock.sleep(PRIMARY_ASK_PAUSE_MS)
   const answer = await retry(
     { tries: ASK_TRIES, pause },
     async (tried): Promise<Result<PrimaryFacts, 'pending'>> => {
@@ -149,7 +149,7 @@ async function askPrimary(
         // a cluster that has followed another primary has new keys, so another cluster is the primary now
         const refuses = error instanceof LinkRefused || error instanceof LinkUnbelieved
         if (error instanceof LinkUnsigned) unsigned = { unsignedAnswer: error.message }
-        const over = tried + 1 === ASK_TRIES || clock.now() + ASK_PAUSE_MS >= deadline
+        const over = tried + 1 === ASK_TRIES || clock.now() + PRIMARY_ASK_PAUSE_MS >= deadline
         if (refuses && over) return ok({ state: 'refuses', text: error.message })
         if (over || !(refuses || error instanceof LinkUnsigned))
           // if only the second call failed, the primary has just answered

@@ -105,7 +105,7 @@ export async function startRehearsal(
   }
 }
 
-const SOME_MS = 1000
+const WRITES_BEFORE_SWITCH_MS = 1000
 
 /** What operators do in a role change. */
 export interface RoleChangeSteps {
@@ -125,10 +125,10 @@ export async function switchOver(
 ): Promise<TakeoverResult> {
   const before = load.acknowledged.length
   const watch = watchHealth([from, to])
-  await setTimeout(SOME_MS)
+  await setTimeout(WRITES_BEFORE_SWITCH_MS)
   await promote()
   load.sendTo(to)
-  await setTimeout(SOME_MS)
+  await setTimeout(WRITES_BEFORE_SWITCH_MS)
   const watched = await watch()
   const logins = load.acknowledged.slice(before)
   const lost = await findUnknownLogins(to, root, logins)
@@ -166,7 +166,7 @@ export async function playDrill(
     for (const { name, work } of drillSteps.filter(one => names.includes(one.name))) {
       say(`Step ${name}.`)
       drill = { ...drill, step: name, stepAt: Date.now() }
-      const when = { everyMs: SOME_MS, until: Number.POSITIVE_INFINITY }
+      const when = { everyMs: WRITES_BEFORE_SWITCH_MS, until: Number.POSITIVE_INFINITY }
       const done = await poll(clock, when, () => work(drilling, drill))
       if (done.ok) drill = { ...drill, ...done.value }
     }
@@ -246,13 +246,13 @@ export async function playDisaster(
   await waitUntilCaughtUp(west, east)
   say('Disaster: west and its clients cannot reach east any more, which serves on for a while.')
   tap.cut('both')
-  await setTimeout(SOME_MS)
+  await setTimeout(WRITES_BEFORE_SWITCH_MS)
   load.sendTo(west)
-  await setTimeout(SOME_MS / 2)
+  await setTimeout(WRITES_BEFORE_SWITCH_MS / 2)
   const watch = watchHealth([west])
   say('West is promoted by force.')
   await doing.promote()
-  await setTimeout(SOME_MS)
+  await setTimeout(WRITES_BEFORE_SWITCH_MS)
   const watched = await watch()
   await load.end()
   // logins acknowledged just before the cut may not have been replicated either

@@ -2,13 +2,13 @@ import { type Watched, watchServing } from '../../../../shared/replication/drill
 import { clock } from '../../../command/set/look.ts'
 import type { Host } from '../../host/host.ts'
 
-const EVERY_MS = 20
+const HEALTH_LOOK_PAUSE_MS = 20
 
 type Asked = Pick<Host, 'base_url'>
 
 /** Samples `sys/health` of clusters every 20 ms. @returns a function that ends the watch */
 export const watchHealth = (clusters: readonly Asked[]): (() => Promise<Watched>) =>
-  watchServing(async () => (await Promise.all(clusters.map(readServing))).flat(), clock, EVERY_MS)
+  watchServing(async () => (await Promise.all(clusters.map(readServing))).flat(), clock, HEALTH_LOOK_PAUSE_MS)
 
 /** Returns the answer of a serving cluster, or an empty list. */
 async function readServing({ base_url }: Asked): Promise<string[]> {

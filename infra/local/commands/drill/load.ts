@@ -17,7 +17,7 @@ export interface Load {
 }
 
 const WORKLOADS = 4
-const PAUSE_MS = 20
+const LOGIN_LOAD_PAUSE_MS = 20
 /** Timeout of a login in milliseconds. */
 const LOGIN_TIMEOUT_MS = 60_000
 
@@ -29,7 +29,7 @@ const LOGIN_TIMEOUT_MS = 60_000
 export function startLoad(
   first: Pick<Host, 'base_url' | 'cluster'>,
   proof: Readonly<Record<string, unknown>>,
-  pauseMs = PAUSE_MS,
+  pauseMs = LOGIN_LOAD_PAUSE_MS,
 ): Load {
   const acknowledged: AcknowledgedLogin[] = []
   let [host, failures, ended] = [first, 0, false]

@@ -10,13 +10,13 @@ export interface Pace {
 }
 
 /** EC2 allows about 20 describe calls a second. The first throttling leads to half of that. */
-const FIRST_GAP_MS = 100
-const LONGEST_GAP_MS = 2000
+const FIRST_LOOK_UP_GAP_MS = 100
+const LONGEST_LOOK_UP_GAP_MS = 2000
 /** An environment that calls this often without being throttled has the limit to itself, or there is none. */
-const SHORTEST_GAP_MS = 25
+const SHORTEST_LOOK_UP_GAP_MS = 25
 const SHRINKS = 0.9
 /** Milliseconds after which a pace is forgotten. */
-const OUTDATED_MS = 10_000
+const OUTDATED_PACE_MS = 10_000
 
 export const unlimited: Pace = { gapMs: 0, notBefore: 0 }
 
@@ -28,7 +28,7 @@ const jittered = (gapMs: number, chance: number): number => gapMs * (0.5 + chanc
 
 /** Returns the pace as of now. */
 export const currentPace = (pace: Pace, now: number): Pace =>
-  now > pace.notBefore + OUTDATED_MS ? unlimited : pace
+  now > pace.notBefore + OUTDATED_PACE_MS ? unlimited : pace
 
 /**
  * Returns the pace after a call was sent.
@@ -40,11 +40,11 @@ export const afterSending = ({ gapMs }: Pace, now: number, chance: number): Pace
 })
 
 export function afterRefusal(pace: Pace, now: number, chance: number): Pace {
-  const gapMs = Math.min(LONGEST_GAP_MS, pace.gapMs === 0 ? FIRST_GAP_MS : 2 * pace.gapMs)
+  const gapMs = Math.min(LONGEST_LOOK_UP_GAP_MS, pace.gapMs === 0 ? FIRST_LOOK_UP_GAP_MS : 2 * pace.gapMs)
   return { gapMs, notBefore: Math.max(pace.notBefore, now + jittered(gapMs, chance)) }
 }
 
 export function afterAnswer({ gapMs, notBefore }: Pace): Pace {
   const shrunk = gapMs * SHRINKS
-  return shrunk < SHORTEST_GAP_MS ? unlimited : { gapMs: shrunk, notBefore }
+  return shrunk < SHORTEST_LOOK_UP_GAP_MS ? unlimited : { gapMs: shrunk, notBefore }
 }

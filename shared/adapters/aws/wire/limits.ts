@@ -13,10 +13,10 @@ export const LARGEST_ANSWER = 32 * 2 ** 20
 export const CONNECT_MS = 1000
 
 /** Maximum milliseconds before the first retry of a call to a service. */
-export const PAUSE_MS = 50
+export const FIRST_RETRY_PAUSE_MS = 50
 
 /** The same for a call to the tables. */
-export const TABLES_PAUSE_MS = 25
+export const FIRST_TABLES_PAUSE_MS = 25
 
 /** Attempts of a call to our own tables and keys. */
 export const MOST_ATTEMPTS = 3

@@ -48,13 +48,13 @@ export function retryReason(error: unknown): 'throttled' | 'passing' | undefined
   return PASSING.has(name ?? '') || BROKEN.has(code) || PASSING_STATUS.has(status) ? 'passing' : undefined
 }
 
-const LONGEST_PAUSE_MS = 20_000
-const THROTTLED_MS = 1000
+const LONGEST_RETRY_PAUSE_MS = 20_000
+const THROTTLED_PAUSE_MS = 1000
 /** Milliseconds by which a pause may grow because a service asks for it. */
-const MOST_ASKED_MS = 5000
+const LONGEST_RETRY_AFTER_MS = 5000
 
 /** A retry that would have less time is not started, because timers of attempts may fire a moment early. */
-const LEAST_MS = 2
+const SHORTEST_RETRY_MS = 2
 
 /**
  * The budget for retries. Retries use it up and successes refill it, so that a service that is down gets few retries.
@@ -100,8 +100,8 @@ export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }:
         const why = retryReason(error)
         if (!why || tries >= most || budget < COST[why]) throw error
         if (why === 'throttled' && !retriesThrottled) throw error
-        const pause = pauseBefore(tries, why === 'throttled' ? THROTTLED_MS : pauseMs, error)
-        if (performance.now() + pause + LEAST_MS >= until) throw error
+        const pause = pauseBefore(tries, why === 'throttled' ? THROTTLED_PAUSE_MS : pauseMs, error)
+        if (performance.now() + pause + SHORTEST_RETRY_MS >= until) throw error
         onRetry?.(why)
         spent = COST[why]
         budget -= spent
@@ -112,7 +112,7 @@ export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }:
 }
 
 function pauseBefore(tries: number, base: number, error: unknown): number {
-  const pause = Math.floor(Math.random() * Math.min(base * 2 ** (tries - 1), LONGEST_PAUSE_MS))
+  const pause = Math.floor(Math.random() * Math.min(base * 2 ** (tries - 1), LONGEST_RETRY_PAUSE_MS))
   const asked = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0
-  return Math.max(pause, Math.min(asked, pause + MOST_ASKED_MS))
+  return Math.max(pause, Math.min(asked, pause + LONGEST_RETRY_AFTER_MS))
 }

@@ -13,7 +13,7 @@ export type KeySource = () => SigningKey | Promise<SigningKey>
 export type SignedPost = (headers: Record<string, string>, body: string, ms: number) => Promise<WireAnswer>
 
 /** Milliseconds by which a clock may be off before services refuse its signatures. */
-const SKEW_MS = 240_000
+const SIGNATURE_SKEW_MS = 240_000
 
 const AGENT = 'cloud-auth'
 
@@ -45,7 +45,7 @@ export function createSignedPost({ service, settings, credentials }: Destination
     const until = performance.now() + ms
     const answer = await once(headers, body, ms)
     const other = readServiceClock(answer)
-    if (other === undefined || Math.abs(other - (Date.now() + offset)) < SKEW_MS) return answer
+    if (other === undefined || Math.abs(other - (Date.now() + offset)) < SIGNATURE_SKEW_MS) return answer
     offset = other - Date.now()
     return once(headers, body, Math.max(1, until - performance.now()))
   }

@@ -12,7 +12,7 @@ import type {
 } from '@aws-sdk/lib-dynamodb'
 import { ownCredentials, type WireSettings, wireSettings } from '../environment.ts'
 import { type JsonAnswer, parseJsonAnswer, readResult } from './json.ts'
-import { ATTEMPT_MS, CALL_MS, MOST_ATTEMPTS, TABLES_PAUSE_MS } from './limits.ts'
+import { ATTEMPT_MS, CALL_MS, FIRST_TABLES_PAUSE_MS, MOST_ATTEMPTS } from './limits.ts'
 import type { WireAnswer } from './post.ts'
 import { createRetry } from './retry.ts'
 import { unreadableAnswer } from './service-error.ts'
@@ -85,7 +85,7 @@ export type Send = <O extends TableOperation>(
 
 /** Creates the function that calls the tables, from one that makes single attempts. */
 export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
-  const insist = createRetry({ most: attempts, pauseMs: TABLES_PAUSE_MS })
+  const insist = createRetry({ most: attempts, pauseMs: FIRST_TABLES_PAUSE_MS })
   return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
     const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
     return insist(async left => {

@@ -3,11 +3,11 @@ import { callLater as afterwards } from '../../later.ts'
 /** Running calls. A question that finds fewer is not delayed. */
 const AT_ONCE = 2
 /** Milliseconds for which a running call delays others. A call that hangs delays them no longer. */
-const PATIENCE_MS = 200
+const BATCH_PAUSE_MS = 200
 /**
  * Milliseconds after which a caller stops to wait for a shared call: as long as one attempt of its own would take.
  */
-const LONGEST_MS = 3000
+const LONGEST_BATCH_PAUSE_MS = 3000
 
 /** The event loop and its timers; tests replace them. */
 export interface Turns {
@@ -78,7 +78,7 @@ export function batchCalls<Q, A>({
   /** Reports whether a call delays others. The environment may have been frozen meanwhile, or its clock set back. */
   const keepsWaiting = ({ at }: { at: number }): boolean => {
     const age = now() - at
-    return age >= 0 && age < PATIENCE_MS
+    return age >= 0 && age < BATCH_PAUSE_MS
   }
 
   function go(): void {
@@ -90,7 +90,7 @@ export function batchCalls<Q, A>({
       void sendBatch(batch)
     }
     const [oldest] = underWay
-    if (waiting.length > 0 && oldest) stopWaking = later(oldest.at + PATIENCE_MS - now(), go)
+    if (waiting.length > 0 && oldest) stopWaking = later(oldest.at + BATCH_PAUSE_MS - now(), go)
   }
 
   async function sendBatch(batch: readonly Asked<Q, A>[]): Promise<void> {
@@ -112,7 +112,7 @@ export function batchCalls<Q, A>({
 
   return ask =>
     new Promise((resolve, reject) => {
-      const free = later(LONGEST_MS, () => {
+      const free = later(LONGEST_BATCH_PAUSE_MS, () => {
         waiting = waiting.filter(one => one !== mine)
         resolve('alone')
       })
