@@ -65,20 +65,21 @@ function planMembers({ both, clusters, drill }: Given): PairPlan {
     const own: Record<string, unknown> = { clusterName: name, ...both, ...settings }
     return { name, ...place, own, address: readAddress(own) }
   })
-  const made = all.map(({ own, address, ...one }) => {
+  const [first, second] = all.map(({ own, address, ...one }): MemberPlan => {
     const peer = all.find(({ name }) => name !== one.name)?.address
-    const told = drill ? { ...own, drill: { ...drill, peer } } : own
+    const rawSettings = drill ? { ...own, drill: { ...drill, peer } } : own
     if (address === undefined)
       throw new Error(
         `${one.name}: domain or apiAddress is required, because other clusters of the set store it`,
       )
     try {
-      return { ...one, profile: one.profile, address, given: told, settings: readSettings(told) }
+      return { ...one, profile: one.profile, address, rawSettings, settings: readSettings(rawSettings) }
     } catch (error) {
       throw new Error(`${one.name}: ${(error as Error).message}`)
     }
   })
-  return made as unknown as PairPlan
+  if (!first || !second) throw new Error('a pair has exactly two clusters')
+  return [first, second]
 }
 
 /** Returns what is wrong with the pair. Undefined: nothing. */
