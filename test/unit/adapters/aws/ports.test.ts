@@ -12,7 +12,7 @@ const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data
 const clock = { now: () => NOW, sleep: async () => undefined }
 const cluster = { record: {} as never, readAt: NOW }
 
-/** An engine that gives every call the same answer. */
+/** An engine that gives every call the same response. */
 const engine = vi.fn()
 beforeEach(() => void engine.mockReset().mockResolvedValue({ statusCode: 200, body: {} }))
 const portsOf = (...uses: Use[]) =>
@@ -29,8 +29,8 @@ const reaching: [keyof Ports, Use][] = [
 ]
 const allBut = (use: Use) => reaching.map(([, other]) => other).filter(other => other !== use)
 
-describe('a function reaches only what its endpoints declare', () => {
-  test.each(reaching)('%s needs the use %s, whatever else is declared', (port, use) => {
+describe('the ports of a function are limited to the uses that its endpoints declare', () => {
+  test.each(reaching)('the port %s needs the use %s, even with all other uses declared', (port, use) => {
     expect(() => portsOf(...allBut(use))[port]).toThrow(`${port} needs the use "${use}"`)
     expect(portsOf(use)[port]).toBeTypeOf('object')
   })
@@ -40,7 +40,7 @@ describe('a function reaches only what its endpoints declare', () => {
     ['a spread', ports => ({ ...ports })],
     ['Object.assign', ports => Object.assign({}, ports)],
     ['Object.values', ports => Object.values(ports)],
-  ])('%s over the ports throws, whatever is declared', (_, copied) => {
+  ])('copying the ports by %s throws with any declared uses', (_, copied) => {
     expect(() => copied(portsOf())).toThrow('ports cannot be copied by a rest pattern or a spread')
     expect(() => copied(portsOf(...reaching.map(([, use]) => use)))).toThrow('ports cannot be copied')
   })
@@ -63,7 +63,7 @@ describe('a function reaches only what its endpoints declare', () => {
     ['an ordinary item', role, 'write'],
     ['a token', minted, 'mint'],
     ['a deletion of the keyring', ring, undefined],
-  ])('%s needs its use', async (_, change, use) => {
+  ])('a commit of %s needs the matching use', async (_, change, use) => {
     expect(() => portsOf('scan').store.commit([change], cluster)).toThrow('store.commit')
     expect(() => portsOf('scan').store.commit([remove(key('wrapped', 'a')), change], cluster)).toThrow(
       'store.commit',

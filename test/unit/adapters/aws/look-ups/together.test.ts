@@ -59,7 +59,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ a: 'a at 0', b: 'b at 10', c: 'c at 10', d: 'd at 10' })
   })
 
-  test('are not cached, and a name that two callers want is asked once', async () => {
+  test('look-ups are not cached, and concurrent look-ups of one name share one AWS call', async () => {
     const { ask, advance, calls, results } = world()
     ask('a')
     ask('b', 10_000, 'first')
@@ -71,7 +71,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ a: 'a at 0', first: 'b at 10', second: 'b at 10', later: 'a at 100' })
   })
 
-  test('a name that is missing in a shared answer is asked alone, and is then unknown', async () => {
+  test('a name missing in a shared response is looked up alone, and is unknown if it is still missing', async () => {
     const { ask, advance, calls, results } = world(['all', 'none'])
     for (const name of ['ax', 'b', 'cx']) ask(name)
     await advance(100)
@@ -79,7 +79,7 @@ describe('look-ups that wait at the same time', () => {
     expect(results).toEqual({ ax: undefined, b: 'b at 20', cx: undefined })
   })
 
-  test('names of a failed shared call are asked alone, and fail alone', async () => {
+  test('names of a failed shared call are looked up alone and fail alone', async () => {
     const { ask, advance, calls, results } = world(['all', 'fail', 'all', 'fail'])
     for (const name of ['a', 'b', 'c']) ask(name)
     await advance(100)
