@@ -118,7 +118,7 @@ test('npm start --pair resumes a pair after a switch, and after one host was kil
   writeFileSync(`${STATE}/east/place.json`, JSON.stringify({ ...place, linkPort }))
   const last = started('--pair', '--once')
   expect(await last.ended, last.output()).toBe(0)
-  expect(last.output()).toMatch(/west follows east; [\s\S]*east, the primary[\s\S]*west, its secondary/)
+  expect(last.output()).toMatch(/west follows east …[\s\S]*east, the primary[\s\S]*west, its secondary/)
   expect(last.output(), 'position and root').toMatch(/(position {2}\d+\n {2}root {6}[0-9a-f]{40})[\s\S]*\1/)
   const { east, west } = before
   expect(both()).toEqual({ east: { ...east, link_address: `http://127.0.0.1:${linkPort}` }, west })
