@@ -142,14 +142,14 @@ describe('each refusal', () => {
   /** The page that describes the refusals. */
   const documented: Record<string, string> = {
     [NOBODY]: 'not initialised',
-    [BECOMES]: '`bootstrapping` is a cluster that is being wiped',
+    [BECOMES]: 'A cluster in mode `bootstrapping` is wiped to become a secondary',
     [CLOSED]: '400 `path disabled`',
     [CHANGES]: '503: another role change is under way',
-    [NO_PRIMARY]: '| a call for primaries, on another cluster | not a DR primary, and the mode |',
-    [NO_SECONDARY]: '| a call for secondaries, on another cluster | not a DR secondary, and the mode |',
+    [NO_PRIMARY]: '| a call for primaries, on another cluster | not a DR primary (with the mode) |',
+    [NO_SECONDARY]: '| a call for secondaries, on another cluster | not a DR secondary (with the mode) |',
     [IS_PRIMARY]: 'this cluster is a primary',
-    [ALREADY]: '| `primary/enable` on a primary, without another address | it is already a primary |',
-    [NO_LINK]: 'it has no credentials: use a token',
+    [ALREADY]: '| `primary/enable` on a primary, without another address | this cluster is already a primary |',
+    [NO_LINK]: 'The secondary has no credentials: use a token',
   }
   const text = readFileSync('docs/spec/replication.md', 'utf8')
 
