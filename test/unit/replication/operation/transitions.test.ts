@@ -148,7 +148,8 @@ describe('each refusal', () => {
     [NO_PRIMARY]: '| a call for primaries, on another cluster | not a DR primary (with the mode) |',
     [NO_SECONDARY]: '| a call for secondaries, on another cluster | not a DR secondary (with the mode) |',
     [IS_PRIMARY]: 'this cluster is a primary',
-    [ALREADY]: '| `primary/enable` on a primary, without another address | this cluster is already a primary |',
+    [ALREADY]:
+      '| `primary/enable` on a primary, without another address | this cluster is already a primary |',
     [NO_LINK]: 'The secondary has no credentials: use a token',
   }
   const text = readFileSync('docs/spec/replication.md', 'utf8')
