@@ -77,7 +77,7 @@ export default defineConfig({
         },
       },
       {
-        // What only the embedded host has: gateway, sockets, threads.
+        // Tests of the embedded host: gateway, sockets, threads.
         extends: true,
         test: {
           name: 'host',

@@ -67,20 +67,20 @@ export function retryDelay({ status, retryAfter, body }: ApiResponse): number | 
  * Repeats a request until it succeeds. It is repeated when the answer has Retry-After, or when API Gateway answered
  * in place of the cluster.
  * @returns the body of the answer
- * @throws CommandEnded `refused` with the answer's errors, and whatever `asked` throws
+ * @throws CommandEnded `refused` with the answer's errors, and whatever `send` throws
  */
 export async function requestUntilAccepted(
-  asked: () => Promise<ApiResponse>,
-  { timeoutMs: forMs, say, label: named }: RepeatOptions,
+  send: () => Promise<ApiResponse>,
+  { timeoutMs, say, label }: RepeatOptions,
 ): Promise<ApiResponse['body']> {
-  const end = Date.now() + forMs
+  const end = Date.now() + timeoutMs
   for (;;) {
-    const heard = await asked()
-    if (heard.status < 300) return heard.body
-    const told = `${named}: ${describeRefusal(heard)}`
-    const after = retryDelay(heard)
-    if (after === undefined || Date.now() > end) throw new CommandEnded('refused', told)
-    say(`${told}; retrying in ${after} s`)
-    await setTimeout(after * 1000)
+    const response = await send()
+    if (response.status < 300) return response.body
+    const refusal = `${label}: ${describeRefusal(response)}`
+    const delay = retryDelay(response)
+    if (delay === undefined || Date.now() > end) throw new CommandEnded('refused', refusal)
+    say(`${refusal}; retrying in ${delay} s`)
+    await setTimeout(delay * 1000)
   }
 }

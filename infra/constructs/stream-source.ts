@@ -28,11 +28,7 @@ interface StreamSourceProps {
  * The alarm on failed functions notifies the operators.
  */
 export class StreamSource extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    { lambda, stream, partitions, definition: of }: StreamSourceProps,
-  ) {
+  constructor(scope: Construct, id: string, { lambda, stream, partitions, definition }: StreamSourceProps) {
     super(scope, id)
     lambda.addToRolePolicy(
       new PolicyStatement({
@@ -57,6 +53,6 @@ export class StreamSource extends Construct {
     })
     // CloudFormation reads another stack's output only when it updates this stack, and skips stacks whose template
     // did not change. The tag changes the template.
-    Tags.of(mapping).add('cloud-auth:stream-of', of)
+    Tags.of(mapping).add('cloud-auth:stream-of', definition)
   }
 }

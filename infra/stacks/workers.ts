@@ -18,12 +18,7 @@ import type { ApiStack } from './api.ts'
 
 /** Lambda functions that run on schedules, from streams and in workflows. */
 export class WorkersStack extends Stack {
-  constructor(
-    scope: Construct,
-    id: string,
-    { functionContext: surroundings, logs }: ApiStack,
-    props: StackProps = {},
-  ) {
+  constructor(scope: Construct, id: string, { functionContext, logs }: ApiStack, props: StackProps = {}) {
     super(scope, id, props)
     const lambdas = new Map<string, IFunction>()
     const names: string[] = []
@@ -33,7 +28,7 @@ export class WorkersStack extends Stack {
         this,
         name,
         defined({
-          ...surroundings,
+          ...functionContext,
           name,
           logs,
           timeout: Duration.minutes(worker.timeout),
@@ -50,9 +45,9 @@ export class WorkersStack extends Stack {
       lambdas.set(name, lambda)
       names.push(own.functionName)
       if (worker.every !== undefined) this.schedule(name, worker.summary, worker.every, lambda)
-      if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, surroundings)
+      if (worker.stream !== undefined) this.listen(name, worker.stream, lambda, functionContext)
     }
-    const { settings } = surroundings
+    const { settings } = functionContext
     const machine = (
       name: string,
       folder: keyof typeof workers,
@@ -116,9 +111,9 @@ export class WorkersStack extends Stack {
     lambda: IFunction,
     { store }: FunctionContext,
   ): void {
-    const { tableStreamArn: stream, streamDefinition: streamOf = '' } = store[table]
+    const { tableStreamArn: stream, streamDefinition = '' } = store[table]
     if (stream !== undefined)
-      new StreamSource(this, `${name} source`, { lambda, stream, partitions, definition: streamOf })
+      new StreamSource(this, `${name} source`, { lambda, stream, partitions, definition: streamDefinition })
   }
 }
 

@@ -33,10 +33,10 @@ function seriesOf(name: AlarmName, { counts }: AlarmRow, stage: string, whose: r
 
 /** Returns the condition and the actions of an alarm. */
 function conditionOf(name: AlarmName, row: AlarmRow, settings: Settings): Omit<CfnAlarmProps, 'metrics'> {
-  const { description: says, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
+  const { description, above = 0, below, of: [datapointsToAlarm, evaluationPeriods] = [1, 1] } = row
   return {
     alarmName: alarmName(name, settings.stage),
-    alarmDescription: `${says}. What to do: ${alarmPage(name)}`,
+    alarmDescription: `${description}. What to do: ${alarmPage(name)}`,
     evaluationPeriods,
     datapointsToAlarm,
     threshold: below ?? above,

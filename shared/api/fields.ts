@@ -194,7 +194,7 @@ export function parameterOf(
   if (!own) return { names: [given], read: raw => raw }
   const [name, field] = own
   const current = field.replacedBy ?? name
-  const family = all.filter(([one, { replacedBy: now }]) => one === current || now === current)
+  const family = all.filter(([one, { replacedBy }]) => one === current || replacedBy === current)
   const names = family.flatMap(([one, { formerly }]) => [one, formerly ?? one])
   return {
     names: [...new Set([given, ...names])],

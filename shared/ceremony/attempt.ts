@@ -44,11 +44,11 @@ export interface Ceremony {
 
 /** Notifies the workflow after the commit, if the ceremony has one. */
 const telling = (
-  { notify: tell }: Ceremony,
+  { notify }: Ceremony,
   { ports }: Pick<Call, 'ports'>,
   nonce: string,
   what: AttemptEvent | 'begun',
-): Pick<Outcome, 'afterwards'> => (tell ? { afterwards: () => tell(nonce, what, ports) } : {})
+): Pick<Outcome, 'afterwards'> => (notify ? { afterwards: () => notify(nonce, what, ports) } : {})
 
 /** Builds the handlers of a ceremony. All ceremonies share one slot. Their responses are those that Vault's command line reads. */
 export const createCeremony = (making: Ceremony) => ({

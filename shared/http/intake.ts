@@ -98,8 +98,8 @@ export async function readIntake(
 export async function loadHelp(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
   const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
   if (!wanted || request.method !== 'GET') return undefined
-  const { findHelp: helpWith } = await import('./help.ts')
-  return helpWith(group, path)
+  const { findHelp } = await import('./help.ts')
+  return findHelp(group, path)
 }
 
 /** Rejects licensed endpoints without a licence, for every caller. @throws ApiError `not_licensed` */

@@ -185,7 +185,7 @@ const dataOf = ({ data }: Body): Body => (data ?? {}) as Body
 
 /** Waits while a check refuses the promotion, because after another switch some checks need a few seconds. */
 async function requireReadiness(
-  { clusters, clock, goal, report: say, operationToken }: Program,
+  { clusters, clock, goal, report, operationToken }: Program,
   step: ActingStep & { do: 'promote' },
   pair: ObservedPair,
 ): Promise<void> {
@@ -197,7 +197,7 @@ async function requireReadiness(
     const fault = findReadinessFault(pair[step.to].name, data)
     if (fault === '') return
     if (clock.now() >= end) throw new RunStopped('refused', fault, step)
-    if (fault !== reported) say?.(`${fault}; retrying for ${goal.waits.obstacle / 1000} s`)
+    if (fault !== reported) report?.(`${fault}; retrying for ${goal.waits.obstacle / 1000} s`)
     reported = fault
     await clock.sleep(SET_LOOK_PAUSE_MS)
   }

@@ -92,28 +92,28 @@ export interface RoleRules {
  * @see docs/spec/tokens.md#creation
  */
 export function decideToken(facts: CreateFacts): { token: Token; warnings: string[] } {
-  const { parameters: given, parent, role, now } = facts
+  const { parameters, parent, role, now } = facts
   const terms = role?.terms ?? defaultParameters
   checkParent(facts)
-  const type = typeOf(given, role)
-  const orphan = facts.orphan || (role?.orphan ?? false) || (given.no_parent ?? false)
+  const type = typeOf(parameters, role)
+  const orphan = facts.orphan || (role?.orphan ?? false) || (parameters.no_parent ?? false)
   const policies = policiesOf(facts)
-  const period = smallest(given.period ?? 0, terms.period)
-  const explicitMax = smallest(given.explicit_max_ttl ?? 0, terms.explicitMaxTtl)
-  const numUses = smallest(given.num_uses ?? 0, terms.numUses)
-  if (type === 'batch') checkBatch(given, { numUses, period, policies })
-  const endless = policies.includes(ROOT) && !given.ttl && period === 0 && explicitMax === 0
+  const period = smallest(parameters.period ?? 0, terms.period)
+  const explicitMax = smallest(parameters.explicit_max_ttl ?? 0, terms.explicitMaxTtl)
+  const numUses = smallest(parameters.num_uses ?? 0, terms.numUses)
+  if (type === 'batch') checkBatch(parameters, { numUses, period, policies })
+  const endless = policies.includes(ROOT) && !parameters.ttl && period === 0 && explicitMax === 0
   const granted = endless
     ? { ttl: 0, warnings: [] }
-    : grantedOf({ ttl: given.ttl ?? 0, period, explicitMax }, now)
+    : grantedOf({ ttl: parameters.ttl ?? 0, period, explicitMax }, now)
   const networks = tiedTo(facts)
   const token: Token = defined({
     type,
     hash: '',
     path: role?.pathSuffix ? `${facts.path}/${role.pathSuffix}` : facts.path,
-    displayName: displayName('token', given.display_name ?? ''),
+    displayName: displayName('token', parameters.display_name ?? ''),
     policies,
-    meta: given.meta && Object.keys(given.meta).length > 0 ? given.meta : null,
+    meta: parameters.meta && Object.keys(parameters.meta).length > 0 ? parameters.meta : null,
     role: role?.name,
     ...(orphan
       ? {}
@@ -124,7 +124,7 @@ export function decideToken(facts: CreateFacts): { token: Token; warnings: strin
         })),
     depth: orphan ? 0 : parent.token.depth + 1,
     renewable:
-      type === 'service' && granted.ttl > 0 && (role?.renewable ?? true) && (given.renewable ?? true),
+      type === 'service' && granted.ttl > 0 && (role?.renewable ?? true) && (parameters.renewable ?? true),
     createdAt: now,
     ttl: granted.ttl,
     creationTtl: granted.ttl,
@@ -156,26 +156,26 @@ const smallest = (...limits: number[]): number =>
   Math.min(...limits.filter(limit => limit > 0), Number.MAX_SAFE_INTEGER) % Number.MAX_SAFE_INTEGER
 
 function checkBatch(
-  given: CreateParameters,
+  parameters: CreateParameters,
   { numUses, period, policies }: { numUses: number; period: number; policies: readonly string[] },
 ): void {
-  if (numUses > 0 || period > 0 || (given.explicit_max_ttl ?? 0) > 0)
+  if (numUses > 0 || period > 0 || (parameters.explicit_max_ttl ?? 0) > 0)
     throw invalid('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
-  if (given.id) throw invalid('the id of a batch token cannot be chosen')
+  if (parameters.id) throw invalid('the id of a batch token cannot be chosen')
   if (policies.includes(ROOT)) throw invalid('batch tokens cannot be root tokens')
 }
 
-function checkParent({ parameters: given, parent, privileged, role, orphan }: CreateFacts): void {
+function checkParent({ parameters, parent, privileged, role, orphan }: CreateFacts): void {
   const { token } = parent
   if (token.type === 'batch') throw invalid('batch tokens cannot create more tokens')
   if (token.numUses > 0) throw invalid('restricted use token cannot generate child tokens')
   if (token.depth >= DEEPEST_HIERARCHY && !orphan && !role?.orphan)
     throw invalid(`token hierarchy is too deep (max ${DEEPEST_HIERARCHY})`)
-  if (given.entity_alias) throw invalid('entity_alias is not supported')
-  const negative = (['num_uses'] as const).find(name => (given[name] ?? 0) < 0)
+  if (parameters.entity_alias) throw invalid('entity_alias is not supported')
+  const negative = (['num_uses'] as const).find(name => (parameters[name] ?? 0) < 0)
   if (negative) throw invalid(`${negative} must not be negative`)
   if (privileged) return
-  const sudo = (['no_parent', 'id', 'period'] as const).find(name => given[name])
+  const sudo = (['no_parent', 'id', 'period'] as const).find(name => parameters[name])
   if (sudo) throw invalid(`${sudo} needs a root token or the sudo capability`)
 }
 
@@ -187,10 +187,10 @@ function typeOf({ type }: CreateParameters, role: RoleRules | undefined): Token[
   return role?.otherwise ?? 'service'
 }
 
-function policiesOf({ parameters: given, parent, privileged, role }: CreateFacts): string[] {
-  const wanted = sanitisePolicies(given.policies ?? [])
+function policiesOf({ parameters, parent, privileged, role }: CreateFacts): string[] {
+  const wanted = sanitisePolicies(parameters.policies ?? [])
   if (wanted.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
-  const suppressed = (given.no_default_policy ?? false) || (role?.terms.noDefaultPolicy ?? false)
+  const suppressed = (parameters.no_default_policy ?? false) || (role?.terms.noDefaultPolicy ?? false)
   const own = parent.token.policies
   const allowed = role?.allowed?.(wanted)
   const policies = allowed ? sanitisePolicies(allowed) : wanted.length > 0 ? wanted : own
@@ -200,7 +200,7 @@ function policiesOf({ parameters: given, parent, privileged, role }: CreateFacts
   if (allowed) return withDefault(policies, suppressed)
   if (policies.includes(ROOT) && !isRoot(parent.token))
     throw invalid('root tokens may not be created without parent token being root')
-  if (policies.includes(ROOT) && parent.token.ttl > 0 && !given.ttl) {
+  if (policies.includes(ROOT) && parent.token.ttl > 0 && !parameters.ttl) {
     throw invalid('only a root token that never expires can create another')
   }
   if (!privileged && !policies.every(name => own.includes(name)))

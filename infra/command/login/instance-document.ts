@@ -4,17 +4,17 @@ import { exchange, type RequestOptions } from '../exchange.ts'
 
 /** The metadata items of each kind of signed document, as parameters of an ec2 login. */
 export const documentKinds: Readonly<Record<'rsa2048' | 'pkcs7' | 'identity', readonly Item[]>> = {
-  rsa2048: [{ parameter: 'pkcs7', fetchItem: 'rsa2048', read: withoutBreaks }],
-  pkcs7: [{ parameter: 'pkcs7', fetchItem: 'pkcs7', read: withoutBreaks }],
+  rsa2048: [{ parameter: 'pkcs7', itemName: 'rsa2048', read: withoutBreaks }],
+  pkcs7: [{ parameter: 'pkcs7', itemName: 'pkcs7', read: withoutBreaks }],
   identity: [
-    { parameter: 'identity', fetchItem: 'document', read: text => Buffer.from(text).toString('base64') },
-    { parameter: 'signature', fetchItem: 'signature', read: withoutBreaks },
+    { parameter: 'identity', itemName: 'document', read: text => Buffer.from(text).toString('base64') },
+    { parameter: 'signature', itemName: 'signature', read: withoutBreaks },
   ],
 }
 
 interface Item {
   parameter: string
-  fetchItem: string
+  itemName: string
   read: (text: string) => string
 }
 
@@ -40,8 +40,10 @@ export async function fetchDocumentProof(
   const session = await item(`${service}/latest/api/token`, { method: 'PUT', headers: ttl })
   const headers = { 'x-aws-ec2-metadata-token': session }
   const proof: Record<string, string> = {}
-  for (const { parameter, fetchItem: name, read } of documentKinds[kind])
-    proof[parameter] = read(await item(`${service}/latest/dynamic/instance-identity/${name}`, { headers }))
+  for (const { parameter, itemName, read } of documentKinds[kind])
+    proof[parameter] = read(
+      await item(`${service}/latest/dynamic/instance-identity/${itemName}`, { headers }),
+    )
   return proof
 }
 

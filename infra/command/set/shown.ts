@@ -9,20 +9,13 @@ const ageOf = (time: number | undefined, now: number): number | null =>
   time === undefined ? null : Math.max(0, now - time)
 
 const shownPeer = (
-  {
-    name,
-    apiAddress,
-    isConnected,
-    lastHeartbeat: heard,
-    lastHeartbeatAt: heardAt,
-    canaryAge_ms,
-  }: KnownCluster,
+  { name, apiAddress, isConnected, lastHeartbeat, lastHeartbeatAt, canaryAge_ms }: KnownCluster,
   now: number,
 ) => ({
   name: name || apiAddress,
   connected: isConnected,
-  heard: heard || null,
-  heard_age_ms: ageOf(heardAt, now),
+  heard: lastHeartbeat || null,
+  heard_age_ms: ageOf(lastHeartbeatAt, now),
   canary_age_ms: canaryAge_ms ?? null,
 })
 

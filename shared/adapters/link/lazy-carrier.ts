@@ -7,7 +7,7 @@ export function createLazyCarrier(portsOf: () => CarrierPorts): CarryTo {
   return to => {
     let carry: Carry | undefined
     return async (...call) => {
-      loaded ??= import('./carrier.ts').then(({ createLinkCarrier: linkCarrier }) => linkCarrier(portsOf()))
+      loaded ??= import('./carrier.ts').then(({ createLinkCarrier }) => createLinkCarrier(portsOf()))
       carry ??= (await loaded)(to)
       return carry(...call)
     }

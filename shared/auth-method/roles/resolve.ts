@@ -76,17 +76,17 @@ interface Unfinished {
 async function unfinished(
   { ports, cluster, now }: RoleCall,
   error: unknown,
-  { place, cached: kept, resolved, total: of }: Unfinished,
+  { place, cached, resolved, total }: Unfinished,
 ): Promise<unknown> {
   const mayPass = error instanceof ApiError && ['busy', 'provider_failed'].includes(error.code)
   if (!mayPass || resolved.size === 0) return error
   const expires = Math.ceil(now / 1000) + KEPT_SECONDS
-  const change = replace(place, kept, { ids: Object.fromEntries(resolved) }, { expires })
+  const change = replace(place, cached, { ids: Object.fromEntries(resolved) }, { expires })
   // a concurrent write with the same body may have stored more IDs or finished
   const stored = await ports.store.commit([change], cluster).catch(() => undefined)
   if (!stored) return error
   const { code, message, retryAfter, reason } = error
-  const progress = `${resolved.size} of ${of} resolved; repeat this request within ten minutes to resolve the rest`
+  const progress = `${resolved.size} of ${total} resolved; repeat this request within ten minutes to resolve the rest`
   return new ApiError(
     code,
     `bound_iam_principal_arn: ${message}: ${progress}`,
