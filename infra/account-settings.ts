@@ -102,7 +102,7 @@ export const accountFields = {
   ),
 }
 
-/** Other settings that the rules below read. */
+/** Settings of other parts that the rules below read. */
 interface Others {
   canary?: object | undefined
   webLogins?: object | undefined

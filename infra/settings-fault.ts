@@ -42,7 +42,7 @@ const WORDS: Readonly<Record<string, (expected: string) => string>> = {
   number: () => 'must be a number',
 }
 
-/** Returns what is wrong with a setting. Checks with their own text keep it. */
+/** Returns what is wrong with a setting. Checks that have a text of their own keep that text. */
 export function faultIn(issue: BaseIssue<unknown>, schema: object): string {
   const { type, message, expected, received, path = [] } = issue
   if (!message.startsWith('Invalid ')) return message

@@ -295,7 +295,7 @@ const schema = v.pipe(
     v.partialCheck(
       [['closeDefaultEndpoint'], ['apiAddress']],
       ({ closeDefaultEndpoint, apiAddress }) => !closeDefaultEndpoint || apiAddress !== undefined,
-      'needs apiAddress, because the API has no other address then',
+      'needs apiAddress, because without the default endpoint the API has no other address',
     ),
     ['closeDefaultEndpoint'],
   ),

@@ -118,7 +118,7 @@ async function readAnswer(
   }
 }
 
-/** Returns the seconds of a `Retry-After` header, within bounds. Undefined: it has none. */
+/** Returns the seconds of a `Retry-After` header, within bounds. @returns undefined without a valid header */
 function retryAfterIn(header: string | undefined): number | undefined {
   const seconds = /^-?\d+$/.test(header ?? '')
     ? Number(header)

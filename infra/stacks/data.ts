@@ -117,7 +117,7 @@ export class DataStack extends Stack {
 
   /**
    * ARN of the cluster table's stream, for another stack. It is an output and not an export, because CloudFormation
-   * forbids changing an imported value and a stream gets a new ARN with a new view type. A reading stack gets the new
+   * forbids changing an imported value and a stream gets a new ARN with a new view type. A stack that reads the output gets the new
    * ARN at its next deployment.
    */
   get clusterStreamArn(): string {

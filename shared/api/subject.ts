@@ -30,6 +30,6 @@ export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
 
 /** Deletes the endpoint's subject. Succeeds if it does not exist. */
 export function removeSubject({ subjectKey }: Call): Outcome {
-  if (!subjectKey) throw new ApiError('internal', 'an endpoint without subject was to delete it')
+  if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint has no subject')
   return answerAfter([remove(subjectKey)])
 }

@@ -33,12 +33,12 @@ export const shareFields = {
 /** A ceremony: its purpose, and the token that enough recovery shares create. */
 export interface Ceremony {
   purpose: Purpose
-  /** Creates the token, and the changes that store it. */
+  /** Creates the token, and the changes that store the token. */
   make(call: Pick<Call, 'ports' | 'now' | 'cluster'>): {
     text: string
     changes: readonly Change[]
   }
-  /** Notifies a workflow of an attempt's progress. The attempt does not depend on it. */
+  /** Notifies a workflow of an attempt's progress. The attempt does not depend on the notification. */
   notify?(nonce: string, what: AttemptEvent | 'begun', ports: Ports): Promise<void>
 }
 

@@ -32,7 +32,7 @@ export async function recordWatcher(nonce: string, token: string, ports: Depende
   const data = { nonce, token: await cipher.encrypt(place, 'token', token) }
   const change = replace(place, before, data, { expires: toSeconds(readAt) + KNOWN_SECONDS })
   if ((await store.commit([change], { record: record.data, readAt })) === 'conflict')
-    throw new Error('another execution began to wait at the same time')
+    throw new Error('another execution of this workflow began to wait at the same time')
   // the attempt may have ended before this execution was recorded
   const over = nonce === '' ? undefined : await endOf(nonce, ports)
   if (over) await notifyWatcher(nonce, over, ports)

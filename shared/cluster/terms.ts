@@ -4,7 +4,7 @@ import type { TermInfo } from '../ports.ts'
 import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 
-/** The cluster that makes a term. */
+/** The cluster that creates a key term. */
 type Maker = Pick<ClusterRecord, 'id' | 'name'>
 
 /** Returns the entry of a cluster in the signers of a term. */

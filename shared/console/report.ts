@@ -48,7 +48,7 @@ export function describeReport({ complete, waitsFor, commits, diverging }: LossR
       ? ''
       : ` ${printCount(diverging.length, 'item keeps', 'items keep')} differing from the primary’s.`
   if (!complete)
-    return `The report is not complete yet: it waits for ${waitsFor || 'something'}. So far it lists ${printCount(commits, 'lost commit')}.${stuck}`
+    return `The report is not complete yet: the cluster waits for ${waitsFor || 'an unknown event'}. So far it lists ${printCount(commits, 'lost commit')}.${stuck}`
   return commits === 0
     ? `Nothing was lost.${stuck}`
     : `${printCount(commits, 'commit')} of this cluster ${commits === 1 ? 'is' : 'are'} not in its set. Find configuration changes and revocations among them, and repeat them on the primary.${stuck}`

@@ -24,7 +24,7 @@ export interface Admitted {
 type Known = Admitted & { caller: Caller }
 
 /**
- * Authorises the caller. One read fetches its policies, its entity and the endpoint's subject.
+ * Authorises the caller. One read fetches the token's policies, its entity and the endpoint's subject.
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function authorise(

@@ -41,8 +41,7 @@ const LARGEST = 65_536
 const VERSION = '01'
 
 /**
- * Parses a SignedData that contains its content. Ignores the certificates and revocation lists in the message, because a message
- * must not prove itself. Requires the exact structure: each element has its tag and position, and no other elements exist.
+ * Parses a SignedData that contains its content. Ignores the certificates and revocation lists in the message, because a sender could put its own certificate there. Requires the exact structure: each element has its tag and position, and no other elements exist.
  *
  * @returns undefined for any other structure, or without content or signers
  */

@@ -43,7 +43,7 @@ let legacy: Promise<TrustedKey[]> | undefined
  * @see docs/spec/login-ec2.md#certificates
  */
 export async function loadBuiltInKeys(legacySignatures: boolean): Promise<readonly TrustedKey[]> {
-  // loaded at the first use, because other logins need none of them
+  // loaded at the first use, because logins of other types need no built-in key
   modern ??= import('./certificates/rsa2048.json', { with: { type: 'json' } }).then(file =>
     trustedKeysOf(file.default),
   )

@@ -23,9 +23,9 @@ export interface Head {
   last: number
   /** The last position up to which everything is applied; on a primary, up to which no journal entry is known to be missing. Unfinished work restarts after it. */
   applied: number
-  /** The first part of all marks. It grows with every promotion, sync and end of a sync, so that writes of earlier runs are rejected. */
+  /** The first part of all marks. `incarnation` grows with every promotion, sync and end of a sync, so that writes of earlier runs are rejected. */
   incarnation: number
-  /** Epochs with their first positions. It shows where two journals fork. */
+  /** Epochs with their first positions. The lineages of two journals show where the journals fork. */
   lineage: Lineage
   /** Journal entries after this position are kept. Earlier ones are neither read nor rewound. */
   retainedFrom: number
@@ -39,7 +39,7 @@ export interface Head {
   maxEpoch: number
   /** UUID of the only cluster that may take over the closed epoch; empty: none has asked. It means nothing in the mode `writing`. */
   successor: string
-  /** When the last staged entry was written, epoch milliseconds by its writer’s clock; 0 or absent: unknown. The status shows it. */
+  /** When the last staged entry was written, epoch milliseconds by its writer’s clock; 0 or absent: unknown. The status shows this field. */
   stagedAt?: number
   /** Name of the link by which this cluster follows; empty: it never followed. Entries by another link are rejected. */
   link: string
@@ -142,7 +142,7 @@ export const headRules = {
     oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
   },
   lineage: {
-    says: 'the lineage rises, begins no epoch after the last position, and has at most twelve epochs',
+    says: 'epochs and start positions in the lineage rise, no epoch begins after the last position, and the lineage has at most twelve epochs',
     of: [f.lineage, f.epoch, f.last],
     holds: ({ lineage, epoch, last }) => {
       const [lastEpoch, lastStart] = lineage.at(-1) ?? ['', 0]

@@ -24,7 +24,7 @@ export type Test =
       readonly rev?: string
       readonly leaf?: string
       readonly pos?: string
-      /** its position is at least this one */
+      /** lowest position that the item may have */
       readonly posFrom?: string
       /** epoch seconds: the item had expired at this time */
       readonly expiredBy?: number

@@ -226,7 +226,7 @@ export const transitions = {
     modes: FOLLOWING,
     expects: { link: true },
     becomes: (_: Pick<Head, 'link'>, link: string) => ({ link }),
-    by: 'a change of the primary that fails before the record names the new one',
+    by: 'a change of the primary that fails before the cluster record names the new primary',
     why: 'this cluster follows its old primary again',
   }),
   leaveSet: row({

@@ -130,7 +130,7 @@ export const entriesForms = {
       if (outcome.case === 'forkPoint') return { kind: 'diverged', forkPoint: toSafeInteger(outcome.value) }
       if (outcome.case === 'retainedFrom')
         return { kind: 'trimmed', retainedFrom: toSafeInteger(outcome.value) }
-      if (outcome.case === undefined) throw new Error('an answer is missing')
+      if (outcome.case === undefined) throw new Error('the message has no answer')
       const { entries, lineage, frontier } = outcome.value
       return {
         kind: 'entries',

@@ -155,7 +155,7 @@ export const formatTooNew = (format: number) =>
     'upgrade the secondaries first',
   )
 
-// of a cluster that hands in an activation token, or fences
+// refusals to a cluster that hands in an activation token, or fences
 
 export const callerUnnamed = () =>
   refused('invalid_argument', 'the call does not name a cluster with its keys', FAULTY)
@@ -197,7 +197,7 @@ export const clusterAdmitted = (cluster: string, name: string) =>
   refused(
     'permission_denied',
     `${cluster} is admitted here as ${name}, with other keys`,
-    `if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "${name}"}, then make another token`,
+    `if ${name} has lost its keys, revoke ${name} by POST sys/replication/dr/primary/revoke-secondary {"id": "${name}"}, then make another activation token`,
   )
 
 export const selfSecondary = () =>

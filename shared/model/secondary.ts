@@ -64,7 +64,7 @@ export interface Notice {
 export interface ReadinessTried {
   /** epoch milliseconds */
   at: number
-  /** rows of the promotion table that would have refused it, by name; empty: none */
+  /** names of the rows of the promotion table that would have refused the promotion; empty: no row */
   refusedBy: readonly string[]
   /** role and contact at the time of the check; if they have changed, the result is void */
   basis: string

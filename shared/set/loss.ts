@@ -23,7 +23,10 @@ const commit = object(
     cut: anInt,
     epoch: aText,
     changes: manyOf(
-      object(place, { item: withDescription(anyValue, 'as it was stored'), deleted: constOf(true) }),
+      object(place, {
+        item: withDescription(anyValue, 'the item as this cluster stored it'),
+        deleted: constOf(true),
+      }),
     ),
   },
   { too_large: constOf(true) },

@@ -135,7 +135,7 @@ const isSilent = ({ verdict }: Judged): boolean => silent.includes(verdict.situa
 /** Waits for a cluster that does not answer. A program that has not changed anything yet does not wait. */
 function waitForAnswer({ pair }: Judged, hint = '', reason: Wait = 'silence'): Waiting {
   const away = [pair.to, pair.from].find(one => !hasAnswered(one)) ?? pair.to
-  const why = `${away.name}: ${away.silent?.why ?? 'it said nothing'}${hint}`
+  const why = `${away.name}: ${away.silent?.why ?? 'the cluster did not answer'}${hint}`
   return wait(reason, `${away.name} answers`, stop(why, 'unreachable'))
 }
 

@@ -183,7 +183,7 @@ describe('the distribution', () => {
         OriginRequestPolicyId: 'b689b0a8-53d0-40ab-baf2-68738e2966ac',
         ViewerProtocolPolicy: 'https-only',
       })
-      // CloudFront has only these sets of methods, and none contains LIST
+      // CloudFront offers fixed sets of methods, and no set contains LIST
       expect(one.AllowedMethods.toSorted()).toEqual(
         ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'].toSorted(),
       )

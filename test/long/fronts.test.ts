@@ -24,7 +24,7 @@ describe.each(localFronts)('a pair behind %s', front => {
       expect(second.root).toBe(first.root)
       expect((await readDrStatus(west)).primaryAddress).toBe(east.link_address)
       const [secondary] = (await readDrStatus(east)).secondaries
-      // a front that carries the link is the link's address, and other fronts are not
+      // the link has the address of the front if the front carries the link
       const own = front === 'httpApi' ? new URL(west.base_url).origin : west.link_address
       expect(secondary?.linkAddress).toBe(own)
       const asked = await fetch(`${new URL(east.base_url).origin}${linkPath}Heartbeat`, { method: 'POST' })

@@ -168,7 +168,7 @@ function outcomeOf({ kind, way, door, workload }: Running, to: Host, begun: numb
   }
 }
 
-/** Seconds after which workloads had moved, for the recommended kind of connections. */
+/** Seconds after which workloads had moved to the new primary, for the recommended kind of connections. */
 const overBy: Record<string, number[]> = {}
 
 function draw(): void {

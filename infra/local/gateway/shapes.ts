@@ -189,7 +189,8 @@ const alb: FrontShape = {
     return { method, path: target.path, whole: decoded(target.path), event }
   },
   answered: answer => {
-    if (Buffer.byteLength(JSON.stringify(answer)) > MEGABYTE) throw new Error('it is larger than a megabyte')
+    if (Buffer.byteLength(JSON.stringify(answer)) > MEGABYTE)
+      throw new Error('the response is larger than a megabyte')
     return { ...sentOf(answer), headers: answer.multiValueHeaders ?? {} }
   },
 }

@@ -1,7 +1,7 @@
 import type { Lambdas } from '../lambda/lambdas.ts'
 import type { Model } from '../template/assembly.ts'
 
-/** Starts the schedules. Those of every minute run at once, to make up for missed runs. */
+/** Starts the schedules. Schedules of every minute run at once, to make up for missed runs. */
 export function startSchedules({ schedules }: Model, lambdas: Lambdas): { close(): void } {
   const timers = schedules.map(({ functionName, minutes }) => {
     const run = () => lambdas.start(functionName, { source: 'aws.events', 'detail-type': 'Scheduled Event' })

@@ -38,7 +38,7 @@ export interface EnvironmentOptions {
 }
 
 /**
- * One event for an environment. Events of one turn are sent together, because a message costs as much as its
+ * An event that an environment processes. Events of one turn are sent together, because a message costs as much as its
  * processing.
  */
 export interface Invocation {

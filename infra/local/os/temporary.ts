@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 
 const inMemory = '/dev/shm'
 
-/** Creates a temporary directory, in memory where possible. The caller removes it. */
+/** Creates a temporary directory, in memory where possible. The caller removes the directory. */
 export const makeTemporaryDirectory = (): string =>
   mkdtempSync(`${existsSync(inMemory) ? inMemory : tmpdir()}/cloud-auth-`)
 

@@ -43,7 +43,9 @@ async function main(more: ProviderOptions): Promise<void> {
 
 /** Returns options for a directory, which it locks for this process. */
 async function inDirectory(directory: string): Promise<ProviderOptions> {
-  await takeLock(directory, 'aws', () => new Error('another process has it')).catch(() => process.exit(TAKEN))
+  await takeLock(directory, 'aws', () => new Error('another process holds the lock')).catch(() =>
+    process.exit(TAKEN),
+  )
   return {
     stateFile: `${directory}/provider.json`,
     home: { ...HOME, region: values.region },

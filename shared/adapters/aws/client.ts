@@ -97,7 +97,7 @@ export const limitAttempt = (left: number): Options => ({
   requestTimeout: Math.min(ATTEMPT_MS, Math.max(1, left)),
 })
 
-/** One attempt of a call. */
+/** One attempt of a call to AWS. */
 export type ClientAttempt<C, T> = (client: C, options: Options) => Promise<T>
 
 /**

@@ -33,7 +33,7 @@ function trackRest<A extends PlainAgent>(agent: A): A {
     reuseSocket: (...[socket, request]: Parameters<A['reuseSocket']>) => {
       reuseSocket.call(agent, socket, request)
       request.once('error', (error: Error) => {
-        // What ended this connection has probably ended the others too, so the next request opens a new one.
+        // The cause that ended this connection has probably ended the other connections too, so the next request opens a new one.
         closeResting(agent)
         // A request that timed out is not sent again, because its time is used up.
         if (error.name !== 'TimeoutError') deadConnectionErrors.add(error)
@@ -43,8 +43,8 @@ function trackRest<A extends PlainAgent>(agent: A): A {
 }
 
 /**
- * Sends a request. If it was sent on a kept connection that turns out to be dead, it is sent again at once on a new
- * one. This does not count as an attempt.
+ * Sends a request. If the request was sent on a kept connection that turns out to be dead, the request is sent again at once on a new
+ * one. The second sending does not count as an attempt.
  * @param send may take effect twice
  */
 export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise<T> {

@@ -114,7 +114,7 @@ function parseEndpoint(text: string): Environment['webEndpoint'] {
     : { host: text.slice(0, mark).replace(/^\[(.*)\]$/, '$1'), port: Number(text.slice(mark + 1)) }
 }
 
-/** Reads the environment variables. One error reports all invalid ones. */
+/** Reads the environment variables. One error reports all invalid variables. */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const read = v.safeParse(schema, variables)
   if (!read.success) {

@@ -10,8 +10,7 @@ const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 type Role = NonNullable<AwsTarget['assume']>
 
 /**
- * Returns a source of temporary credentials of a satellite account's role. They are renewed a minute before they
- * expire.
+ * Returns a source of temporary credentials of a satellite account's role. Sessions are renewed a minute before they expire.
  */
 export function sessionOf(
   target: AwsTarget,

@@ -63,7 +63,7 @@ const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string
   ...(accessKey.startsWith('ASIA')
     ? [
         'access_key is a temporary key, which AWS refuses without its session token: configure the key of an IAM user, ' +
-          'or none, so that the role of the service is used',
+          'or no access key, so that the mount uses the role of the service',
       ]
     : []),
 ]

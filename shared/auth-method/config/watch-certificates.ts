@@ -28,6 +28,6 @@ export async function watchCertificates({
   const [first] = found.toSorted((a, b) => a.endsAt - b.endsAt)
   if (!first) return
   const { endsAt, ...named } = first
-  const message = 'the first of the registered certificates to end'
+  const message = 'the registered certificate that expires first'
   logDaysLeft({ clock, log }, message, named, { endsAt, metric: 'CertificateDays' })
 }

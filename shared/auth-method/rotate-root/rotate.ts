@@ -67,8 +67,8 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
   if (finish.state === 'finished') return []
   const what =
     finish.state === 'left'
-      ? 'could not be deleted, or a secondary does not have the new one yet'
-      : 'was kept, because AWS does not accept the new one yet'
+      ? 'could not be deleted, or a secondary does not have the new access key yet'
+      : 'was kept, because AWS does not accept the new access key yet'
   return [`the old access key ${old} ${what}; the next rotation or the hourly run removes it`]
 }
 
@@ -77,7 +77,7 @@ async function clearUp(call: MountCall, config: Config, userName: string): Promi
   const finish = await finishRotation(config, userName, call.ports, IAM_CALL_TIMEOUT_MS)
   if (finish.state !== 'finished') {
     throw invalid(
-      `the last rotation is not finished: the access key ${config.data.previousAccessKey} is still there`,
+      `the last rotation is not finished: the access key ${config.data.previousAccessKey} still exists`,
     )
   }
   await commitAll(call, [finish.change])

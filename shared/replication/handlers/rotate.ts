@@ -104,7 +104,7 @@ async function describeAcknowledgements(ports: AckPorts, patience: number): Prom
 
 const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
   const last = heartbeat ? `${Math.round(ageSince(heartbeat.at, now) / 1000)} s ago` : 'never'
-  return `not yet acknowledged by ${id}, which accepts tokens of older terms until it has applied this (its last heartbeat: ${last}); sys/replication/dr/status shows under terms when it has`
+  return `not yet acknowledged by ${id} (last heartbeat: ${last}); until ${id} applies the rotation, that cluster accepts tokens of older terms; sys/replication/dr/status lists acknowledgements under terms`
 }
 
 /** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */

@@ -34,7 +34,7 @@ export const becomeFields = {
   client_key_pem: unsupported('Key of the caller'),
 }
 
-/** Reads the items that an activation needs together with the request's first read. */
+/** Returns the keys of the items to add to the first read of an activation request. */
 export const prepareActivation = async () => ({
   keys: [key('cluster'), key('pending-key')] as const,
   prepared: undefined,

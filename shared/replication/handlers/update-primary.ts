@@ -48,7 +48,7 @@ export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): Pr
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
 
-/** Reads the items that an update needs together with the request's first read. */
+/** Returns the keys of the items to add to the first read of an update request. */
 export const prepareUpdate = async () => ({
   keys: [key('cluster'), key('pending-key')] as const,
   prepared: undefined,
@@ -81,8 +81,8 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
 
 function describeUpdate(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {
   if (form === 'clear')
-    return 'this cluster follows nobody any more: it keeps its set and what it has, and can be given a token of a primary, or be promoted by force'
+    return 'this cluster follows no primary any more: its set and its items stay; update its primary by the token of a primary, or promote this cluster by force'
   if (form === 'addresses')
-    return `the primary answered at ${primaryUpdate?.foundAddresses?.[0] ?? ''}, and is followed there from now on`
-  return 'this cluster follows the primary that made the token from now on: nothing is wiped, and what of it the set has not is taken back and kept in a report; GET sys/replication/dr/status shows how far it is'
+    return `the primary answered at ${primaryUpdate?.foundAddresses?.[0] ?? ''}, and this cluster follows that address from now on`
+  return 'this cluster follows the primary that made the token from now on: its items stay; changes that the set does not have are undone and listed in a report; GET sys/replication/dr/status shows how far it is'
 }

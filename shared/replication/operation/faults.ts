@@ -102,7 +102,7 @@ export const roleChangeRunning = () =>
     `repeat this when ${STATUS} shows that it has ended`,
   )
 
-/** @param name of the operation that has replaced this one */
+/** @param name of the operation that has replaced the failed operation */
 export const operationReplaced = (name: OperationName) =>
   failed(
     'passed_over',
@@ -110,7 +110,7 @@ export const operationReplaced = (name: OperationName) =>
     'GET sys/replication/dr/status shows its progress',
   )
 
-// of an activation, and of an update of the primary by token
+// faults of an activation, and of an update of the primary by token
 
 export const tokenOfOtherSet = () =>
   failed('invalid_request', 'the token is of a different replication set', MAKE_TOKEN)

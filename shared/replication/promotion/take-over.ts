@@ -120,7 +120,7 @@ export function nextEpoch(
 const missingWarnings = ({ end }: PromotionState, lost: number | null): string[] =>
   end && lost
     ? [
-        `overridden by force: the last ${lost} positions of the primary’s journal never came: what they changed is not here`,
+        `overridden by force: the last ${lost} positions of the primary’s journal did not arrive: this cluster lacks their changes`,
       ]
     : []
 

@@ -54,8 +54,8 @@ function showLicence(license: Call['ports']['deployment']['license'], now: numbe
   const text = features.includes(DR_REPLICATION)
     ? left > 0
       ? ''
-      : 'it has ended: a promotion goes on, and no cluster gets a token to follow the new primary'
-    : `it does not name ${DR_REPLICATION}`
+      : 'the licence has expired: promotions still work, but the new primary makes no tokens for other clusters'
+    : `the licence does not name ${DR_REPLICATION}`
   return { ends: printTime(endsAt * 1000), seconds_left: left, text }
 }
 
@@ -132,6 +132,6 @@ export const findUnassumableRole = (
           value: role,
           region: '',
           elsewhere: true,
-          text: 'this deployment may not assume it: widen its setting assumableRoleArns',
+          text: 'this deployment may not assume this role: widen its setting assumableRoleArns',
         },
       ]

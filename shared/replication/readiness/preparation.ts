@@ -45,8 +45,8 @@ export async function readPreparation(call: Call, mode: string): Promise<Prepara
 
 function judgePresentedToken({ operator, caller, now }: Call): Preparation['presented'] {
   if (operator === 'generated')
-    return { counts: true, why: 'it was generated from recovery shares', expires: '', seconds_left: 0 }
-  if (!caller) return { counts: false, why: 'none was presented', expires: '', seconds_left: 0 }
+    return { counts: true, why: 'the token was generated from recovery shares', expires: '', seconds_left: 0 }
+  if (!caller) return { counts: false, why: 'no token was presented', expires: '', seconds_left: 0 }
   const end = endOf(caller.token)
   const why = operatorFault(caller.token) || describeMissingRight(caller.rights)
   return {
@@ -59,9 +59,9 @@ function judgePresentedToken({ operator, caller, now }: Call): Preparation['pres
 
 /** Returns why a token cannot authorise operations of a secondary; empty if it can. */
 function operatorFault(token: Readonly<Token>): string {
-  if (token.type !== 'batch') return 'it is no batch token'
-  if (isRoot(token)) return 'it is a root token'
-  return token.parent === undefined ? '' : 'it is no orphan'
+  if (token.type !== 'batch') return 'the token is no batch token'
+  if (isRoot(token)) return 'the token is a root token'
+  return token.parent === undefined ? '' : 'the token is not an orphan'
 }
 
 const describeMissingRight = (rights: Parameters<typeof permits>[0]): string =>

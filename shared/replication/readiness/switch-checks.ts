@@ -86,12 +86,15 @@ export const checkSwitch = (facts: SwitchFacts, now: number): CheckResult[] =>
 export const planSwitch = ({ head }: Pick<SwitchFacts, 'head'>): { step: string; does: string }[] => [
   {
     step: 'handover',
-    does: `a secondary that is promoted asks this cluster to end epoch ${head?.epoch ?? ''}: from then on it takes no writes`,
+    does: `a secondary that is promoted asks this cluster to end epoch ${head?.epoch ?? ''}: from then on this cluster rejects writes`,
   },
-  { step: 'close', does: 'every open position is closed: the exact end is known, and is answered' },
+  {
+    step: 'close',
+    does: 'this cluster closes every open position, and answers with the exact end of its journal',
+  },
   {
     step: 'step down',
-    does: 'it becomes a secondary that follows nobody, and sends the rest of its journal to its followers',
+    does: 'this cluster becomes a secondary that follows no primary, and sends the rest of its journal to its followers',
   },
   {
     step: 'follow',

@@ -68,7 +68,8 @@ async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencry
   const head = progress.epoch === '' ? undefined : await journal.head()
   const position = head && lastPosition(head)
   const { termNumber, written, seen, unreadable } = progress
-  if (unreadable.count > 0) log.error('no held term decrypts some stored fields', { ...unreadable })
+  if (unreadable.count > 0)
+    log.error('this cluster has no key term that decrypts some of the stored fields', { ...unreadable })
   const facts = { number: termNumber, seen, written, unreadable: unreadable.count }
   await writeReplicationEvent('reencrypted', progress.term, cluster.record, facts, run.ports)
   await store.commit(

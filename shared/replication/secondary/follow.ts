@@ -115,8 +115,8 @@ const requestEntries = (link: SourceLink, { lineage, last }: Head): Promise<Entr
   link.entries({ lineage, after: last, maxBytes: BYTES })
 
 /**
- * Requests the next journal entries and stores them while the current ones are applied. They do not count until the head
- * includes them. If this fails, the run requests them again.
+ * Requests the next journal entries and stores them while the current entries are applied. Stored entries do not
+ * count until the head includes them. If this fails, the run requests the entries again.
  */
 function prefetch({ own, session }: Follower, link: SourceLink, head: Head): Prefetched {
   const arrive = async () => {
@@ -239,7 +239,7 @@ export function selectNextEntries(
 ): readonly JournalEntry[] {
   const { diverged, forkPoint } = compareLineages(answer, head)
   if (diverged || forkPoint < head.last)
-    throw new WrongEntries('the lineage of these journal entries is another one')
+    throw new WrongEntries('the lineage of these journal entries differs from the head’s')
   const entries = answer.entries.slice(0, WINDOW)
   for (const [index, { epoch, seq }] of entries.entries()) {
     if (seq !== head.last + 1 + index) throw new WrongEntries(`journal entry ${seq} is not the next one`)
@@ -263,7 +263,8 @@ async function stage(
   const last = entries.at(-1)
   if (!last) return head
   const there = stored ? 'done' : await journal.putEntries(entries)
-  if (there !== 'done') throw new WrongEntries(`another journal entry stands at ${there.epoch}/${there.seq}`)
+  if (there !== 'done')
+    throw new WrongEntries(`a different journal entry is stored at position ${there.epoch}/${there.seq}`)
   return journal.moveHead(moves.stage(head, last, lineage))
 }
 

@@ -124,8 +124,7 @@ interface Reported extends Pick<Puller, 'state' | 'fault'> {
 }
 
 /**
- * `worked`: continue at once. `waiting`: there is nothing to do yet. `stopped`: continuing is useless. `replaced`: another
- * link has replaced this one.
+ * `worked`: continue at once. `waiting`: there is nothing to do yet. `stopped`: continuing is useless. `replaced`: another link has replaced this link.
  */
 export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 

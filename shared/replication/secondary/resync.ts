@@ -146,7 +146,7 @@ async function planSync(
   const what = entries.length < lost.length ? 'all' : step.what
   if (what === 'all' && entries.length === 0) return { what }
   const cluster = await read()
-  if (!cluster) throw new Error('this cluster follows nobody any more')
+  if (!cluster) throw new Error('this cluster follows no primary any more')
   const touched = what === 'all' ? [] : [...(await readTouched(own.store, head)), ...wrong]
   const facts = { at: own.clock.now(), epoch: source.epoch, forkPoint }
   const parts = splitReport(facts, entries, touched)

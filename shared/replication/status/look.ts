@@ -119,8 +119,7 @@ async function readKnownHolders({ id }: ClusterRecord, { store }: Looking['ports
 }
 
 /**
- * Returns the journal as it fits the cluster record. Both change in one transaction but are read in a batch, which is not
- * one. So the head of a primary is read again if it does not say `writing`.
+ * Returns the journal as it fits the cluster record. A transaction changes both items, but a batch reads them, and a batch is no transaction. So the head of a primary is read again if it does not say `writing`.
  */
 async function readConsistentJournal(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalView> {
   const seen = await readJournalView(call, treeId)

@@ -43,7 +43,7 @@ async function changesTo(
 ): Promise<Change[]> {
   const { link } = record.data
   const { form, foundAddresses = [] } = operation.data.primaryUpdate ?? { form: 'clear' }
-  if (!link) throw new Error('a secondary without a key of its own')
+  if (!link) throw new Error('this secondary has no link key')
   const linked = (changed: Link): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
   if (form === 'clear') return [linked(makeEmptyLink(link.ownKey))]

@@ -16,7 +16,7 @@ export const tryMake = (given: unknown, options: CallOptions = {}): Promise<Repl
 export const lookUp = async (token: string): Promise<Record<string, unknown>> =>
   (await done('POST', '/auth/token/lookup', { token })).body.data
 
-/** Reports whether a token is valid, by a look-up with the token itself. It needs the policy `default`. */
+/** Reports whether a token is valid, by a look-up with the token itself. The token needs the policy `default`. */
 export const lives = async (token: string): Promise<boolean> =>
   (await api('GET', '/auth/token/lookup-self', undefined, { token })).status === 200
 

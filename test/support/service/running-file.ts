@@ -13,7 +13,7 @@ export const runnerState = (): RunnerState =>
 
 /**
  * Reports whether a test file shares no service with others, and gets a tap. Such files count calls, make tables fail
- * or change a global setting. They have a folder of their own.
+ * or change a global setting. Such test files have a folder of their own.
  */
 export const isAlone = (path = runnerState().filepath): boolean =>
   /\/test\/(integration\/alone|long)\//.test(path)

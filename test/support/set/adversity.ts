@@ -6,7 +6,7 @@ import type { Action, Game } from './actions.ts'
 const R = '/sys/replication/dr'
 const MOUNT = '/auth/cloud'
 const SECOND = 1000
-/** The clock difference from which a cluster is refused. */
+/** The clock difference from which clusters refuse the calls of a cluster. */
 const FIVE_MINUTES = 300 * SECOND
 
 /** Cuts a cluster off from all others, by both ways. */
@@ -20,7 +20,7 @@ export const adversities: Readonly<Record<string, Action>> = {
   clock: {
     weight: 2,
     act: ({ set, names, pick, int, chance }) => {
-      // five minutes, and a second less or more; or ten minutes, which only a fence survives
+      // sets the clock off by five minutes, a second less or more, or by ten minutes, after which a cluster accepts only a fence
       const off = FIVE_MINUTES + (int(3) - 1) * SECOND
       set.at(pick(names)).setClock(chance(0.3) ? 0 : pick([off, -off, 2 * FIVE_MINUTES]))
     },

@@ -158,7 +158,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
     breakStep: (step?: string): void => {
       broken = step
     },
-    /** a background job, tried at most three times */
+    /** runs a background job, at most three times until it succeeds */
     job: async (payload: unknown): Promise<void> => {
       const work = () => jobHandler(as('on-job'))(payload, context(WORKER_S))
       for (let tries = 1; ; tries++)

@@ -3,7 +3,7 @@ import type { Stored } from '../../../shared/storage/stored.ts'
 import { type Encrypted, Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-/** An item under a key, as a store would have read it. */
+/** Builds an item under a key, in the form that a store returns. */
 export const item = <K extends Kind>(key: Key<K>, data: Stored[K], rev = 'r1'): Item<K> =>
   ({ ...key, rev, data }) as Item<K>
 

@@ -11,8 +11,7 @@ export { stored }
 `
 
 /**
- * Returns the names of attributes by kind, `a.b` for one within another, `*` for any key. They are read from the declarations
- * of what is stored.
+ * Returns the names of attributes by kind, `a.b` for one within another, `*` for any key. The names come from the type declarations of the stored items.
  */
 export const namesOfStored = (): Record<string, string[]> =>
   withProject(

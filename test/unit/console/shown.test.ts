@@ -148,7 +148,10 @@ describe('the loss report', () => {
   test.each([
     [data, /^3 commits of this cluster are not in its set.*1 item keeps differing/],
     [{ complete: true, counts: { commits: 0 } }, /^Nothing was lost\.$/],
-    [{ complete: false, waits_for: 'a primary' }, /^The report is not complete yet: it waits for a primary/],
+    [
+      { complete: false, waits_for: 'a primary' },
+      /^The report is not complete yet: the cluster waits for a primary/,
+    ],
     [undefined, /^The report is not complete yet/],
   ])('%# as a sentence', (given, text) => expect(describeReport(readReport(given))).toMatch(text))
 })

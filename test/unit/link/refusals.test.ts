@@ -209,7 +209,7 @@ const rows: Readonly<Record<string, readonly [refusal: LinkRefused, code: Refusa
   clusterAdmitted: [
     link.clusterAdmitted('c1', 'west'),
     'permission_denied',
-    'c1 is admitted here as west, with other keys; if it has lost them, revoke it by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another token',
+    'c1 is admitted here as west, with other keys; if west has lost its keys, revoke west by POST sys/replication/dr/primary/revoke-secondary {"id": "west"}, then make another activation token',
   ],
   selfSecondary: [
     link.selfSecondary(),

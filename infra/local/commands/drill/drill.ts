@@ -229,7 +229,10 @@ export async function playDisaster(
   const { east, west, tap, load, token, root, say } = rehearsal
   let isCut = true
   const [from, to] = [toSetCluster(east, token, say), toSetCluster(west, token, say)]
-  const away: ObservedCluster = { name: east.cluster, silent: { why: 'it is cut off', answered: 'nothing' } }
+  const away: ObservedCluster = {
+    name: east.cluster,
+    silent: { why: `${east.cluster} is cut off`, answered: 'nothing' },
+  }
   const program: Program = {
     clock,
     goal: { kind: 'takeOver', allowedActions: ['force', 'follow'], waits },

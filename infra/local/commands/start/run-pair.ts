@@ -66,7 +66,7 @@ async function showOnce(pair: PairProcesses, once: boolean, print: (text: string
     print(`${type} login on ${primary.cluster}: a token for role ${role}`)
   print('')
   const both = { [primary.cluster]: primary, [secondary.cluster]: secondary }
-  const what = 'both come to one position and one root'
+  const what = 'both clusters reach the same position and root'
   print(formatStands(await withCountdown({ what, seconds: 15, say: print }, () => waitUntilSettled(both))))
   print(formatCommands(joined))
 }

@@ -10,9 +10,9 @@ export interface Fault {
   service?: string | undefined
   action?: string | undefined
   account?: string | undefined
-  /** Calls that remain to be hit. */
+  /** Number of calls that the fault still affects. */
   times: number
-  /** Matching calls that remain to pass first. */
+  /** Number of matching calls that pass before the fault affects one. */
   skip: number
   /** `after`: the action takes effect and only its answer is lost. */
   when: 'before' | 'after'

@@ -1,5 +1,5 @@
 /**
- * The pace at which one environment calls an API whose limit all callers share. It calls without gaps until it is
+ * The pace at which one environment calls an API whose limit all callers share. An environment calls without gaps until it is
  * throttled. Then the gap doubles with each throttled call and shrinks with each answer. So environments find their
  * shares of the limit without communicating. Times are milliseconds of a clock that never goes back.
  */
@@ -9,7 +9,7 @@ export interface Pace {
   notBefore: number
 }
 
-/** EC2 allows about 20 describe calls a second. The first throttling leads to half of that. */
+/** EC2 allows about 20 describe calls a second. After the first throttling an environment makes half as many calls. */
 const FIRST_LOOK_UP_GAP_MS = 100
 const LONGEST_LOOK_UP_GAP_MS = 2000
 /** An environment that calls this often without being throttled has the limit to itself, or there is none. */

@@ -40,7 +40,7 @@ const canonicalPath = (path: string): string => percentEncoded(path).replaceAll(
 
 /** Returns a function that formats epoch milliseconds as signatures do, to the second. */
 function createTimeFormatter(): (now: number) => string {
-  // keeps the last text, because many signatures fall into the same second
+  // keeps the last formatted time, because many signatures fall into the same second
   let [lastSecond, text] = [Number.NaN, '']
   return now => {
     const second = Math.floor(now / 1000)

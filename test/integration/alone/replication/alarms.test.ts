@@ -243,7 +243,7 @@ const scenes: Record<CommonAlarm, Scene> = {
       const late = having(ports, { clock: { ...ports.clock, now: () => Date.UTC(2195, 0, 1) } })
       const from = set.at('east').told.length
       await watchCertificates(late)
-      // the line is a real one; only the certificate is younger
+      // `watchCertificates` wrote the line with a clock of 2195, so the test sets the present time
       for (const line of set.at('east').told.slice(from)) line.at = now
     },
     cure: async () => {

@@ -121,7 +121,7 @@ test('while a connected secondary lacks the new access key, the old one stays va
   await set.at('west').pull()
   set.trap({ cluster: 'west', process: 'on-pull', step: 'Entries', at: 1, when: 'before', does: 'dies' })
   const { body } = await rotate('east')
-  expect(body.warnings).toEqual([expect.stringMatching(/a secondary does not have the new one yet/)])
+  expect(body.warnings).toEqual([expect.stringMatching(/a secondary does not have the new access key yet/)])
   const now = await configured('east')
   expect(provider.ids().sort()).toEqual([before, now].sort())
 

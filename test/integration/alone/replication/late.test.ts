@@ -239,7 +239,7 @@ async function pulledUntilEven(set: ClusterSet): Promise<void> {
   }
 }
 
-/** East undoes its own commits and fetches the rest; another process completes that. */
+/** East undoes its own commits and fetches the rest; another process completes the sync. */
 const syncing: LateScene = {
   who: { cluster: 'east', process: 'on-pull' },
   before: async set => {

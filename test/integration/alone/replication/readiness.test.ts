@@ -77,7 +77,7 @@ describe('readiness of a healthy pair', () => {
     const west = set.at('west')
     expect((await west.ok('GET', `${DR}/readiness`)).body.data).toMatchObject({
       ready: true,
-      operation_token: { presented: { counts: false, why: 'it is no batch token' } },
+      operation_token: { presented: { counts: false, why: 'the token is no batch token' } },
     })
     expect((await west.request('GET', `${DR}/readiness`, undefined, { token: 'hvs.none' })).status).toBe(403)
     expect((await west.request('POST', `${DR}/secondary/readiness`, {})).status).toBe(400)

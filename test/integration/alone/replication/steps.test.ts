@@ -76,7 +76,7 @@ interface Row {
   at: 'east' | 'west'
   /** west follows meanwhile, because the workflow waits for it */
   follows?: true
-  /** whether it is a frequent role change */
+  /** whether the step is a frequent role change */
   often?: true
   act: () => Promise<Reply>
 }

@@ -64,7 +64,7 @@ describe('update-primary with an empty token', () => {
     expect([reply.status, reply.body.data, reply.body.warnings]).toEqual([
       200,
       null,
-      [expect.stringContaining('follows nobody any more')],
+      [expect.stringContaining('follows no primary any more')],
     ])
     set.heal('east', 'west')
     await write('east')
@@ -130,7 +130,7 @@ describe('update-primary with addresses', () => {
     const reply = await update({ update_primary_addrs: [south, west, 'https://nobody.test:1', east] })
     expect([reply.status, reply.body.warnings]).toEqual([
       200,
-      [`the primary answered at ${east}, and is followed there from now on`],
+      [`the primary answered at ${east}, and this cluster follows that address from now on`],
     ])
     const now = await set.at('west').record()
     expect(now.link?.primaryAddrs[0]).toBe(east)

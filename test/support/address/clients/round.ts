@@ -14,7 +14,7 @@ export const settings = {
 
 /** A refusal or an error in the form of its library. */
 interface Fault {
-  /** of the answer; absent: no answer */
+  /** status of the HTTP answer; absent: the client got no answer */
   status?: number | undefined
   code?: string
   name?: string

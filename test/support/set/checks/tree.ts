@@ -85,8 +85,7 @@ export const order = (): Check => {
 }
 
 /**
- * Returns all buckets of a cluster's tree as texts without the tree's name. They are equal on
- * clusters with equal items.
+ * Returns all buckets of a cluster's tree as texts without the tree's name. Clusters with equal items have equal texts.
  */
 export function treeText({ own, record }: Standing, seconds: number): string[] {
   const mine = `t#${record?.treeId}#`

@@ -50,7 +50,7 @@ describe('rotating the root key', () => {
     const { outcome, keys } = await rotate({ behind: true })
     expect(outcome).toMatchObject({
       data: { access_key: 'NEW' },
-      warnings: [expect.stringContaining('a secondary does not have the new one yet')],
+      warnings: [expect.stringContaining('a secondary does not have the new access key yet')],
     })
     expect(keys).toEqual(['OLD', 'NEW'])
   })
@@ -156,10 +156,7 @@ describe('a failure during rotation leaves a working key', () => {
       others: { OLDER: 0 },
       iam: { works: false },
     })
-    expect([String(outcome), keys]).toEqual([
-      expect.stringContaining('OLDER is still there'),
-      ['OLD', 'OLDER'],
-    ])
+    expect([String(outcome), keys]).toEqual([expect.stringContaining('OLDER still exists'), ['OLD', 'OLDER']])
   })
 
   test('a failing release of the guard does not change the response', async () => {

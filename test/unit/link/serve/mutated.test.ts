@@ -17,8 +17,7 @@ import { follower, primaryWorld } from './world.ts'
 /** Questions of each kind. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 80)
 
-// A member signs a real question with some changed bytes: it is answered, or refused as the sender's fault, and a
-// refused one changes nothing.
+// A member signs a valid question with some changed bytes. The primary answers the question or refuses it as the sender's fault; a refused question changes nothing.
 
 /** A primary, with questions of a secondary, and of a newcomer who has a token. */
 async function scene() {

@@ -28,7 +28,7 @@ const withoutCompare = ({ compare: _, ...rest }: SyncSegment): SyncSegment => re
 let now: number
 let head: Head
 let segments: SyncSegment[]
-/** the generation of this cluster's hashes; absent: they are deleted */
+/** the generation of this cluster's hashes; absent: the hashes are deleted */
 let made: number | undefined
 /** how often this cluster read its hashes, and called the primary */
 let looks: { own: number; theirs: number }

@@ -9,7 +9,7 @@ import type { JournalEntry } from '../../../../../shared/journal/journal-entry.t
 import { storedLeaf } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
-/** The journal over an engine that has some items and answers only batch reads. */
+/** Returns a journal whose engine has the given items and answers only batch reads. */
 function journalOver(items: readonly PlainItem[]) {
   const nameOf = ({ pk, sk }: WireItem) => `${pk?.['S']}\n${sk?.['S']}`
   const stored = new Map(items.map(toWire).map(item => [nameOf(item), item]))
