@@ -210,7 +210,7 @@ describe('a cluster that has left the set', () => {
       .request('POST', `${R}/secondary/enable`, { token: body.wrap_info.token })
     expect([refused.status, refused.text]).toEqual([
       400,
-      expect.stringContaining('revoke it by POST sys/replication/dr/primary/revoke-secondary'),
+      expect.stringContaining('revoke west by POST sys/replication/dr/primary/revoke-secondary'),
     ])
     expect(refused.text).toContain('west')
     await revoke('west')

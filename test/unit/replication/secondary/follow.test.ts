@@ -224,7 +224,9 @@ describe('entries of an answer are staged', () => {
       [SECOND, 9],
     ]
     for (const other of [left, [[SECOND, 1]] as const])
-      expect(() => selectNextEntries(head, { entries: range(11, 12), lineage: other })).toThrow('another one')
+      expect(() => selectNextEntries(head, { entries: range(11, 12), lineage: other })).toThrow(
+        'differs from the head',
+      )
   })
 })
 
