@@ -8,7 +8,7 @@ import type { Item, Key, Kind } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import type { Secret } from '../values/secret.ts'
 import { ApiError } from './errors.ts'
-import type { Fields, Supplied } from './fields.ts'
+import type { ParameterFields, SuppliedParameters } from './fields.ts'
 
 /** The authenticated caller. */
 export interface Caller {
@@ -28,10 +28,10 @@ export interface Caller {
 export type Operator = 'generated' | 'batch'
 
 /** The facts of a request before the first read. */
-export interface Early<F extends Fields = Fields> {
+export interface Early<F extends ParameterFields = ParameterFields> {
   readonly request: RequestFacts
   readonly pathParameters: Readonly<Record<string, string>>
-  readonly parameters: Supplied<F>
+  readonly parameters: SuppliedParameters<F>
   readonly ports: Ports
 }
 
@@ -55,7 +55,7 @@ export interface RequestFacts {
 export type Operation = 'write' | 'read' | 'list' | 'delete'
 
 /** The call that a handler of an `always` endpoint gets: the facts read for it, and the ports. */
-export interface AlwaysCall<F extends Fields = Fields> extends Early<F> {
+export interface AlwaysCall<F extends ParameterFields = ParameterFields> extends Early<F> {
   /** epoch milliseconds, constant during the request */
   readonly now: number
   /** absent before initialisation */
@@ -81,12 +81,12 @@ export interface AlwaysCall<F extends Fields = Fields> extends Early<F> {
 }
 
 /** The call that a handler of an initialised cluster gets. */
-export interface Call<F extends Fields = Fields> extends AlwaysCall<F> {
+export interface Call<F extends ParameterFields = ParameterFields> extends AlwaysCall<F> {
   readonly cluster: ClusterRead
 }
 
 /** The call that a handler below `auth/:mount` gets: the mount exists. */
-export interface MountCall<F extends Fields = Fields> extends Call<F> {
+export interface MountCall<F extends ParameterFields = ParameterFields> extends Call<F> {
   readonly mount: Mount
 }
 

@@ -3,7 +3,7 @@ import type { Item, Key } from '../storage/kinds.ts'
 import type { LoginAttempt } from '../watching/logins.ts'
 import type { AlwaysCall, Call, Early, MountCall, Operation, Outcome, Phases } from './call.ts'
 import { ApiError } from './errors.ts'
-import { type Fields, text } from './fields.ts'
+import { type ParameterFields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
 import { listFields } from './listing.ts'
 
@@ -114,7 +114,7 @@ export interface Endpoint {
   /** another current path of the same endpoint */
   also?: string
   summary: string
-  fields: Fields
+  fields: ParameterFields
   access: AccessRule
   /**
    * The cluster roles that serve the endpoint. `active`: clusters that serve clients, so no DR secondary. `dr`: any role.
@@ -186,13 +186,15 @@ type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'handleWithoutMount'
 type Usual = 'method' | 'access' | 'answers'
 
 /** The type of a handler's call, by its path and the clusters that it serves. */
-type CallOf<F extends Fields, P extends string, S extends Endpoint['serves']> = [S] extends ['always']
+type CallOf<F extends ParameterFields, P extends string, S extends Endpoint['serves']> = [S] extends [
+  'always',
+]
   ? AlwaysCall<F>
   : P extends `${typeof BELOW_MOUNT}${string}`
     ? MountCall<F>
     : Call<F>
 
-type Row<F extends Fields, P extends string, S extends Endpoint['serves'], T> = Omit<
+type Row<F extends ParameterFields, P extends string, S extends Endpoint['serves'], T> = Omit<
   Endpoint,
   Handling | Usual
 > & {
@@ -228,7 +230,7 @@ const usual = {
 /** Declares an endpoint. Its handler gets typed fields, and a cluster and mount if `handlerOf` guarantees them. */
 export const endpoint = <
   P extends string,
-  F extends Fields = Record<never, never>,
+  F extends ParameterFields = Record<never, never>,
   S extends Endpoint['serves'] = 'active',
   T = unknown,
 >(
@@ -239,8 +241,8 @@ export const endpoint = <
 }
 
 const by =
-  <D extends Fields>(method: Endpoint['method'], usualFields: D) =>
-  <P extends string, F extends Fields = D, S extends Endpoint['serves'] = 'active', T = unknown>(
+  <D extends ParameterFields>(method: Endpoint['method'], usualFields: D) =>
+  <P extends string, F extends ParameterFields = D, S extends Endpoint['serves'] = 'active', T = unknown>(
     row: Row<F, P, S, T>,
   ): Endpoint =>
     endpoint({ method, fields: usualFields as unknown as F, ...row })
@@ -289,7 +291,7 @@ export const operationToken: AccessRule = { by: 'operation-token' }
 export const takesOperationToken = ({ access }: Pick<Endpoint, 'access'>): boolean =>
   access.by === 'operation-token' || (access.by === 'policy' && access.orOperationToken === true)
 
-const operationTokenFields = (row: Pick<Endpoint, 'access'>): Fields => {
+const operationTokenFields = (row: Pick<Endpoint, 'access'>): ParameterFields => {
   if (!takesOperationToken(row)) return {}
   const required = row.access.by === 'operation-token'
   const about = 'DR operation token: one that was generated here, or a batch token'

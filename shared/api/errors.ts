@@ -42,7 +42,7 @@ export const errorCodes = {
   not_initialised: { status: 503, always: 'this cluster is not initialised' },
 } as const satisfies Record<string, { status: number; always?: string; begins?: string }>
 
-export type Code = keyof typeof errorCodes
+export type ErrorCode = keyof typeof errorCodes
 
 /** The text of `busy` if the tables do not respond. */
 export const STORAGE_BUSY = 'the storage is busy'
@@ -58,10 +58,10 @@ export interface ErrorDetails extends ErrorOptions {
 
 /** An error response. The message may reach the client, `cause` only the log, and `reason` only the audit log. */
 export class ApiError extends Error {
-  readonly code: Code
+  readonly code: ErrorCode
   readonly retryAfter: number | undefined
   readonly reason: Record<string, unknown> | undefined
-  constructor(code: Code, message = '', details: ErrorDetails = {}) {
+  constructor(code: ErrorCode, message = '', details: ErrorDetails = {}) {
     super(message, details)
     this.name = 'ApiError'
     this.code = code
@@ -85,15 +85,19 @@ const NO_TOKEN: readonly string[] = [
 ]
 
 /** Builds the error of a denial. @param why goes to the audit log */
-export const denial = (why: string): ApiError =>
+export const denialError = (why: string): ApiError =>
   new ApiError(NO_TOKEN.includes(why) ? 'invalid_token' : 'permission_denied', '', { reason: { why } })
 
 /** Builds an error from what is wrong and what to do next. */
-export const refused = (code: Code, wrong: string, next: string, details?: ErrorDetails): ApiError =>
-  new ApiError(code, `${wrong}; ${next}`, details)
+export const createApiError = (
+  code: ErrorCode,
+  wrong: string,
+  next: string,
+  details?: ErrorDetails,
+): ApiError => new ApiError(code, `${wrong}; ${next}`, details)
 
 /** Builds the error for an invalid request. The text tells the client what to change. */
-export const invalid = (message: string, details?: ErrorDetails): ApiError =>
+export const invalidRequestError = (message: string, details?: ErrorDetails): ApiError =>
   new ApiError('invalid_request', message, details)
 
 /** The negative result of a check: a value that each flow throws in one place. */
@@ -105,7 +109,11 @@ export interface Refusal {
   text: string
 }
 
-export const refusal = (why: string, text: string, code: Refusal['code'] = 'invalid_request'): Refusal => ({
+export const createRefusal = (
+  why: string,
+  text: string,
+  code: Refusal['code'] = 'invalid_request',
+): Refusal => ({
   code,
   why,
   text,

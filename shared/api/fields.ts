@@ -1,13 +1,13 @@
 import { parseDuration } from '../values/duration.ts'
 import { isObject } from '../values/json.ts'
 import { lowerAscii } from '../values/names.ts'
-import type { Schema } from '../values/shape.ts'
+import type { JsonSchema } from '../values/shape.ts'
 
 /** A parameter of an endpoint: the JSON values it accepts, and the value it is read as. */
-export interface Field<T> {
+export interface ParameterField<T> {
   doc: string
-  schema: Schema
-  /** @throws BadValue if the raw JSON value cannot be read */
+  schema: JsonSchema
+  /** @throws BadValueError if the raw JSON value cannot be read */
   read: (raw: unknown) => T | undefined
   /** older name that is also accepted */
   formerly?: string
@@ -21,25 +21,25 @@ export interface Field<T> {
   required?: true
 }
 
-export type Fields = Readonly<Record<string, Field<unknown>>>
+export type ParameterFields = Readonly<Record<string, ParameterField<unknown>>>
 
 /** The parameters of a request. A key exists only if the client sent it. @see docs/spec/transport.md#values */
-export type Supplied<F extends Fields> = {
-  readonly [K in keyof F]?: F[K] extends Field<infer T> ? T : never
+export type SuppliedParameters<F extends ParameterFields> = {
+  readonly [K in keyof F]?: F[K] extends ParameterField<infer T> ? T : never
 }
 
 /** A value of the wrong type. Its message never contains the value, which may be secret. */
-export class BadValue extends Error {}
+export class BadValueError extends Error {}
 
 const bad = (expected: string): never => {
-  throw new BadValue(expected)
+  throw new BadValueError(expected)
 }
 
-type Options<T> = Pick<Field<T>, 'formerly' | 'replacedBy' | 'counts' | 'secret' | 'required'>
+type Options<T> = Pick<ParameterField<T>, 'formerly' | 'replacedBy' | 'counts' | 'secret' | 'required'>
 
 const kind =
-  <T>(schema: Schema, read: (raw: unknown) => T | undefined) =>
-  (doc: string, options: Options<T> = {}): Field<T> => ({ doc, schema, read, ...options })
+  <T>(schema: JsonSchema, read: (raw: unknown) => T | undefined) =>
+  (doc: string, options: Options<T> = {}): ParameterField<T> => ({ doc, schema, read, ...options })
 
 function readText(raw: unknown): string {
   if (typeof raw === 'string') return raw
@@ -52,13 +52,13 @@ const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True']
 const FALSE = ['0', 'f', 'F', 'FALSE', 'false', 'False']
 
 /** Reads a boolean word; undefined for other texts. @see docs/spec/transport.md#words-of-booleans */
-export const readFlag = (word: string): boolean | undefined =>
+export const parseBoolean = (word: string): boolean | undefined =>
   TRUE.includes(word) ? true : FALSE.includes(word) ? false : undefined
 
 function readBool(raw: unknown): boolean {
   if (typeof raw === 'boolean') return raw
   if (raw === null || raw === '') return false
-  const word = typeof raw === 'number' || typeof raw === 'string' ? readFlag(String(raw)) : undefined
+  const word = typeof raw === 'number' || typeof raw === 'string' ? parseBoolean(String(raw)) : undefined
   return word ?? bad('a boolean')
 }
 
@@ -67,8 +67,8 @@ const INTEGER = /^[+-]?(\d+|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/
 function readInt(raw: unknown): number {
   if (raw === null || raw === '') return 0
   if (typeof raw === 'boolean') return raw ? 1 : 0
-  const text = typeof raw === 'string' && INTEGER.test(raw) ? raw : undefined
-  const value = typeof raw === 'number' ? raw : text === undefined ? Number.NaN : signed(text)
+  const textField = typeof raw === 'string' && INTEGER.test(raw) ? raw : undefined
+  const value = typeof raw === 'number' ? raw : textField === undefined ? Number.NaN : signed(textField)
   return Number.isSafeInteger(value) ? value : bad('an integer')
 }
 
@@ -112,27 +112,27 @@ const readMapOf =
     )
   }
 
-const listSchema: Schema = { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }
+const listSchema: JsonSchema = { oneOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }] }
 
 /** Strings. Numbers and booleans become text, null the empty string. */
 export const text = kind({ type: 'string' }, readText)
 /** Strings in ASCII lower case. */
-export const lowerText = kind({ type: 'string' }, raw => lowerAscii(readText(raw)))
+export const lowerTextField = kind({ type: 'string' }, raw => lowerAscii(readText(raw)))
 /** Booleans: `true`, `"1"`, `0` and similar. The empty string and null are false. */
-export const bool = kind({ type: 'boolean' }, readBool)
+export const boolField = kind({ type: 'boolean' }, readBool)
 /** Safe integers, also as decimal, hexadecimal, octal or binary text. The empty string and null are 0. */
-export const int = kind({ type: 'integer' }, readInt)
+export const intField = kind({ type: 'integer' }, readInt)
 /** A JSON array, or a text split at commas. Items are trimmed and empty ones dropped. */
-export const list = kind(listSchema, readList)
+export const listField = kind(listSchema, readList)
 /** Seconds, from a number, Go's notation or days. Null means not sent. */
-export const duration = kind({ oneOf: [{ type: 'integer' }, { type: 'string' }] }, readDuration)
+export const durationField = kind({ oneOf: [{ type: 'integer' }, { type: 'string' }] }, readDuration)
 /** An object of strings. */
-export const map = kind(
+export const textMapField = kind(
   { type: 'object', additionalProperties: { type: 'string' } },
   readMapOf('an object of strings', readText),
 )
 /** An object of lists. An empty string in an array is a value. */
-export const mapOfLists = kind(
+export const listMapField = kind(
   { type: 'object', additionalProperties: listSchema },
   readMapOf('an object of lists of strings', readValues),
 )
@@ -140,7 +140,7 @@ export const mapOfLists = kind(
  * A Vault parameter that this service does not support. Values that mean "not used" are ignored. Any other value is rejected,
  * because ignoring it would not do what the client asked for.
  */
-export const unsupported = kind<never>({}, raw =>
+export const unsupportedField = kind<never>({}, raw =>
   isNeutral(raw) ? undefined : bad('empty: this service does not support it'),
 )
 
@@ -151,21 +151,24 @@ const isNeutral = (raw: unknown): boolean =>
   (Array.isArray(raw) ? raw.every(isNeutral) : isObject(raw) && Object.values(raw).every(isNeutral))
 
 /** Any JSON value. The endpoint reads it itself. */
-export const anything = kind<unknown>({}, raw => raw)
+export const anyField = kind<unknown>({}, raw => raw)
 
 /** The parsed body or query of a request. */
-export interface Parsed<F extends Fields> {
-  parameters: Supplied<F>
+export interface ParsedParameters<F extends ParameterFields> {
+  parameters: SuppliedParameters<F>
   /** names that the endpoint does not know */
   unknown: string[]
 }
 
 /**
  * Reads the fields of a request and ignores other parameters.
- * @throws FieldFault with the field's name, never its value
+ * @throws ParameterError with the field's name, never its value
  * @see docs/spec/transport.md#faulty-values (CVE-2025-4166)
  */
-export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<string, unknown>>): Parsed<F> {
+export function readParameterFields<F extends ParameterFields>(
+  fields: F,
+  raw: Readonly<Record<string, unknown>>,
+): ParsedParameters<F> {
   const given: Record<string, unknown> = Object.create(null)
   const known = new Set<string>()
   for (const [name, field] of Object.entries(fields)) {
@@ -173,10 +176,11 @@ export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<str
     known.add(name).add(field.formerly ?? name)
     const value = source === undefined ? undefined : readOne(field, source, raw[source])
     if (value !== undefined) given[name] = value
-    if (field.required && (value === undefined || value === '')) throw new FieldFault(`${name} is required`)
+    if (field.required && (value === undefined || value === ''))
+      throw new ParameterError(`${name} is required`)
   }
   return {
-    parameters: given as Supplied<F>,
+    parameters: given as SuppliedParameters<F>,
     unknown: Object.keys(raw).filter(key => !known.has(key)),
   }
 }
@@ -186,7 +190,7 @@ export function readFields<F extends Fields>(fields: F, raw: Readonly<Record<str
  * names, and its values are compared as sent.
  */
 export function parameterOf(
-  fields: Fields,
+  fields: ParameterFields,
   given: string,
 ): { names: readonly string[]; read: (raw: unknown) => unknown } {
   const all = Object.entries(fields)
@@ -206,13 +210,13 @@ export function parameterOf(
 }
 
 /** A missing or invalid field. The message contains its name. */
-export class FieldFault extends Error {}
+export class ParameterError extends Error {}
 
-function readOne(field: Field<unknown>, name: string, raw: unknown): unknown {
+function readOne(field: ParameterField<unknown>, name: string, raw: unknown): unknown {
   try {
     return field.read(raw)
   } catch (error) {
-    if (!(error instanceof BadValue)) throw error
-    throw new FieldFault(`Field validation failed: ${name} must be ${error.message}`)
+    if (!(error instanceof BadValueError)) throw error
+    throw new ParameterError(`Field validation failed: ${name} must be ${error.message}`)
   }
 }

@@ -2,13 +2,13 @@ import type { Page } from '../ports.ts'
 import { type KindGoingWith, type Partitions, partitions } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { answer, type Call, keyList, type MountCall, type Outcome } from './call.ts'
-import { invalid } from './errors.ts'
-import { int, type Supplied, text } from './fields.ts'
+import { invalidRequestError } from './errors.ts'
+import { intField, type SuppliedParameters, text } from './fields.ts'
 
 /** Paging parameters of a listing. Without them a listing is complete. @see docs/spec/transport.md#listings */
 export const listFields = {
   after: text('Names that come after this one'),
-  limit: int('At most so many names; 0 and less: no limit'),
+  limit: intField('At most so many names; 0 and less: no limit'),
 }
 
 const LONGEST_NAME = 1024
@@ -27,8 +27,9 @@ export const listKind = (kind: 'token-role' | 'entity') => listing(() => partiti
 export const listKindOfMount = (kind: KindGoingWith<'mount'>) =>
   listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
 
-export function pageOf(given: Supplied<typeof listFields>): Page {
-  if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME) throw invalid('after is longer than any name')
+export function pageOf(given: SuppliedParameters<typeof listFields>): Page {
+  if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME)
+    throw invalidRequestError('after is longer than any name')
   return defined({
     after: given.after || undefined,
     limit: given.limit !== undefined && given.limit > 0 ? given.limit : undefined,

@@ -1,4 +1,4 @@
-import type { Fields } from './fields.ts'
+import type { ParameterFields } from './fields.ts'
 
 /** Limits of a warning: number of names and characters per name. A client that sends more made no typing error. */
 const MOST_NAMES = 20
@@ -8,7 +8,7 @@ const LONGEST_NAME = 100
  * Returns a warning for unknown fields, each with the most similar known name.
  * @param place prefix of each name, such as `config.`
  */
-export function unknownWarning(unknown: readonly string[], fields: Fields, place = ''): string {
+export function unknownWarning(unknown: readonly string[], fields: ParameterFields, place = ''): string {
   const known = Object.keys(fields)
   const named = unknown.slice(0, MOST_NAMES).map(name => {
     const near = nearestName(name, known)

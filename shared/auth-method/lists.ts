@@ -1,5 +1,5 @@
 import { answer, answerAfter, type Call, data, type MountCall, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { requireSubject } from '../api/subject.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
 import { maxTtlOf } from '../model/mount.ts'
@@ -21,7 +21,7 @@ export function decodeVariants(given: string): string[] {
 
 const givenTag = (call: MountCall): string => {
   const tag = call.pathParameters['role_tag'] ?? ''
-  if (tag === '') throw invalid('role_tag is required')
+  if (tag === '') throw invalidRequestError('role_tag is required')
   return tag
 }
 
@@ -44,16 +44,17 @@ export async function denyTag(call: MountCall): Promise<Outcome> {
     const tag = parseTag(text)
     return tag ? [{ text, ...tag }] : []
   })[0]
-  if (!parsed) throw invalid('not a valid role tag: it cannot be read')
+  if (!parsed) throw invalidRequestError('not a valid role tag: it cannot be read')
   const place = key('deny', accessor, parsed.text)
   const [role, stored, tidy] = await call.ports.store.read([
     key('role', accessor, parsed.tag.role),
     place,
     key('tidy-settings', accessor, 'roletag-denylist'),
   ])
-  if (!role) throw invalid('not a valid role tag: its role does not exist')
+  if (!role) throw invalidRequestError('not a valid role tag: its role does not exist')
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
-  if (!isSignedWith(parsed, tagKey)) throw invalid('not a valid role tag: it was not made for this role')
+  if (!isSignedWith(parsed, tagKey))
+    throw invalidRequestError('not a valid role tag: it was not made for this role')
   const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOf(call.mount))
   const entry: DenyEntry = {
     createdAt: stored?.data.createdAt ?? call.now,

@@ -1,6 +1,6 @@
 import type { Call, Early, MountCall, Phases } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
-import type { Supplied } from '../api/fields.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
+import type { SuppliedParameters } from '../api/fields.ts'
 import { stsRefusal } from '../identity-proof/caller-identity.ts'
 import {
   type InstanceDocument,
@@ -25,7 +25,7 @@ import { type Ec2Input, type Ec2Proof, guessDocument } from './login-ec2/proof.t
 import { buildStsRequest } from './login-iam/gather.ts'
 import { type IamProof, iamLoginPhases } from './login-iam/login.ts'
 
-type Given = Supplied<typeof loginFields>
+type Given = SuppliedParameters<typeof loginFields>
 
 export type Proof = Ec2Proof | IamProof
 
@@ -39,8 +39,9 @@ export function loginType(given: Given): 'ec2' | 'iam' {
   const ec2 = has('pkcs7') || has('identity', 'signature')
   const request = has('iam_http_request_method', 'iam_request_url', 'iam_request_headers')
   const iam = request && (given.iam_http_request_method === 'GET' || has('iam_request_body'))
-  if (ec2 && iam) throw invalid('values for both the ec2 and the iam type were given')
-  if (!ec2 && !iam) throw invalid(`required authentication values are missing: ${missingFrom(given, has)}`)
+  if (ec2 && iam) throw invalidRequestError('values for both the ec2 and the iam type were given')
+  if (!ec2 && !iam)
+    throw invalidRequestError(`required authentication values are missing: ${missingFrom(given, has)}`)
   return ec2 ? 'ec2' : 'iam'
 }
 

@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { type Supplied, text } from '../api/fields.ts'
+import { type SuppliedParameters, text } from '../api/fields.ts'
 import { decodePublicKey, encryptFor, fingerprintOf } from '../cluster/pgp.ts'
 import { checkShares } from '../cluster/recovery.ts'
 import { readShare } from '../cluster/shares.ts'
@@ -11,7 +11,7 @@ import type { Change } from '../storage/changes.ts'
 import { defined } from '../values/defined.ts'
 import { countTry, decideCancel, decideShare, decideStart, startCounter, triesOf } from './decide.ts'
 import { maskToken, newOtp } from './encode.ts'
-import { invalidOtp } from './refusals.ts'
+import { otpLengthError } from './refusals.ts'
 import { decryptSecrets, encryptAttempt, type Gathered, gatherSlot, isAuthorised, storeSlot } from './slot.ts'
 
 export const startFields = {
@@ -137,11 +137,11 @@ interface Protection {
 }
 
 async function protectionOf(
-  { otp = '', pgp_key = '' }: Supplied<typeof startFields>,
+  { otp = '', pgp_key = '' }: SuppliedParameters<typeof startFields>,
   random: (length: number) => Buffer,
 ): Promise<Protection> {
   if (otp !== '') {
-    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH) throw invalidOtp()
+    if (Buffer.byteLength(otp) !== TOKEN_TEXT_LENGTH) throw otpLengthError()
     const warnings = pgp_key === '' ? [] : ['pgp_key was ignored, because the request has an otp']
     return { otp, made: false, warnings }
   }

@@ -6,14 +6,14 @@ import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
 import {
-  attemptInProgress,
-  duplicateShare,
-  noAttempt,
-  otherAttemptInProgress,
-  strangerMayNotCancel,
-  tooManyAttempts,
-  unknownShare,
-  wrongNonce,
+  anonymousCancelError,
+  attemptInProgressError,
+  duplicateShareError,
+  noAttemptError,
+  otherAttemptError,
+  tooManyAttemptsError,
+  unknownShareError,
+  wrongNonceError,
 } from './refusals.ts'
 
 /** Maximum number of starts of each kind per minute. A limit is needed because the endpoints may be anonymous. */
@@ -56,9 +56,9 @@ export const startCounter = (held: boolean): Counted => (held ? 'authorisedStart
 /** Decides whether an attempt may start. Only one attempt of any kind runs at a time. @param held true if the caller is authorised */
 export function decideStart(facts: StartFacts, held: boolean): Verdict {
   const { attempt } = facts.slot
-  if (attempt) return failed(attemptInProgress(attempt.purpose))
+  if (attempt) return failed(attemptInProgressError(attempt.purpose))
   const wait = waitFor(facts, startCounter(held))
-  return wait > 0 ? failed(tooManyAttempts(wait)) : ok()
+  return wait > 0 ? failed(tooManyAttemptsError(wait)) : ok()
 }
 
 /**
@@ -71,7 +71,7 @@ export function decideCancel(
   held: boolean,
 ): Verdict {
   if (held || (!begunByHolder && progress === 0)) return ok()
-  return failed(strangerMayNotCancel(purpose))
+  return failed(anonymousCancelError(purpose))
 }
 
 /** A submitted share. */
@@ -104,12 +104,12 @@ export function decideShare(
   facts: ShareFacts,
 ): Verdict<AdvancedAttempt> {
   const { slot, secrets, recovery } = facts
-  if (!slot.attempt || !secrets) return failed(noAttempt(purpose))
+  if (!slot.attempt || !secrets) return failed(noAttemptError(purpose))
   const other = refusedFor(slot.attempt, purpose, nonce)
   if (other) return failed(other)
-  if (!isShareOf(recovery, share)) return failed(unknownShare())
+  if (!isShareOf(recovery, share)) return failed(unknownShareError())
   const hex = share.toString('hex')
-  if (secrets.shares.some(one => sameSecret(one, hex))) return failed(duplicateShare())
+  if (secrets.shares.some(one => sameSecret(one, hex))) return failed(duplicateShareError())
   const shares = [...secrets.shares, hex]
   return ok({
     attempt: slot.attempt,
@@ -119,6 +119,6 @@ export function decideShare(
 }
 
 function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
-  if (attempt.nonce !== nonce) return wrongNonce(attempt.purpose, attempt.nonce)
-  return attempt.purpose === purpose ? undefined : otherAttemptInProgress(attempt.purpose)
+  if (attempt.nonce !== nonce) return wrongNonceError(attempt.purpose, attempt.nonce)
+  return attempt.purpose === purpose ? undefined : otherAttemptError(attempt.purpose)
 }

@@ -4,7 +4,7 @@ import { makeTokenText } from '../model/token.ts'
 import { createCeremony, shareFields } from './attempt.ts'
 import { unmaskToken } from './encode.ts'
 import { revokeOperationToken, storeOperationToken } from './generated-token.ts'
-import { batchTokenNotRevocable, invalidMaskedToken } from './refusals.ts'
+import { batchTokenNotRevocableError, invalidMaskedTokenError } from './refusals.ts'
 import { notifyWatcher } from './watch.ts'
 
 export const operationShareFields = {
@@ -24,7 +24,7 @@ export const operationCeremony = createCeremony({
 
 /** Handles POST sys/replication/dr/secondary/operation-token/delete: revokes the token in the body. */
 export function deleteOperationToken({ operator }: Call): Outcome {
-  if (operator !== 'generated') throw batchTokenNotRevocable()
+  if (operator !== 'generated') throw batchTokenNotRevocableError()
   return answerAfter([revokeOperationToken()])
 }
 
@@ -38,6 +38,6 @@ export function decodeToken({
   parameters: { encoded_token = '', otp = '' },
 }: Call<typeof decodeFields>): Outcome {
   const token = unmaskToken(encoded_token, otp)
-  if (token === undefined) throw invalidMaskedToken()
+  if (token === undefined) throw invalidMaskedTokenError()
   return answer(data({ token }))
 }

@@ -1,4 +1,4 @@
-import { ApiError, refused } from '../api/errors.ts'
+import { ApiError, createApiError } from '../api/errors.ts'
 import type { Purpose } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 
@@ -7,27 +7,27 @@ import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
  * functions load only this part.
  */
 
-export const operationTokenMissing = (): ApiError =>
-  refused(
+export const operationTokenMissingError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'dr_operation_token is required',
     'generate one from recovery shares by POST sys/replication/dr/secondary/generate-operation-token/attempt, or give a batch token that was made on the primary and whose policies allow `update` on this path',
   )
 
-export const operationTokenUnreadable = (): ApiError =>
-  refused('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
+export const operationTokenTypeError = (): ApiError =>
+  createApiError('invalid_request', 'dr_operation_token is not a string', 'give the token as a JSON string')
 
 /** No term of the keyring decrypts the batch token. */
-export const unknownTerm = (): ApiError =>
-  refused(
+export const unknownTermError = (): ApiError =>
+  createApiError(
     'unknown_term',
     'permission denied: no key of this cluster opens this batch token, which is of another set, or was made after a rotation that this cluster has not fetched',
     'make an operation token on this cluster from recovery shares, by POST sys/replication/dr/secondary/generate-operation-token/attempt',
     { reason: { why: 'operation-token-term-unknown' } },
   )
 
-export const batchTokenNotRevocable = (): ApiError =>
-  refused(
+export const batchTokenNotRevocableError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'a batch token cannot be revoked',
     'it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
@@ -48,48 +48,48 @@ const paths: Record<Purpose, string> = {
   verification: 'sys/rotate/recovery/init',
 }
 
-export const attemptInProgress = (purpose: Purpose): ApiError =>
-  refused(
+export const attemptInProgressError = (purpose: Purpose): ApiError =>
+  createApiError(
     'invalid_request',
     `${names[purpose]} already in progress`,
     `continue it, or cancel it by DELETE ${paths[purpose]}`,
   )
 
 /** An anonymous caller tries to cancel a protected attempt. */
-export const strangerMayNotCancel = (purpose: Purpose): ApiError =>
-  refused(
+export const anonymousCancelError = (purpose: Purpose): ApiError =>
+  createApiError(
     'permission_denied',
     'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token',
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: the attempt expires after an hour without a share`,
   )
 
-export const noAttempt = (purpose: Purpose): ApiError =>
-  refused('invalid_request', `no ${names[purpose]} in progress`, `start one by POST ${paths[purpose]}`)
+export const noAttemptError = (purpose: Purpose): ApiError =>
+  createApiError('invalid_request', `no ${names[purpose]} in progress`, `start one by POST ${paths[purpose]}`)
 
-export const wrongNonce = (purpose: Purpose, nonce: string): ApiError =>
-  refused(
+export const wrongNonceError = (purpose: Purpose, nonce: string): ApiError =>
+  createApiError(
     'invalid_request',
     'incorrect nonce supplied',
     `nonce for this ${names[purpose]} operation is "${nonce}"`,
   )
 
 /** @param purpose purpose of the attempt that is running */
-export const otherAttemptInProgress = (purpose: Purpose): ApiError =>
-  refused(
+export const otherAttemptError = (purpose: Purpose): ApiError =>
+  createApiError(
     'invalid_request',
     'an attempt of another kind is in progress',
     `cancel it by DELETE ${paths[purpose]}`,
   )
 
-export const duplicateShare = (): ApiError =>
-  refused(
+export const duplicateShareError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'given key has already been provided during this generation operation',
     'submit another share',
   )
 
-export const unknownShare = (): ApiError =>
-  refused(
+export const unknownShareError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'given key is not a recovery share of this cluster',
     'the attempt is unchanged; submit one of the most recently issued shares',
@@ -97,18 +97,18 @@ export const unknownShare = (): ApiError =>
   )
 
 /** @param wait seconds */
-export const tooManyAttempts = (wait: number): ApiError =>
+export const tooManyAttemptsError = (wait: number): ApiError =>
   new ApiError('too_many_requests', 'too many attempts; try again later', { retryAfter: wait })
 
-export const invalidOtp = (): ApiError =>
-  refused(
+export const otpLengthError = (): ApiError =>
+  createApiError(
     'invalid_request',
     `otp must have ${TOKEN_TEXT_LENGTH} bytes, as many as the token that it masks`,
     'omit it to get a generated one',
   )
 
-export const invalidMaskedToken = (): ApiError =>
-  refused(
+export const invalidMaskedTokenError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'encoded_token and otp do not match',
     'encoded_token is unpadded base64 of as many bytes as otp has: send both as the ceremony returned them',

@@ -1,6 +1,13 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import { bool, int, list, type Supplied, text, unsupported } from '../api/fields.ts'
+import {
+  boolField,
+  intField,
+  listField,
+  type SuppliedParameters,
+  text,
+  unsupportedField,
+} from '../api/fields.ts'
 import { decodePublicKey, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
 import { checkShares, newRecoveryKey } from '../cluster/recovery.ts'
 import { checkDivision, type Division, readShare } from '../cluster/shares.ts'
@@ -10,8 +17,8 @@ import { type Change, replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { countTry, decideCancel, decideShare, decideStart, startCounter, triesOf } from './decide.ts'
-import { noAttempt } from './refusals.ts'
-import { nothingToVerify, verificationRequired, wrongPgpKeyCount } from './rekey-refusals.ts'
+import { noAttemptError } from './refusals.ts'
+import { noVerificationError, pgpKeyCountError, verificationRequiredError } from './rekey-refusals.ts'
 import {
   decryptRekey,
   encryptRekey,
@@ -23,16 +30,18 @@ import {
 import { isAuthorised } from './slot.ts'
 
 export const rekeyFields = {
-  secret_shares: int('Number of shares of the new recovery key', { required: true }),
-  secret_threshold: int('Shares needed together', { required: true }),
-  pgp_keys: list('OpenPGP public keys, one for each share, by which the new shares are encrypted', {
+  secret_shares: intField('Number of shares of the new recovery key', { required: true }),
+  secret_threshold: intField('Shares needed together', { required: true }),
+  pgp_keys: listField('OpenPGP public keys, one for each share, by which the new shares are encrypted', {
     // the keys are public but long, so audit entries contain their HMAC, and the fingerprints of accepted keys
     secret: true,
   }),
-  require_verification: bool('Whether the new key counts only when its own shares were given; default false'),
-  stored_shares: unsupported('No share is stored'),
+  require_verification: boolField(
+    'Whether the new key counts only when its own shares were given; default false',
+  ),
+  stored_shares: unsupportedField('No share is stored'),
   // Vault's command line capitalises this name
-  backup: unsupported('No share is stored, encrypted or not', { formerly: 'Backup' }),
+  backup: unsupportedField('No share is stored, encrypted or not', { formerly: 'Backup' }),
 }
 
 export const rekeyShareFields = {
@@ -100,7 +109,10 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
   return answerAfter([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
 }
 
-function divisionOf({ secret_shares = 0, secret_threshold = 0 }: Supplied<typeof rekeyFields>): Division {
+function divisionOf({
+  secret_shares = 0,
+  secret_threshold = 0,
+}: SuppliedParameters<typeof rekeyFields>): Division {
   const division = { shares: secret_shares, threshold: secret_threshold }
   checkDivision(division, NAMES)
   return division
@@ -110,7 +122,7 @@ const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
 
 /** Checks the number and the sizes of the keys. @throws ApiError `invalid_request` */
 function checkKeys(keys: readonly string[], { shares }: Division): void {
-  if (keys.length > 0 && keys.length !== shares) throw wrongPgpKeyCount()
+  if (keys.length > 0 && keys.length !== shares) throw pgpKeyCountError()
   for (const [index, one] of keys.entries()) decodePublicKey(one, nameOf(index))
 }
 
@@ -150,7 +162,7 @@ function checkCancel(attempt: Rekeying, call: Call): void {
 export async function submitShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
-  if (attempt?.rekey.newKey) throw verificationRequired(attempt.nonce)
+  if (attempt?.rekey.newKey) throw verificationRequiredError(attempt.nonce)
   const present = gathered.recovery.data
   const { change, attempt: advanced } = await giveShare(call, gathered, 'rekey', present)
   return change
@@ -178,7 +190,7 @@ async function giveShare(
   const verdict = decideShare({ purpose, nonce: parameters.nonce ?? '', share }, facts)
   const { attempt: before } = slot
   if (!verdict.ok) throw verdict.fault
-  if (!before) throw noAttempt(purpose)
+  if (!before) throw noAttemptError(purpose)
   const { secrets, enough } = verdict.value
   if (enough) {
     checkShares(secrets.shares, recovery)
@@ -253,7 +265,7 @@ const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
 /** Handles GET …/verify. */
 export function showVerification(call: Call): Outcome {
   const { attempt } = gatherRekey(call).slot
-  if (!attempt) throw noAttempt('rekey')
+  if (!attempt) throw noAttemptError('rekey')
   return answer(data(verification(attempt)))
 }
 
@@ -261,7 +273,7 @@ export function showVerification(call: Call): Outcome {
 export async function submitVerificationShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const made = gathered.slot.attempt?.rekey.newKey
-  if (!made) throw nothingToVerify()
+  if (!made) throw noVerificationError()
   const { change, attempt } = await giveShare(call, gathered, 'verification', made)
   if (change) return answerAfter([change], data(verification(attempt)))
   const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
@@ -273,7 +285,7 @@ export async function submitVerificationShare(call: Call<typeof rekeyShareFields
 export async function restartVerification(call: Call): Promise<Outcome> {
   const gathered = gatherRekey(call)
   const { attempt } = gathered.slot
-  if (!attempt?.rekey.newKey) throw nothingToVerify()
+  if (!attempt?.rekey.newKey) throw noVerificationError()
   checkCancel(attempt, call)
   const { entropy, cipher } = call.ports
   const next = await encryptRekey(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)

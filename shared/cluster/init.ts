@@ -1,6 +1,6 @@
 import { type AlwaysCall, answer, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
-import { int, list, type Supplied, text } from '../api/fields.ts'
+import { invalidRequestError } from '../api/errors.ts'
+import { intField, listField, type SuppliedParameters, text } from '../api/fields.ts'
 import { type ClusterRecord, setKeyring } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import { makeTokenText } from '../model/token.ts'
@@ -16,17 +16,17 @@ import { checkDivision, type Division } from './shares.ts'
 import { createTermItems } from './terms.ts'
 
 export const initFields = {
-  recovery_shares: int('Number of recovery key shares; default 5'),
-  recovery_threshold: int('Shares needed together; default 3'),
-  recovery_pgp_keys: list('OpenPGP public keys that encrypt the shares, one for each share'),
+  recovery_shares: intField('Number of recovery key shares; default 5'),
+  recovery_threshold: intField('Shares needed together; default 3'),
+  recovery_pgp_keys: listField('OpenPGP public keys that encrypt the shares, one for each share'),
   root_token_pgp_key: text('OpenPGP public key that encrypts the root token'),
-  stored_shares: int('Accepted and ignored'),
-  secret_shares: int('Not used: KMS keeps the keys'),
-  secret_threshold: int('Not used: KMS keeps the keys'),
-  pgp_keys: list('Not used: KMS keeps the keys'),
+  stored_shares: intField('Accepted and ignored'),
+  secret_shares: intField('Not used: KMS keeps the keys'),
+  secret_threshold: intField('Not used: KMS keeps the keys'),
+  pgp_keys: listField('Not used: KMS keeps the keys'),
 }
 
-type InitParameters = Supplied<typeof initFields>
+type InitParameters = SuppliedParameters<typeof initFields>
 
 const DEFAULTS: Division = { shares: 5, threshold: 3 }
 
@@ -68,7 +68,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
   return answer({ kind: 'plain', status: 200, body: handedOut })
 }
 
-const alreadyDone = () => invalid('the cluster is already initialised')
+const alreadyDone = () => invalidRequestError('the cluster is already initialised')
 
 function divisionOf(parameters: InitParameters): Division {
   // official clients send all parameters, with neutral values for those that do not apply
@@ -80,13 +80,15 @@ function divisionOf(parameters: InitParameters): Division {
         ? 'pgp_keys'
         : undefined
   if (other)
-    throw invalid(`${other} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`)
+    throw invalidRequestError(
+      `${other} does not apply: KMS keeps the keys; use recovery_shares and recovery_threshold`,
+    )
   const shares = parameters.recovery_shares ?? DEFAULTS.shares
   const threshold =
     parameters.recovery_threshold ?? (parameters.recovery_shares === 1 ? 1 : DEFAULTS.threshold)
   checkDivision({ shares, threshold })
   if (parameters.recovery_pgp_keys?.length && parameters.recovery_pgp_keys.length !== shares) {
-    throw invalid('recovery_pgp_keys must name one key for each share')
+    throw invalidRequestError('recovery_pgp_keys must name one key for each share')
   }
   return { shares, threshold }
 }
@@ -110,12 +112,12 @@ async function checkHolders(
 ): Promise<void> {
   if (holders.length === 0) return
   if (prints.toSorted().join() !== holders.toSorted().join())
-    throw invalid(
+    throw invalidRequestError(
       `recovery_pgp_keys must be the keys that this deployment names, each once: ${holders.join(', ')}`,
     )
   const rootPrint = rootKey === '' ? '' : await fingerprintOf(rootKey, 'root_token_pgp_key')
   if (!holders.includes(rootPrint))
-    throw invalid('root_token_pgp_key must be one of the keys that this deployment names')
+    throw invalidRequestError('root_token_pgp_key must be one of the keys that this deployment names')
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { SignaturePacket } from 'openpgp'
-import { invalid } from '../api/errors.ts'
+import { invalidRequestError } from '../api/errors.ts'
 import { readBase64 } from '../values/base64.ts'
 import { checkPackets, KeyFault } from './pgp-packets.ts'
 
@@ -29,7 +29,7 @@ function bytesOf(keyText: string): Buffer {
 }
 
 const unusable = (where: string, cause: unknown) =>
-  invalid(
+  invalidRequestError(
     `${where} is not a usable OpenPGP public key${cause instanceof KeyFault ? `: ${cause.message}` : ''}`,
     { cause },
   )

@@ -1,4 +1,4 @@
-import { invalid } from '../api/errors.ts'
+import { invalidRequestError } from '../api/errors.ts'
 import { readBase64, removeSpace } from '../values/base64.ts'
 import { combineKey, splitKey } from './galois.ts'
 
@@ -21,11 +21,11 @@ const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_thresho
  */
 export function checkDivision({ shares, threshold }: Division, names: Names = OF_INIT): void {
   if (shares < 1 || shares > MOST_SHARES)
-    throw invalid(`${names.shares} must be between 1 and ${MOST_SHARES}`)
+    throw invalidRequestError(`${names.shares} must be between 1 and ${MOST_SHARES}`)
   if (threshold < 1 || threshold > shares)
-    throw invalid(`${names.threshold} must be between 1 and ${names.shares}`)
+    throw invalidRequestError(`${names.threshold} must be between 1 and ${names.shares}`)
   if (threshold === 1 && shares > 1)
-    throw invalid(`${names.threshold} must be greater than 1 when there are several shares`)
+    throw invalidRequestError(`${names.threshold} must be greater than 1 when there are several shares`)
 }
 
 /**
@@ -50,9 +50,9 @@ export function readShare(text: string): Buffer {
   const hex = /^([0-9a-f]{2})+$/i.test(compact) ? Buffer.from(compact, 'hex') : undefined
   if (hex && hex.length >= SHORTEST && hex.length <= LONGEST) return hex
   const share = readBase64(compact)
-  if (!share) throw invalid('key must be a valid hex or base64 string')
-  if (share.length < SHORTEST) throw invalid(`key is shorter than minimum ${SHORTEST} bytes`)
-  if (share.length > LONGEST) throw invalid(`key is longer than maximum ${LONGEST} bytes`)
+  if (!share) throw invalidRequestError('key must be a valid hex or base64 string')
+  if (share.length < SHORTEST) throw invalidRequestError(`key is shorter than minimum ${SHORTEST} bytes`)
+  if (share.length > LONGEST) throw invalidRequestError(`key is longer than maximum ${LONGEST} bytes`)
   return share
 }
 

@@ -1,6 +1,6 @@
 import { isObject } from '../values/json.ts'
 import { readShape } from '../values/read-shape.ts'
-import { aFlag, anyValue, aText, manyOf, object } from '../values/shape.ts'
+import { anyShape, arrayShape, flagShape, objectShape, textShape } from '../values/shape.ts'
 
 /** The result of `explain` for a login. */
 export interface Explanation {
@@ -13,8 +13,12 @@ export interface Explanation {
 export const formatValue = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
-const check = object({ check: aText, verdict: aText }, { message: aText, seen: anyValue })
-const explanation = object({ role: aText, login_would_succeed: aFlag, checks: manyOf(check) })
+const check = objectShape({ check: textShape, verdict: textShape }, { message: textShape, seen: anyShape })
+const explanation = objectShape({
+  role: textShape,
+  login_would_succeed: flagShape,
+  checks: arrayShape(check),
+})
 
 /** Reads the `data` of POST role/:role/explain. */
 export function readExplanation(data: unknown): Explanation {

@@ -1,18 +1,18 @@
 import type { Endpoint } from '../api/endpoint.ts'
-import { type Code, errorCodes } from '../api/errors.ts'
-import type { Schema } from '../values/shape.ts'
+import { type ErrorCode, errorCodes } from '../api/errors.ts'
+import type { JsonSchema } from '../values/shape.ts'
 import {
-  aFlag,
-  anInt,
-  anyValue,
-  aText,
-  aTime,
-  enumOf,
-  mapOf,
+  anyShape,
+  enumShape,
+  flagShape,
+  intShape,
+  mapShape,
+  nullableShape,
   nullShape,
-  object,
-  orNull,
-  texts,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeShape,
   withDescription,
 } from '../values/shape.ts'
 import type { AnswerDescription } from './answers/describe.ts'
@@ -20,67 +20,67 @@ import { exampleOf } from './openapi-examples.ts'
 
 type Json = Record<string, unknown>
 
-const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 const answered = (name: string) => ({ $ref: `#/components/responses/${name}` })
 
-const Auth = object(
+const Auth = objectShape(
   {
-    client_token: aText,
-    accessor: withDescription(aText, 'empty for a batch token'),
-    policies: texts,
-    metadata: orNull(mapOf(aText)),
-    lease_duration: withDescription(anInt, 'seconds'),
-    renewable: aFlag,
-    entity_id: aText,
-    token_type: enumOf('service', 'batch'),
-    orphan: aFlag,
+    client_token: textShape,
+    accessor: withDescription(textShape, 'empty for a batch token'),
+    policies: textArrayShape,
+    metadata: nullableShape(mapShape(textShape)),
+    lease_duration: withDescription(intShape, 'seconds'),
+    renewable: flagShape,
+    entity_id: textShape,
+    token_type: enumShape('service', 'batch'),
+    orphan: flagShape,
     mfa_requirement: nullShape,
-    num_uses: anInt,
+    num_uses: intShape,
   },
-  { token_policies: texts, identity_policies: texts },
+  { token_policies: textArrayShape, identity_policies: textArrayShape },
 )
 
-const WrapInfo = object(
+const WrapInfo = objectShape(
   {
-    token: aText,
-    accessor: aText,
-    ttl: withDescription(anInt, 'seconds'),
-    creation_time: aTime,
-    creation_path: aText,
+    token: textShape,
+    accessor: textShape,
+    ttl: withDescription(intShape, 'seconds'),
+    creation_time: timeShape,
+    creation_path: textShape,
   },
-  { wrapped_accessor: aText },
+  { wrapped_accessor: textShape },
 )
 
-const Envelope = object({
-  request_id: aText,
-  lease_id: aText,
-  renewable: aFlag,
-  lease_duration: anInt,
-  wrap_info: orNull(refTo('WrapInfo')),
-  warnings: orNull(texts),
-  auth: orNull(refTo('Auth')),
-  mount_type: aText,
+const Envelope = objectShape({
+  request_id: textShape,
+  lease_id: textShape,
+  renewable: flagShape,
+  lease_duration: intShape,
+  wrap_info: nullableShape(refTo('WrapInfo')),
+  warnings: nullableShape(textArrayShape),
+  auth: nullableShape(refTo('Auth')),
+  mount_type: textShape,
 })
 
-const enveloped = (fields: Readonly<Record<string, Schema>>): Schema => ({
-  allOf: [refTo('Envelope'), object(fields)],
+const enveloped = (fields: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  allOf: [refTo('Envelope'), objectShape(fields)],
 })
 
 const Errors = withDescription(
-  object({ errors: texts }),
-  `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as Code[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
+  objectShape({ errors: textArrayShape }),
+  `The header X-Error-Code names one of: ${(Object.keys(errorCodes) as ErrorCode[]).map(code => `${code} (${errorCodes[code].status})`).join(', ')}.`,
 )
 
 /** Schemas that responses of several operations use. */
-export const commonSchemas: Readonly<Record<string, Schema>> = {
+export const commonSchemas: Readonly<Record<string, JsonSchema>> = {
   Envelope,
   Auth,
   WrapInfo,
   Errors,
-  DoneWithWarnings: enveloped({ data: nullShape, warnings: texts }),
+  DoneWithWarnings: enveloped({ data: nullShape, warnings: textArrayShape }),
   WrappedAnswer: enveloped({ data: nullShape, wrap_info: refTo('WrapInfo') }),
   AuthAnswer: enveloped({ data: nullShape, auth: refTo('Auth') }),
-  Names: enveloped({ data: object({ keys: texts }) }),
+  Names: enveloped({ data: objectShape({ keys: textArrayShape }) }),
 }
 
 /** Headers of error responses. */
@@ -132,7 +132,7 @@ export const commonResponses: Readonly<Record<string, Json>> = {
   Failed: refusal('Failed, or busy', 'internal error'),
 }
 
-function contentOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): Json {
+function contentOf(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): Json {
   return { 'application/json': { schema, example: exampleOf(schema, schemas) } }
 }
 
@@ -154,11 +154,13 @@ const refusals = (row: Endpoint): Json => ({
 function ownBody(
   { answers: kind, mirrored }: Endpoint,
   { shape, wrapped, body }: AnswerDescription,
-): Schema | undefined {
+): JsonSchema | undefined {
   if (body) return body
   if (kind === 'plain') return shape
   if (kind === 'keys')
-    return shape ? enveloped({ data: object({ keys: texts, key_info: mapOf(shape) }) }) : undefined
+    return shape
+      ? enveloped({ data: objectShape({ keys: textArrayShape, key_info: mapShape(shape) }) })
+      : undefined
   if (kind !== 'data' || !shape) return undefined
   if (wrapped === 'always') return refTo('WrappedAnswer')
   const answer = mirrored ? mirroredBody(shape) : enveloped({ data: shape })
@@ -166,12 +168,12 @@ function ownBody(
 }
 
 /** Adds the data that is repeated outside `data` for older clients. Unknown names stay allowed. */
-function mirroredBody(shape: Schema): Schema {
-  const whole = object({ data: shape })
+function mirroredBody(shape: JsonSchema): JsonSchema {
+  const whole = objectShape({ data: shape })
   if (shape['additionalProperties'])
-    return { allOf: [refTo('Envelope'), { ...whole, additionalProperties: anyValue }] }
+    return { allOf: [refTo('Envelope'), { ...whole, additionalProperties: anyShape }] }
   return shape['anyOf']
-    ? { anyOf: (shape['anyOf'] as Schema[]).map(mirroredBody) }
+    ? { anyOf: (shape['anyOf'] as JsonSchema[]).map(mirroredBody) }
     : { allOf: [refTo('Envelope'), whole, shape] }
 }
 
@@ -191,7 +193,11 @@ const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
 const typeName = (id: string): string => `${id.slice(0, 1).toUpperCase()}${id.slice(1)}Answer`
 
 /** Returns the responses of an operation by status. Adds named schemas to `schemas`. */
-export function responsesOf(row: Endpoint, told: AnswerDescription, schemas: Record<string, Schema>): Json {
+export function responsesOf(
+  row: Endpoint,
+  told: AnswerDescription,
+  schemas: Record<string, JsonSchema>,
+): Json {
   const own = ownBody(row, told)
   const name = typeName(told.id)
   if (own) schemas[name] = hoisted(own, schemas)
@@ -213,7 +219,11 @@ export function responsesOf(row: Endpoint, told: AnswerDescription, schemas: Rec
 }
 
 /** Returns the responses of health, which has a status per situation that clients may override. */
-const byOverride = (success: Json, schema: Schema, schemas: Readonly<Record<string, Schema>>): Json => ({
+const byOverride = (
+  success: Json,
+  schema: JsonSchema,
+  schemas: Readonly<Record<string, JsonSchema>>,
+): Json => ({
   472: { ...success, description: 'A DR secondary' },
   default: {
     description: 'The status that the caller has chosen, or a refusal',
@@ -222,13 +232,14 @@ const byOverride = (success: Json, schema: Schema, schemas: Readonly<Record<stri
 })
 
 /** Moves schemas with a title to the named schemas and refers to them. */
-function hoisted(schema: Schema, schemas: Record<string, Schema>): Schema {
+function hoisted(schema: JsonSchema, schemas: Record<string, JsonSchema>): JsonSchema {
   const inner = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => {
-      if (key === 'properties') return [key, each(value as Record<string, Schema>, schemas)]
-      if (key === 'items' || key === 'additionalProperties') return [key, hoisted(value as Schema, schemas)]
+      if (key === 'properties') return [key, each(value as Record<string, JsonSchema>, schemas)]
+      if (key === 'items' || key === 'additionalProperties')
+        return [key, hoisted(value as JsonSchema, schemas)]
       if (key === 'anyOf' || key === 'allOf')
-        return [key, (value as Schema[]).map(one => hoisted(one, schemas))]
+        return [key, (value as JsonSchema[]).map(one => hoisted(one, schemas))]
       return [key, value]
     }),
   )
@@ -238,5 +249,5 @@ function hoisted(schema: Schema, schemas: Record<string, Schema>): Schema {
   return refTo(title)
 }
 
-const each = (shapes: Readonly<Record<string, Schema>>, schemas: Record<string, Schema>) =>
+const each = (shapes: Readonly<Record<string, JsonSchema>>, schemas: Record<string, JsonSchema>) =>
   Object.fromEntries(Object.entries(shapes).map(([name, one]) => [name, hoisted(one, schemas)]))

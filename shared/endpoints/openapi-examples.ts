@@ -1,4 +1,4 @@
-import type { Schema } from '../values/shape.ts'
+import type { JsonSchema } from '../values/shape.ts'
 
 const UUID = '2dbd10f1-8528-4246-89e7-82b25b8aba63'
 
@@ -27,13 +27,17 @@ const byName: Readonly<Record<string, unknown>> = {
 }
 
 /** Returns an example value of a schema. */
-export function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>, name = ''): unknown {
-  const of = (one: Schema, called = name) => exampleOf(one, schemas, called)
+export function exampleOf(
+  schema: JsonSchema,
+  schemas: Readonly<Record<string, JsonSchema>>,
+  name = '',
+): unknown {
+  const of = (one: JsonSchema, called = name) => exampleOf(one, schemas, called)
   const { $ref, allOf, anyOf, oneOf, type, properties, items } = schema
   if (typeof $ref === 'string') return of(schemas[$ref.split('/').at(-1) ?? ''] ?? {})
   if (Object.hasOwn(schema, 'const')) return schema['const']
   if (Array.isArray(schema['enum'])) return schema['enum'][0]
-  if (Array.isArray(allOf)) return Object.assign({}, ...(allOf as Schema[]).map(one => of(one)))
+  if (Array.isArray(allOf)) return Object.assign({}, ...(allOf as JsonSchema[]).map(one => of(one)))
   const choices = anyOf ?? oneOf
   if (Array.isArray(choices)) return of(choices.find(isNull) ?? choices[0])
   if (Array.isArray(type)) return null
@@ -41,20 +45,21 @@ export function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schem
   if (Object.hasOwn(byName, name) && fits(byName[name], type)) return byName[name]
   if (properties)
     return Object.fromEntries(
-      Object.entries(properties as Record<string, Schema>)
+      Object.entries(properties as Record<string, JsonSchema>)
         .filter(([field]) => (schema['required'] as string[] | undefined)?.includes(field))
         .map(([field, one]) => [field, of(one, field)]),
     )
-  if (type === 'array') return isPlain(items) ? [] : [of(items as Schema, '')]
+  if (type === 'array') return isPlain(items) ? [] : [of(items as JsonSchema, '')]
   if (type === 'boolean') return false
   if (type === 'integer') return 0
   if (type === 'object' || type === undefined) return {}
   return schema['format'] === 'date-time' ? '2026-01-31T12:00:00Z' : ''
 }
 
-const isNull = (schema: Schema): boolean => schema['type'] === 'null'
+const isNull = (schema: JsonSchema): boolean => schema['type'] === 'null'
 const isPlain = (items: unknown): boolean =>
-  typeof (items as Schema | undefined)?.['type'] === 'string' && (items as Schema)['type'] !== 'object'
+  typeof (items as JsonSchema | undefined)?.['type'] === 'string' &&
+  (items as JsonSchema)['type'] !== 'object'
 
 const fits = (value: unknown, type: unknown): boolean =>
   Array.isArray(value)

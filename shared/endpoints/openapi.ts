@@ -5,10 +5,10 @@ import {
   identifyingCapability,
   isOpenToAnonymous,
 } from '../api/endpoint.ts'
-import type { Field, Fields } from '../api/fields.ts'
+import type { ParameterField, ParameterFields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
-import type { Schema } from '../values/shape.ts'
+import type { JsonSchema } from '../values/shape.ts'
 import type { AnswerDescription, Answers } from './answers/describe.ts'
 import { commonResponses, commonSchemas, errorHeaders, responsesOf } from './openapi-answers.ts'
 
@@ -45,7 +45,7 @@ const tags: Readonly<Record<string, string>> = {
 
 /** Builds the OpenAPI 3.1 document from the endpoint table and the responses of its rows. */
 export function openApi(groups: readonly Group[], answers: Answers, version: string): Json {
-  const schemas: Record<string, Schema> = { ...commonSchemas }
+  const schemas: Record<string, JsonSchema> = { ...commonSchemas }
   const { paths, ...shared } = shareRepeated(pathsOf(groups, answers, schemas))
   return {
     openapi: '3.1.0',
@@ -176,7 +176,7 @@ function placesOf(groups: readonly Group[], answers: Answers): Place[] {
 
 const verbs = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
 
-function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<string, Schema>): Paths {
+function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<string, JsonSchema>): Paths {
   const paths: Paths = {}
   for (const one of placesOf(groups, answers)) {
     const place = one.path.replace(/:(\w+)/g, '{$1}')
@@ -203,7 +203,7 @@ function both(known: Json, row: Endpoint, made: Json): Json {
 }
 
 interface Content {
-  content: { 'application/json': { schema: Schema } }
+  content: { 'application/json': { schema: JsonSchema } }
 }
 
 /** Returns a response that matches either of two operations. */
@@ -229,7 +229,10 @@ const headOf = (read: Json): Json => ({
   ),
 })
 
-function operation({ row, path, tag, id, told, deprecated }: Place, schemas: Record<string, Schema>): Json {
+function operation(
+  { row, path, tag, id, told, deprecated }: Place,
+  schemas: Record<string, JsonSchema>,
+): Json {
   const body = row.method === 'POST' && (Object.keys(row.fields).length > 0 || row.freeForm)
   return defined({
     operationId: id,
@@ -288,7 +291,7 @@ const listFlag = (required: boolean) => ({
   schema: required ? { type: 'boolean', const: true } : { type: 'boolean' },
 })
 
-const queryOf = (fields: Fields) =>
+const queryOf = (fields: ParameterFields) =>
   Object.entries(fields).map(([name, field]) => ({
     name,
     in: 'query',
@@ -304,7 +307,7 @@ const requestOf = (row: Endpoint, { requestExample }: AnswerDescription): Json =
   },
 })
 
-const bodyOf = (fields: Fields): Json => {
+const bodyOf = (fields: ParameterFields): Json => {
   const required = Object.entries(fields).flatMap(([name, field]) => (field.required ? [name] : []))
   return defined({
     type: 'object',
@@ -313,7 +316,7 @@ const bodyOf = (fields: Fields): Json => {
   })
 }
 
-const propertiesOf = ([name, field]: [string, Field<unknown>]): [string, Json][] => {
+const propertiesOf = ([name, field]: [string, ParameterField<unknown>]): [string, Json][] => {
   const shown = defined({
     ...field.schema,
     description: field.doc,

@@ -20,7 +20,7 @@ import {
   submitShare,
   submitVerificationShare,
 } from '../ceremony/rekey.ts'
-import { noBackups, noUnsealKeys } from '../ceremony/rekey-refusals.ts'
+import { backupUnsupportedError, noUnsealKeysError } from '../ceremony/rekey-refusals.ts'
 import { prepareRekey } from '../ceremony/rekey-slot.ts'
 
 const rekeying = {
@@ -135,7 +135,7 @@ const refusals = refusedPaths.flatMap(({ paths, methods }) =>
 )
 
 function refusing(method: Endpoint['method'], path: string): Endpoint {
-  const refuse = path.endsWith('backup') ? noBackups : noUnsealKeys
+  const refuse = path.endsWith('backup') ? backupUnsupportedError : noUnsealKeysError
   return endpoint({
     method,
     path,

@@ -1,7 +1,7 @@
 import type { Answer, Caller, Operator } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { type ApiError, errorCodes } from '../api/errors.ts'
-import type { Fields } from '../api/fields.ts'
+import type { ParameterFields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import { type Mount, unmaskedKeys } from '../model/mount.ts'
 import { entityIdOf } from '../model/token.ts'
@@ -167,7 +167,7 @@ async function unknownIn(
 }
 
 // A field that could not be read may contain a misplaced secret, so it is not shown.
-const shownFields = (fields: Fields, given: Intake['parameters']): string[] =>
+const shownFields = (fields: ParameterFields, given: Intake['parameters']): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
   )

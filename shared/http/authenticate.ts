@@ -1,4 +1,4 @@
-import { ApiError, denial } from '../api/errors.ts'
+import { ApiError, denialError } from '../api/errors.ts'
 import { isActive } from '../model/cluster.ts'
 import { isMounted, type MountTable } from '../model/mount.ts'
 import { accessorOf, BATCH_PREFIX, endOf, isExpired, storedHashOf, type Token } from '../model/token.ts'
@@ -81,16 +81,16 @@ export function authenticate(
   item: Item<'token'> | undefined,
   facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
 ): LiveToken {
-  if (!presented) throw denial('token-missing')
+  if (!presented) throw denialError('token-missing')
   const batch = presented.batch && readBatch(presented.batch, facts.term)
-  if (batch?.fault) throw denial(batch.fault)
+  if (batch?.fault) throw denialError(batch.fault)
   const token = batch?.token ?? item?.data
-  if (!token) throw denial('token-unknown')
-  if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denial('token-unknown')
-  if (isExpired(token, facts.now)) throw denial('token-expired')
-  if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denial('mount-gone')
+  if (!token) throw denialError('token-unknown')
+  if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denialError('token-unknown')
+  if (isExpired(token, facts.now)) throw denialError('token-expired')
+  if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denialError('mount-gone')
   const bound = token.boundCidrs.length > 0 && endOf(token) !== undefined
-  if (bound && !anyContains(token.boundCidrs, facts.source)) throw denial('source-address')
+  if (bound && !anyContains(token.boundCidrs, facts.source)) throw denialError('source-address')
   return defined({ text: presented.text, token, item })
 }
 
@@ -109,11 +109,11 @@ export async function takeUse(
 ): Promise<LiveToken> {
   const { item: _, ...spent } = alive
   let item = alive.item
-  if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denial('uses-not-counted-here')
+  if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denialError('uses-not-counted-here')
   const pause = async () => {
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     if (item) [item] = await store.read([item])
-    if (!item) throw denial('token-spent')
+    if (!item) throw denialError('token-spent')
   }
   const taken = await retry(
     { tries: USE_COUNT_TRIES, pause },

@@ -1,7 +1,7 @@
 import type { Caller, Operator } from '../api/call.ts'
 import type { Endpoint, NeededCapability } from '../api/endpoint.ts'
-import { denial } from '../api/errors.ts'
-import { type Fields, parameterOf } from '../api/fields.ts'
+import { denialError } from '../api/errors.ts'
+import { type ParameterFields, parameterOf } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
 import { accessorOfToken } from '../model/token.ts'
@@ -42,7 +42,7 @@ export async function authorise(
   if (attempts.length === 0) return admitted
   // loaded on demand: a login checks no rights, and loading this would slow it down
   const { permits } = await import('../policies/access.ts')
-  if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denial('policy')
+  if (!attempts.some(one => permits(admitted.caller.rights, one))) throw denialError('policy')
   return admitted
 }
 
@@ -57,7 +57,7 @@ export async function loadCaller(
   ports: Ports,
 ): Promise<Known> {
   const standing = await loadRights(token, { ports, mounts }, subjectKey)
-  if (!standing.ok) throw denial(standing.fault)
+  if (!standing.ok) throw denialError(standing.fault)
   const { rights, identityPolicies, along } = standing.value
   const caller: Caller = defined({
     token,
@@ -93,5 +93,5 @@ function capabilitiesFor(needed: NeededCapability, subject: Item | undefined): C
   return [needed === 'by-existence' ? (subject ? 'update' : 'create') : needed]
 }
 
-const namedParameters = (fields: Fields, raw: Readonly<Record<string, unknown>>): Parameter[] =>
+const namedParameters = (fields: ParameterFields, raw: Readonly<Record<string, unknown>>): Parameter[] =>
   Object.entries(raw).map(([name, value]) => ({ ...parameterOf(fields, name), value }))

@@ -8,7 +8,7 @@ import {
   type ProviderQuestion,
 } from '../api/call.ts'
 import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { BY_ROLE, countRefusal, isRoleRefusal, logRefusalCounts } from '../journal/counted-refusals.ts'
 import { isActive } from '../model/cluster.ts'
 import { findMountByPath } from '../model/mount.ts'
@@ -260,7 +260,9 @@ async function admitted(
 /** @throws ApiError if the client asks a DR secondary, which stores nothing for clients, to wrap a response */
 function checkWrapping({ cluster }: Base, { facts }: Intake): void {
   if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
-    throw invalid('X-Vault-Wrap-TTL cannot be used on a DR secondary, because it stores nothing of its own')
+    throw invalidRequestError(
+      'X-Vault-Wrap-TTL cannot be used on a DR secondary, because it stores nothing of its own',
+    )
 }
 
 const missed = ({ match }: Intake): ApiError =>

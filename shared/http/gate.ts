@@ -4,10 +4,10 @@ import { BY_ROLE } from '../journal/counted-refusals.ts'
 import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import {
-  becomingSecondary,
-  notAPrimary,
-  notASecondary,
-  restoredCopy,
+  becomingSecondaryError,
+  notAPrimaryError,
+  notASecondaryError,
+  restoredPrimaryCopyError,
 } from '../replication/operation/refusals.ts'
 import { hasSteppedDown } from '../replication/operation/transitions.ts'
 import type { Base } from './base.ts'
@@ -56,10 +56,11 @@ export function checkCluster(
   serves: Serves | undefined,
   deployment: Pick<Deployment, 'home'>,
 ): void {
-  if (serves !== 'always' && isCopyOfPrimary(cluster?.record, deployment)) throw restoredCopy(byRole)
+  if (serves !== 'always' && isCopyOfPrimary(cluster?.record, deployment))
+    throw restoredPrimaryCopyError(byRole)
   const verdict = gate[serves ?? 'active'][cluster?.record.mode ?? 'none']
   if (verdict === 'open') return
-  if (verdict === 'changing') throw becomingSecondary(byRole)
+  if (verdict === 'changing') throw becomingSecondaryError(byRole)
   if (verdict === 'stepped-down') {
     if (cluster && hasSteppedDown(cluster.record)) return
     throw new ApiError('path_disabled', '', byRole)
@@ -76,7 +77,7 @@ const byRole = { reason: { why: BY_ROLE } }
  */
 export function checkRole({ cluster }: Pick<Base, 'cluster'>, serves: Serves): void {
   const mode = cluster?.record.mode
-  if (serves === 'primary' && mode && mode !== 'primary') throw notAPrimary(mode)
-  if (serves === 'demotion' && mode === 'disabled') throw notAPrimary(mode)
-  if (serves === 'secondary' && mode && mode !== 'secondary') throw notASecondary(mode)
+  if (serves === 'primary' && mode && mode !== 'primary') throw notAPrimaryError(mode)
+  if (serves === 'demotion' && mode === 'disabled') throw notAPrimaryError(mode)
+  if (serves === 'secondary' && mode && mode !== 'secondary') throw notASecondaryError(mode)
 }

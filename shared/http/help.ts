@@ -1,7 +1,7 @@
 import { answer } from '../api/call.ts'
 import { describeAccess, type Endpoint, endpoint, type Group, type Named } from '../api/endpoint.ts'
-import { type Fields, text } from '../api/fields.ts'
-import type { Schema } from '../values/shape.ts'
+import { type ParameterFields, text } from '../api/fields.ts'
+import type { JsonSchema } from '../values/shape.ts'
 import { findRows, type Match } from './match.ts'
 
 /**
@@ -58,14 +58,14 @@ const helpOf = (template: string, rows: readonly Endpoint[]): Help => ({
 const describe = (row: Endpoint): string =>
   [`## ${row.method}: ${row.summary}`, describeAccess(row), ...parametersOf(row.fields)].join('\n\n')
 
-const parametersOf = (fields: Fields): string[] =>
+const parametersOf = (fields: ParameterFields): string[] =>
   Object.entries(fields).map(
     ([name, { schema, required, doc }]) =>
       `    ${name} (${[typeOf(schema), ...(required ? ['required'] : [])].join(', ')})\n        ${doc}`,
   )
 
-const typeOf = ({ type, oneOf }: Schema): string =>
-  Array.isArray(oneOf) ? (oneOf as Schema[]).map(typeOf).join(' or ') : String(type ?? 'any')
+const typeOf = ({ type, oneOf }: JsonSchema): string =>
+  Array.isArray(oneOf) ? (oneOf as JsonSchema[]).map(typeOf).join(' or ') : String(type ?? 'any')
 
 interface Below {
   template: string

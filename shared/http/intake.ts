@@ -7,8 +7,8 @@ import {
   type Prepared,
   takesOperationToken,
 } from '../api/endpoint.ts'
-import { ApiError, invalid } from '../api/errors.ts'
-import { FieldFault, readFields } from '../api/fields.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
+import { ParameterError, readParameterFields } from '../api/fields.ts'
 import { paramOf } from '../api/params.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
@@ -61,7 +61,7 @@ export async function readIntake(
   if (request.fault) throw request.fault
   checkHead(request)
   const fault = pathFault(request.path)
-  if (fault) throw invalid(fault)
+  if (fault) throw invalidRequestError(fault)
   const path = stripVersion(request.path)
   const operation = operationOf(request)
   const matched =
@@ -128,7 +128,7 @@ const isProbe = (found: Match): boolean => found.kind === 'endpoint' && found.en
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
   wrapTtl === undefined || !isOpenToAnonymous({ access }) || answers === 'auth'
     ? undefined
-    : invalid('X-Vault-Wrap-TTL: without a token only the response of a login can be wrapped')
+    : invalidRequestError('X-Vault-Wrap-TTL: without a token only the response of a login can be wrapped')
 
 // HEAD is a separate operation that few endpoints implement.
 const refuseHead = (request: HttpRequest, found: Match): Match =>
@@ -152,7 +152,7 @@ async function readParameters(
   )
   const unwrappable = wrapFault(endpoint, base.facts)
   if (unwrappable) return { ...base, raw, fault: unwrappable }
-  const parsed = await settled(() => readFields(endpoint.fields, raw))
+  const parsed = await settled(() => readParameterFields(endpoint.fields, raw))
   if (!parsed.ok) return { ...base, raw, fault: parsed.fault }
   const { parameters } = parsed.value
   const unknown = endpoint.freeForm ? [] : parsed.value.unknown.filter(name => !repeated.includes(name))
@@ -182,7 +182,7 @@ async function settled<T>(work: () => T | Promise<T>): Promise<Result<T, ApiErro
   try {
     return ok(await work())
   } catch (error) {
-    if (error instanceof FieldFault) return failed(invalid(error.message))
+    if (error instanceof ParameterError) return failed(invalidRequestError(error.message))
     if (error instanceof ApiError) return failed(error)
     throw error
   }

@@ -2,7 +2,7 @@ import middy from '@middy/core'
 import type { Context } from 'aws-lambda'
 import { awsPorts } from '../adapters/aws/ports.ts'
 import { type Group, usesOf } from '../api/endpoint.ts'
-import { errorCodes, invalid } from '../api/errors.ts'
+import { errorCodes, invalidRequestError } from '../api/errors.ts'
 import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
 import { bounds } from '../values/bounds.ts'
@@ -66,7 +66,7 @@ const observe = (ports: Ports) => ({
 
 /** Replaces a response that is too large for the front end by an error. */
 function refused(served: Served): Served {
-  const error = invalid('the response is too large: use the parameters after and limit')
+  const error = invalidRequestError('the response is too large: use the parameters after and limit')
   const response = renderError(error)
   const { 'x-request-id': id = '' } = served.response.headers
   return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }

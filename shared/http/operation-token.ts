@@ -1,11 +1,15 @@
 import { byPolicy, type Endpoint } from '../api/endpoint.ts'
-import { ApiError, denial } from '../api/errors.ts'
+import { ApiError, denialError } from '../api/errors.ts'
 import { matchesGenerated } from '../ceremony/generated-token.ts'
-import { operationTokenMissing, operationTokenUnreadable, unknownTerm } from '../ceremony/refusals.ts'
+import {
+  operationTokenMissingError,
+  operationTokenTypeError,
+  unknownTermError,
+} from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
-import { notASecondary } from '../replication/operation/refusals.ts'
+import { notASecondaryError } from '../replication/operation/refusals.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { listSuccessorSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
@@ -33,7 +37,7 @@ export async function admitOperator(
     if (intake.token) await loadCaller(await identified(), undefined, mounts, ports)
     // a request that a secondary accepted had a token, so one without a token is not its repetition
     const repeats = (intake.raw['dr_operation_token'] ?? '') !== ''
-    if (endpoint.serves === 'secondary' || !repeats) throw notASecondary(record.mode)
+    if (endpoint.serves === 'secondary' || !repeats) throw notASecondaryError(record.mode)
     return undefined
   }
   const facts = { mounts, source: intake.facts.source, now, record }
@@ -57,21 +61,21 @@ async function operatorOf(
   { cipher, store }: Pick<Ports, 'cipher' | 'store'>,
 ): Promise<'generated' | LiveToken> {
   const text = raw['dr_operation_token'] ?? ''
-  if (text === '') throw operationTokenMissing()
-  if (typeof text !== 'string') throw operationTokenUnreadable()
-  if (text.length > LONGEST_TOKEN) throw denial('operation-token-unknown')
+  if (text === '') throw operationTokenMissingError()
+  if (typeof text !== 'string') throw operationTokenTypeError()
+  if (text.length > LONGEST_TOKEN) throw denialError('operation-token-unknown')
   if (generated && matchesGenerated(text, generated.data, record)) return 'generated'
   // service tokens are not accepted in the body, so they are not looked up
-  if (!text.startsWith(BATCH_PREFIX)) throw denial('operation-token-unknown')
+  if (!text.startsWith(BATCH_PREFIX)) throw denialError('operation-token-unknown')
   const presented = await readToken(new Secret(text), cipher)
   const opened = await presented?.open()
-  if (!opened?.batch) throw unknownTerm()
+  if (!opened?.batch) throw unknownTermError()
   const term = await readSealingTerm(opened, undefined, { store })
   const alive = authenticate(opened, undefined, {
     ...facts,
     term: term && (await withSuccessors(term, record, { store })),
   })
-  if (alive.token.parent !== undefined) throw denial('operation-token-not-orphan')
+  if (alive.token.parent !== undefined) throw denialError('operation-token-not-orphan')
   return alive
 }
 

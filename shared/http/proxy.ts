@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import type { FrontProxy } from '../ports.ts'
 import { sha256 } from '../values/secret.ts'
 
@@ -28,7 +28,7 @@ export function clientAddress(
   if (named.at(-1) === peer) named.pop()
   const address = named.at(-hops) ?? ''
   if (!isAddress(address))
-    throw invalid(
+    throw invalidRequestError(
       `X-Forwarded-For: entry ${hops} from its end must be the address of the caller, as the proxy appends it: see the setting proxy.hops`,
     )
   return address
@@ -40,7 +40,9 @@ export function clientAddress(
  */
 export function checkPeer(appended: string): string {
   if (isAddress(appended)) return appended
-  throw invalid('X-Forwarded-For: its last entry must be the address of the caller, without a port')
+  throw invalidRequestError(
+    'X-Forwarded-For: its last entry must be the address of the caller, without a port',
+  )
 }
 
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')

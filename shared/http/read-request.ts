@@ -1,7 +1,7 @@
 import type { Operation } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
-import { ApiError, invalid } from '../api/errors.ts'
-import { readFlag } from '../api/fields.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
+import { parseBoolean } from '../api/fields.ts'
 import { LONGEST_TOKEN } from '../model/token.ts'
 import { LONGEST_WRAPPING } from '../tokens/wrapping.ts'
 import { parseDuration } from '../values/duration.ts'
@@ -33,7 +33,7 @@ export function operationOf(request: HttpRequest): Operation | undefined {
   const operation = verbs.get(request.method)
   const flag = request.query.find(([name]) => name === 'list')?.[1]
   if (operation !== 'read' || flag === undefined) return operation
-  const list = readFlag(flag)
+  const list = parseBoolean(flag)
   if (list === undefined)
     throw new ApiError(
       'unclear_list_flag',
@@ -71,7 +71,7 @@ export function checkNamespace({ headers }: HttpRequest, path: string): void {
   const given = [headers['x-vault-namespace'], headers['x-service-namespace']]
     .filter(value => value !== undefined && value !== '' && value !== '/')
     .map(value => (value ?? '').replace(/^\/|\/$/g, ''))
-  if (given.some(isMalformed)) throw invalid('the namespace is malformed')
+  if (given.some(isMalformed)) throw invalidRequestError('the namespace is malformed')
   const prefixed = /^(?!auth\/|sys\/|identity\/)[^/]+\/(?:.+\/)?(?:auth|sys|identity)\//.test(path)
   if (prefixed || given.some(namespace => namespace !== 'root'))
     throw new ApiError(
@@ -87,8 +87,8 @@ const isMalformed = (namespace: string): boolean =>
 export function wrapTtlOf({ headers }: HttpRequest): number | undefined {
   const given = headers['x-vault-wrap-ttl'] ?? headers['x-service-wrap-ttl']
   const seconds = given === undefined ? 0 : parseDuration(given)
-  if (seconds === undefined) throw invalid('X-Vault-Wrap-TTL is not a duration')
-  if (seconds > LONGEST_WRAPPING) throw invalid('X-Vault-Wrap-TTL must not be longer than 768h')
+  if (seconds === undefined) throw invalidRequestError('X-Vault-Wrap-TTL is not a duration')
+  if (seconds > LONGEST_WRAPPING) throw invalidRequestError('X-Vault-Wrap-TTL must not be longer than 768h')
   return seconds === 0 ? undefined : seconds
 }
 
@@ -114,10 +114,10 @@ export function parametersOf(
   checkEncoding(request)
   if (isForm(request.headers, body)) return fromPairs([...new URLSearchParams(body)])
   const read = readJson(body, { ...LIMITS, uniqueKeys: endpoint.uniqueKeys ?? false })
-  if (!read.ok) throw invalid(faults[read.fault])
+  if (!read.ok) throw invalidRequestError(faults[read.fault])
   // command-line clients send null for an empty body
   if (read.value === null) return {}
-  if (!isObject(read.value)) throw invalid('the body must be a JSON object')
+  if (!isObject(read.value)) throw invalidRequestError('the body must be a JSON object')
   return read.value
 }
 
@@ -144,7 +144,7 @@ function checkEncoding({ headers }: HttpRequest): void {
 
 /** Converts pairs to an object. A repeated key gets an array of all its values. */
 function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string, unknown> {
-  if (pairs.length > LIMITS.members) throw invalid('there are too many parameters')
+  if (pairs.length > LIMITS.members) throw invalidRequestError('there are too many parameters')
   const object: Record<string, unknown> = Object.create(null)
   for (const [name, values] of Map.groupBy(pairs, ([key]) => key)) {
     const texts = values.map(([, value]) => value)

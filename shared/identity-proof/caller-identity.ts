@@ -1,4 +1,4 @@
-import { ApiError, type Refusal, refusal } from '../api/errors.ts'
+import { ApiError, createRefusal, type Refusal } from '../api/errors.ts'
 import type { StsAnswer } from '../ports.ts'
 import { type Entity, parseEntity } from '../values/arn.ts'
 import { defined } from '../values/defined.ts'
@@ -69,7 +69,7 @@ export function readCallerIdentity(
         age,
       }),
     })
-  if (status !== 200) return failed(refusal('sts-refused', `STS answered ${status}`))
+  if (status !== 200) return failed(createRefusal('sts-refused', `STS answered ${status}`))
   return document ? identityOf(document) : unexpected
 }
 
@@ -90,13 +90,13 @@ export function stsRefusal(age = 0): Refusal {
   const time = off > DAY_SECONDS ? 'more than a day' : `${Math.round(off / 60)} minutes`
   const when = age > 0 ? `${time} ago, and STS takes 15 minutes` : `${time} ahead of time`
   const clock = off > CLOCK_OFF_SECONDS ? `; by the clock here it was signed ${when}` : ''
-  return refusal(
+  return createRefusal(
     'sts-refused',
     `STS answered that the request is not signed validly, or no longer: check the credentials, the clock and the region that it was signed for${clock}`,
   )
 }
 
-const unexpected = failed(refusal('sts-answer', 'unexpected answer from STS'))
+const unexpected = failed(createRefusal('sts-answer', 'unexpected answer from STS'))
 
 const errorCode = (document: XmlElement): string | undefined => {
   const error = document.name === 'ErrorResponse' ? onlyChild(document, 'Error') : undefined
@@ -112,7 +112,7 @@ function identityOf(document: XmlElement): Result<VerifiedIdentity, Refusal> {
   if (document.namespace !== NAMESPACE || !arn || !userId || !account) return unexpected
   const entity = parseEntity(arn)
   if (!entity || (entity.type !== 'user' && entity.type !== 'assumed-role')) {
-    return failed(refusal('principal-type', 'only IAM users and assumed roles can log in'))
+    return failed(createRefusal('principal-type', 'only IAM users and assumed roles can log in'))
   }
   const uniqueId = userId.split(':')[0] ?? ''
   if (entity.account !== account || uniqueId === '') return unexpected

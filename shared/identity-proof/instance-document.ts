@@ -1,5 +1,5 @@
 import { verify } from 'node:crypto'
-import { type Refusal, refusal } from '../api/errors.ts'
+import { createRefusal, type Refusal } from '../api/errors.ts'
 import type { TrustedKey } from '../model/trusted-key.ts'
 import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
@@ -42,7 +42,7 @@ const UNVERIFIED =
   'the signature of the identity document could not be verified; use the rsa2048 document as pkcs7, ' +
   'or identity with signature or another document for which a certificate is registered'
 
-const unverifiable = (why: string) => failed(refusal(why, UNVERIFIED))
+const unverifiable = (why: string) => failed(createRefusal(why, UNVERIFIED))
 
 /**
  * Parses the proof of a login. Returns a refusal if it cannot be a signed identity document.
@@ -54,11 +54,11 @@ export function readProof({
   signature = '',
 }: ProofInput): Result<DocumentProof, Refusal> {
   if (pkcs7 === '' && identity === '' && signature === '') {
-    return failed(refusal('proof-missing', 'give pkcs7, or identity with signature'))
+    return failed(createRefusal('proof-missing', 'give pkcs7, or identity with signature'))
   }
   if (pkcs7 === '') return readIdentity(identity, signature)
   if (identity !== '' && signature !== '') {
-    return failed(refusal('proof-ambiguous', 'give either pkcs7, or identity and signature, not both'))
+    return failed(createRefusal('proof-ambiguous', 'give either pkcs7, or identity and signature, not both'))
   }
   return readPkcs7(pkcs7)
 }
@@ -66,8 +66,8 @@ export function readProof({
 function readIdentity(identity: string, signature: string): Result<DocumentProof, Refusal> {
   const bytes = readBase64(identity)
   const signed = readBase64(signature)
-  if (!bytes?.length) return failed(refusal('identity-encoding', 'identity must be base64'))
-  if (!signed) return failed(refusal('signature-encoding', 'signature must be base64'))
+  if (!bytes?.length) return failed(createRefusal('identity-encoding', 'identity must be base64'))
+  if (!signed) return failed(createRefusal('signature-encoding', 'signature must be base64'))
   return ok({ form: 'identity', bytes, signature: signed })
 }
 
@@ -80,7 +80,7 @@ function readPkcs7(pkcs7: string): Result<DocumentProof, Refusal> {
   if (message) return ok({ form: 'pkcs7', message })
   const fault = messageFault(body, der)
   const text = `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
-  return failed(refusal('not-signed-data', text))
+  return failed(createRefusal('not-signed-data', text))
 }
 
 /** Describes why a text is not CMS SignedData. */
@@ -174,7 +174,7 @@ const ACCOUNT = /^\d{12}$/
 
 /** Parses the document's fields from exactly the signed bytes. @see docs/spec/login-ec2.md#document */
 export function readDocument(bytes: Buffer): Result<InstanceDocument, Refusal> {
-  const fault = (what: string) => failed(refusal('document', `the identity document ${what}`))
+  const fault = (what: string) => failed(createRefusal('document', `the identity document ${what}`))
   const text = bytes.toString('utf8')
   const read = readJson(text, LIMITS)
   if (!read.ok || !isObject(read.value) || !Buffer.from(text).equals(bytes))

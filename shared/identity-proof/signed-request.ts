@@ -1,4 +1,4 @@
-import { invalid } from '../api/errors.ts'
+import { invalidRequestError } from '../api/errors.ts'
 import { readBase64 } from '../values/base64.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { headerName } from '../values/names.ts'
@@ -52,21 +52,23 @@ const BODIES = ['Action=GetCallerIdentity&Version=2011-06-15', 'Version=2011-06-
  */
 export function readSignedRequest(input: RequestInput): SignedRequest {
   const { method } = input
-  if (method !== 'GET' && method !== 'POST') throw invalid('iam_http_request_method must be GET or POST')
+  if (method !== 'GET' && method !== 'POST')
+    throw invalidRequestError('iam_http_request_method must be GET or POST')
   const { host, target, query } = readUrl(input.url)
   const { headers, illegal } = readHeaders(input.headers)
   if (method === 'POST') {
-    if (query.length > 0) throw invalid('iam_request_url must have no query when the method is POST')
+    if (query.length > 0)
+      throw invalidRequestError('iam_request_url must have no query when the method is POST')
     const body = readBody(input.body)
     refuseIllegal(illegal, [])
     const signature = readAuthorization(headers)
     refuseIllegal(illegal, signature.signedHeaders)
     return { method, host, target, query, body, headers, ...signature }
   }
-  if (input.body !== '') throw invalid('iam_request_body must be empty when the method is GET')
+  if (input.body !== '') throw invalidRequestError('iam_request_body must be empty when the method is GET')
   // With both signatures, STS might verify one of them while this parser reads the other.
   if (headers.has('Authorization'))
-    throw invalid('a presigned request must not carry an Authorization header')
+    throw invalidRequestError('a presigned request must not carry an Authorization header')
   const signature = readPresigned(query)
   refuseIllegal(illegal, signature.signedHeaders)
   return { method, host, target, query, body: '', headers, ...signature }
@@ -79,7 +81,7 @@ const URL_FORM =
 function readUrl(encoded: string): Pick<SignedRequest, 'host' | 'target' | 'query'> {
   const text = decodeText('iam_request_url', encoded)
   const match = text.length > LONGEST_URL ? null : URL_FORM.exec(text)
-  if (!match) throw invalid('iam_request_url must be an https URL of STS with the path "/"')
+  if (!match) throw invalidRequestError('iam_request_url must be an https URL of STS with the path "/"')
   const [, host = '', search] = match
   return {
     host: host.toLowerCase().replace(/:443$/, ''),
@@ -98,7 +100,7 @@ function readParameter(pair: string): [string, string] {
   const [, name, encoded = ''] = PARAMETER.exec(pair) ?? []
   const value = decodePercent(encoded)
   if (name === undefined || value === undefined || !PARAMETER_VALUE.test(value))
-    throw invalid('iam_request_url has a malformed query')
+    throw invalidRequestError('iam_request_url has a malformed query')
   return [name, value]
 }
 
@@ -113,15 +115,15 @@ function decodePercent(text: string): string | undefined {
 function readBody(encoded: string): string {
   const text = decodeText('iam_request_body', encoded)
   if (!BODIES.includes(text)) {
-    throw invalid('iam_request_body must be exactly Action=GetCallerIdentity&Version=2011-06-15')
+    throw invalidRequestError('iam_request_body must be exactly Action=GetCallerIdentity&Version=2011-06-15')
   }
   return text
 }
 
 function decodeText(field: string, encoded: string): string {
-  if (encoded === '') throw invalid(`${field} is required`)
+  if (encoded === '') throw invalidRequestError(`${field} is required`)
   const bytes = readBase64(encoded)
-  if (!bytes) throw invalid(`${field} must be base64`)
+  if (!bytes) throw invalidRequestError(`${field} must be base64`)
   return bytes.toString('latin1')
 }
 
@@ -137,7 +139,8 @@ interface ReadHeaders {
   illegal: ReadonlySet<string>
 }
 
-const illegalHeader = () => invalid('iam_request_headers contains an illegal header name or value')
+const illegalHeader = () =>
+  invalidRequestError('iam_request_headers contains an illegal header name or value')
 
 /** Reads the headers of the request. @see docs/spec/login-iam.md#headers */
 function readHeaders(given: unknown): ReadHeaders {
@@ -150,11 +153,12 @@ function readHeaders(given: unknown): ReadHeaders {
     size += name.length + value.length
     values += 1
     if (!TOKEN.test(name)) throw illegalHeader()
-    if (size > LONGEST_HEADERS || values > MOST_VALUES) throw invalid('iam_request_headers is too large')
+    if (size > LONGEST_HEADERS || values > MOST_VALUES)
+      throw invalidRequestError('iam_request_headers is too large')
     if (VALUE.test(value)) headers.set(canonical, [...(headers.get(canonical) ?? []), value.trim()])
     else illegal.add(name.toLowerCase())
   }
-  if (values === 0) throw invalid('iam_request_headers is required')
+  if (values === 0) throw invalidRequestError('iam_request_headers is required')
   return { headers, illegal }
 }
 
@@ -169,7 +173,8 @@ function refuseIllegal(illegal: ReadonlySet<string>, signedHeaders: readonly str
 function headerPairs(given: unknown): (readonly [string, string])[] {
   if (Array.isArray(given)) return given.map(readLine)
   const object = typeof given === 'string' ? decodeHeaders(given) : given
-  if (!isObject(object)) throw invalid('iam_request_headers must be a JSON object, or base64 of one')
+  if (!isObject(object))
+    throw invalidRequestError('iam_request_headers must be a JSON object, or base64 of one')
   return Object.entries(object).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map(one => [name, scalar(one)] as const),
   )
@@ -178,7 +183,7 @@ function headerPairs(given: unknown): (readonly [string, string])[] {
 function readLine(line: unknown): [string, string] {
   const colon = typeof line === 'string' ? line.indexOf(':') : -1
   if (typeof line !== 'string' || colon <= 0)
-    throw invalid('iam_request_headers: each line must be "name:value"')
+    throw invalidRequestError('iam_request_headers: each line must be "name:value"')
   return [line.slice(0, colon), line.slice(colon + 1)]
 }
 
@@ -192,7 +197,7 @@ function decodeHeaders(text: string): unknown {
 
 function scalar(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number') return String(value)
-  throw invalid('iam_request_headers: values must be strings or numbers')
+  throw invalidRequestError('iam_request_headers: values must be strings or numbers')
 }
 
 type Signature = Pick<SignedRequest, 'signedHeaders' | 'scope'>
@@ -204,12 +209,12 @@ const SIGNED_HEADER = /^[a-z0-9!#$%&'*+.^_`|~-]+$/
 /** Reads the one signature, which may be split over several values of the header. */
 function readAuthorization(headers: ReadonlyMap<string, readonly string[]>): Signature {
   const values = headers.get('Authorization')
-  if (!values) throw invalid('iam_request_headers contains no Authorization header')
+  if (!values) throw invalidRequestError('iam_request_headers contains no Authorization header')
   const match = AUTHORIZATION.exec(values.join(', '))
   const scope = readScope(match?.[1])
   const signedHeaders = readSignedHeaders(match?.[2])
   if (!scope || !signedHeaders)
-    throw invalid('iam_request_headers: Authorization is not an AWS signature, version 4')
+    throw invalidRequestError('iam_request_headers: Authorization is not an AWS signature, version 4')
   checkSessionToken(match?.[1], headers.has('X-Amz-Security-Token'), 'iam_request_headers')
   return { signedHeaders, scope }
 }
@@ -240,23 +245,24 @@ const KNOWN = [...REQUIRED, 'Version', 'X-Amz-Expires', 'X-Amz-Security-Token']
  */
 function readPresigned(query: SignedRequest['query']): Signature {
   const names = query.map(([name]) => name.toLowerCase())
-  if (new Set(names).size !== names.length) throw invalid('iam_request_url names a parameter twice')
+  if (new Set(names).size !== names.length)
+    throw invalidRequestError('iam_request_url names a parameter twice')
   const misspelled = KNOWN.some(
     known => names.includes(known.toLowerCase()) && !query.some(([name]) => name === known),
   )
-  if (misspelled) throw invalid('iam_request_url spells a parameter in another case')
+  if (misspelled) throw invalidRequestError('iam_request_url spells a parameter in another case')
   const values = new Map(query)
   const missing = REQUIRED.find(name => !values.has(name))
-  if (missing) throw invalid(`iam_request_url holds no ${missing}`)
+  if (missing) throw invalidRequestError(`iam_request_url holds no ${missing}`)
   if (values.get('Action') !== 'GetCallerIdentity')
-    throw invalid('iam_request_url must ask for GetCallerIdentity')
+    throw invalidRequestError('iam_request_url must ask for GetCallerIdentity')
   if ((values.get('Version') ?? '2011-06-15') !== '2011-06-15')
-    throw invalid('iam_request_url has a wrong Version')
+    throw invalidRequestError('iam_request_url has a wrong Version')
   const scope = readScope(values.get('X-Amz-Credential'))
   const signedHeaders = readSignedHeaders(values.get('X-Amz-SignedHeaders'))
   const right = values.get('X-Amz-Algorithm') === 'AWS4-HMAC-SHA256'
   if (!scope || !signedHeaders || !right)
-    throw invalid('iam_request_url is not presigned with an AWS signature, version 4')
+    throw invalidRequestError('iam_request_url is not presigned with an AWS signature, version 4')
   checkSessionToken(values.get('X-Amz-Credential'), values.has('X-Amz-Security-Token'), 'iam_request_url')
   return { signedHeaders, scope }
 }
@@ -264,7 +270,7 @@ function readPresigned(query: SignedRequest['query']): Signature {
 /** Rejects a temporary key without a session token, because STS rejects it too. */
 function checkSessionToken(credential: string | undefined, hasToken: boolean, field: string): void {
   if (credential?.startsWith('ASIA') && !hasToken)
-    throw invalid(
+    throw invalidRequestError(
       `${field}: the request is signed with a temporary key, but has no X-Amz-Security-Token; ` +
         'sign it with the session token (AWS_SESSION_TOKEN) too',
     )

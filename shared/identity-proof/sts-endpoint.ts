@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../api/errors.ts'
+import { createRefusal, type Refusal } from '../api/errors.ts'
 import {
   GLOBAL_STS_REGION,
   isExistingRegion,
@@ -22,10 +22,10 @@ export interface EndpointRules {
   homeRegion: string
 }
 
-const unknownHost = refusal('sts-host', 'iam_request_url does not name an endpoint of STS')
-const foreignPartition = refusal('sts-partition', 'the signature is for another partition of AWS')
-const noRegion = refusal('sts-region', 'the signature names no region of STS')
-const unconfiguredRegion = refusal(
+const unknownHost = createRefusal('sts-host', 'iam_request_url does not name an endpoint of STS')
+const foreignPartition = createRefusal('sts-partition', 'the signature is for another partition of AWS')
+const noRegion = createRefusal('sts-region', 'the signature names no region of STS')
+const unconfiguredRegion = createRefusal(
   'sts-region',
   `the request is signed for another region than ${GLOBAL_STS_REGION} under the name ${stsHost()}: have use_sts_region_from_client switched on in config/client, or an sts_endpoint of that region set there, or sign for ${GLOBAL_STS_REGION}`,
 )
@@ -36,7 +36,7 @@ const unconfiguredRegion = refusal(
  */
 export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): Result<string, Refusal> {
   const unsupported = unsupportedFault(request.scope.region, 'the region of the signature')
-  if (unsupported) return failed(refusal('sts-region', unsupported))
+  if (unsupported) return failed(createRefusal('sts-region', unsupported))
   const region = regionOfStsHost(request.host)
   if (rules.regionFromClient) return regionalEndpoint(request, region, rules)
   if (rules.endpoint !== '') return configuredEndpoint(request, region, rules)
@@ -46,7 +46,7 @@ export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): Re
   if (region === (global ? GLOBAL_STS_REGION : rules.homeRegion))
     return isRegionalUnderGlobalName(request) ? failed(unconfiguredRegion) : ok(`https://${home}`)
   return failed(
-    refusal(
+    createRefusal(
       'sts-region',
       `the request is signed for ${request.host}: sign for ${home}, or have use_sts_region_from_client switched on in config/client`,
     ),

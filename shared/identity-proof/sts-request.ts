@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../api/errors.ts'
+import { createRefusal, type Refusal } from '../api/errors.ts'
 import type { StsRequest } from '../ports.ts'
 import { headerName } from '../values/names.ts'
 import { failed, ok, type Result } from '../values/result.ts'
@@ -85,12 +85,13 @@ function serverIdFault(
   const name = sent[0] ?? serverIdHeader
   const header = `the header ${name}`
   const next = `sign the request with ${name} set to the mount’s iam_server_id_header_value`
-  if (sent.length === 0) return refusal('server-id-missing', `${header} is missing: ${next}`)
+  if (sent.length === 0) return createRefusal('server-id-missing', `${header} is missing: ${next}`)
   const right = sent.every(name => sameSecret((valuesOf(name) ?? []).join(','), serverId))
-  if (!right) return refusal('server-id-mismatch', `${header} does not have the expected value: ${next}`)
+  if (!right)
+    return createRefusal('server-id-mismatch', `${header} does not have the expected value: ${next}`)
   return sent.some(name => request.signedHeaders.includes(name.toLowerCase()))
     ? undefined
-    : refusal('server-id-unsigned', `${header} is not among the signed headers: ${next}`)
+    : createRefusal('server-id-unsigned', `${header} is not among the signed headers: ${next}`)
 }
 
 function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRules): Refusal | undefined {
@@ -99,13 +100,13 @@ function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRul
     const lower = name.toLowerCase()
     return lower.startsWith('x-amz-') && !AMZ.includes(lower) && !extra.includes(lower)
   })
-  if (header) return refusal('header-not-allowed', `header "${header}" is not allowed in the request`)
+  if (header) return createRefusal('header-not-allowed', `header "${header}" is not allowed in the request`)
   const key = query.find(
     ([name]) => !QUERY.includes(name.toLowerCase()) && !extra.includes(name.toLowerCase()),
   )?.[0]
   return key === undefined
     ? undefined
-    : refusal('query-not-allowed', 'a query parameter of iam_request_url is not allowed')
+    : createRefusal('query-not-allowed', 'a query parameter of iam_request_url is not allowed')
 }
 
 /** A media range that includes XML; apart from the widest range, XML only. */
@@ -113,7 +114,7 @@ const XML = /^ *(?:(?:application|text)\/xml|\*\/\*) *(?:;.*)?$/
 
 function headerFault({ headers, host, signedHeaders, body }: SignedRequest): Refusal | undefined {
   const refused = (name: string) =>
-    refusal('header-refused', `header "${name}" cannot be sent to STS as it was signed`)
+    createRefusal('header-refused', `header "${name}" cannot be sent to STS as it was signed`)
   if (headers.has('Host') && headers.get('Host')?.join(',').toLowerCase().replace(/:443$/, '') !== host)
     return refused('Host')
   const signed = (name: string) =>

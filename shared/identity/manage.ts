@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, keyList, noContent, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
-import { bool, list, map, text } from '../api/fields.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
+import { boolField, listField, text, textMapField } from '../api/fields.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import { subjectKeyOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
@@ -12,9 +12,9 @@ import { printTime } from '../values/time.ts'
 
 export const entityFields = {
   name: text('Name of the entity'),
-  disabled: bool('Reject logins and tokens of the entity'),
-  policies: list('Additional policies of all tokens of the entity', { counts: policySet }),
-  metadata: map('Texts by name'),
+  disabled: boolField('Reject logins and tokens of the entity'),
+  policies: listField('Additional policies of all tokens of the entity', { counts: policySet }),
+  metadata: textMapField('Texts by name'),
 }
 
 export const entityLookupFields = {
@@ -53,8 +53,8 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
   const item = known(await aliasOf(call, 'entity'))
   const { parameters } = call
   const policies = parameters.policies && sanitisePolicies(parameters.policies)
-  if (policies?.includes(ROOT)) throw invalid('policies must not contain root')
-  if (policies?.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
+  if (policies?.includes(ROOT)) throw invalidRequestError('policies must not contain root')
+  if (policies?.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
   const next: Alias = {
     ...item.data,
     entityName: parameters.name || item.data.entityName,
@@ -112,7 +112,7 @@ export async function lookupEntity(call: Call<typeof entityLookupFields>): Promi
   const { store } = call.ports
   if (!id && !aliasId && !(name && mount)) {
     if (!call.parameters.name)
-      throw invalid('give id, name, alias_id, or alias_name with alias_mount_accessor')
+      throw invalidRequestError('give id, name, alias_id, or alias_name with alias_mount_accessor')
     return lookupByName(call, call.parameters.name)
   }
   const [pointer] = id

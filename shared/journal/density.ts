@@ -6,7 +6,7 @@ import type { Head } from './head.ts'
 import type { Journal } from './journal.ts'
 import { noopEntry } from './journal-entry.ts'
 import { epochNumber } from './position.ts'
-import { journalBusy } from './refusals.ts'
+import { journalBusyError } from './refusals.ts'
 import { moves } from './transitions.ts'
 
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
@@ -97,7 +97,7 @@ async function fillAllHoles({ journal, clock }: Dependencies, head: Head): Promi
         return put === 'conflict' ? CONFLICT : ok()
       },
     )
-    if (!result.ok) throw journalBusy()
+    if (!result.ok) throw journalBusyError()
   }
   return { isOld }
 }

@@ -4,7 +4,7 @@ import type { Head } from './head.ts'
 import type { Journal, StoredPage } from './journal.ts'
 import { computePageHashAt } from './page-at.ts'
 import { epochAt, type Position, parsePosition, posText } from './position.ts'
-import { treeAhead } from './refusals.ts'
+import { treeAheadError } from './refusals.ts'
 import { openTail, type Tail } from './tail.ts'
 import { computeDeltas, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
 
@@ -193,5 +193,5 @@ async function computePageHash({ journal, tail, at, now }: RefreshContext, pk: s
     const hash = await computePageHashAt(pk, await journal.page(pk), { tail, at, now })
     if (hash !== undefined) return hash
   }
-  throw treeAhead()
+  throw treeAheadError()
 }

@@ -7,7 +7,7 @@ import { retry } from '../values/retrying.ts'
 import { endEpoch } from './density.ts'
 import { writeReplicationEvent } from './events.ts'
 import { type Position, posText } from './position.ts'
-import { recordBusy } from './refusals.ts'
+import { clusterRecordBusyError } from './refusals.ts'
 import { makeRoleEventChange } from './role-event.ts'
 
 /** The reason for which a primary steps down. */
@@ -58,7 +58,7 @@ export async function stepDown(
     const changes = [replace(record, record, closed), makeRoleEventChange(roleChange, readAt)]
     return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT
   })
-  if (!ended.ok) throw recordBusy()
+  if (!ended.ok) throw clusterRecordBusyError()
   return ended.value
 }
 

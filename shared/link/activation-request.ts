@@ -3,7 +3,7 @@ import { openBox, sealBox } from '../storage/box.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
 import { readActivation } from './activation-token.ts'
 import type { LinkKeys } from './pair.ts'
-import { notAToken } from './refusals.ts'
+import { notAnActivationTokenError } from './refusals.ts'
 import { type ActivateQuestion, activateForms } from './role-messages.ts'
 import { type ActivateRequest, FORMAT } from './source.ts'
 
@@ -66,7 +66,7 @@ export function makeActivationQuestion(
     format: FORMAT,
   }
   const recipient = readActivation(request.token)?.exchangeKey
-  if (recipient === undefined) throw notAToken()
+  if (recipient === undefined) throw notAnActivationTokenError()
   return sealActivation(
     named,
     { set, recipient: Buffer.from(recipient, 'base64url') },

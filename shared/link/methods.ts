@@ -2,7 +2,7 @@ import type { Method } from '../wire/carry.ts'
 import type { Form } from './forms.ts'
 import { itemsForms, keyringForms, scanForms, treeForms } from './item-messages.ts'
 import { entriesForms, heartbeatForms, notifyForms } from './journal-messages.ts'
-import { bodyUnreadable } from './refusals.ts'
+import { callBodyUnreadableError } from './refusals.ts'
 import { activateForms, fenceForms, handoverForms } from './role-messages.ts'
 
 /** The properties of a link method, except its handler. */
@@ -114,6 +114,6 @@ export function readCallBody<T>(method: Method, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw bodyUnreadable(method, error instanceof Error ? error.message : String(error))
+    throw callBodyUnreadableError(method, error instanceof Error ? error.message : String(error))
   }
 }

@@ -4,7 +4,7 @@ import { makeActivationQuestion } from './activation-request.ts'
 import { type CallContext, createSendCall, type LinkEnd } from './call.ts'
 import { type CodeName, type MethodBy, methodNames, type Question, type Reply, rowOf } from './methods.ts'
 import type { LinkKeys } from './pair.ts'
-import { formatTooNew } from './refusals.ts'
+import { primaryTooNewError } from './refusals.ts'
 import {
   type Activated,
   type ActivateRequest,
@@ -92,7 +92,7 @@ export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: Call
  */
 function checkFormat(format: number): void {
   if (format < 1) throw new LinkSilent('the primary names no format of the link')
-  if (format > FORMAT) throw formatTooNew(format)
+  if (format > FORMAT) throw primaryTooNewError(format)
 }
 
 /** Asks until all keys are answered, and returns the head of the last answer. */

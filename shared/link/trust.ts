@@ -1,6 +1,11 @@
 import { type Epoch, epochNumber, isEpochOf, type Lineage } from '../journal/position.ts'
 import type { Statement } from '../model/link.ts'
-import { claimantRevoked, claimantUnknown, lineageRevoked, takeOverGivenUp } from './refusals.ts'
+import {
+  claimantRevokedError,
+  lineageRevokedError,
+  takeOverGivenUpError,
+  unknownClaimantError,
+} from './refusals.ts'
 import type { LinkRefused } from './source.ts'
 import { isStatementSignedBy } from './statements.ts'
 
@@ -74,12 +79,12 @@ export const includesKey = (keys: readonly MemberKey[], wanted: MemberKey): bool
  */
 export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
-  if (isRevoked(claimant.id)) return claimantRevoked(claimant.id)
+  if (isRevoked(claimant.id)) return claimantRevokedError(claimant.id)
   if (epochNumber(claimant.epoch) <= (facts.abandonedUpTo ?? 0))
-    return takeOverGivenUp(claimant.epoch, claimant.id)
+    return takeOverGivenUpError(claimant.epoch, claimant.id)
   const strange = claimant.lineage.filter(([epoch]) => !facts.lineage.some(([known]) => known === epoch))
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
-  if (outlaw) return lineageRevoked(outlaw[0])
+  if (outlaw) return lineageRevokedError(outlaw[0])
   const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]
   const keys = collectTrustedKeys(
     facts.set,
@@ -90,5 +95,5 @@ export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefus
     ({ issuer, subject, epoch }) =>
       !isRevoked(issuer) && !isRevoked(subject) && (issuer === subject || epoch > facts.ownEpoch),
   )
-  return includesKey(keys, claimant) ? undefined : claimantUnknown(claimant.id)
+  return includesKey(keys, claimant) ? undefined : unknownClaimantError(claimant.id)
 }

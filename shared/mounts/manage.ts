@@ -1,17 +1,17 @@
 import { type Answer, answer, answerAfter, type Call, data, noContent, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import {
-  anything,
-  bool,
-  duration,
-  type Field,
-  FieldFault,
-  list,
-  type Parsed,
-  readFields,
-  type Supplied,
+  anyField,
+  boolField,
+  durationField,
+  listField,
+  ParameterError,
+  type ParameterField,
+  type ParsedParameters,
+  readParameterFields,
+  type SuppliedParameters,
   text,
-  unsupported,
+  unsupportedField,
 } from '../api/fields.ts'
 import { subjectOf } from '../api/subject.ts'
 import { unknownWarning } from '../api/unknown-fields.ts'
@@ -31,18 +31,18 @@ import { sha256 } from '../values/secret.ts'
 import { newMount, storeMounts } from './store.ts'
 
 /** A duration field for lease TTLs. Command lines always send it; an empty text means no change. */
-function lease(doc: string): Field<number> {
-  const field = duration(doc)
+function lease(doc: string): ParameterField<number> {
+  const field = durationField(doc)
   return { ...field, read: raw => (raw === '' ? undefined : raw === 'system' ? 0 : field.read(raw)) }
 }
 
 /** Settings that are stored as sent. */
 const kept = {
   listing_visibility: text('`unauth` shows the mount to everyone; `hidden` or empty does not'),
-  audit_non_hmac_request_keys: list('Request parameters that the audit log shows in plain text'),
-  audit_non_hmac_response_keys: list('Response fields that the audit log shows in plain text'),
-  passthrough_request_headers: list('Stored and returned, without effect: the method reads no headers'),
-  allowed_response_headers: list('Stored and returned, without effect: the method sets no headers'),
+  audit_non_hmac_request_keys: listField('Request parameters that the audit log shows in plain text'),
+  audit_non_hmac_response_keys: listField('Response fields that the audit log shows in plain text'),
+  passthrough_request_headers: listField('Stored and returned, without effect: the method reads no headers'),
+  allowed_response_headers: listField('Stored and returned, without effect: the method sets no headers'),
 }
 
 const WITHOUT_EFFECT = ['passthrough_request_headers', 'allowed_response_headers'] as const
@@ -55,26 +55,26 @@ export const tuneFields = {
   token_type: text(`One of ${mountTokenTypes.join(', ')}`, { counts: type => type || 'default-service' }),
   description: text('Description for administrators'),
   ...kept,
-  options: unsupported('Not supported: the method has no options'),
-  force_no_cache: unsupported('Not supported: nothing is cached'),
-  plugin_name: unsupported(plugin),
-  plugin_version: unsupported(plugin),
-  override_pinned_version: unsupported(plugin),
-  identity_token_key: unsupported('Not supported: the service signs no identity tokens'),
-  user_lockout_config: unsupported('Not supported: the method knows no passwords'),
-  allowed_managed_keys: unsupported('Not supported: there are no managed keys'),
-  delegated_auth_accessors: unsupported('Not supported: nothing is delegated'),
-  trim_request_trailing_slashes: unsupported('Not supported'),
+  options: unsupportedField('Not supported: the method has no options'),
+  force_no_cache: unsupportedField('Not supported: nothing is cached'),
+  plugin_name: unsupportedField(plugin),
+  plugin_version: unsupportedField(plugin),
+  override_pinned_version: unsupportedField(plugin),
+  identity_token_key: unsupportedField('Not supported: the service signs no identity tokens'),
+  user_lockout_config: unsupportedField('Not supported: the method knows no passwords'),
+  allowed_managed_keys: unsupportedField('Not supported: there are no managed keys'),
+  delegated_auth_accessors: unsupportedField('Not supported: nothing is delegated'),
+  trim_request_trailing_slashes: unsupportedField('Not supported'),
 }
 
 export const enableFields = {
   type: text(`One of ${methodTypes.join(', ')}`, { required: true }),
   description: text('Description for administrators'),
-  config: anything('Tuning settings of the mount'),
-  local: bool('Accepted and ignored: all mounts replicate'),
-  seal_wrap: bool('Accepted and ignored: secrets are always encrypted'),
-  external_entropy_access: bool('Accepted and ignored: randomness is that of the runtime'),
-  options: unsupported('Not supported: the method has no options'),
+  config: anyField('Tuning settings of the mount'),
+  local: boolField('Accepted and ignored: all mounts replicate'),
+  seal_wrap: boolField('Accepted and ignored: secrets are always encrypted'),
+  external_entropy_access: boolField('Accepted and ignored: randomness is that of the runtime'),
+  options: unsupportedField('Not supported: the method has no options'),
 }
 
 const tableOf = (call: Call): Item<'mounts'> => {
@@ -87,9 +87,12 @@ const tableOf = (call: Call): Item<'mounts'> => {
 function pathOf(call: Call): string {
   const path = call.pathParameters['method_path'] ?? ''
   if (path === '')
-    throw invalid('the path names no mount; use GET sys/auth, without a trailing slash, to list all mounts')
-  if (path.includes('/')) throw invalid('the path of a mount must be one segment, without "/"')
-  if (!NAME.test(path)) throw invalid('the path of a mount may hold letters, digits, "_", "-" and "."')
+    throw invalidRequestError(
+      'the path names no mount; use GET sys/auth, without a trailing slash, to list all mounts',
+    )
+  if (path.includes('/')) throw invalidRequestError('the path of a mount must be one segment, without "/"')
+  if (!NAME.test(path))
+    throw invalidRequestError('the path of a mount may hold letters, digits, "_", "-" and "."')
   return path
 }
 
@@ -97,9 +100,9 @@ function pathOf(call: Call): string {
 export function enableMount(call: Call<typeof enableFields>): Outcome {
   const table = tableOf(call)
   const path = pathOf(call)
-  if (findMountByPath(table.data, path)) throw invalid(`path is already in use at ${path}/`)
+  if (findMountByPath(table.data, path)) throw invalidRequestError(`path is already in use at ${path}/`)
   const type = methodTypes.find(one => one === call.parameters.type)
-  if (!type) throw invalid(`type must be one of ${methodTypes.join(', ')}`)
+  if (!type) throw invalidRequestError(`type must be one of ${methodTypes.join(', ')}`)
   const blank = newMount(
     { path, type, description: call.parameters.description ?? '' },
     call.ports.entropy.uuid(),
@@ -116,37 +119,39 @@ export function enableMount(call: Call<typeof enableFields>): Outcome {
 }
 
 /** Returns a warning for each setting that is stored without effect. */
-const effectWarnings = (given: Supplied<typeof tuneFields>): string[] =>
+const effectWarnings = (given: SuppliedParameters<typeof tuneFields>): string[] =>
   WITHOUT_EFFECT.filter(name => given[name]?.length).map(name => `${name} is stored, but has no effect`)
 
 /** Reads the tuning settings inside an enable request, like those of a tune request. */
-function tuningIn(config: unknown): Parsed<typeof tuneFields> {
+function tuningIn(config: unknown): ParsedParameters<typeof tuneFields> {
   if (config === undefined || config === null) return { parameters: {}, unknown: [] }
-  if (!isObject(config)) throw invalid('config must be an object')
+  if (!isObject(config)) throw invalidRequestError('config must be an object')
   try {
-    return readFields(tuneFields, config)
+    return readParameterFields(tuneFields, config)
   } catch (error) {
-    throw error instanceof FieldFault ? invalid(error.message) : error
+    throw error instanceof ParameterError ? invalidRequestError(error.message) : error
   }
 }
 
 /** The fields that contain tokens in requests and responses of the token store. */
 const TOKENS = ['token', 'id']
 
-function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {
+function tuned(mount: Mount, given: SuppliedParameters<typeof tuneFields>): Mount {
   const shown = [...(given.audit_non_hmac_request_keys ?? []), ...(given.audit_non_hmac_response_keys ?? [])]
   if (mount.type === 'token' && shown.some(name => TOKENS.includes(name)))
-    throw invalid('the audit log never shows tokens: audit_non_hmac keys must not name token or id')
+    throw invalidRequestError(
+      'the audit log never shows tokens: audit_non_hmac keys must not name token or id',
+    )
   const tokenType =
     given.token_type === undefined
       ? mount.tokenType
       : mountTokenTypes.find(type => type === (given.token_type || 'default-service'))
-  if (!tokenType) throw invalid(`token_type must be one of ${mountTokenTypes.join(', ')}`)
+  if (!tokenType) throw invalidRequestError(`token_type must be one of ${mountTokenTypes.join(', ')}`)
   if (
     given.listing_visibility !== undefined &&
     !['', 'hidden', 'unauth'].includes(given.listing_visibility)
   ) {
-    throw invalid('listing_visibility must be hidden or unauth')
+    throw invalidRequestError('listing_visibility must be hidden or unauth')
   }
   const next: Mount = {
     ...mount,
@@ -160,13 +165,13 @@ function tuned(mount: Mount, given: Supplied<typeof tuneFields>): Mount {
     },
   }
   if (next.defaultLeaseTtl > maxTtlOf(next))
-    throw invalid('default_lease_ttl must not be greater than max_lease_ttl')
+    throw invalidRequestError('default_lease_ttl must not be greater than max_lease_ttl')
   return next
 }
 
 const found = (table: MountTable, path: string): Mount => {
   const mount = findMountByPath(table, path)
-  if (!mount) throw invalid(`there is no auth method at ${path}/`)
+  if (!mount) throw invalidRequestError(`there is no auth method at ${path}/`)
   return mount
 }
 
@@ -179,7 +184,7 @@ export function disableMount(call: Call): Outcome {
   const path = pathOf(call)
   const mount = findMountByPath(table.data, path)
   if (!mount) return answer({ kind: 'nothing' })
-  if (mount.type === 'token') throw invalid('token credential backend cannot be disabled')
+  if (mount.type === 'token') throw invalidRequestError('token credential backend cannot be disabled')
   const { mounts, removing } = table.data
   const next = {
     mounts: mounts.filter(one => one !== mount),

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { answer, answerAfter, type Call, data, keyList, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { cutPage, type listFields, pageOf } from '../api/listing.ts'
 import { removeSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
@@ -21,15 +21,17 @@ const nameOf = (call: Call): string => subjectKeyOf(call, 'policy').sk
 /** Handles POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is stored as written. */
 export function writePolicy(call: Call<typeof policyFields>): Outcome {
   const name = nameOf(call)
-  if (name === ROOT) throw invalid('the policy root cannot be changed')
-  if (!isPolicyName(name)) throw invalid(POLICY_NAMES)
+  if (name === ROOT) throw invalidRequestError('the policy root cannot be changed')
+  if (!isPolicyName(name)) throw invalidRequestError(POLICY_NAMES)
   const given = call.parameters.policy ?? call.parameters.rules ?? ''
-  if (given.trim() === '') throw invalid('policy is required')
+  if (given.trim() === '') throw invalidRequestError('policy is required')
   const written = plainText(given)
   try {
     parsePolicy(written)
   } catch (error) {
-    throw error instanceof PolicyFault ? invalid(`failed to parse policy: ${error.message}`) : error
+    throw error instanceof PolicyFault
+      ? invalidRequestError(`failed to parse policy: ${error.message}`)
+      : error
   }
   return answerAfter([replace(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written })])
 }
@@ -37,7 +39,7 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
 /** Decodes the text of a policy if it is base64. A policy is never valid base64, because it contains quotes or braces. */
 function plainText(given: string): string {
   const bytes = readBase64(given)
-  if (bytes && !isUtf8(bytes)) throw invalid('policy is not UTF-8 text')
+  if (bytes && !isUtf8(bytes)) throw invalidRequestError('policy is not UTF-8 text')
   return bytes?.toString('utf8') ?? given
 }
 
@@ -55,7 +57,7 @@ export const readRules = (call: Call): Outcome => answer(data({ name: nameOf(cal
 
 export function deletePolicy(call: Call): Outcome {
   const name = nameOf(call)
-  if (name === ROOT || name === DEFAULT) throw invalid(`the policy ${name} cannot be deleted`)
+  if (name === ROOT || name === DEFAULT) throw invalidRequestError(`the policy ${name} cannot be deleted`)
   return removeSubject(call)
 }
 

@@ -1,52 +1,60 @@
 import {
-  aFlag,
-  anInt,
-  anyValue,
-  aText,
-  aTime,
-  constOf,
-  manyOf,
-  mapOf,
-  object,
-  texts,
+  anyShape,
+  arrayShape,
+  constShape,
+  flagShape,
+  intShape,
+  mapShape,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeShape,
   withDescription,
   withTitle,
 } from '../values/shape.ts'
 
-const place = { kind: aText, key: texts, what: aText }
-const commit = object(
+const place = { kind: textShape, key: textArrayShape, what: textShape }
+const commit = objectShape(
   {
-    name: aText,
-    position: aText,
-    commit: aText,
-    time: aTime,
-    cut: anInt,
-    epoch: aText,
-    changes: manyOf(
-      object(place, {
-        item: withDescription(anyValue, 'the item as this cluster stored it'),
-        deleted: constOf(true),
+    name: textShape,
+    position: textShape,
+    commit: textShape,
+    time: timeShape,
+    cut: intShape,
+    epoch: textShape,
+    changes: arrayShape(
+      objectShape(place, {
+        item: withDescription(anyShape, 'the item as this cluster stored it'),
+        deleted: constShape(true),
       }),
     ),
   },
-  { too_large: constOf(true) },
+  { too_large: constShape(true) },
 )
 
 /** Schema of the `data` in the report of commits that a former primary has and its set lacks. */
 export const lossShape = withTitle(
   'DivergenceReport',
-  object(
+  objectShape(
     {
-      complete: aFlag,
-      waits_for: aText,
-      lost: manyOf(withTitle('LostCommit', commit)),
-      next: withDescription(aText, 'what `after` takes; empty: there is no more'),
-      diverging: manyOf(object({ ...place, rounds: anInt, last_found: aTime, given_up: aFlag, name: aText })),
+      complete: flagShape,
+      waits_for: textShape,
+      lost: arrayShape(withTitle('LostCommit', commit)),
+      next: withDescription(textShape, 'what `after` takes; empty: there is no more'),
+      diverging: arrayShape(
+        objectShape({
+          ...place,
+          rounds: intShape,
+          last_found: timeShape,
+          given_up: flagShape,
+          name: textShape,
+        }),
+      ),
     },
     {
-      counts: object(
-        { commits: anInt, kinds: mapOf(object({ written: anInt, deleted: anInt })) },
-        { more: constOf(true) },
+      counts: objectShape(
+        { commits: intShape, kinds: mapShape(objectShape({ written: intShape, deleted: intShape })) },
+        { more: constShape(true) },
       ),
     },
   ),

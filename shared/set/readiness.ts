@@ -1,40 +1,59 @@
 import { readShape, type ShapeRead } from '../values/read-shape.ts'
 import {
-  aFlag,
-  anInt,
-  aText,
-  aTime,
-  manyOf,
-  object,
-  orNull,
-  texts,
-  timeOrEmpty,
+  arrayShape,
+  flagShape,
+  intShape,
+  nullableShape,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeOrEmptyShape,
+  timeShape,
   type ValueOf,
   withTitle,
 } from '../values/shape.ts'
 
-const check = object({ name: aText, passes: aFlag, text: aText, overridden_by_force: aFlag })
-export const checksShape = manyOf(withTitle('ReadinessCheck', check))
-export const stepsShape = manyOf(object({ step: aText, does: aText }))
+const check = objectShape({
+  name: textShape,
+  passes: flagShape,
+  text: textShape,
+  overridden_by_force: flagShape,
+})
+export const checksShape = arrayShape(withTitle('ReadinessCheck', check))
+export const stepsShape = arrayShape(objectShape({ step: textShape, does: textShape }))
 export const planShape = withTitle(
   'PromotionPlan',
-  object({ goes_through: aFlag, refused: aText, warnings: texts, steps: stepsShape }),
+  objectShape({ goes_through: flagShape, refused: textShape, warnings: textArrayShape, steps: stepsShape }),
 )
 export const operationTokenShape = withTitle(
   'PreparedOperationToken',
-  object({
-    generated: orNull(object({ made: aTime, age_seconds: anInt })),
-    presented: object({ counts: aFlag, why: aText, expires: timeOrEmpty, seconds_left: anInt }),
-    roles: texts,
-    policies: texts,
+  objectShape({
+    generated: nullableShape(objectShape({ made: timeShape, age_seconds: intShape })),
+    presented: objectShape({
+      counts: flagShape,
+      why: textShape,
+      expires: timeOrEmptyShape,
+      seconds_left: intShape,
+    }),
+    roles: textArrayShape,
+    policies: textArrayShape,
   }),
 )
-export const readyLicenseShape = object({ ends: timeOrEmpty, seconds_left: anInt, text: aText })
+export const readyLicenseShape = objectShape({
+  ends: timeOrEmptyShape,
+  seconds_left: intShape,
+  text: textShape,
+})
 
 /** The fields of a readiness answer that programs and the console page read, for any mode. */
-const readinessShape = object(
-  { mode: aText, checks: checksShape, operation_token: operationTokenShape, license: readyLicenseShape },
-  { lag: object({ primary: aText }), ready: aFlag, promotion: planShape, promotion_with_force: planShape },
+const readinessShape = objectShape(
+  { mode: textShape, checks: checksShape, operation_token: operationTokenShape, license: readyLicenseShape },
+  {
+    lag: objectShape({ primary: textShape }),
+    ready: flagShape,
+    promotion: planShape,
+    promotion_with_force: planShape,
+  },
 )
 /** Reads the `data` of a readiness answer. `odd` names missing and malformed fields; unknown fields are ignored. */
 export function readReadiness(data: unknown): ShapeRead<ValueOf<typeof readinessShape>> {

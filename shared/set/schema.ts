@@ -1,134 +1,107 @@
 import { faultyParts } from '../model/fault.ts'
 import {
-  aFlag,
-  anInt,
-  aText,
-  aTime,
-  constOf,
-  enumOf,
-  manyOf,
-  object,
-  oneOf,
-  texts,
-  timeOrEmpty,
+  arrayShape,
+  constShape,
+  enumShape,
+  flagShape,
+  intShape,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeOrEmptyShape,
+  timeShape,
+  unionShape,
   type ValueOf,
   withDescription,
   withTitle,
 } from '../values/shape.ts'
 
-const NUMBER = withDescription(aText, 'a number as text')
-const ID = { id: aText, name: aText, step: aText }
+const NUMBER = withDescription(textShape, 'a number as text')
+const ID = { id: textShape, name: textShape, step: textShape }
 
 export const rootShapes = {
-  merkle_root: aText,
-  merkle_root_at: withDescription(anInt, 'the position that the root describes'),
-  merkle_root_time: withDescription(timeOrEmpty, 'when the root was computed'),
+  merkle_root: textShape,
+  merkle_root_at: withDescription(intShape, 'the position that the root describes'),
+  merkle_root_time: withDescription(timeOrEmptyShape, 'when the root was computed'),
 }
 const tree = {
-  cluster_id: aText,
+  cluster_id: textShape,
   ...rootShapes,
-  corrupted_merkle_tree: aFlag,
-  last_corruption_check_epoch: withDescription(aText, 'epoch seconds as text'),
-  last_reindex_epoch: withDescription(aText, 'epoch seconds as text'),
-  ssct_generation_counter: anInt,
+  corrupted_merkle_tree: flagShape,
+  last_corruption_check_epoch: withDescription(textShape, 'epoch seconds as text'),
+  last_reindex_epoch: withDescription(textShape, 'epoch seconds as text'),
+  ssct_generation_counter: intShape,
 }
 const building = {
-  reindex_in_progress: aFlag,
-  reindex_stage: enumOf('scanning', 'building', 'commit'),
-  reindex_building_progress: anInt,
-  reindex_building_total: anInt,
+  reindex_in_progress: flagShape,
+  reindex_stage: enumShape('scanning', 'building', 'commit'),
+  reindex_building_progress: intShape,
+  reindex_building_total: intShape,
 }
 const underWay = {
   operation: withTitle(
     'RoleOperation',
-    object({ ...ID, since: aTime, waits_until: timeOrEmpty, error: aText }),
+    objectShape({ ...ID, since: timeShape, waits_until: timeOrEmptyShape, error: textShape }),
   ),
-  last_error: withTitle('LastError', object({ text: aText, time: aTime }, { operation: object(ID) })),
-  recent_faults: manyOf(
+  last_error: withTitle(
+    'LastError',
+    objectShape({ text: textShape, time: timeShape }, { operation: objectShape(ID) }),
+  ),
+  recent_faults: arrayShape(
     withTitle(
       'RecentFault',
-      object({
-        part: enumOf(...faultyParts),
-        ongoing: aFlag,
-        text: aText,
-        since: aTime,
-        last: aTime,
-        ended: timeOrEmpty,
+      objectShape({
+        part: enumShape(...faultyParts),
+        ongoing: flagShape,
+        text: textShape,
+        since: timeShape,
+        last: timeShape,
+        ended: timeOrEmptyShape,
       }),
     ),
   ),
 }
 
 const heartbeat = {
-  last_heartbeat: aTime,
+  last_heartbeat: timeShape,
   last_heartbeat_duration_ms: NUMBER,
   clock_skew_ms: NUMBER,
   replication_primary_canary_age_ms: NUMBER,
 }
-const connection = { connection_status: enumOf('connected', 'disconnected') }
-const addresses = { api_address: aText, cluster_address: aText }
+const connection = { connection_status: enumShape('connected', 'disconnected') }
+const addresses = { api_address: textShape, cluster_address: textShape }
 
-const term = object(
+const term = objectShape(
   {
-    id: aText,
-    number: anInt,
-    since: aTime,
-    given_to: manyOf(object({ cluster_id: aText, name: aText, revoked: aFlag })),
-    acknowledged_by: texts,
-    unacknowledged_by: texts,
+    id: textShape,
+    number: intShape,
+    since: timeShape,
+    given_to: arrayShape(objectShape({ cluster_id: textShape, name: textShape, revoked: flagShape })),
+    acknowledged_by: textArrayShape,
+    unacknowledged_by: textArrayShape,
   },
-  { tokens_until: aTime },
+  { tokens_until: timeShape },
 )
 
-const disabledStatus = withTitle('DisabledStatus', object({ mode: constOf('disabled') }, underWay))
+const disabledStatus = withTitle('DisabledStatus', objectShape({ mode: constShape('disabled') }, underWay))
 
 const primaryStatus = withTitle(
   'PrimaryStatus',
-  object(
+  objectShape(
     {
-      mode: constOf('primary'),
+      mode: constShape('primary'),
       ...tree,
-      state: enumOf('running', 'idle'),
-      primary_cluster_addr: aText,
-      known_secondaries: texts,
-      last_wal: anInt,
-      last_dr_wal: anInt,
-      secondaries: manyOf(
+      state: enumShape('running', 'idle'),
+      primary_cluster_addr: textShape,
+      known_secondaries: textArrayShape,
+      last_wal: intShape,
+      last_dr_wal: intShape,
+      secondaries: arrayShape(
         withTitle(
           'KnownSecondary',
-          object({ node_id: aText, ...connection }, { ...addresses, ...heartbeat, expired: aFlag }),
-        ),
-      ),
-    },
-    {
-      ...building,
-      ...underWay,
-      terms: manyOf(withTitle('TermOfPrimary', term)),
-      not_shown: object({ secondaries: anInt, terms: anInt, clusters: anInt }),
-      fences: manyOf(object({ cluster_address: aText, result: aText, text: aText, since: aTime })),
-    },
-  ),
-)
-
-const secondaryStatus = withTitle(
-  'SecondaryStatus',
-  object(
-    {
-      mode: enumOf('secondary', 'bootstrapping'),
-      ...tree,
-      state: enumOf('idle', 'stream-wals', 'merkle-diff', 'merkle-sync'),
-      connection_state: enumOf('idle', 'connecting', 'ready', 'transient_failure'),
-      secondary_id: aText,
-      primary_cluster_addr: aText,
-      known_primary_cluster_addrs: texts,
-      last_remote_wal: anInt,
-      last_start: timeOrEmpty,
-      primaries: manyOf(
-        withTitle(
-          'KnownPrimary',
-          object(
-            { ...addresses, ...connection },
-            { ...heartbeat, last_position: anInt, last_position_time: aTime },
+          objectShape(
+            { node_id: textShape, ...connection },
+            { ...addresses, ...heartbeat, expired: flagShape },
           ),
         ),
       ),
@@ -136,15 +109,50 @@ const secondaryStatus = withTitle(
     {
       ...building,
       ...underWay,
-      activation_error: aText,
-      readiness: object({ ready: aFlag, refused_by: texts, tried: aTime }),
-      diverging_items: texts,
-      merkle_sync_progress: object({ sync_progress: anInt, sync_total_keys: anInt }),
+      terms: arrayShape(withTitle('TermOfPrimary', term)),
+      not_shown: objectShape({ secondaries: intShape, terms: intShape, clusters: intShape }),
+      fences: arrayShape(
+        objectShape({ cluster_address: textShape, result: textShape, text: textShape, since: timeShape }),
+      ),
     },
   ),
 )
 
-export const statusShape = oneOf(disabledStatus, primaryStatus, secondaryStatus)
+const secondaryStatus = withTitle(
+  'SecondaryStatus',
+  objectShape(
+    {
+      mode: enumShape('secondary', 'bootstrapping'),
+      ...tree,
+      state: enumShape('idle', 'stream-wals', 'merkle-diff', 'merkle-sync'),
+      connection_state: enumShape('idle', 'connecting', 'ready', 'transient_failure'),
+      secondary_id: textShape,
+      primary_cluster_addr: textShape,
+      known_primary_cluster_addrs: textArrayShape,
+      last_remote_wal: intShape,
+      last_start: timeOrEmptyShape,
+      primaries: arrayShape(
+        withTitle(
+          'KnownPrimary',
+          objectShape(
+            { ...addresses, ...connection },
+            { ...heartbeat, last_position: intShape, last_position_time: timeShape },
+          ),
+        ),
+      ),
+    },
+    {
+      ...building,
+      ...underWay,
+      activation_error: textShape,
+      readiness: objectShape({ ready: flagShape, refused_by: textArrayShape, tried: timeShape }),
+      diverging_items: textArrayShape,
+      merkle_sync_progress: objectShape({ sync_progress: intShape, sync_total_keys: intShape }),
+    },
+  ),
+)
+
+export const statusShape = unionShape(disabledStatus, primaryStatus, secondaryStatus)
 
 /** The `data` of a status answer as this version sends it, by mode. */
 export type PrimaryStatus = ValueOf<typeof primaryStatus>

@@ -2,7 +2,7 @@ import { defined } from '../values/defined.ts'
 import { isObject } from '../values/json.ts'
 import { readShape, type ShapeRead } from '../values/read-shape.ts'
 import { failed, ok, type Result } from '../values/result.ts'
-import { aFlag, aText, object, type Schema } from '../values/shape.ts'
+import { flagShape, type JsonSchema, objectShape, textShape } from '../values/shape.ts'
 import { type PrimaryStatus, type SecondaryStatus, statusShape } from './schema.ts'
 
 type Differing = 'mode' | 'state'
@@ -97,7 +97,7 @@ const viewOf = (mode: string, { fields, odd }: ShapeRead<Fields>) => {
 export type ClusterStatus = ReturnType<typeof viewOf>
 export type RunningOperation = NonNullable<ClusterStatus['operation']>
 
-type ModeSchema = Schema & { properties: { mode: { const?: string; enum?: readonly string[] } } }
+type ModeSchema = JsonSchema & { properties: { mode: { const?: string; enum?: readonly string[] } } }
 const modes = statusShape['anyOf'] as readonly ModeSchema[]
 
 /**
@@ -119,11 +119,11 @@ export interface StatusReply {
   refused: string
 }
 
-const healthShape = object({
-  initialized: aFlag,
-  cluster_name: aText,
-  product_version: aText,
-  license: object({ expiry_time: aText }),
+const healthShape = objectShape({
+  initialized: flagShape,
+  cluster_name: textShape,
+  product_version: textShape,
+  license: objectShape({ expiry_time: textShape }),
 })
 
 /** @param at epoch milliseconds, by the clock of the asking program */

@@ -1,6 +1,6 @@
 import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
-import { list, text } from '../api/fields.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
+import { listField, text } from '../api/fields.ts'
 import type { Acl } from '../model/acl.ts'
 import type { Token } from '../model/token.ts'
 import { capabilitiesOn } from '../policies/access.ts'
@@ -13,7 +13,7 @@ const MOST_PATHS = 1000
 const LONGEST_PATH = 1024
 
 export const capabilityFields = {
-  paths: list(`Paths to return capabilities for, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
+  paths: listField(`Paths to return capabilities for, up to ${MOST_PATHS} of ${LONGEST_PATH} bytes`),
   path: text('Deprecated: paths', { replacedBy: 'paths' }),
 }
 export const tokenCapabilityFields = { ...requiredToken, ...capabilityFields }
@@ -40,7 +40,7 @@ export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilit
   return answerCapabilities(call, await rightsOf(call, item.data))
 }
 
-const invalidToken = () => invalid('invalid token')
+const invalidToken = () => invalidRequestError('invalid token')
 
 // an invalid token in the body is a parameter error, because the caller's own token is valid
 const foundToken = (call: Call, asked: string) =>
@@ -56,9 +56,9 @@ async function rightsOf(call: Call, token: Readonly<Token>): Promise<Acl> {
 
 function answerCapabilities({ parameters }: CapabilityCall, rights: Acl): Outcome {
   const paths = [...(parameters.paths ?? []), ...(parameters.path ? [parameters.path] : [])]
-  if (paths.length === 0) throw invalid('paths is required')
+  if (paths.length === 0) throw invalidRequestError('paths is required')
   if (paths.length > MOST_PATHS || paths.some(path => Buffer.byteLength(path) > LONGEST_PATH))
-    throw invalid(`paths may hold up to ${MOST_PATHS} paths of up to ${LONGEST_PATH} bytes`)
+    throw invalidRequestError(`paths may hold up to ${MOST_PATHS} paths of up to ${LONGEST_PATH} bytes`)
   const found = paths
     .map(path => path.replace(/^\//, ''))
     .map((path): [string, string[]] => [path, capabilitiesOn(rights, path)])

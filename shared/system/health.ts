@@ -1,7 +1,7 @@
 import { type AlwaysCall, type Answer, answer, type Early, type Outcome } from '../api/call.ts'
 import { type JournalView, prefetchJournal, readJournalView } from '../api/early-look.ts'
-import { invalid } from '../api/errors.ts'
-import { bool, text } from '../api/fields.ts'
+import { invalidRequestError } from '../api/errors.ts'
+import { boolField, text } from '../api/fields.ts'
 import {
   type ClusterMode,
   type ClusterRecord,
@@ -27,8 +27,8 @@ export const healthFields = {
   performancestandbycode: text('Accepted for compatibility: there are no standby nodes'),
   standbycode: text('Accepted for compatibility: there are no standby nodes'),
   activecode: text('Status of an active cluster; default 200'),
-  standbyok: bool('Accepted for compatibility'),
-  perfstandbyok: bool('Accepted for compatibility'),
+  standbyok: boolField('Accepted for compatibility'),
+  perfstandbyok: boolField('Accepted for compatibility'),
 }
 
 const situations = {
@@ -68,7 +68,7 @@ export async function health(call: AlwaysCall<typeof healthFields>): Promise<Out
   const bad = Object.entries(call.parameters).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
-  if (bad) throw invalid(`${bad[0]} must be an HTTP status`)
+  if (bad) throw invalidRequestError(`${bad[0]} must be an HTTP status`)
   const record = call.cluster?.record
   const { head } = keepsHead(record?.mode) ? await readJournalView(call, undefined) : {}
   const situation = situationOf(record, head, call.ports.deployment)

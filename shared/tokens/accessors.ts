@@ -1,5 +1,5 @@
 import { answer, type Call, keyList, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
+import { invalidRequestError } from '../api/errors.ts'
 import { type listFields, pageOf } from '../api/listing.ts'
 import type { Page, ScanSegment } from '../ports.ts'
 import { type Item, key } from '../storage/kinds.ts'
@@ -38,6 +38,8 @@ async function onePage(call: Call, { after, limit = Number.POSITIVE_INFINITY }: 
     if (found.length >= limit) break
   }
   if (found.length === 0 && from && !(await call.ports.store.read([from]))[0])
-    throw invalid('after: no token has this accessor any more; use the previous accessor of your list')
+    throw invalidRequestError(
+      'after: no token has this accessor any more; use the previous accessor of your list',
+    )
   return found.slice(0, limit)
 }

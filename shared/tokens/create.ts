@@ -1,6 +1,14 @@
 import { answerAfter, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
-import { bool, duration, int, list, map, type Supplied, text } from '../api/fields.ts'
+import { invalidRequestError } from '../api/errors.ts'
+import {
+  boolField,
+  durationField,
+  intField,
+  listField,
+  type SuppliedParameters,
+  text,
+  textMapField,
+} from '../api/fields.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import {
   accessorOfToken,
@@ -36,21 +44,21 @@ import { computeLifetime } from './ttl.ts'
 
 export const createFields = {
   id: text('Text of the token, instead of a random one; needs sudo', { secret: true }),
-  policies: list('Policies; default: those of the parent', { counts: policySet }),
-  meta: map('Metadata, texts by name'),
-  no_parent: bool('Make an orphan; needs sudo'),
-  no_default_policy: bool('Exclude the policy `default`'),
-  renewable: bool('Whether the token can be renewed; default true'),
-  ttl: duration('Lifetime', { formerly: 'lease' }),
-  explicit_max_ttl: duration('Hard limit of the lifetime'),
-  period: duration('Period of a periodic token; needs sudo'),
+  policies: listField('Policies; default: those of the parent', { counts: policySet }),
+  meta: textMapField('Metadata, texts by name'),
+  no_parent: boolField('Make an orphan; needs sudo'),
+  no_default_policy: boolField('Exclude the policy `default`'),
+  renewable: boolField('Whether the token can be renewed; default true'),
+  ttl: durationField('Lifetime', { formerly: 'lease' }),
+  explicit_max_ttl: durationField('Hard limit of the lifetime'),
+  period: durationField('Period of a periodic token; needs sudo'),
   display_name: text('Name in logs; default `token`'),
-  num_uses: int('Number of requests the token may make; 0: unlimited'),
+  num_uses: intField('Number of requests the token may make; 0: unlimited'),
   type: text('`service` (default) or `batch`'),
   entity_alias: text('Not supported: an entity comes from a login'),
 }
 
-export type CreateParameters = Supplied<typeof createFields>
+export type CreateParameters = SuppliedParameters<typeof createFields>
 
 /** The facts that decide a new token. Durations are in seconds. */
 export interface CreateFacts {
@@ -160,28 +168,28 @@ function checkBatch(
   { numUses, period, policies }: { numUses: number; period: number; policies: readonly string[] },
 ): void {
   if (numUses > 0 || period > 0 || (parameters.explicit_max_ttl ?? 0) > 0)
-    throw invalid('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
-  if (parameters.id) throw invalid('the id of a batch token cannot be chosen')
-  if (policies.includes(ROOT)) throw invalid('batch tokens cannot be root tokens')
+    throw invalidRequestError('batch tokens can have neither num_uses nor period nor explicit_max_ttl')
+  if (parameters.id) throw invalidRequestError('the id of a batch token cannot be chosen')
+  if (policies.includes(ROOT)) throw invalidRequestError('batch tokens cannot be root tokens')
 }
 
 function checkParent({ parameters, parent, privileged, role, orphan }: CreateFacts): void {
   const { token } = parent
-  if (token.type === 'batch') throw invalid('batch tokens cannot create more tokens')
-  if (token.numUses > 0) throw invalid('restricted use token cannot generate child tokens')
+  if (token.type === 'batch') throw invalidRequestError('batch tokens cannot create more tokens')
+  if (token.numUses > 0) throw invalidRequestError('restricted use token cannot generate child tokens')
   if (token.depth >= DEEPEST_HIERARCHY && !orphan && !role?.orphan)
-    throw invalid(`token hierarchy is too deep (max ${DEEPEST_HIERARCHY})`)
-  if (parameters.entity_alias) throw invalid('entity_alias is not supported')
+    throw invalidRequestError(`token hierarchy is too deep (max ${DEEPEST_HIERARCHY})`)
+  if (parameters.entity_alias) throw invalidRequestError('entity_alias is not supported')
   const negative = (['num_uses'] as const).find(name => (parameters[name] ?? 0) < 0)
-  if (negative) throw invalid(`${negative} must not be negative`)
+  if (negative) throw invalidRequestError(`${negative} must not be negative`)
   if (privileged) return
   const sudo = (['no_parent', 'id', 'period'] as const).find(name => parameters[name])
-  if (sudo) throw invalid(`${sudo} needs a root token or the sudo capability`)
+  if (sudo) throw invalidRequestError(`${sudo} needs a root token or the sudo capability`)
 }
 
 function typeOf({ type }: CreateParameters, role: RoleRules | undefined): Token['type'] {
   if (type !== undefined && !['', 'service', 'batch'].includes(type))
-    throw invalid('type must be service or batch')
+    throw invalidRequestError('type must be service or batch')
   if (role && role.terms.type !== 'default') return role.terms.type
   if (type === 'service' || type === 'batch') return type
   return role?.otherwise ?? 'service'
@@ -189,22 +197,22 @@ function typeOf({ type }: CreateParameters, role: RoleRules | undefined): Token[
 
 function policiesOf({ parameters, parent, privileged, role }: CreateFacts): string[] {
   const wanted = sanitisePolicies(parameters.policies ?? [])
-  if (wanted.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
+  if (wanted.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
   const suppressed = (parameters.no_default_policy ?? false) || (role?.terms.noDefaultPolicy ?? false)
   const own = parent.token.policies
   const allowed = role?.allowed?.(wanted)
   const policies = allowed ? sanitisePolicies(allowed) : wanted.length > 0 ? wanted : own
   role?.forbid(policies)
   if (role && !role.unlisted && policies.includes(ROOT))
-    throw invalid('a token role that lists policies cannot give the policy root')
+    throw invalidRequestError('a token role that lists policies cannot give the policy root')
   if (allowed) return withDefault(policies, suppressed)
   if (policies.includes(ROOT) && !isRoot(parent.token))
-    throw invalid('root tokens may not be created without parent token being root')
+    throw invalidRequestError('root tokens may not be created without parent token being root')
   if (policies.includes(ROOT) && parent.token.ttl > 0 && !parameters.ttl) {
-    throw invalid('only a root token that never expires can create another')
+    throw invalidRequestError('only a root token that never expires can create another')
   }
   if (!privileged && !policies.every(name => own.includes(name)))
-    throw invalid('child policies must be subset of parent')
+    throw invalidRequestError('child policies must be subset of parent')
   // `default` is an ordinary policy: a caller without it cannot grant it
   return withDefault(policies, suppressed || !(privileged || own.includes(DEFAULT)))
 }
@@ -216,7 +224,7 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
     now,
     now,
   )
-  if (!granted.ok) throw invalid(granted.fault.text)
+  if (!granted.ok) throw invalidRequestError(granted.fault.text)
   return granted.value
 }
 
@@ -281,16 +289,16 @@ function chosenText(id: string | undefined): Secret | undefined {
     id.startsWith(BATCH_PREFIX) ||
     id.startsWith('s.')
   ) {
-    throw invalid('id must not contain "." or begin like a token of this service')
+    throw invalidRequestError('id must not contain "." or begin like a token of this service')
   }
   if (id.length > LONGEST_TOKEN || !VISIBLE.test(id))
-    throw invalid(`id may hold up to ${LONGEST_TOKEN} visible ASCII characters`)
+    throw invalidRequestError(`id may hold up to ${LONGEST_TOKEN} visible ASCII characters`)
   return new Secret(id)
 }
 
 async function checkFree({ ports }: Call, accessor: string): Promise<void> {
   const [taken] = await ports.store.read([key('token', accessor)])
-  if (taken) throw invalid('a token with this id already exists')
+  if (taken) throw invalidRequestError('a token with this id already exists')
 }
 
 async function unknownPolicies(call: Call<typeof createFields>, names: readonly string[]): Promise<string[]> {

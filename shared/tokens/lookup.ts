@@ -1,5 +1,5 @@
 import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import {
   accessorOfText,
@@ -58,7 +58,7 @@ export async function lookupAccessor(call: Call<typeof accessorField>): Promise<
 /** Returns the stored token of an accessor. @throws ApiError `invalid_request` */
 export async function findByAccessor(call: Call, accessor: string) {
   const item = await readLiveToken(accessor, call)
-  if (!item) throw invalid('invalid accessor')
+  if (!item) throw invalidRequestError('invalid accessor')
   return { ...item, sk: accessor }
 }
 

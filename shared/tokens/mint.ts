@@ -1,5 +1,5 @@
 import type { Auth } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
+import { invalidRequestError } from '../api/errors.ts'
 import {
   accessorOfToken,
   BATCH_PREFIX,
@@ -46,7 +46,9 @@ export function issueService(token: Token, text: Secret, hash = hashOf(text.reve
 export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Issued> {
   const text = BATCH_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
   if (text.length > LONGEST_TOKEN)
-    throw invalid('the policies and metadata are too long for a batch token, which carries them itself')
+    throw invalidRequestError(
+      'the policies and metadata are too long for a batch token, which carries them itself',
+    )
   return { token, text, changes: [] }
 }
 

@@ -1,5 +1,5 @@
-import { invalid } from '../api/errors.ts'
-import type { Field } from '../api/fields.ts'
+import { invalidRequestError } from '../api/errors.ts'
+import type { ParameterField } from '../api/fields.ts'
 import { defined } from '../values/defined.ts'
 import {
   type TermFieldName,
@@ -9,7 +9,7 @@ import {
   termRows,
 } from './terms.ts'
 
-type TermFields = Readonly<Record<TermFieldName, Field<unknown>>>
+type TermFields = Readonly<Record<TermFieldName, ParameterField<unknown>>>
 
 /** Token parameters in a role request. The role's fields decide which names exist. */
 type Given = { readonly [name in TermFieldName]?: unknown }
@@ -55,7 +55,7 @@ export function mergeParameters(stored: TokenParameters, given: Given, mountMax:
   }
   const next = { ...merged, legacy } as TokenParameters
   const fault = faultOf(next, mountMax)
-  if (fault) throw invalid(fault)
+  if (fault) throw invalidRequestError(fault)
   return next
 }
 

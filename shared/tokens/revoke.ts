@@ -1,5 +1,5 @@
 import { answer, answerAfter, type Call, callerOf, noContent, type Outcome } from '../api/call.ts'
-import { ApiError, invalid } from '../api/errors.ts'
+import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { currentCluster } from '../jobs/job.ts'
 import { accessorOfText, BATCH_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
@@ -20,7 +20,7 @@ export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome>
   return revoking(call, await accessorOfText(asked, call.ports.cipher))
 }
 
-const noBatch = () => invalid('batch tokens cannot be revoked')
+const noBatch = () => invalidRequestError('batch tokens cannot be revoked')
 
 /** Handles POST auth/token/revoke-self. */
 export function revokeSelf(call: Call): Promise<Outcome> {
@@ -45,7 +45,7 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
   const accessor = await accessorOfText(asked, call.ports.cipher)
   const [item] = await call.ports.store.read([key('token', accessor)])
-  if (!item) throw invalid('token not found')
+  if (!item) throw invalidRequestError('token not found')
   const release = async (cluster: ClusterRead) => {
     const released = await retry({ tries: REVOKE_TOKEN_TRIES }, async () =>
       (await orphanChildren(item, accessor, call.ports, cluster)) ? ok() : CONFLICT,

@@ -1,5 +1,5 @@
-import { invalid } from '../api/errors.ts'
-import { bool, duration, type Field, int, list, text } from '../api/fields.ts'
+import { invalidRequestError } from '../api/errors.ts'
+import { boolField, durationField, intField, listField, type ParameterField, text } from '../api/fields.ts'
 import { isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../policies/names.ts'
 import { isCidr } from '../values/cidr.ts'
 import type { Widened } from '../values/widened.ts'
@@ -12,7 +12,7 @@ interface Term {
   /** name of the request field */
   name: `token_${string}`
   of: readonly TermOwner[]
-  kind(doc: string, options: object): Field<unknown>
+  kind(doc: string, options: object): ParameterField<unknown>
   doc: string
   /** value if nothing was set */
   neutral: unknown
@@ -47,7 +47,7 @@ const terms = {
   boundCidrs: {
     name: 'token_bound_cidrs',
     of: BOTH,
-    kind: list,
+    kind: listField,
     doc: 'Networks from which tokens may be used, and from which logins are accepted',
     neutral: [] as readonly string[],
     fault: (networks: readonly string[]) =>
@@ -58,7 +58,7 @@ const terms = {
   explicitMaxTtl: {
     name: 'token_explicit_max_ttl',
     of: BOTH,
-    kind: duration,
+    kind: durationField,
     doc: 'Hard limit of the lifetime, even if settings change later',
     neutral: 0,
     old: { name: 'explicit_max_ttl', of: ['token-role'], always: true },
@@ -67,7 +67,7 @@ const terms = {
   maxTtl: {
     name: 'token_max_ttl',
     of: LOGINS,
-    kind: duration,
+    kind: durationField,
     doc: 'Maximum lifetime of tokens',
     neutral: 0,
     old: { name: 'max_ttl', of: LOGINS },
@@ -75,14 +75,14 @@ const terms = {
   noDefaultPolicy: {
     name: 'token_no_default_policy',
     of: BOTH,
-    kind: bool,
+    kind: boolField,
     doc: 'Exclude the policy `default`',
     neutral: false,
   },
   numUses: {
     name: 'token_num_uses',
     of: BOTH,
-    kind: int,
+    kind: intField,
     doc: 'Number of requests a token may make; 0: unlimited',
     neutral: 0,
     fault: (uses: number) => (uses < 0 ? 'token_num_uses must not be negative' : undefined),
@@ -91,7 +91,7 @@ const terms = {
   period: {
     name: 'token_period',
     of: BOTH,
-    kind: duration,
+    kind: durationField,
     doc: 'Period of periodic tokens',
     neutral: 0,
     fault: (period: number, mountMax: number) =>
@@ -103,7 +103,7 @@ const terms = {
   policies: {
     name: 'token_policies',
     of: LOGINS,
-    kind: list,
+    kind: listField,
     doc: 'Policies of tokens',
     neutral: [] as readonly string[],
     counts: policySet,
@@ -116,14 +116,14 @@ const terms = {
   strictlyBindIp: {
     name: 'token_strictly_bind_ip',
     of: BOTH,
-    kind: bool,
+    kind: boolField,
     doc: 'Tokens may be used only from the address that requested them',
     neutral: false,
   },
   ttl: {
     name: 'token_ttl',
     of: LOGINS,
-    kind: duration,
+    kind: durationField,
     doc: 'Lifetime of tokens, extended by each renewal',
     neutral: 0,
     old: { name: 'ttl', of: LOGINS },
@@ -142,7 +142,7 @@ const terms = {
 function tokenType(given: string): TokenType {
   if (given === '' || given === 'default') return 'default'
   if (given === 'service' || given === 'batch') return given
-  throw invalid('token_type must be service, batch or default')
+  throw invalidRequestError('token_type must be service, batch or default')
 }
 
 type Terms = typeof terms

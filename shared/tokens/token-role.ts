@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
-import { bool, list, text } from '../api/fields.ts'
+import { invalidRequestError } from '../api/errors.ts'
+import { boolField, listField, text } from '../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import type { TokenRole } from '../model/token-role.ts'
@@ -18,20 +18,25 @@ import {
 import { termRows } from './terms.ts'
 
 export const tokenRoleFields = {
-  allowed_policies: list('Policies that tokens may have; empty: those of the caller', { counts: policySet }),
-  disallowed_policies: list('Policies that tokens may not have', { counts: policySet }),
-  allowed_policies_glob: list(
+  allowed_policies: listField('Policies that tokens may have; empty: those of the caller', {
+    counts: policySet,
+  }),
+  disallowed_policies: listField('Policies that tokens may not have', { counts: policySet }),
+  allowed_policies_glob: listField(
     'Patterns of further policies that tokens may have; `*` is any text, anywhere',
     {
       counts: policySet,
     },
   ),
-  disallowed_policies_glob: list('Patterns of policies that tokens may not have; `*` is any text, anywhere', {
-    counts: policySet,
-  }),
-  allowed_entity_aliases: list('Not supported: an entity comes from a login'),
-  orphan: bool('Tokens have no parent'),
-  renewable: bool('Tokens can be renewed; default true'),
+  disallowed_policies_glob: listField(
+    'Patterns of policies that tokens may not have; `*` is any text, anywhere',
+    {
+      counts: policySet,
+    },
+  ),
+  allowed_entity_aliases: listField('Not supported: an entity comes from a login'),
+  orphan: boolField('Tokens have no parent'),
+  renewable: boolField('Tokens can be renewed; default true'),
   path_suffix: text('Appended to the path of tokens'),
   ...tokenFields('token-role'),
   token_type: text(
@@ -59,7 +64,7 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   const names = (policies: readonly string[] | undefined, kept: readonly string[]) =>
     policies ? policySet(policies) : kept
   if (parameters.allowed_entity_aliases?.length)
-    throw invalid('allowed_entity_aliases is not supported: an entity comes from a login')
+    throw invalidRequestError('allowed_entity_aliases is not supported: an entity comes from a login')
   const next: TokenRole = {
     allowedPolicies: names(parameters.allowed_policies, before.allowedPolicies),
     disallowedPolicies: names(parameters.disallowed_policies, before.disallowedPolicies),
@@ -72,7 +77,7 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
     token: mergeParameters(before.token, parametersOf(parameters), SYSTEM_LEASE_TTL_SECONDS),
   }
   if (!/^[\w.-]*$/.test(next.pathSuffix))
-    throw invalid('path_suffix may hold letters, digits, "_", "." and "-"')
+    throw invalidRequestError('path_suffix may hold letters, digits, "_", "." and "-"')
   return answerAfter(
     [replace(subjectKeyOf(call, 'token-role'), stored, next)],
     noContent([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
@@ -91,7 +96,7 @@ function patternWarnings({ allowedPolicies, disallowedPolicies }: TokenRole): st
 /** Reads the second half of `default-service` and `default-batch`. It stays unchanged if the request sets no type. */
 function otherwiseOf(type: string | undefined, before: TokenRole): Pick<TokenRole, 'otherwise'> {
   if (type?.startsWith('default-') && !['default-service', 'default-batch'].includes(type))
-    throw invalid('token_type must be service, batch, default-service or default-batch')
+    throw invalidRequestError('token_type must be service, batch, default-service or default-batch')
   const batch = type === undefined ? before.otherwise === 'batch' : type === 'default-batch'
   return batch ? { otherwise: 'batch' } : {}
 }
@@ -136,7 +141,7 @@ export function readTokenRole(call: Call): Outcome {
 /** Handles POST auth/token/create/:role_name. The role, not the caller's rights, limits the token. */
 export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
   const role = subjectOf(call, 'token-role')
-  if (!role) throw invalid(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)
+  if (!role) throw invalidRequestError(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)
   return createAndStore(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })
 }
 
@@ -174,11 +179,13 @@ function allowedPolicies(role: TokenRole, wanted: readonly string[]): readonly s
       (name !== DEFAULT || role.token.noDefaultPolicy),
   )
   if (outside)
-    throw invalid(`token policies must be a subset of the role's allowed policies: ${outside} is not`)
+    throw invalidRequestError(
+      `token policies must be a subset of the role's allowed policies: ${outside} is not`,
+    )
   return policies
 }
 
 function forbid(role: TokenRole, policies: readonly string[]): void {
   const forbidden = policies.find(name => isDisallowed(role, name))
-  if (forbidden) throw invalid(`token policy ${forbidden} is disallowed by this role`)
+  if (forbidden) throw invalidRequestError(`token policy ${forbidden} is disallowed by this role`)
 }

@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../api/errors.ts'
+import { createRefusal, type Refusal } from '../api/errors.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 
 /** The limits of a token's lifetime, in seconds; 0 means unset. */
@@ -51,7 +51,8 @@ export function computeLifetime(
   const limit = wish.period > 0 ? wish.explicitMax : max
   if (limit === 0) return ok({ ttl: wanted, warnings })
   const left = Math.floor((issuedAt + limit * 1000 - now) / 1000)
-  if (left <= 0) return failed(refusal('maximum-lifetime', 'the maximum lifetime of the token is reached'))
+  if (left <= 0)
+    return failed(createRefusal('maximum-lifetime', 'the maximum lifetime of the token is reached'))
   return ok({ ttl: capped(wanted, left, 'lifetime'), warnings })
 }
 

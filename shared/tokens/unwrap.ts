@@ -1,5 +1,5 @@
 import { answer, answerAfter, type Call, callerOf, data, type Outcome } from '../api/call.ts'
-import { invalid } from '../api/errors.ts'
+import { invalidRequestError } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import { accessorOf, hashOf, makeTokenText } from '../model/token.ts'
 import { removeIfUnchanged } from '../storage/changes.ts'
@@ -10,12 +10,12 @@ import { LONGEST_WRAPPING, wrap } from './wrapping.ts'
 
 export const wrappingField = { token: text('The wrapping token; default: the caller’s', { secret: true }) }
 
-const gone = () => invalid('wrapping token is not valid or does not exist')
+const gone = () => invalidRequestError('wrapping token is not valid or does not exist')
 
 /** Reads the wrapped response of a token. Anyone with the token may get it, once. */
 async function wrappedOf(call: Call<typeof wrappingField>): Promise<Item<'wrapped'>> {
   const asked = call.parameters.token || call.bearer?.reveal()
-  if (!asked) throw invalid('token is required')
+  if (!asked) throw invalidRequestError('token is required')
   const [item] = await call.ports.store.read([key('wrapped', accessorOf(hashOf(asked)))])
   if (!item || !sameSecret(item.data.hash, hashOf(asked))) throw gone()
   return item
@@ -43,7 +43,8 @@ export async function lookupWrapping(call: Call<typeof wrappingField>): Promise<
 /** Handles POST sys/wrapping/rewrap: stores the response under a new token and invalidates the old token. */
 export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome> {
   const item = await wrappedOf(call)
-  if (item.data.ttl > LONGEST_WRAPPING) throw invalid('the answer was wrapped for longer than 768h')
+  if (item.data.ttl > LONGEST_WRAPPING)
+    throw invalidRequestError('the answer was wrapped for longer than 768h')
   const { cipher, entropy } = call.ports
   const { info, change } = await wrap(
     {
@@ -63,6 +64,6 @@ export async function rewrap(call: Call<typeof wrappingField>): Promise<Outcome>
 /** Handles POST sys/wrapping/wrap: wraps the caller's body. The header X-Vault-Wrap-TTL is required. */
 export function wrapBody(call: Call): Outcome {
   callerOf(call)
-  if (call.request.wrapTtl === undefined) throw invalid('the header X-Vault-Wrap-TTL is required')
+  if (call.request.wrapTtl === undefined) throw invalidRequestError('the header X-Vault-Wrap-TTL is required')
   return answer(data({ ...call.raw }))
 }

@@ -1,12 +1,12 @@
 import { defined } from './defined.ts'
 import { isObject } from './json.ts'
-import type { Schema, Shape } from './shape.ts'
+import type { JsonSchema, Shape } from './shape.ts'
 
 /** Maximum number of reported faults, because the sender controls how many there are. */
 const MOST_ODDITIES = 20
 
 type Json = Readonly<Record<string, unknown>>
-interface Described extends Schema {
+interface Described extends JsonSchema {
   properties?: Readonly<Record<string, Described>>
   required?: readonly string[]
   items?: Described
@@ -62,7 +62,7 @@ export function readShape<T>(shape: Shape<T>, raw: unknown): ShapeRead<T> {
   return { fields: fields as Partial<T>, odd }
 }
 
-function fits({ type, enum: allowed, const: only }: Schema, value: unknown): boolean {
+function fits({ type, enum: allowed, const: only }: JsonSchema, value: unknown): boolean {
   if (only !== undefined) return value === only
   if (Array.isArray(allowed)) return allowed.includes(value)
   return type === undefined || [type].flat().some(one => TYPES[String(one)]?.(value))

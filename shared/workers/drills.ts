@@ -4,7 +4,7 @@ import type { Ports } from '../ports.ts'
 import { beginDrill, reportDrill, stopDrill } from '../replication/drill/report.ts'
 import { type AskCluster, type DrillRun, DrillStopped } from '../replication/drill/run.ts'
 import { takeDrillStep } from '../replication/drill/steps.ts'
-import { createStepFailure, textForOperators } from '../replication/operation/faults.ts'
+import { createStepError, describeOperationFault } from '../replication/operation/faults.ts'
 import { DONE, type StepResult } from '../replication/operation/run.ts'
 import { logStepFailure } from './log-failure.ts'
 import { DRILL_WORKFLOW } from './workflows.ts'
@@ -53,8 +53,8 @@ async function runDrillStep(
   { workflow, operation, step, at, ...error }: v.InferOutput<typeof order>,
 ): Promise<StepResult> {
   if (step === 'stopped') {
-    const { message: text, detail } = createStepFailure(at, error)
-    return stopDrill(run, operation, textForOperators({ text, detail }))
+    const { message: text, detail } = createStepError(at, error)
+    return stopDrill(run, operation, describeOperationFault({ text, detail }))
   }
   if (step === 'report') return reportDrill(run, operation)
   // a drill that was started by hand begins with the step `check`

@@ -12,7 +12,7 @@ import { buildTree } from '../replication/check/reindex-step.ts'
 import { failTreeWork } from '../replication/check/tree-run.ts'
 import { closeEpoch } from '../replication/demotion/close-epoch.ts'
 import { failDisable, forget, leave } from '../replication/disable/leave.ts'
-import { createStepFailure, OperationFailed } from '../replication/operation/faults.ts'
+import { createStepError, OperationFailed } from '../replication/operation/faults.ts'
 import {
   DONE,
   endOperation,
@@ -109,7 +109,7 @@ export const operationHandler =
     const { steps, failed }: Operation = operationWorkflows[workflow]
     const deadline = ports.clock.now() + context.getRemainingTimeInMillis() - STEP_REST_MS
     const run = { ports, connect, deadline }
-    if (step === 'failed') return recordFailure(failed, run, operation, createStepFailure(at, error))
+    if (step === 'failed') return recordFailure(failed, run, operation, createStepError(at, error))
     const work = steps[step]
     if (!work) throw new Error(`the workflow ${workflow} has no step ${step}`)
     const { value: result, calls } = await ports.meter.measure(() =>

@@ -19,7 +19,7 @@ import { createServerTls, newAuthority } from '../../infra/local/gateway/tls.ts'
 import { createLinkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { createLazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { linkHandler } from '../../shared/http/link.ts'
-import { notACall } from '../../shared/link/refusals.ts'
+import { notALinkCallError } from '../../shared/link/refusals.ts'
 import { createLinkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
 import type { Authorities } from '../../shared/ports.ts'
@@ -419,7 +419,7 @@ describe('the Lambda behind every front end', () => {
     expect([around.statusCode, around.headers['x-error-code']]).toEqual([403, 'misdirected'])
     const through = await calling({ 'x-origin-secret': 's', 'x-forwarded-for': '203.0.113.9, 192.0.2.1' })
     expect(JSON.parse(Buffer.from(through.body, 'base64').toString())).toMatchObject({
-      message: notACall().message,
+      message: notALinkCallError().message,
     })
   })
 
@@ -434,7 +434,7 @@ describe('the Lambda behind every front end', () => {
     expect(answer.statusCode).toBe(400)
     expect(JSON.parse(Buffer.from(answer.body, 'base64').toString())).toMatchObject({
       code: 'invalid_argument',
-      message: notACall().message,
+      message: notALinkCallError().message,
     })
   })
 

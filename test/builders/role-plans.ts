@@ -1,4 +1,4 @@
-import { readFields } from '../../shared/api/fields.ts'
+import { readParameterFields } from '../../shared/api/fields.ts'
 import { roleFields } from '../../shared/auth-method/roles/fields.ts'
 import { planRole, type RolePlan } from '../../shared/auth-method/roles/plan.ts'
 import type { Role } from '../../shared/model/role.ts'
@@ -20,7 +20,7 @@ export function plan(...requests: [Raw, ...Raw[]]): RolePlan {
 export const write = (raw: Raw, stored?: Role, defaultAuthType: Role['authType'] = 'iam') =>
   planRole({
     ...(stored ? { stored } : {}),
-    parameters: readFields(roleFields, raw).parameters,
+    parameters: readParameterFields(roleFields, raw).parameters,
     defaultAuthType,
     mountMax: 1000,
     fresh: { roleId: 'fresh id', hmacKey: 'fresh key' as Encrypted },

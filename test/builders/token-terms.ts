@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { bool, duration, int, list } from '../../shared/api/fields.ts'
+import { boolField, durationField, intField, listField } from '../../shared/api/fields.ts'
 import { type TermOwner, termRows } from '../../shared/tokens/terms.ts'
 
 type Row = (typeof termRows)[number][1]
@@ -9,10 +9,10 @@ const TEXTS = ['', 'default', 'service', 'batch']
 
 /** Values that a request may send for a term, by the kind of its field; its own checks accept them. */
 function valuesOf({ kind, fault, store }: Row): fc.Arbitrary<unknown> {
-  if (kind === bool) return fc.boolean()
-  if (kind === int || kind === duration) return fc.nat(1000)
+  if (kind === boolField) return fc.boolean()
+  if (kind === intField || kind === durationField) return fc.nat(1000)
   const usable = (value: unknown) => fault?.(store ? store(value) : value, 1000) === undefined
-  if (kind === list) return fc.subarray(ITEMS.filter(item => usable([item])))
+  if (kind === listField) return fc.subarray(ITEMS.filter(item => usable([item])))
   return fc.constantFrom(...TEXTS.filter(usable))
 }
 

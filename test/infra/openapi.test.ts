@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root, version } from '../../infra/checkout.ts'
 import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
-import { readFields } from '../../shared/api/fields.ts'
+import { readParameterFields } from '../../shared/api/fields.ts'
 import { groups } from '../../shared/endpoints/all.ts'
 import { answers } from '../../shared/endpoints/answers/all.ts'
 import { openApi } from '../../shared/endpoints/openapi.ts'
@@ -168,7 +168,7 @@ describe('the table of answers', () => {
     rows.filter(row => row.method === 'POST' && answers[nameOf(row)] && Object.keys(row.fields).length > 0),
   )('has an example body for $method $path that its fields accept', row => {
     const sent = answers[nameOf(row)]?.requestExample
-    expect(readFields(row.fields, sent ?? {}).unknown).toEqual([])
+    expect(readParameterFields(row.fields, sent ?? {}).unknown).toEqual([])
     if (row.path !== '/sys/init') expect(sent).toBeDefined()
   })
 })

@@ -39,12 +39,12 @@ export const isLostSession = (error: unknown): boolean =>
  * error must then name STS.
  */
 export function throwStsFault(error: unknown): never {
-  throw providerFault('sts', error)
+  throw providerError('sts', error)
 }
 
 /**
  * Counts a failed call for the request that needed it.
- * @param error from `providerFault`
+ * @param error from `providerError`
  */
 export function countFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
   const { service, why } = reason
@@ -53,7 +53,7 @@ export function countFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'
 }
 
 /** Converts the error of a failed call to the error of the request that needed it: `busy` or `provider_failed`. */
-export function providerFault(service: Service, error: unknown): ApiError {
+export function providerError(service: Service, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
   const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]

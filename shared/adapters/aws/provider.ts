@@ -1,8 +1,8 @@
-import { invalid } from '../../api/errors.ts'
+import { invalidRequestError } from '../../api/errors.ts'
 import type { AwsTarget, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { faultCounterName } from '../../watching/logins.ts'
 import type { Environment } from './environment.ts'
-import { countFault, isLostSession, isUnknownKey, providerFault } from './faults.ts'
+import { countFault, isLostSession, isUnknownKey, providerError } from './faults.ts'
 import { once } from './loaded-later.ts'
 import { promiseCache } from './promise-cache.ts'
 import {
@@ -38,7 +38,7 @@ export interface Provider {
   /** returns settings of a client with one static key pair, for the rotation of that key */
   staticSettings(settings: ProviderSettings, pair: KeyPair, region: string): CallSettings
   /** converts the error of a failed call */
-  fault: typeof providerFault
+  fault: typeof providerError
 }
 
 const MOST_CLIENTS = 500
@@ -70,7 +70,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
         return attempt('credentials')
       })
     return limitTime(deadline - clock.now(), insisted()).catch((error: unknown) => {
-      const fault = providerFault(service, error)
+      const fault = providerError(service, error)
       countFault(fault, meter)
       throw fault
     })
@@ -80,7 +80,7 @@ export function provider(dependencies: ProviderDependencies): Provider {
     call,
     staticSettings: (settings, pair, region) =>
       settingsOf('iam', settings, region, credentialsOf(settings, pair, environment)),
-    fault: providerFault,
+    fault: providerError,
   }
 }
 
@@ -130,7 +130,9 @@ function createAccountCheck({
       (await sts()).accountOf(target, credentialsOf(client, pair, environment), meter),
     )
     if (own !== account)
-      throw invalid(`no STS role is configured for account ${account}`, { reason: { why: 'no-sts-role' } })
+      throw invalidRequestError(`no STS role is configured for account ${account}`, {
+        reason: { why: 'no-sts-role' },
+      })
   }
 }
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { answer, answerAfter, type Call, data, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
-import { lowerText, text } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import { lowerTextField, text } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { mayRegister } from '../../identity-proof/signature-algorithms.ts'
 import { replace } from '../../storage/changes.ts'
@@ -14,7 +14,7 @@ export const certificateFields = {
     counts: given => readPem(given) ?? given,
   }),
   // hvac sends this field as `document_type`
-  type: lowerText('`pkcs7` (default) or `identity`', { formerly: 'document_type' }),
+  type: lowerTextField('`pkcs7` (default) or `identity`', { formerly: 'document_type' }),
 }
 
 /**
@@ -24,11 +24,11 @@ export const certificateFields = {
 export function writeCertificate(call: Call<typeof certificateFields>): Outcome {
   const stored = subjectOf(call, 'certificate')
   const type = call.parameters.type ?? stored?.data.type ?? 'pkcs7'
-  if (type !== 'pkcs7' && type !== 'identity') throw invalid('type must be pkcs7 or identity')
+  if (type !== 'pkcs7' && type !== 'identity') throw invalidRequestError('type must be pkcs7 or identity')
   const pem = readPem(call.parameters.cloud_public_cert ?? '')
-  if (!pem) throw invalid('certificate is not a single PEM-encoded X.509 certificate')
+  if (!pem) throw invalidRequestError('certificate is not a single PEM-encoded X.509 certificate')
   const fault = keyFault(pem)
-  if (fault) throw invalid(fault)
+  if (fault) throw invalidRequestError(fault)
   return answerAfter([replace(subjectKeyOf(call, 'certificate'), stored, { pem, type })])
 }
 

@@ -1,12 +1,12 @@
-import { invalid } from '../../api/errors.ts'
-import { bool, type Field, int, list, text } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import { boolField, intField, listField, type ParameterField, text } from '../../api/fields.ts'
 import { headerName } from '../../values/names.ts'
 import type { Widened } from '../../values/widened.ts'
 
 /** One setting of a mount's calls to AWS: its request field, its stored form and its form in responses. */
 interface Setting {
   name: string
-  kind(doc: string, options: object): Field<unknown>
+  kind(doc: string, options: object): ParameterField<unknown>
   doc: string
   /** `neutral` is the value of an unconfigured setting. */
   neutral: unknown
@@ -32,7 +32,7 @@ const endpoint = (name: string) => (value: string, plain: boolean) => {
     url.username === '' &&
     url.password === '' &&
     !/[#?\\\s]/.test(value)
-  if (!usable) throw invalid(`${name} must be an absolute https URL`)
+  if (!usable) throw invalidRequestError(`${name} must be an absolute https URL`)
   return value
 }
 
@@ -43,7 +43,7 @@ const endpoint = (name: string) => (value: string, plain: boolean) => {
 const settings = {
   maxRetries: {
     name: 'max_retries',
-    kind: int,
+    kind: intField,
     doc: 'Retries of recoverable errors; negative: the SDK’s default (2 retries)',
     neutral: -1,
     forCalls: true,
@@ -87,7 +87,7 @@ const settings = {
   },
   useStsRegionFromClient: {
     name: 'use_sts_region_from_client',
-    kind: bool,
+    kind: boolField,
     doc: 'Call STS in the region that the client signed for; overrides sts_endpoint and sts_region',
     neutral: false,
   },
@@ -100,7 +100,7 @@ const settings = {
   /** header names in the form `X-Custom-Thing` */
   allowedHeaders: {
     name: 'allowed_sts_header_values',
-    kind: list,
+    kind: listField,
     doc: 'Further request headers permitted in iam_request_headers',
     neutral: [] as readonly string[],
     counts: headerNames,

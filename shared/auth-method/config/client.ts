@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
-import { bool, text, unsupported } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import { boolField, text, unsupportedField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { ClientConfig } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
@@ -13,15 +13,15 @@ const rotation = 'Not supported: keys are rotated by config/rotate-root'
 export const clientFields = {
   ...settingFields,
   secret_key: text('Secret access key', { secret: true }),
-  role_arn: unsupported(federation),
-  identity_token_audience: unsupported(federation),
-  identity_token_key: unsupported(federation),
-  identity_token_ttl: unsupported(federation),
-  rotation_period: unsupported(rotation),
-  rotation_policy: unsupported(rotation),
-  rotation_schedule: unsupported(rotation),
-  rotation_window: unsupported(rotation),
-  disable_automated_rotation: bool('Accepted without effect: only config/rotate-root rotates keys'),
+  role_arn: unsupportedField(federation),
+  identity_token_audience: unsupportedField(federation),
+  identity_token_key: unsupportedField(federation),
+  identity_token_ttl: unsupportedField(federation),
+  rotation_period: unsupportedField(rotation),
+  rotation_policy: unsupportedField(rotation),
+  rotation_schedule: unsupportedField(rotation),
+  rotation_window: unsupportedField(rotation),
+  disable_automated_rotation: boolField('Accepted without effect: only config/rotate-root rotates keys'),
 }
 
 /**
@@ -51,7 +51,7 @@ function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: ClientConfi
   const endpoints = { endpoint, iam_endpoint: iamEndpoint, sts_endpoint: stsEndpoint }
   for (const [name, url] of Object.entries(endpoints))
     if (url !== '' && isLocalAddress(new URL(url).hostname))
-      throw invalid(
+      throw invalidRequestError(
         `${name} must not name a loopback, link-local or metadata address: use the address of an AWS endpoint or of a proxy`,
       )
 }

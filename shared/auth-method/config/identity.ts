@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
-import { list, text } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import { listField, text } from '../../api/fields.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { IdentityConfig, Selection } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
@@ -33,12 +33,12 @@ const metadataNames = (names: readonly string[]): string[] =>
 
 export const identityFields = {
   iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
-  iam_metadata: list(
+  iam_metadata: listField(
     'Metadata of iam logins; `default` restores the default set, an empty list selects nothing',
     { counts: metadataNames },
   ),
   ec2_alias: text(`Name of the alias of an ec2 login: ${aliasKinds.ec2.join(', ')}`),
-  ec2_metadata: list(
+  ec2_metadata: listField(
     'Metadata of ec2 logins; `default` restores the default set, an empty list selects nothing',
     { counts: metadataNames },
   ),
@@ -73,7 +73,7 @@ function oneOf<T extends string>(
 ): T | undefined {
   if (given === undefined) return undefined
   const found = allowed.find(name => name === given)
-  if (!found) throw invalid(`${field} must be one of ${allowed.join(', ')}`)
+  if (!found) throw invalidRequestError(`${field} must be one of ${allowed.join(', ')}`)
   return found
 }
 
@@ -82,12 +82,14 @@ function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): S
   const names = metadataNames(given)
   if (names.length === 1 && names[0] === 'default') return 'default'
   if (names.includes('default'))
-    throw invalid(`${type}_metadata: default cannot be combined with other fields`)
+    throw invalidRequestError(`${type}_metadata: default cannot be combined with other fields`)
   const { defaults, extras } = selectable[type]
   const allowed: readonly string[] = [...defaults, ...extras]
   const unknown = names.find(name => !allowed.includes(name))
   if (unknown !== undefined) {
-    throw invalid(`"${unknown}" is not a selectable metadata field; choose from ${allowed.join(', ')}`)
+    throw invalidRequestError(
+      `"${unknown}" is not a selectable metadata field; choose from ${allowed.join(', ')}`,
+    )
   }
   return names
 }

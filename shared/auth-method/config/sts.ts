@@ -1,5 +1,5 @@
 import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
+import { invalidRequestError } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { StsRole } from '../../model/config.ts'
@@ -20,7 +20,7 @@ export function writeSts(call: Call<typeof stsFields>): Outcome {
   const place = subjectKeyOf(call, 'sts-role')
   const stored = subjectOf(call, 'sts-role')
   const role = call.parameters.sts_role ?? stored?.data.role ?? ''
-  if (role === '') throw invalid('sts_role is required')
+  if (role === '') throw invalidRequestError('sts_role is required')
   const externalId = call.parameters.external_id ?? stored?.data.externalId ?? ''
   const next: StsRole = { role, externalId }
   return answerAfter(

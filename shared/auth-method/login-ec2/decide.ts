@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../../api/errors.ts'
+import { createRefusal, type Refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import { defined } from '../../values/defined.ts'
 import { printDuration } from '../../values/duration.ts'
@@ -66,7 +66,7 @@ function tagFault({ tag, role, roleName, instanceId }: CompleteEc2Facts): Refusa
   const fault =
     tagReason(tag, roleName, instanceId) ??
     (isWithinRole(tag?.tag?.policies ?? [], role.token) ? undefined : 'policies')
-  return fault && refusal(`role-tag-${fault}`, `role tag check failed: ${tagTexts[fault]}`)
+  return fault && createRefusal(`role-tag-${fault}`, `role tag check failed: ${tagTexts[fault]}`)
 }
 
 const tagTexts = {

@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../../api/errors.ts'
+import { createRefusal, type Refusal } from '../../api/errors.ts'
 import type { AccessEntry } from '../../model/access-entry.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { type Secret, sameSecret } from '../../values/secret.ts'
@@ -40,7 +40,7 @@ export function reauthenticate(facts: ReauthenticationFacts): Result<Reauthentic
   const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce
   const disallow = facts.disallow || given === ''
   if ((given?.length ?? 0) > LONGEST_NONCE && !disallow) {
-    return failed(refusal('nonce-length', `nonce longer than ${LONGEST_NONCE} characters`))
+    return failed(createRefusal('nonce-length', `nonce longer than ${LONGEST_NONCE} characters`))
   }
   if (!facts.entry) return settle(disallow, given, given ?? facts.freshNonce)
   const returning = judgeReturn(facts, given)
@@ -57,16 +57,19 @@ function judgeReturn(
 ): Result<'same' | 'migrated', Refusal> {
   const { stored, nonce } = facts.entry ?? {}
   if (stored?.disallowReauthentication || given === '') {
-    return failed(refusal('reauthentication-disabled', 'repeat login is disabled for this instance'))
+    return failed(createRefusal('reauthentication-disabled', 'repeat login is disabled for this instance'))
   }
   const before = parseInstant(stored?.pendingTime ?? '')
   if (!nonce || !before)
-    return failed(refusal('entry-damaged', 'the access-list entry of this instance is damaged; delete it'))
+    return failed(
+      createRefusal('entry-damaged', 'the access-list entry of this instance is damaged; delete it'),
+    )
   const age = compareInstants(facts.startedAt, before)
   if (given === undefined || !sameSecret(given, nonce.reveal())) {
-    if (!facts.allowMigration) return failed(refusal('nonce-mismatch', 'nonce does not match'))
-    if (age <= 0) return failed(refusal('nonce-mismatch', 'nonce does not match and metadata is not newer'))
+    if (!facts.allowMigration) return failed(createRefusal('nonce-mismatch', 'nonce does not match'))
+    if (age <= 0)
+      return failed(createRefusal('nonce-mismatch', 'nonce does not match and metadata is not newer'))
     return ok('migrated')
   }
-  return age < 0 ? failed(refusal('document-older', 'metadata predates the last login')) : ok('same')
+  return age < 0 ? failed(createRefusal('document-older', 'metadata predates the last login')) : ok('same')
 }

@@ -1,4 +1,4 @@
-import { refusal } from '../../api/errors.ts'
+import { createRefusal } from '../../api/errors.ts'
 import { checksInstances } from '../../model/role.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
@@ -21,7 +21,7 @@ const admitted = (facts: IamFacts & Partial<CompleteIamFacts>) =>
   )
 
 const notBound = ({ roleName }: IamFacts) =>
-  refusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
+  createRefusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
 
 /** The checks before any call to IAM or EC2. */
 export const iamChecksBeforeLookUp: readonly Check<IamFacts>[] = [
@@ -38,7 +38,7 @@ export const iamChecksBeforeLookUp: readonly Check<IamFacts>[] = [
     seen: ({ caller }) => caller.entity.session ?? null,
     refuse: ({ caller }) =>
       inferredInstanceId(caller) === undefined
-        ? refusal(
+        ? createRefusal(
             'session-not-instance',
             'the name of the caller’s session is not an instance ID: no instance can be inferred',
           )

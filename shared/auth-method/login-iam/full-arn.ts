@@ -1,5 +1,5 @@
 import type { AskProvider, Call } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
+import { invalidRequestError } from '../../api/errors.ts'
 import type { Entity } from '../../values/arn.ts'
 import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
 
@@ -44,7 +44,7 @@ export async function findFullArn(
   const named =
     found?.arn.startsWith(`arn:${partition}:iam::${account}:${type}/`) && found.arn.endsWith(`/${name}`)
   if (!found || !same || !named)
-    throw invalid('the principal could not be looked up', { reason: { why: 'principal-lookup' } })
+    throw invalidRequestError('the principal could not be looked up', { reason: { why: 'principal-lookup' } })
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(question.key, { arn: found.arn, until: call.now + FULL_ARN_AGE_MS })
   return found.arn

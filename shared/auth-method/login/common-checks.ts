@@ -1,4 +1,4 @@
-import { refusal } from '../../api/errors.ts'
+import { createRefusal } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import { sanitisePolicies } from '../../policies/names.ts'
 import { anyContains } from '../../values/cidr.ts'
@@ -24,7 +24,7 @@ export const commonChecks: readonly Check<CommonFacts>[] = [
     refuse: ({ role, source }) =>
       anyContains(role.token.boundCidrs, source)
         ? undefined
-        : refusal('source-address', '', 'permission_denied'),
+        : createRefusal('source-address', '', 'permission_denied'),
   },
   {
     name: 'auth_type',
@@ -32,20 +32,22 @@ export const commonChecks: readonly Check<CommonFacts>[] = [
     refuse: ({ role, roleName, type }) =>
       role.authType === type
         ? undefined
-        : refusal('role-type', `${type} login is not allowed for role "${roleName}"`),
+        : createRefusal('role-type', `${type} login is not allowed for role "${roleName}"`),
   },
   {
     name: 'token_policies',
     seen: ({ role }) => role.token.policies,
     refuse: ({ role }) =>
       sanitisePolicies(role.token.policies).includes('root')
-        ? refusal('root-policy', 'a login may not issue root tokens')
+        ? createRefusal('root-policy', 'a login may not issue root tokens')
         : undefined,
   },
   {
     name: 'alias',
     seen: ({ aliasName }) => aliasName,
     refuse: ({ aliasName }) =>
-      aliasName === '' ? refusal('no-alias', 'the login has no value for the configured alias') : undefined,
+      aliasName === ''
+        ? createRefusal('no-alias', 'the login has no value for the configured alias')
+        : undefined,
   },
 ]

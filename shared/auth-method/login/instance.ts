@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../../api/errors.ts'
+import { createRefusal, type Refusal } from '../../api/errors.ts'
 import type { Instance } from '../../model/instance.ts'
 import type { Role } from '../../model/role.ts'
 import {
@@ -42,7 +42,7 @@ export function stateFault(instance: Instance | undefined, instanceId: string): 
   const why = !instance || instance.id !== instanceId ? 'EC2 knows no such instance' : 'it is not running'
   return instance?.id === instanceId && instance.state === 'running'
     ? undefined
-    : refusal('instance-not-running', `failed to verify the instance ${instanceId}: ${why}`)
+    : createRefusal('instance-not-running', `failed to verify the instance ${instanceId}: ${why}`)
 }
 
 const boundCheck = (name: BindingName): Check<BindingCheckFacts> => ({
@@ -52,7 +52,7 @@ const boundCheck = (name: BindingName): Check<BindingCheckFacts> => ({
   refuse: facts =>
     isMet(name, facts.role.bound, factsOf(facts))
       ? undefined
-      : refusal(`not-${name}`, `instance does not satisfy role "${facts.roleName}": ${name}`),
+      : createRefusal(`not-${name}`, `instance does not satisfy role "${facts.roleName}": ${name}`),
 })
 
 function factsOf({ account, region, instance, instanceId, roleArn }: BindingCheckFacts): InstanceFacts {

@@ -1,5 +1,5 @@
 import { type Auth, answerAfter, type MountCall, type Outcome } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import { ensureAlias } from '../../identity/ensure.ts'
 import type { Alias } from '../../model/alias.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
@@ -94,9 +94,11 @@ export function buildToken(
     now,
     now,
   )
-  if (!granted.ok) throw invalid(granted.fault.text)
+  if (!granted.ok) throw invalidRequestError(granted.fault.text)
   if (type === 'batch' && (terms.period > 0 || terms.numUses > 0)) {
-    throw invalid('the role asks for a periodic or limited-use token, but the mount gives batch tokens')
+    throw invalidRequestError(
+      'the role asks for a periodic or limited-use token, but the mount gives batch tokens',
+    )
   }
   const token: Token = {
     type,

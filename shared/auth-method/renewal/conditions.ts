@@ -16,13 +16,13 @@ export interface Renewal {
 }
 
 /** Builds the error of a denied renewal. The token stays valid until it expires. */
-export const renewalDenied = (why: string): ApiError =>
+export const renewalDeniedError = (why: string): ApiError =>
   new ApiError('permission_denied', '', { reason: { why: `renewal-${why}` } })
 
 /** Returns the role of a login. @throws ApiError if the role was deleted or recreated */
 export function requireSameRole(item: Item<'role'> | undefined, login: LoginRecord): Role {
-  if (!item) throw renewalDenied('role-gone')
-  if (item.data.roleId !== login.roleId) throw renewalDenied('role-recreated')
+  if (!item) throw renewalDeniedError('role-gone')
+  if (item.data.roleId !== login.roleId) throw renewalDeniedError('role-recreated')
   return item.data
 }
 
@@ -37,5 +37,5 @@ export async function requireRunningInstance(
   const question = accountQuestion(access, ['instance', instanceId], cipher, target =>
     instances.describe(target, instanceId, call.request.deadline),
   )
-  if (stateFault(await ask(question), instanceId)) throw renewalDenied('instance-not-running')
+  if (stateFault(await ask(question), instanceId)) throw renewalDeniedError('instance-not-running')
 }

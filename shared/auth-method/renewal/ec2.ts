@@ -4,7 +4,7 @@ import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
-import { type Renewal, renewalDenied, requireRunningInstance, requireSameRole } from './conditions.ts'
+import { type Renewal, renewalDeniedError, requireRunningInstance, requireSameRole } from './conditions.ts'
 
 /**
  * Checks the renewal of an ec2 login. The instance must be running, and the access list must still hold the entry of this login.
@@ -18,7 +18,7 @@ export async function renewEc2(
   ask: AskProvider,
 ): Promise<Renewal> {
   const { instanceId, region, account, tagMaxTtl = 0 } = login
-  if (!instanceId || !region) throw renewalDenied('login-unknown')
+  if (!instanceId || !region) throw renewalDeniedError('login-unknown')
   const [roleItem, entry, client, sts, tidy] = await call.ports.store.read([
     key('role', mount.accessor, login.role),
     key('access', mount.accessor, instanceId),
@@ -27,9 +27,9 @@ export async function renewEc2(
     key('tidy-settings', mount.accessor, 'identity-accesslist'),
   ])
   const role = requireSameRole(roleItem, login)
-  if (!entry) throw renewalDenied('entry-gone')
+  if (!entry) throw renewalDeniedError('entry-gone')
   if (login.entryCreatedAt !== undefined && login.entryCreatedAt !== entry.data.createdAt)
-    throw renewalDenied('entry-recreated')
+    throw renewalDeniedError('entry-recreated')
   await requireRunningInstance(call, { account, region, client, sts }, instanceId, ask)
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const expiresAt = call.now + Math.max(maxTtlOf(mount), ...limits) * 1000

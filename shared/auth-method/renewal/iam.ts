@@ -10,7 +10,7 @@ import { iamRegionOf } from '../../values/region.ts'
 import type { AccountItems } from '../config/accounts.ts'
 import { findFullArn } from '../login-iam/full-arn.ts'
 import { admits } from '../login-iam/principal.ts'
-import { type Renewal, renewalDenied, requireRunningInstance, requireSameRole } from './conditions.ts'
+import { type Renewal, renewalDeniedError, requireRunningInstance, requireSameRole } from './conditions.ts'
 
 /**
  * Checks the renewal of an iam login. The principal must still be bound, and an inferred instance must still run. The other
@@ -23,7 +23,7 @@ export async function renewIam(
   ask: AskProvider,
 ): Promise<Renewal> {
   const entity = parseEntity(login.canonicalArn ?? '')
-  if (!entity) throw renewalDenied('login-unknown')
+  if (!entity) throw renewalDeniedError('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
     key('role', mount.accessor, login.role),
     key('client-config', mount.accessor),
@@ -56,12 +56,12 @@ async function checkPrincipal(
     const fullArn = await findFullArn(call, access, entity, login.clientUserId, ask).catch(unbound)
     if (admits(role, { ...principal, fullArn }) === 'yes') return
   }
-  throw renewalDenied('principal-not-bound')
+  throw renewalDeniedError('principal-not-bound')
 }
 
 function unbound(error: unknown): never {
   throw error instanceof ApiError && error.code === 'invalid_request'
-    ? renewalDenied('principal-not-bound')
+    ? renewalDeniedError('principal-not-bound')
     : error
 }
 
@@ -74,6 +74,6 @@ async function checkInferred(
 ): Promise<void> {
   if (role.inferredEntityType === '') return
   // tokens created before the role inferred instances name no instance and cannot be renewed
-  if (!instanceId || !region) throw renewalDenied('no-instance')
+  if (!instanceId || !region) throw renewalDeniedError('no-instance')
   await requireRunningInstance(call, { account, region, ...items }, instanceId, ask)
 }

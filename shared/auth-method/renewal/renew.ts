@@ -7,8 +7,8 @@ import {
   type Outcome,
   type Phases,
 } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
-import { duration, text } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import { durationField, text } from '../../api/fields.ts'
 import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
 import {
   accessorOfText,
@@ -28,7 +28,7 @@ import type { Renewal } from './conditions.ts'
 import { renewEc2 } from './ec2.ts'
 import { renewIam } from './iam.ts'
 
-const increment = { increment: duration('Requested lifetime from now') }
+const increment = { increment: durationField('Requested lifetime from now') }
 
 export const renewFields = { ...requiredToken, ...increment }
 export const renewSelfFields = { ...increment, token: text('Accepted and ignored', { secret: true }) }
@@ -68,7 +68,7 @@ export const renewPhases = renewalOf(async call => {
   const shownText = call.parameters.token ?? ''
   if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
   const item = await readLiveToken(await accessorOfText(shownText, call.ports.cipher), call)
-  if (!item) throw invalid('token not found')
+  if (!item) throw invalidRequestError('token not found')
   return { item, shownText }
 })
 
@@ -86,7 +86,7 @@ export const renewAccessorPhases = renewalOf(async call => {
   return { item: await findByAccessor(call, accessor), shownText: '' }
 })
 
-const notRenewable = () => invalid('lease is not renewable')
+const notRenewable = () => invalidRequestError('lease is not renewable')
 
 /** Sets the token's TTL to what its limits allow from now on. */
 async function extend(
@@ -109,7 +109,7 @@ async function extend(
     token.createdAt,
     now,
   )
-  if (!granted.ok) throw invalid(granted.fault.text)
+  if (!granted.ok) throw invalidRequestError(granted.fault.text)
   const renewed: Token = { ...token, ttl: granted.value.ttl, renewedAt: now }
   const expires = expirySecondOf(renewed)
   return answerAfter(

@@ -1,6 +1,6 @@
 import { answer, data, type MountCall, type Outcome } from '../../api/call.ts'
-import { invalid } from '../../api/errors.ts'
-import { bool, duration, list, lowerText } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import { boolField, durationField, listField, lowerTextField } from '../../api/fields.ts'
 import { subjectOf } from '../../api/subject.ts'
 import { maxTtlOf } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
@@ -8,14 +8,14 @@ import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from
 import { isWithinRole, LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
 
 export const roleTagFields = {
-  policies: list(
+  policies: listField(
     'Policies of logins with the tag, all of them among the role’s; an empty list gives `default` only',
     { counts: policySet },
   ),
-  max_ttl: duration('Maximum lifetime of tokens of such logins'),
-  instance_id: lowerText('The only instance that may use the tag'),
-  allow_instance_migration: bool('As in the role'),
-  disallow_reauthentication: bool('As in the role'),
+  max_ttl: durationField('Maximum lifetime of tokens of such logins'),
+  instance_id: lowerTextField('The only instance that may use the tag'),
+  allow_instance_migration: boolField('As in the role'),
+  disallow_reauthentication: boolField('As in the role'),
 }
 
 const NONCE_BYTES = 8
@@ -23,12 +23,12 @@ const NONCE_BYTES = 8
 /** Handles POST role/:role/tag. Returns the key and value of a new tag and stores nothing. @see docs/spec/role-tags.md#making */
 export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<Outcome> {
   const item = subjectOf(call, 'role')
-  if (!item) throw invalid('role not found')
+  if (!item) throw invalidRequestError('role not found')
   const role = item.data
-  if (role.roleTag === '') throw invalid('role tags are not enabled on this role')
+  if (role.roleTag === '') throw invalidRequestError('role tags are not enabled on this role')
   const { parameters } = call
   if (parameters.allow_instance_migration && parameters.disallow_reauthentication) {
-    throw invalid('allow_instance_migration and disallow_reauthentication exclude each other')
+    throw invalidRequestError('allow_instance_migration and disallow_reauthentication exclude each other')
   }
   const tag: RoleTag = {
     nonce: call.ports.entropy.bytes(NONCE_BYTES).toString('base64'),
@@ -39,11 +39,13 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
     instanceId: parameters.instance_id ?? '',
     maxTtl: parameters.max_ttl ?? 0,
   }
-  if (tag.instanceId.includes(':')) throw invalid('instance_id must not contain ":"')
+  if (tag.instanceId.includes(':')) throw invalidRequestError('instance_id must not contain ":"')
   const key = await call.ports.cipher.decrypt(item, 'hmacKey', role.hmacKey)
   const value = renderTag(tag, key)
   if (value.length > LONGEST_TAG)
-    throw invalid(`the tag is longer than the ${LONGEST_TAG} characters that a tag’s value may have`)
+    throw invalidRequestError(
+      `the tag is longer than the ${LONGEST_TAG} characters that a tag’s value may have`,
+    )
   return answer(
     data({ tag_key: role.roleTag, tag_value: value }, warningsOf(tag, role, maxTtlOf(call.mount))),
   )
@@ -55,10 +57,11 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
  */
 function policiesOf(given: readonly string[] | undefined, role: Role): readonly string[] {
   if (given === undefined) return []
-  if (given.some(name => !isPolicyName(name))) throw invalid(POLICY_NAMES)
+  if (given.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
   const policies = sanitisePolicies(given)
   const wanted = policies.length === 0 ? [DEFAULT] : policies
-  if (!isWithinRole(wanted, role.token)) throw invalid('tag policies must be a subset of the role’s policies')
+  if (!isWithinRole(wanted, role.token))
+    throw invalidRequestError('tag policies must be a subset of the role’s policies')
   return wanted
 }
 

@@ -1,4 +1,4 @@
-import { type Field, list, mapOfLists } from '../../api/fields.ts'
+import { listField, listMapField, type ParameterField } from '../../api/fields.ts'
 import type { Instance } from '../../model/instance.ts'
 import { isIn, matchesAny } from '../../values/pattern.ts'
 
@@ -17,7 +17,7 @@ export interface InstanceFacts {
 
 /** A binding of a role: its field, the value it is compared with, and the comparison. `B` is its stored form. */
 interface Binding<B> {
-  field: Field<unknown>
+  field: ParameterField<unknown>
   neutral: B
   /** Returns the stored form of a value. */
   store(given: B): B
@@ -39,7 +39,7 @@ const anyOf = (
   seen: (facts: InstanceFacts) => string | undefined,
   matches: typeof isIn = isIn,
 ): Binding<List> => ({
-  field: list(`${doc}; any one must match`),
+  field: listField(`${doc}; any one must match`),
   neutral: [],
   store: unique,
   seen,
@@ -57,7 +57,7 @@ const everyKey = (
   const valueAt = (facts: InstanceFacts, key: string) =>
     Object.hasOwn(seen(facts), key) ? seen(facts)[key] : undefined
   return {
-    field: mapOfLists(doc),
+    field: listMapField(doc),
     neutral: {},
     store: given => Object.fromEntries(Object.entries(given).map(([key, values]) => [key, unique(values)])),
     fault: bound => {

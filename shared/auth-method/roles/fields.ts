@@ -1,27 +1,27 @@
-import { bool, type Field, list, lowerText, text } from '../../api/fields.ts'
+import { boolField, listField, lowerTextField, type ParameterField, text } from '../../api/fields.ts'
 import { tokenFields } from '../../tokens/parameters.ts'
 import { type BindingName, bindingNames, bindings } from './bindings.ts'
 
 const boundFields = Object.fromEntries(bindingNames.map(name => [name, bindings[name].field])) as Record<
   BindingName,
-  Field<unknown>
+  ParameterField<unknown>
 >
 
 /** The request fields of a role. @see docs/spec/roles.md#write */
 export const roleFields = {
-  auth_type: lowerText('`iam` (default) or `ec2`; fixed once the role exists'),
+  auth_type: lowerTextField('`iam` (default) or `ec2`; fixed once the role exists'),
   ...boundFields,
-  bound_iam_principal_arn: list(
+  bound_iam_principal_arn: listField(
     'ARNs of IAM users and roles that may log in, with a trailing wildcard if wanted',
   ),
   inferred_entity_type: text('`ec2_instance` to look up the instance behind an iam login'),
   inferred_aws_region: text('Region in which instances are looked up'),
-  resolve_aws_unique_ids: bool(
+  resolve_aws_unique_ids: boolField(
     'Bind principals by unique ID rather than by name; cannot be switched off later',
   ),
   role_tag: text('Key of the instance tag that carries a role tag'),
-  allow_instance_migration: bool('Accept another nonce when the instance was stopped and started'),
-  disallow_reauthentication: bool('One login per instance until its access-list entry is deleted'),
+  allow_instance_migration: boolField('Accept another nonce when the instance was stopped and started'),
+  disallow_reauthentication: boolField('One login per instance until its access-list entry is deleted'),
   lease: text('Accepted and ignored'),
   ...tokenFields('role'),
 }

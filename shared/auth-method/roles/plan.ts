@@ -1,5 +1,5 @@
-import { invalid } from '../../api/errors.ts'
-import type { Supplied } from '../../api/fields.ts'
+import { invalidRequestError } from '../../api/errors.ts'
+import type { SuppliedParameters } from '../../api/fields.ts'
 import { checksInstances, type Role } from '../../model/role.ts'
 import { defaultParameters, mergeParameters, parameterWarnings } from '../../tokens/parameters.ts'
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
@@ -9,7 +9,7 @@ import { type BindingName, bindingNames, boundFault, isBound, mergeBound, noBind
 import type { roleFields } from './fields.ts'
 import { arnForm, boundWarnings, formWarnings } from './forms.ts'
 
-type Given = Supplied<typeof roleFields>
+type Given = SuppliedParameters<typeof roleFields>
 
 export interface RoleFacts {
   /** absent: the request creates the role */
@@ -47,7 +47,7 @@ export function planRole(facts: RoleFacts): RolePlan {
     bindingFault(role) ??
     principalFault(role) ??
     ec2OnlyFault(role)
-  if (fault) throw invalid(fault)
+  if (fault) throw invalidRequestError(fault)
   return {
     role,
     resolve: role.resolveAwsUniqueIds && role.boundIamPrincipalIds.length === 0 ? exactArns(role) : [],

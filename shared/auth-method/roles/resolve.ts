@@ -1,5 +1,5 @@
 import type { AskProvider, MountCall, ProviderQuestion } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import type { Principal } from '../../ports.ts'
 import { type Change, removeUnlessChanged, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
@@ -97,7 +97,9 @@ async function unfinished(
 function resolvable(arn: string): Entity {
   const entity = parseEntity(arn)
   if (!entity || entity.type === 'assumed-role') {
-    throw invalid(`cannot resolve unique ID of ${arn}: not the ARN of a user, a role or an instance profile`)
+    throw invalidRequestError(
+      `cannot resolve unique ID of ${arn}: not the ARN of a user, a role or an instance profile`,
+    )
   }
   return entity
 }
@@ -122,11 +124,11 @@ async function resolve(
   const arn = iamArn(entity)
   const found = await ask(question).catch(error => {
     throw error instanceof ApiError && error.code === 'invalid_request'
-      ? invalid(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
+      ? invalidRequestError(`cannot resolve unique ID of ${arn}: ${error.message}`, { cause: error })
       : error
   })
-  if (!found) throw invalid(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
+  if (!found) throw invalidRequestError(`cannot resolve unique ID of ${arn}: there is no such ${entity.type}`)
   if (found.arn !== arn)
-    throw invalid(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)
+    throw invalidRequestError(`cannot resolve unique ID of ${arn}: its path differs from the one in IAM`)
   return found.uniqueId
 }

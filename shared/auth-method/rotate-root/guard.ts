@@ -1,5 +1,5 @@
 import type { MountCall } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import { currentCluster } from '../../jobs/job.ts'
 import type { Rotation } from '../../model/rotation.ts'
 import { type Change, replace } from '../../storage/changes.ts'
@@ -15,7 +15,7 @@ const keyOf = (call: MountCall) => key('rotation', call.mount.accessor)
  */
 export async function takeGuard(call: MountCall): Promise<number> {
   const { store, clock } = call.ports
-  const running = invalid('a rotation is already running')
+  const running = invalidRequestError('a rotation is already running')
   const [held] = await store.read([keyOf(call)])
   if (held && held.data.leaseUntil > clock.now()) throw running
   const makingSince = held?.data.makingSince ?? 0

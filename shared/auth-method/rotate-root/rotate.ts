@@ -1,5 +1,5 @@
 import { type Answer, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
-import { ApiError, invalid } from '../../api/errors.ts'
+import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import { currentCluster } from '../../jobs/job.ts'
 import type { ClientConfig } from '../../model/config.ts'
@@ -40,9 +40,9 @@ export async function rotateRoot(call: MountCall): Promise<Outcome> {
 }
 
 function configured(config: Config | undefined): Config {
-  if (!config) throw invalid('client credentials have not been configured')
-  if (config.data.accessKey === '') throw invalid('no access key to rotate')
-  if (!config.data.secretKey) throw invalid('no secret key to rotate')
+  if (!config) throw invalidRequestError('client credentials have not been configured')
+  if (config.data.accessKey === '') throw invalidRequestError('no access key to rotate')
+  if (!config.data.secretKey) throw invalidRequestError('no secret key to rotate')
   return config
 }
 
@@ -51,7 +51,9 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
   const settings = await providerSettings(given, cipher)
   const { userName } = await accessKeys.owner(settings, clock.now() + IAM_CALL_TIMEOUT_MS)
   if (userName === undefined)
-    throw invalid('the access key belongs to the root user of its account, which cannot be rotated')
+    throw invalidRequestError(
+      'the access key belongs to the root user of its account, which cannot be rotated',
+    )
   const config = given.data.previousSecretKey ? await clearUp(call, given, userName) : given
   await makeRoom(call, settings, userName, config.data.accessKey, lostSince)
   await recordKeyCreation(call)
@@ -76,7 +78,7 @@ function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: str
 async function clearUp(call: MountCall, config: Config, userName: string): Promise<Config> {
   const finish = await finishRotation(config, userName, call.ports, IAM_CALL_TIMEOUT_MS)
   if (finish.state !== 'finished') {
-    throw invalid(
+    throw invalidRequestError(
       `the last rotation is not finished: the access key ${config.data.previousAccessKey} still exists`,
     )
   }
@@ -101,7 +103,7 @@ async function makeRoom(
     .catch(unlessRefused)
   for (const one of known?.filter(found => found.accessKey !== current) ?? []) {
     if (!isLost(one, lostSince))
-      throw invalid(`the IAM user has another access key, ${one.accessKey}: delete it first`)
+      throw invalidRequestError(`the IAM user has another access key, ${one.accessKey}: delete it first`)
     await accessKeys.delete(settings, userName, one.accessKey, clock.now() + IAM_CALL_TIMEOUT_MS)
   }
 }
@@ -131,7 +133,9 @@ async function makeKey(call: MountCall, settings: ProviderSettings, userName: st
   } catch (error) {
     if (!isRefused(error)) throw error
     await clearKeyCreation(call)
-    throw invalid(`a new access key could not be made: ${(error as Error).message}`, { cause: error })
+    throw invalidRequestError(`a new access key could not be made: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }
 
@@ -168,7 +172,8 @@ async function storeKey(
   throw written === 'conflict' ? changed() : written
 }
 
-const changed = () => invalid('the client configuration changed during the rotation; nothing was rotated')
+const changed = () =>
+  invalidRequestError('the client configuration changed during the rotation; nothing was rotated')
 
 async function readConfig(call: MountCall): Promise<Config> {
   const [config] = await call.ports.store.read([subjectKeyOf(call, 'client-config')])

@@ -7,7 +7,7 @@ import {
   noContent,
   type Outcome,
 } from '../../api/call.ts'
-import { bool, duration } from '../../api/fields.ts'
+import { boolField, durationField } from '../../api/fields.ts'
 import { removeSubject, requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import { replace } from '../../storage/changes.ts'
@@ -18,10 +18,10 @@ import { startTidyRun } from './run.ts'
 import { defaultTidy, SAFETY_BUFFER_SECONDS, type TidyList, tidyLists } from './settings.ts'
 
 export const tidySettingsFields = {
-  safety_buffer: duration(
+  safety_buffer: durationField(
     'Time that must pass after an entry’s expiration before it is removed; default 72h',
   ),
-  disable_periodic_tidy: bool('Do not tidy the list every hour; tidy/<list> still works'),
+  disable_periodic_tidy: boolField('Do not tidy the list every hour; tidy/<list> still works'),
 }
 
 export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }

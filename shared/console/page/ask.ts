@@ -1,6 +1,6 @@
 import { parseJson } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
-import { anyValue, object, texts } from '../../values/shape.ts'
+import { anyShape, objectShape, textArrayShape } from '../../values/shape.ts'
 
 /** The API of the cluster that serves this page. The page sends tokens to no other API. */
 export const ownApi = new URL('../v1/', document.baseURI).href
@@ -26,7 +26,7 @@ interface Question {
 }
 
 const ASK_TIMEOUT_MS = 40_000
-const bodyShape = object({}, { data: anyValue, errors: texts, warnings: texts })
+const bodyShape = objectShape({}, { data: anyShape, errors: textArrayShape, warnings: textArrayShape })
 
 /**
  * Sends one request: a GET without a body, else a POST.

@@ -1,6 +1,6 @@
 import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
-import { aText, mapOf, object, texts } from '../../values/shape.ts'
+import { mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
 import { buildCommands } from '../commands.ts'
 import { describeExpiry, type Expiry, listTokenExpiries, readNotAfter } from '../ends.ts'
 import { type Explanation, formatValue, parseLogin, readExplanation } from '../explained.ts'
@@ -10,9 +10,9 @@ import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
 import { byId, el, facts, input, replaceContent, showText, table } from './dom.ts'
 import { model } from './model.ts'
 
-const listShape = object({ keys: texts })
-const mountsShape = object({ mounts: mapOf(object({ type: aText, accessor: aText })) })
-const certificateShape = object({ cloud_public_cert: aText })
+const listShape = objectShape({ keys: textArrayShape })
+const mountsShape = objectShape({ mounts: mapShape(objectShape({ type: textShape, accessor: textShape })) })
+const certificateShape = objectShape({ cloud_public_cert: textShape })
 
 /** Returns a note on fields that were omitted because a cluster of another version sent them. */
 export const omittedFieldsNote = (odd: readonly string[]): HTMLElement[] =>

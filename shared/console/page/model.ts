@@ -1,6 +1,6 @@
 import { type ObservedCluster, observeCluster, type RunningOperation } from '../../set/status.ts'
 import { readShape } from '../../values/read-shape.ts'
-import { aText, object } from '../../values/shape.ts'
+import { objectShape, textShape } from '../../values/shape.ts'
 import type { ShownReadiness } from '../allowed.ts'
 import type { Expiry } from '../ends.ts'
 import { addSample, computeLags, type Sample } from '../lag.ts'
@@ -37,7 +37,7 @@ export const model: PageModel = {
 }
 
 const LOOK_TIMEOUT_MS = 4000
-const settingsShape = object({ peer: aText })
+const settingsShape = objectShape({ peer: textShape })
 
 /** Reads the settings of the page. Without an answer the page shows its own cluster only. */
 export async function readPageSettings(): Promise<void> {

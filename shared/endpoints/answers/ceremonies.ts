@@ -1,11 +1,11 @@
 import {
-  aFlag,
-  anInt,
-  aText,
-  constOf,
-  object,
-  orNull,
-  texts,
+  constShape,
+  flagShape,
+  intShape,
+  nullableShape,
+  objectShape,
+  textArrayShape,
+  textShape,
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
@@ -13,60 +13,63 @@ import { type Answers, describeAnswer } from './describe.ts'
 
 const attempt = withTitle(
   'Attempt',
-  object({
-    nonce: aText,
-    started: aFlag,
-    progress: anInt,
-    required: anInt,
-    complete: aFlag,
-    encoded_token: aText,
-    encoded_root_token: aText,
-    pgp_fingerprint: aText,
-    otp: withDescription(aText, 'in the answer that made it, and nowhere else'),
-    otp_length: anInt,
+  objectShape({
+    nonce: textShape,
+    started: flagShape,
+    progress: intShape,
+    required: intShape,
+    complete: flagShape,
+    encoded_token: textShape,
+    encoded_root_token: textShape,
+    pgp_fingerprint: textShape,
+    otp: withDescription(textShape, 'in the answer that made it, and nowhere else'),
+    otp_length: intShape,
   }),
 )
 
 const rekey = withTitle(
   'RekeyAttempt',
-  object(
+  objectShape(
     {
-      nonce: aText,
-      started: aFlag,
-      t: anInt,
-      n: anInt,
-      progress: anInt,
-      required: anInt,
-      seal_threshold: anInt,
-      pgp_fingerprints: orNull(texts),
-      backup: constOf(false),
-      verification_required: aFlag,
+      nonce: textShape,
+      started: flagShape,
+      t: intShape,
+      n: intShape,
+      progress: intShape,
+      required: intShape,
+      seal_threshold: intShape,
+      pgp_fingerprints: nullableShape(textArrayShape),
+      backup: constShape(false),
+      verification_required: flagShape,
     },
-    { verification_nonce: aText },
+    { verification_nonce: textShape },
   ),
 )
 
 const newKey = withTitle(
   'NewRecoveryKey',
-  object(
+  objectShape(
     {
-      nonce: aText,
-      complete: constOf(true),
-      keys: texts,
-      keys_base64: texts,
-      pgp_fingerprints: orNull(texts),
-      backup: constOf(false),
-      verification_required: aFlag,
+      nonce: textShape,
+      complete: constShape(true),
+      keys: textArrayShape,
+      keys_base64: textArrayShape,
+      pgp_fingerprints: nullableShape(textArrayShape),
+      backup: constShape(false),
+      verification_required: flagShape,
     },
-    { verification_nonce: aText },
+    { verification_nonce: textShape },
   ),
 )
 
 const verification = withTitle(
   'RekeyVerification',
-  object({ nonce: aText, started: aFlag, t: anInt, n: anInt, progress: anInt }),
+  objectShape({ nonce: textShape, started: flagShape, t: intShape, n: intShape, progress: intShape }),
 )
-const verified = withTitle('VerifiedRecoveryKey', object({ nonce: aText, complete: constOf(true) }))
+const verified = withTitle(
+  'VerifiedRecoveryKey',
+  objectShape({ nonce: textShape, complete: constShape(true) }),
+)
 
 const NONCE = '2dbd10f1-8528-6246-09e7-82b25b8aba63'
 const aShare = { requestExample: { key: '0f33a2…', nonce: NONCE } }
@@ -102,7 +105,7 @@ export const ceremonyAnswers: Answers = {
   [`POST ${SECONDARY}/operation-token/delete`]: describeAnswer('deleteOperationToken', undefined, {
     requestExample: { dr_operation_token: 'hvs.CAESIJ' },
   }),
-  'POST /sys/decode-token': describeAnswer('decodeToken', object({ token: aText }), {
+  'POST /sys/decode-token': describeAnswer('decodeToken', objectShape({ token: textShape }), {
     requestExample: { encoded_token: 'Gj4xOiUQ', otp: 'rH5oa2tW' },
   }),
   ...attemptAt('/sys/generate-root', 'RootToken'),

@@ -1,11 +1,18 @@
-import { aFlag, anInt, aText, mapOf, type Schema, texts } from '../../values/shape.ts'
+import {
+  flagShape,
+  intShape,
+  type JsonSchema,
+  mapShape,
+  textArrayShape,
+  textShape,
+} from '../../values/shape.ts'
 
 /** Returns the shape of values like this one, which is the neutral value of a setting. */
-export function shapeLike(value: unknown): Schema {
-  if (Array.isArray(value)) return texts
-  if (typeof value === 'boolean') return aFlag
-  if (typeof value === 'number') return anInt
-  return typeof value === 'string' ? aText : mapOf(texts)
+export function shapeLike(value: unknown): JsonSchema {
+  if (Array.isArray(value)) return textArrayShape
+  if (typeof value === 'boolean') return flagShape
+  if (typeof value === 'number') return intShape
+  return typeof value === 'string' ? textShape : mapShape(textArrayShape)
 }
 
 /** The successful response of an operation, in addition to its row. */
@@ -13,7 +20,7 @@ export interface AnswerDescription {
   /** operation ID, from which generated clients take their method names */
   id: string
   /** rows that return `data`: the shape of the data; `keys`: the info of each name; `plain`: the whole body */
-  shape?: Schema
+  shape?: JsonSchema
   /** example of a request body */
   requestExample?: Readonly<Record<string, unknown>>
   /** true if 204 is a response too, because nothing was found */
@@ -21,7 +28,7 @@ export interface AnswerDescription {
   /** true if the response is wrapped: always, or unless the client asks otherwise */
   wrapped?: 'always' | 'usually'
   /** the body, if it differs from what the row declares */
-  body?: Schema
+  body?: JsonSchema
 }
 
 /** The responses of operations, by method and path of their rows. */
@@ -29,7 +36,7 @@ export type Answers = Readonly<Record<string, AnswerDescription>>
 
 export const describeAnswer = (
   id: string,
-  shape?: Schema,
+  shape?: JsonSchema,
   more: Omit<AnswerDescription, 'id' | 'shape'> = {},
 ): AnswerDescription => ({
   id,

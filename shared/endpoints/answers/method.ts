@@ -2,17 +2,17 @@ import { defaultSettings, settingsAnswer } from '../../auth-method/config/client
 import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
 import { type TermOwner, termRows } from '../../tokens/terms.ts'
 import {
-  aFlag,
-  anInt,
-  anyValue,
-  aText,
-  aTime,
-  enumOf,
-  manyOf,
-  mapOf,
-  object,
-  orNull,
-  texts,
+  anyShape,
+  arrayShape,
+  enumShape,
+  flagShape,
+  intShape,
+  mapShape,
+  nullableShape,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeShape,
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
@@ -39,19 +39,19 @@ const terms = termShapes('role')
 
 const role = withTitle(
   'Role',
-  object(
+  objectShape(
     {
-      auth_type: enumOf('ec2', 'iam'),
+      auth_type: enumShape('ec2', 'iam'),
       ...Object.fromEntries(bindingNames.map(name => [name, shapeLike(noBindings[name])])),
-      bound_iam_principal_arn: texts,
-      bound_iam_principal_id: texts,
-      inferred_entity_type: enumOf('', 'ec2_instance'),
-      inferred_aws_region: aText,
-      resolve_aws_unique_ids: aFlag,
-      role_id: aText,
-      role_tag: aText,
-      allow_instance_migration: aFlag,
-      disallow_reauthentication: aFlag,
+      bound_iam_principal_arn: textArrayShape,
+      bound_iam_principal_id: textArrayShape,
+      inferred_entity_type: enumShape('', 'ec2_instance'),
+      inferred_aws_region: textShape,
+      resolve_aws_unique_ids: flagShape,
+      role_id: textShape,
+      role_tag: textShape,
+      allow_instance_migration: flagShape,
+      disallow_reauthentication: flagShape,
       ...terms.required,
     },
     terms.optional,
@@ -61,61 +61,66 @@ const role = withTitle(
 const settings = settingsAnswer(defaultSettings)
 const client = withTitle(
   'ClientConfiguration',
-  object({
+  objectShape({
     ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, shapeLike(value)])),
-    allowed_sts_header_values: orNull(texts),
+    allowed_sts_header_values: nullableShape(textArrayShape),
   }),
 )
 
 const tidySettings = withTitle(
   'TidySettings',
-  object({ safety_buffer: withDescription(anInt, 'seconds'), disable_periodic_tidy: aFlag }),
+  objectShape({ safety_buffer: withDescription(intShape, 'seconds'), disable_periodic_tidy: flagShape }),
 )
 
 const tidied = withTitle(
   'TidyRun',
-  object({
-    running: aFlag,
-    last_start: orNull(aTime),
-    last_end: orNull(aTime),
-    removed: anInt,
-    failed: anInt,
-    next_run: orNull(aTime),
+  objectShape({
+    running: flagShape,
+    last_start: nullableShape(timeShape),
+    last_end: nullableShape(timeShape),
+    removed: intShape,
+    failed: intShape,
+    next_run: nullableShape(timeShape),
   }),
 )
 
 const explanation = withTitle(
   'Explanation',
-  object(
+  objectShape(
     {
-      role: aText,
-      login_would_succeed: aFlag,
-      checks: manyOf(
+      role: textShape,
+      login_would_succeed: flagShape,
+      checks: arrayShape(
         withTitle(
           'LoginCheck',
-          object(
-            { check: aText, verdict: enumOf('pass', 'fail', 'not required') },
-            { seen: withDescription(anyValue, 'what was compared'), reason: aText, message: aText },
+          objectShape(
+            { check: textShape, verdict: enumShape('pass', 'fail', 'not required') },
+            { seen: withDescription(anyShape, 'what was compared'), reason: textShape, message: textShape },
           ),
         ),
       ),
-      token: orNull(
+      token: nullableShape(
         withTitle(
           'TokenPreview',
-          object({
-            policies: texts,
-            type: enumOf('service', 'batch'),
-            ttl: anInt,
-            metadata: mapOf(aText),
-            alias_name: aText,
+          objectShape({
+            policies: textArrayShape,
+            type: enumShape('service', 'batch'),
+            ttl: intShape,
+            metadata: mapShape(textShape),
+            alias_name: textShape,
           }),
         ),
       ),
     },
     {
-      auth_type: enumOf('ec2', 'iam'),
-      signatures: manyOf(
-        object({ algorithm: aText, documents: aText, accepted: aFlag, works_on_this_runtime: aFlag }),
+      auth_type: enumShape('ec2', 'iam'),
+      signatures: arrayShape(
+        objectShape({
+          algorithm: textShape,
+          documents: textShape,
+          accepted: flagShape,
+          works_on_this_runtime: flagShape,
+        }),
       ),
     },
   ),
@@ -132,10 +137,10 @@ const tidyOf = (list: string, name: string): Answers => ({
   }),
 })
 
-const certificate = object({
-  cloud_public_cert: aText,
-  aws_public_cert: aText,
-  type: enumOf('pkcs7', 'identity'),
+const certificate = objectShape({
+  cloud_public_cert: textShape,
+  aws_public_cert: textShape,
+  type: enumShape('pkcs7', 'identity'),
 })
 
 /** A login by a signed caller-identity request. */
@@ -159,7 +164,10 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/config/client': describeAnswer('readClientConfiguration', client),
   'DELETE /auth/:mount/config/client': describeAnswer('deleteClientConfiguration'),
-  'POST /auth/:mount/config/rotate-root': describeAnswer('rotateAccessKey', object({ access_key: aText })),
+  'POST /auth/:mount/config/rotate-root': describeAnswer(
+    'rotateAccessKey',
+    objectShape({ access_key: textShape }),
+  ),
   'POST /auth/:mount/config/identity': describeAnswer('writeIdentityConfiguration', undefined, {
     requestExample: { iam_alias: 'unique_id', iam_metadata: ['account_id'] },
   }),
@@ -167,7 +175,12 @@ export const methodAnswers: Answers = {
     'readIdentityConfiguration',
     withTitle(
       'IdentityConfiguration',
-      object({ iam_alias: aText, iam_metadata: texts, ec2_alias: aText, ec2_metadata: texts }),
+      objectShape({
+        iam_alias: textShape,
+        iam_metadata: textArrayShape,
+        ec2_alias: textShape,
+        ec2_metadata: textArrayShape,
+      }),
     ),
   ),
   'POST /auth/:mount/config/certificate/:cert_name': describeAnswer('writeCertificate', undefined, {
@@ -187,7 +200,7 @@ export const methodAnswers: Answers = {
   }),
   'GET /auth/:mount/config/sts/:account_id': describeAnswer(
     'readSatelliteAccount',
-    withTitle('SatelliteAccount', object({ sts_role: aText, external_id: aText })),
+    withTitle('SatelliteAccount', objectShape({ sts_role: textShape, external_id: textShape })),
   ),
   'DELETE /auth/:mount/config/sts/:account_id': describeAnswer('deleteSatelliteAccount'),
   'LIST /auth/:mount/config/sts': describeAnswer('listSatelliteAccounts'),
@@ -204,7 +217,7 @@ export const methodAnswers: Answers = {
   'DELETE /auth/:mount/role/:role': describeAnswer('deleteRole'),
   'POST /auth/:mount/role/:role/tag': describeAnswer(
     'makeRoleTag',
-    object({ tag_key: aText, tag_value: aText }),
+    objectShape({ tag_key: textShape, tag_value: textShape }),
     {
       requestExample: { policies: ['default'], max_ttl: '1h' },
     },
@@ -215,14 +228,14 @@ export const methodAnswers: Answers = {
     'readAccessListEntry',
     withTitle(
       'AccessListEntry',
-      object({
-        client_nonce: aText,
-        creation_time: aTime,
-        disallow_reauthentication: aFlag,
-        expiration_time: aTime,
-        last_updated_time: aTime,
-        pending_time: aText,
-        role: aText,
+      objectShape({
+        client_nonce: textShape,
+        creation_time: timeShape,
+        disallow_reauthentication: flagShape,
+        expiration_time: timeShape,
+        last_updated_time: timeShape,
+        pending_time: textShape,
+        role: textShape,
       }),
     ),
   ),
@@ -231,7 +244,7 @@ export const methodAnswers: Answers = {
   'POST /auth/:mount/roletag-denylist/:role_tag': describeAnswer('denyRoleTag'),
   'GET /auth/:mount/roletag-denylist/:role_tag': describeAnswer(
     'readDeniedRoleTag',
-    withTitle('DeniedRoleTag', object({ creation_time: aTime, expiration_time: aTime })),
+    withTitle('DeniedRoleTag', objectShape({ creation_time: timeShape, expiration_time: timeShape })),
   ),
   'DELETE /auth/:mount/roletag-denylist/:role_tag': describeAnswer('allowRoleTag'),
   'LIST /auth/:mount/roletag-denylist': describeAnswer('listDeniedRoleTags'),
@@ -240,6 +253,6 @@ export const methodAnswers: Answers = {
   ...tidyOf('roletag-denylist', 'DeniedRoleTags'),
   'GET /auth/:mount/tidy-status': describeAnswer(
     'readTidyStatus',
-    object({ identity_accesslist: tidied, roletag_denylist: tidied }),
+    objectShape({ identity_accesslist: tidied, roletag_denylist: tidied }),
   ),
 }

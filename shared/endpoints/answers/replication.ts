@@ -8,41 +8,48 @@ import {
 } from '../../set/readiness.ts'
 import { rootShapes, statusShape } from '../../set/schema.ts'
 import {
-  aFlag,
-  anInt,
-  aText,
-  aTime,
-  constOf,
-  enumOf,
-  manyOf,
-  mapOf,
-  object,
-  oneOf,
-  orNull,
-  texts,
+  arrayShape,
+  constShape,
+  enumShape,
+  flagShape,
+  intShape,
+  mapShape,
+  nullableShape,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeShape,
+  unionShape,
   withTitle,
 } from '../../values/shape.ts'
 import { type Answers, describeAnswer } from './describe.ts'
 import { licenseShape } from './system.ts'
 
-const performance = withTitle('PerformanceStatus', object({ mode: constOf('disabled') }))
+const performance = withTitle('PerformanceStatus', objectShape({ mode: constShape('disabled') }))
 
-const versions = { version: aText, api_version: aText, format: anInt }
+const versions = { version: textShape, api_version: textShape, format: intShape }
 
 const ofBoth = {
-  ready: aFlag,
-  cluster_id: aText,
+  ready: flagShape,
+  cluster_id: textShape,
   checks: checksShape,
-  keyring: object({ opens: aFlag, fields_tried: anInt, failed: texts, term: anInt }),
-  tree: object({ corrupted: aFlag, reindexing: aFlag }),
+  keyring: objectShape({ opens: flagShape, fields_tried: intShape, failed: textArrayShape, term: intShape }),
+  tree: objectShape({ corrupted: flagShape, reindexing: flagShape }),
   operation_token: operationTokenShape,
-  recovery: object({ shares: anInt, threshold: anInt }),
-  region: object({
-    own: aText,
-    settings: manyOf(
+  recovery: objectShape({ shares: intShape, threshold: intShape }),
+  region: objectShape({
+    own: textShape,
+    settings: arrayShape(
       withTitle(
         'PlacedSetting',
-        object({ path: aText, field: aText, value: aText, region: aText, elsewhere: aFlag, text: aText }),
+        objectShape({
+          path: textShape,
+          field: textShape,
+          value: textShape,
+          region: textShape,
+          elsewhere: flagShape,
+          text: textShape,
+        }),
       ),
     ),
   }),
@@ -51,31 +58,36 @@ const ofBoth = {
 
 const primaryReadiness = withTitle(
   'PrimaryReadiness',
-  object({
-    mode: constOf('primary'),
+  objectShape({
+    mode: constShape('primary'),
     ...ofBoth,
-    versions: object(versions),
+    versions: objectShape(versions),
     planned_switch: stepsShape,
-    position: object({ epoch: aText, last: anInt }),
-    secondaries: manyOf(
+    position: objectShape({ epoch: textShape, last: intShape }),
+    secondaries: arrayShape(
       withTitle(
         'Successor',
-        object(
+        objectShape(
           {
-            id: aText,
-            address: aText,
-            version: aText,
-            takes_over: aFlag,
-            text: aText,
-            activation_token: object({ age_seconds: anInt, used: aFlag, expired: aFlag, expires: aTime }),
+            id: textShape,
+            address: textShape,
+            version: textShape,
+            takes_over: flagShape,
+            text: textShape,
+            activation_token: objectShape({
+              age_seconds: intShape,
+              used: flagShape,
+              expired: flagShape,
+              expires: timeShape,
+            }),
           },
           {
-            state: aText,
-            applied: anInt,
-            clock_skew_ms: anInt,
-            behind: anInt,
-            behind_ms: anInt,
-            last_heartbeat: aTime,
+            state: textShape,
+            applied: intShape,
+            clock_skew_ms: intShape,
+            behind: intShape,
+            behind_ms: intShape,
+            last_heartbeat: timeShape,
           },
         ),
       ),
@@ -85,48 +97,50 @@ const primaryReadiness = withTitle(
 
 const secondaryReadiness = withTitle(
   'SecondaryReadiness',
-  object({
-    mode: enumOf('secondary', 'bootstrapping'),
+  objectShape({
+    mode: enumShape('secondary', 'bootstrapping'),
     ...ofBoth,
-    versions: object({ ...versions, primary_format: orNull(anInt) }),
+    versions: objectShape({ ...versions, primary_format: nullableShape(intShape) }),
     promotion: planShape,
     promotion_with_force: planShape,
     lag: withTitle(
       'Lag',
-      object(
+      objectShape(
         {
-          epoch: aText,
-          received: anInt,
-          applied: anInt,
-          primary: enumOf('answers', 'silent', 'refuses', 'none'),
+          epoch: textShape,
+          received: intShape,
+          applied: intShape,
+          primary: enumShape('answers', 'silent', 'refuses', 'none'),
         },
         {
-          text: aText,
-          behind_ms: anInt,
-          last_contact: aTime,
-          last_contact_age_ms: anInt,
-          primary_position: anInt,
-          primary_frontier: anInt,
-          clock_skew_ms: anInt,
+          text: textShape,
+          behind_ms: intShape,
+          last_contact: timeShape,
+          last_contact_age_ms: intShape,
+          primary_position: intShape,
+          primary_frontier: intShape,
+          clock_skew_ms: intShape,
         },
       ),
     ),
   }),
 )
 
-const subtree = object({
-  tree_type: enumOf('replicated', 'local'),
-  root_hash: aText,
-  corrupted_subtree_root: aFlag,
-  corrupted_index_tuples_map: orNull(mapOf(object({ corrupted: aFlag, subpages: manyOf(anInt) }))),
+const subtree = objectShape({
+  tree_type: enumShape('replicated', 'local'),
+  root_hash: textShape,
+  corrupted_subtree_root: flagShape,
+  corrupted_index_tuples_map: nullableShape(
+    mapShape(objectShape({ corrupted: flagShape, subpages: arrayShape(intShape) })),
+  ),
 })
-const treeReport = object({
+const treeReport = objectShape({
   merkle_corruption_report: withTitle(
     'TreeReport',
-    object({
-      corrupted_root: aFlag,
-      last_corruption_check_epoch: aTime,
-      corrupted_tree_map: object({ '1': subtree, '2': subtree }),
+    objectShape({
+      corrupted_root: flagShape,
+      last_corruption_check_epoch: timeShape,
+      corrupted_tree_map: objectShape({ '1': subtree, '2': subtree }),
     }),
   ),
 })
@@ -140,16 +154,23 @@ export const replicationAnswers: Answers = {
   [`GET ${DR}/status`]: describeAnswer('readDrStatus', statusShape),
   'GET /sys/replication/status': describeAnswer(
     'readReplicationStatus',
-    object({ dr: statusShape, performance }),
+    objectShape({ dr: statusShape, performance }),
   ),
   'GET /sys/replication/performance/status': describeAnswer('readPerformanceStatus', performance),
   [`POST ${DR}/primary/enable`]: describeAnswer('enablePrimary', undefined, { requestExample: {} }),
-  [`POST ${DR}/primary/demote`]: describeAnswer('demotePrimary', object({ final_wal: anInt, epoch: aText })),
+  [`POST ${DR}/primary/demote`]: describeAnswer(
+    'demotePrimary',
+    objectShape({ final_wal: intShape, epoch: textShape }),
+  ),
   [`POST ${DR}/primary/disable`]: describeAnswer('disablePrimary'),
-  [`POST ${DR}/primary/secondary-token`]: describeAnswer('makeSecondaryToken', object({ token: aText }), {
-    requestExample: { id: 'eu', ttl: '30m' },
-    wrapped: 'usually',
-  }),
+  [`POST ${DR}/primary/secondary-token`]: describeAnswer(
+    'makeSecondaryToken',
+    objectShape({ token: textShape }),
+    {
+      requestExample: { id: 'eu', ttl: '30m' },
+      wrapped: 'usually',
+    },
+  ),
   [`POST ${DR}/primary/revoke-secondary`]: describeAnswer('revokeSecondary', undefined, {
     requestExample: { id: 'eu' },
   }),
@@ -163,23 +184,23 @@ export const replicationAnswers: Answers = {
   }),
   [`POST ${DR}/secondary/generate-public-key`]: describeAnswer(
     'generatePublicKey',
-    object({ secondary_public_key: aText }),
+    objectShape({ secondary_public_key: textShape }),
     byOperator,
   ),
   [`POST ${DR}/secondary/merkle-check`]: describeAnswer('checkTreeOfSecondary', treeReport, byOperator),
   [`POST ${DR}/secondary/merkle-root`]: describeAnswer(
     'computeRootOfSecondary',
-    object(rootShapes),
+    objectShape(rootShapes),
     byOperator,
   ),
   [`POST ${DR}/secondary/reindex`]: describeAnswer('reindexSecondary', undefined, byOperator),
   'POST /sys/replication/merkle-check': describeAnswer('checkTree', treeReport),
-  'POST /sys/replication/merkle-root': describeAnswer('computeRoot', object(rootShapes)),
+  'POST /sys/replication/merkle-root': describeAnswer('computeRoot', objectShape(rootShapes)),
   'POST /sys/replication/reindex': describeAnswer('reindex', undefined, { requestExample: { diff: false } }),
   [`POST ${DR}/secondary/recover`]: describeAnswer('recoverLinkOfSecondary', undefined, byOperator),
   'POST /sys/replication/recover': describeAnswer('recoverLink'),
   [`GET ${DR}/divergence`]: describeAnswer('readDivergence', lossShape),
-  [`GET ${DR}/readiness`]: describeAnswer('readReadiness', oneOf(primaryReadiness, secondaryReadiness)),
+  [`GET ${DR}/readiness`]: describeAnswer('readReadiness', unionShape(primaryReadiness, secondaryReadiness)),
   [`POST ${DR}/secondary/readiness`]: describeAnswer(
     'readReadinessOfSecondary',
     secondaryReadiness,
@@ -192,5 +213,8 @@ export const replicationAnswers: Answers = {
     byOperator,
   ),
   'GET /sys/license/status': describeAnswer('readLicense', licenseShape),
-  'GET /sys/license/features': describeAnswer('listLicensedFeatures', object({ features: texts })),
+  'GET /sys/license/features': describeAnswer(
+    'listLicensedFeatures',
+    objectShape({ features: textArrayShape }),
+  ),
 }

@@ -1,60 +1,63 @@
 import { mountTokenTypes } from '../../model/mount.ts'
 import {
-  aFlag,
-  anInt,
-  anyValue,
-  aText,
-  aTime,
-  enumOf,
-  manyOf,
-  mapOf,
+  anyShape,
+  arrayShape,
+  enumShape,
+  flagShape,
+  intShape,
+  mapShape,
+  nullableShape,
   nullShape,
-  object,
-  orNull,
-  texts,
-  timeOrEmpty,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeOrEmptyShape,
+  timeShape,
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
 import { type Answers, describeAnswer } from './describe.ts'
 
 const kept = {
-  listing_visibility: aText,
-  audit_non_hmac_request_keys: texts,
-  audit_non_hmac_response_keys: texts,
-  passthrough_request_headers: texts,
-  allowed_response_headers: texts,
+  listing_visibility: textShape,
+  audit_non_hmac_request_keys: textArrayShape,
+  audit_non_hmac_response_keys: textArrayShape,
+  passthrough_request_headers: textArrayShape,
+  allowed_response_headers: textArrayShape,
 }
 const leases = {
-  default_lease_ttl: withDescription(anInt, 'seconds'),
-  max_lease_ttl: withDescription(anInt, 'seconds'),
-  force_no_cache: aFlag,
+  default_lease_ttl: withDescription(intShape, 'seconds'),
+  max_lease_ttl: withDescription(intShape, 'seconds'),
+  force_no_cache: flagShape,
 }
 
 const tuning = withTitle(
   'MountTuning',
-  object({ ...leases, token_type: enumOf(...mountTokenTypes), description: aText }, kept),
+  objectShape({ ...leases, token_type: enumShape(...mountTokenTypes), description: textShape }, kept),
 )
 
 const mounted = {
-  accessor: aText,
-  type: aText,
-  description: aText,
-  uuid: aText,
-  local: aFlag,
-  seal_wrap: aFlag,
-  external_entropy_access: aFlag,
-  options: object({}),
-  plugin_version: aText,
-  running_plugin_version: aText,
-  running_sha256: aText,
+  accessor: textShape,
+  type: textShape,
+  description: textShape,
+  uuid: textShape,
+  local: flagShape,
+  seal_wrap: flagShape,
+  external_entropy_access: flagShape,
+  options: objectShape({}),
+  plugin_version: textShape,
+  running_plugin_version: textShape,
+  running_sha256: textShape,
 }
 const mount = withTitle(
   'Mount',
-  object({ ...mounted, config: object({ ...leases, token_type: enumOf(...mountTokenTypes) }, kept) }),
+  objectShape({
+    ...mounted,
+    config: objectShape({ ...leases, token_type: enumShape(...mountTokenTypes) }, kept),
+  }),
 )
-const engine = withTitle('Engine', object({ ...mounted, config: object(leases) }))
-const visible = object({ type: aText, description: aText, options: object({}) })
+const engine = withTitle('Engine', objectShape({ ...mounted, config: objectShape(leases) }))
+const visible = objectShape({ type: textShape, description: textShape, options: objectShape({}) })
 
 const tune = { requestExample: { default_lease_ttl: '1h', max_lease_ttl: '24h' } }
 
@@ -64,8 +67,8 @@ export const mountAnswers: Answers = {
   'POST /sys/auth/:method_path/tune': describeAnswer('tuneMount', undefined, tune),
   'GET /sys/mounts/auth/:method_path/tune': describeAnswer('readTuningAmongMounts', tuning),
   'POST /sys/mounts/auth/:method_path/tune': describeAnswer('tuneMountAmongMounts', undefined, tune),
-  'GET /sys/auth': describeAnswer('listMounts', mapOf(mount)),
-  'GET /sys/mounts': describeAnswer('listEngines', object({ 'identity/': engine, 'sys/': engine })),
+  'GET /sys/auth': describeAnswer('listMounts', mapShape(mount)),
+  'GET /sys/mounts': describeAnswer('listEngines', objectShape({ 'identity/': engine, 'sys/': engine })),
   'GET /sys/auth/:method_path': describeAnswer('readMount', mount),
   'POST /sys/auth/:method_path': describeAnswer('enableMount', undefined, {
     requestExample: { type: 'aws', description: 'second' },
@@ -73,22 +76,31 @@ export const mountAnswers: Answers = {
   'DELETE /sys/auth/:method_path': describeAnswer('disableMount'),
   'GET /sys/internal/ui/mounts': describeAnswer(
     'listVisibleMounts',
-    object({ auth: mapOf(visible), secret: object({}) }),
+    objectShape({ auth: mapShape(visible), secret: objectShape({}) }),
   ),
 }
 
 const policy = { requestExample: { policy: 'path "secret/*" { capabilities = ["read"] }' } }
-const names = object({ keys: texts, policies: texts })
-const capabilities = withDescription(mapOf(texts), 'by path; `capabilities` too where one path was asked for')
+const names = objectShape({ keys: textArrayShape, policies: textArrayShape })
+const capabilities = withDescription(
+  mapShape(textArrayShape),
+  'by path; `capabilities` too where one path was asked for',
+)
 
 /** Responses about policies and capabilities. */
 export const policyAnswers: Answers = {
   'POST /sys/policies/acl/:policy_name': describeAnswer('writePolicy', undefined, policy),
-  'GET /sys/policies/acl/:policy_name': describeAnswer('readPolicy', object({ name: aText, policy: aText })),
+  'GET /sys/policies/acl/:policy_name': describeAnswer(
+    'readPolicy',
+    objectShape({ name: textShape, policy: textShape }),
+  ),
   'DELETE /sys/policies/acl/:policy_name': describeAnswer('deletePolicy'),
   'LIST /sys/policies/acl': describeAnswer('listPolicies'),
   'POST /sys/policy/:policy_name': describeAnswer('writeRules', undefined, policy),
-  'GET /sys/policy/:policy_name': describeAnswer('readRules', object({ name: aText, rules: aText })),
+  'GET /sys/policy/:policy_name': describeAnswer(
+    'readRules',
+    objectShape({ name: textShape, rules: textShape }),
+  ),
   'DELETE /sys/policy/:policy_name': describeAnswer('deleteRules'),
   'GET /sys/policy': describeAnswer('listRules', names),
   'LIST /sys/policy': describeAnswer('listRulesByFlag', names),
@@ -103,106 +115,109 @@ export const policyAnswers: Answers = {
   }),
 }
 
-const rule = object(
-  { capabilities: texts },
+const rule = objectShape(
+  { capabilities: textArrayShape },
   {
-    allowed_parameters: mapOf(manyOf(anyValue)),
-    denied_parameters: mapOf(manyOf(anyValue)),
-    required_parameters: texts,
-    min_wrapping_ttl: withDescription(anInt, 'seconds'),
-    max_wrapping_ttl: withDescription(anInt, 'seconds'),
+    allowed_parameters: mapShape(arrayShape(anyShape)),
+    denied_parameters: mapShape(arrayShape(anyShape)),
+    required_parameters: textArrayShape,
+    min_wrapping_ttl: withDescription(intShape, 'seconds'),
+    max_wrapping_ttl: withDescription(intShape, 'seconds'),
   },
 )
 
 const health = withTitle(
   'Health',
-  object(
+  objectShape(
     {
-      initialized: aFlag,
-      sealed: aFlag,
-      standby: aFlag,
-      performance_standby: aFlag,
-      replication_performance_mode: enumOf('disabled'),
-      replication_dr_mode: enumOf('disabled', 'primary', 'secondary', 'bootstrapping'),
-      server_time_utc: withDescription(anInt, 'epoch seconds'),
-      version: aText,
-      product_version: aText,
-      enterprise: aFlag,
-      cluster_name: aText,
-      cluster_id: aText,
-      echo_duration_ms: anInt,
-      clock_skew_ms: anInt,
-      replication_primary_canary_age_ms: anInt,
+      initialized: flagShape,
+      sealed: flagShape,
+      standby: flagShape,
+      performance_standby: flagShape,
+      replication_performance_mode: enumShape('disabled'),
+      replication_dr_mode: enumShape('disabled', 'primary', 'secondary', 'bootstrapping'),
+      server_time_utc: withDescription(intShape, 'epoch seconds'),
+      version: textShape,
+      product_version: textShape,
+      enterprise: flagShape,
+      cluster_name: textShape,
+      cluster_id: textShape,
+      echo_duration_ms: intShape,
+      clock_skew_ms: intShape,
+      replication_primary_canary_age_ms: intShape,
     },
-    { last_wal: anInt, license: object({ state: aText, expiry_time: aTime, terminated: aFlag }) },
+    {
+      last_wal: intShape,
+      license: objectShape({ state: textShape, expiry_time: timeShape, terminated: flagShape }),
+    },
   ),
 )
 
 const sealStatus = withTitle(
   'SealStatus',
-  object(
+  objectShape(
     {
-      type: aText,
-      initialized: aFlag,
-      sealed: aFlag,
-      t: anInt,
-      n: anInt,
-      progress: anInt,
-      nonce: aText,
-      version: aText,
-      product_version: aText,
-      build_date: aText,
-      migration: aFlag,
-      recovery_seal: aFlag,
-      recovery_seal_type: aText,
-      storage_type: aText,
+      type: textShape,
+      initialized: flagShape,
+      sealed: flagShape,
+      t: intShape,
+      n: intShape,
+      progress: intShape,
+      nonce: textShape,
+      version: textShape,
+      product_version: textShape,
+      build_date: textShape,
+      migration: flagShape,
+      recovery_seal: flagShape,
+      recovery_seal_type: textShape,
+      storage_type: textShape,
     },
-    { cluster_name: aText, cluster_id: aText },
+    { cluster_name: textShape, cluster_id: textShape },
   ),
 )
 
-const leader = object({
-  ha_enabled: aFlag,
-  is_self: aFlag,
-  leader_address: aText,
-  leader_cluster_address: aText,
-  performance_standby: aFlag,
-  performance_standby_last_remote_wal: anInt,
+const leader = objectShape({
+  ha_enabled: flagShape,
+  is_self: flagShape,
+  leader_address: textShape,
+  leader_cluster_address: textShape,
+  performance_standby: flagShape,
+  performance_standby_last_remote_wal: intShape,
 })
 
-const node = object({
-  hostname: aText,
-  api_address: aText,
-  cluster_address: aText,
-  active_node: aFlag,
+const node = objectShape({
+  hostname: textShape,
+  api_address: textShape,
+  cluster_address: textShape,
+  active_node: flagShape,
   last_echo: nullShape,
-  version: aText,
-  echo_duration_ms: anInt,
-  clock_skew_ms: anInt,
-  replication_primary_canary_age_ms: anInt,
+  version: textShape,
+  echo_duration_ms: intShape,
+  clock_skew_ms: intShape,
+  replication_primary_canary_age_ms: intShape,
 })
 
-const olderTerm = object({
-  id: aText,
-  term: anInt,
-  install_time: aTime,
-  unused_since: timeOrEmpty,
-  destroyed_time: timeOrEmpty,
-  held: aFlag,
-  waits_for: texts,
+const olderTerm = objectShape({
+  id: textShape,
+  term: intShape,
+  install_time: timeShape,
+  unused_since: timeOrEmptyShape,
+  destroyed_time: timeOrEmptyShape,
+  held: flagShape,
+  waits_for: textArrayShape,
 })
-const reencryption = object({
-  term: anInt,
-  state: enumOf('waiting', 'running', 'done'),
-  own_keys_done: aFlag,
-  since: timeOrEmpty,
-  done_time: timeOrEmpty,
-  pass: anInt,
-  seen: anInt,
-  of: anInt,
-  written: anInt,
-  left: anInt,
-  unreadable: object({ count: anInt, names: texts }),
+const reencryption = objectShape({
+  term: intShape,
+  state: enumShape('waiting', 'running', 'done'),
+  own_keys_done: flagShape,
+  since: timeOrEmptyShape,
+  done_time: timeOrEmptyShape,
+  pass: intShape,
+  seen: intShape,
+  of: intShape,
+  written: intShape,
+  left: intShape,
+  unreadable: objectShape({ count: intShape, names: textArrayShape }),
 })
 
 /** Responses about the cluster. */
@@ -210,52 +225,62 @@ export const systemAnswers: Answers = {
   'GET /sys/health': describeAnswer('readHealth', health),
   'GET /sys/seal-status': describeAnswer('readSealStatus', sealStatus),
   'GET /sys/leader': describeAnswer('readLeader', leader),
-  'GET /sys/init': describeAnswer('readInitialisation', object({ initialized: aFlag })),
+  'GET /sys/init': describeAnswer('readInitialisation', objectShape({ initialized: flagShape })),
   'POST /sys/init': describeAnswer(
     'initialise',
-    object({
-      keys: texts,
-      keys_base64: texts,
-      recovery_keys: texts,
-      recovery_keys_base64: texts,
-      root_token: aText,
+    objectShape({
+      keys: textArrayShape,
+      keys_base64: textArrayShape,
+      recovery_keys: textArrayShape,
+      recovery_keys_base64: textArrayShape,
+      root_token: textShape,
     }),
     { requestExample: { recovery_shares: 5, recovery_threshold: 3 } },
   ),
-  'GET /sys/ha-status': describeAnswer('listNodes', object({ nodes: manyOf(node) })),
+  'GET /sys/ha-status': describeAnswer('listNodes', objectShape({ nodes: arrayShape(node) })),
   'LIST /sys/version-history': describeAnswer(
     'listVersions',
-    object({ build_date: aText, previous_version: nullShape, timestamp_installed: aTime }),
+    objectShape({ build_date: textShape, previous_version: nullShape, timestamp_installed: timeShape }),
   ),
   'GET /sys/internal/ui/resultant-acl': describeAnswer(
     'readResultantAcl',
-    object({ root: aFlag, chroot_namespace: aText }, { exact_paths: mapOf(rule), glob_paths: mapOf(rule) }),
+    objectShape(
+      { root: flagShape, chroot_namespace: textShape },
+      { exact_paths: mapShape(rule), glob_paths: mapShape(rule) },
+    ),
   ),
   'GET /sys/internal/specs/openapi': describeAnswer(
     'readOpenApi',
-    withDescription({ type: 'object', additionalProperties: anyValue }, 'this document'),
+    withDescription({ type: 'object', additionalProperties: anyShape }, 'this document'),
   ),
-  'GET /sys/audit': describeAnswer('listAuditDevices', object({})),
-  'POST /sys/audit-hash/:method_path': describeAnswer('hashAsInAudit', object({ hash: aText }), {
+  'GET /sys/audit': describeAnswer('listAuditDevices', objectShape({})),
+  'POST /sys/audit-hash/:method_path': describeAnswer('hashAsInAudit', objectShape({ hash: textShape }), {
     requestExample: { input: 'text' },
   }),
   'POST /sys/rotate': describeAnswer('rotate', undefined, { requestExample: { retire: false } }),
   'GET /sys/key-status': describeAnswer(
     'readKeyStatus',
-    object({ term: anInt, install_time: aTime }, { reencryption, older_terms: manyOf(olderTerm) }),
+    objectShape(
+      { term: intShape, install_time: timeShape },
+      { reencryption, older_terms: arrayShape(olderTerm) },
+    ),
   ),
 }
 
-const license = object({
-  license_id: aText,
-  features: texts,
-  start_time: aTime,
-  expiration_time: aTime,
-  terminated: aFlag,
+const license = objectShape({
+  license_id: textShape,
+  features: textArrayShape,
+  start_time: timeShape,
+  expiration_time: timeShape,
+  terminated: flagShape,
 })
 
 /** The licence of the deployment. */
 export const licenseShape = withTitle(
   'LicenseStatus',
-  object({ autoloading_used: aFlag, autoloaded: orNull(license), persisted_autoload: orNull(license) }),
+  objectShape({
+    autoloading_used: flagShape,
+    autoloaded: nullableShape(license),
+    persisted_autoload: nullableShape(license),
+  }),
 )

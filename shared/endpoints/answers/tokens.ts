@@ -1,18 +1,18 @@
 import { termRows } from '../../tokens/terms.ts'
 import {
-  aFlag,
-  anInt,
-  anyValue,
-  aText,
-  aTime,
-  constOf,
-  enumOf,
-  manyOf,
-  mapOf,
+  anyShape,
+  arrayShape,
+  constShape,
+  enumShape,
+  flagShape,
+  intShape,
+  mapShape,
+  nullableShape,
   nullShape,
-  object,
-  orNull,
-  texts,
+  objectShape,
+  textArrayShape,
+  textShape,
+  timeShape,
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
@@ -29,31 +29,31 @@ const keptTerms = (shown: 'shown' | 'shown where used') =>
 
 const token = withTitle(
   'Token',
-  object(
+  objectShape(
     {
-      id: withDescription(aText, 'empty where the token itself is not to be shown'),
-      accessor: withDescription(aText, 'empty for a batch token'),
-      type: enumOf('service', 'batch'),
-      path: aText,
-      display_name: aText,
-      policies: texts,
-      identity_policies: texts,
-      meta: orNull(mapOf(aText)),
-      entity_id: aText,
-      orphan: aFlag,
-      renewable: aFlag,
-      creation_time: withDescription(anInt, 'epoch seconds'),
-      issue_time: aTime,
-      creation_ttl: withDescription(anInt, 'seconds'),
-      ttl: withDescription(anInt, 'seconds that are left'),
-      expire_time: orNull(aTime),
+      id: withDescription(textShape, 'empty where the token itself is not to be shown'),
+      accessor: withDescription(textShape, 'empty for a batch token'),
+      type: enumShape('service', 'batch'),
+      path: textShape,
+      display_name: textShape,
+      policies: textArrayShape,
+      identity_policies: textArrayShape,
+      meta: nullableShape(mapShape(textShape)),
+      entity_id: textShape,
+      orphan: flagShape,
+      renewable: flagShape,
+      creation_time: withDescription(intShape, 'epoch seconds'),
+      issue_time: timeShape,
+      creation_ttl: withDescription(intShape, 'seconds'),
+      ttl: withDescription(intShape, 'seconds that are left'),
+      expire_time: nullableShape(timeShape),
       ...keptTerms('shown'),
     },
     {
       ...keptTerms('shown where used'),
-      role: aText,
-      last_renewal: aTime,
-      last_renewal_time: withDescription(anInt, 'epoch seconds'),
+      role: textShape,
+      last_renewal: timeShape,
+      last_renewal_time: withDescription(intShape, 'epoch seconds'),
     },
   ),
 )
@@ -61,17 +61,17 @@ const token = withTitle(
 const terms = termShapes('token-role')
 const tokenRole = withTitle(
   'TokenRole',
-  object(
+  objectShape(
     {
-      name: aText,
-      allowed_policies: texts,
-      disallowed_policies: texts,
-      allowed_policies_glob: texts,
-      disallowed_policies_glob: texts,
-      allowed_entity_aliases: texts,
-      orphan: aFlag,
-      renewable: aFlag,
-      path_suffix: aText,
+      name: textShape,
+      allowed_policies: textArrayShape,
+      disallowed_policies: textArrayShape,
+      allowed_policies_glob: textArrayShape,
+      disallowed_policies_glob: textArrayShape,
+      allowed_entity_aliases: textArrayShape,
+      orphan: flagShape,
+      renewable: flagShape,
+      path_suffix: textShape,
       ...terms.required,
     },
     terms.optional,
@@ -110,40 +110,44 @@ export const tokenAnswers: Answers = {
   }),
   'POST /auth/token/renew-accessor': describeAnswer('renewAccessor', undefined, anAccessor),
 
-  'POST /sys/wrapping/wrap': describeAnswer('wrap', anyValue, { wrapped: 'always' }),
+  'POST /sys/wrapping/wrap': describeAnswer('wrap', anyShape, { wrapped: 'always' }),
   'POST /sys/wrapping/unwrap': describeAnswer('unwrap', undefined, {
     ...aToken,
     body: {
       type: 'object',
-      additionalProperties: anyValue,
+      additionalProperties: anyShape,
       description: 'the answer as it would have been; mostly an envelope',
     },
   }),
   'POST /sys/wrapping/lookup': describeAnswer(
     'lookUpWrapping',
-    object({ creation_path: aText, creation_time: aTime, creation_ttl: withDescription(anInt, 'seconds') }),
+    objectShape({
+      creation_path: textShape,
+      creation_time: timeShape,
+      creation_ttl: withDescription(intShape, 'seconds'),
+    }),
     aToken,
   ),
-  'POST /sys/wrapping/rewrap': describeAnswer('rewrap', anyValue, { ...aToken, wrapped: 'always' }),
+  'POST /sys/wrapping/rewrap': describeAnswer('rewrap', anyShape, { ...aToken, wrapped: 'always' }),
 }
 
 const alias = {
-  id: aText,
-  canonical_id: withDescription(aText, 'ID of the entity'),
-  name: aText,
-  mount_accessor: aText,
-  mount_path: aText,
-  mount_type: aText,
+  id: textShape,
+  canonical_id: withDescription(textShape, 'ID of the entity'),
+  name: textShape,
+  mount_accessor: textShape,
+  mount_path: textShape,
+  mount_type: textShape,
 }
 const wholeAlias = withTitle(
   'EntityAlias',
-  object({
+  objectShape({
     ...alias,
-    metadata: mapOf(aText),
-    creation_time: aTime,
-    last_update_time: aTime,
-    local: aFlag,
-    namespace_id: constOf('root'),
+    metadata: mapShape(textShape),
+    creation_time: timeShape,
+    last_update_time: timeShape,
+    local: flagShape,
+    namespace_id: constShape('root'),
   }),
 )
 const { id: _id, ...aliasInfo } = alias
@@ -151,20 +155,20 @@ const { canonical_id: _entity, ...aliasOfEntity } = alias
 
 const entity = withTitle(
   'Entity',
-  object({
-    id: aText,
-    name: aText,
-    disabled: aFlag,
-    policies: texts,
-    metadata: mapOf(aText),
-    creation_time: aTime,
-    last_update_time: aTime,
-    aliases: manyOf(wholeAlias),
-    group_ids: texts,
-    direct_group_ids: texts,
-    inherited_group_ids: texts,
+  objectShape({
+    id: textShape,
+    name: textShape,
+    disabled: flagShape,
+    policies: textArrayShape,
+    metadata: mapShape(textShape),
+    creation_time: timeShape,
+    last_update_time: timeShape,
+    aliases: arrayShape(wholeAlias),
+    group_ids: textArrayShape,
+    direct_group_ids: textArrayShape,
+    inherited_group_ids: textArrayShape,
     merged_entity_ids: nullShape,
-    namespace_id: constOf('root'),
+    namespace_id: constShape('root'),
   }),
 )
 
@@ -177,12 +181,12 @@ export const identityAnswers: Answers = {
   'DELETE /identity/entity/id/:id': describeAnswer('deleteEntity'),
   'LIST /identity/entity/id': describeAnswer(
     'listEntities',
-    object({ name: aText, aliases: manyOf(object(aliasOfEntity)) }),
+    objectShape({ name: textShape, aliases: arrayShape(objectShape(aliasOfEntity)) }),
   ),
   'GET /identity/entity-alias/id/:id': describeAnswer('readEntityAlias', wholeAlias),
   'LIST /identity/entity-alias/id': describeAnswer(
     'listEntityAliases',
-    object({ ...aliasInfo, local: aFlag }),
+    objectShape({ ...aliasInfo, local: flagShape }),
   ),
   'POST /identity/lookup/entity': describeAnswer('lookUpEntity', entity, {
     requestExample: { alias_name: 'AROAEXAMPLE', alias_mount_accessor: 'auth_cloud_8609694a' },

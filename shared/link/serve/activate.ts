@@ -14,27 +14,27 @@ import { mergeAddresses } from '../membership.ts'
 import { type Question, type Reply, readCallBody } from '../methods.ts'
 import { formatPublicKey, isExchangeKey, readPublicKey } from '../pair.ts'
 import {
-  callerUnnamed,
-  clusterAdmitted,
-  formatTooOld,
-  handoverInProgress,
-  journalIncomplete,
-  notAnAddress,
-  notAToken,
-  notSealed,
-  proofMismatch,
-  sealedToAnother,
-  selfSecondary,
-  signatureMismatch,
-  tokenBeforeRevocation,
-  tokenExpired,
-  tokenForOtherKeys,
-  tokenInUse,
-  tokenOfEarlierEpoch,
-  tokenOfForeignSet,
-  tokenOfOtherCluster,
-  tokenRevoked,
-  tokenUsed,
+  activationProofError,
+  callerAddressError,
+  callerUnnamedError,
+  callSignatureError,
+  clusterAdmittedError,
+  handoverInProgressError,
+  journalIncompleteError,
+  notAnActivationTokenError,
+  sealedToOtherKeyError,
+  secondaryTooOldError,
+  selfSecondaryError,
+  tokenBeforeRevocationError,
+  tokenExpiredError,
+  tokenForOtherKeysError,
+  tokenInUseError,
+  tokenOfEarlierEpochError,
+  tokenOfOtherClusterError,
+  tokenOfOtherSetError,
+  tokenRevokedError,
+  tokenUnsealedError,
+  tokenUsedError,
 } from '../refusals.ts'
 import { FORMAT, type LinkRefused } from '../source.ts'
 import { signStatement } from '../statements.ts'
@@ -58,7 +58,7 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
   const address = checkAddress(opened, ports)
   const asked = { ...opened, address }
   const head = await readServingHead(ports.journal)
-  if (head.mode !== 'writing') throw handoverInProgress()
+  if (head.mode !== 'writing') throw handoverInProgressError()
   if (call.record.treeComplete !== true) throw await makeIncompleteRefusal(ports)
   const { id, changes } = await admit(asked, call, ports)
   const { cluster } = asked
@@ -70,23 +70,23 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
     { id, secondary: cluster, address },
     ports,
   )
-  if ((await ports.store.commit(changes, call)) === 'conflict') throw tokenInUse()
+  if ((await ports.store.commit(changes, call)) === 'conflict') throw tokenInUseError()
   return makeAnswer(asked, call, head, ports)
 }
 
 /** Opens the sealed question. An unsealed token is refused, because whoever carried it may have read it. */
 function openQuestion({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
-  if (outer.format < FORMAT) throw formatTooOld(outer.format)
-  if (outer.sealed === '') throw notSealed()
+  if (outer.format < FORMAT) throw secondaryTooOldError(outer.format)
+  if (outer.sealed === '') throw tokenUnsealedError()
   const asked = readCallBody('Activate', () => openActivation(pair.exchange, set, outer.sealed))
-  if (!asked) throw sealedToAnother()
+  if (!asked) throw sealedToOtherKeyError()
   return asked
 }
 
 /** Checks the address that the newcomer gives. It may give none. */
 function checkAddress({ address }: Newcomer, { deployment }: LinkPorts): string {
   const checkToken = address === '' ? '' : memberAddress(address, deployment)
-  if (checkToken === undefined) throw notAnAddress()
+  if (checkToken === undefined) throw callerAddressError()
   return checkToken
 }
 
@@ -95,16 +95,17 @@ async function makeIncompleteRefusal({ store }: LinkPorts): Promise<LinkRefused>
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
   const percent = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0
-  return journalIncomplete(percent)
+  return journalIncompleteError(percent)
 }
 
 function checkCaller(asked: Newcomer, call: AdmittedCall): void {
   const { signingKey, exchangeKey, cluster } = asked
   const { record, envelope, body, set } = call
-  if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster)) throw callerUnnamed()
-  if (!isCallSignedBy(signingKey, 'Activate', envelope, body)) throw signatureMismatch()
-  if (!isProofOf(signingKey, set, asked, asked.proof)) throw proofMismatch()
-  if (cluster === record.id) throw selfSecondary()
+  if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster))
+    throw callerUnnamedError()
+  if (!isCallSignedBy(signingKey, 'Activate', envelope, body)) throw callSignatureError()
+  if (!isProofOf(signingKey, set, asked, asked.proof)) throw activationProofError()
+  if (cluster === record.id) throw selfSecondaryError()
 }
 
 /**
@@ -113,8 +114,8 @@ function checkCaller(asked: Newcomer, call: AdmittedCall): void {
  */
 async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: LinkPorts) {
   const claims = readActivation(asked.token)
-  if (!claims) throw notAToken()
-  if (claims.set !== call.set) throw tokenOfForeignSet()
+  if (!claims) throw notAnActivationTokenError()
+  if (claims.set !== call.set) throw tokenOfOtherSetError()
   const place = key('secondary', claims.id)
   const met = key('member', asked.cluster)
   const [item, signer, member, holder] = await store.read([
@@ -124,14 +125,14 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
     key('holder', asked.cluster),
   ] as const)
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
-  if (!signing || !isSignedBy(parseSignerKey(signing.reveal()), asked.token)) throw tokenOfOtherCluster()
-  if (claims.exp * 1000 <= call.now) throw tokenExpired(claims.exp * 1000)
+  if (!signing || !isSignedBy(parseSignerKey(signing.reveal()), asked.token)) throw tokenOfOtherClusterError()
+  if (claims.exp * 1000 <= call.now) throw tokenExpiredError(claims.exp * 1000)
   const secondary = usable(
     item,
     hashJti(claims.jti),
     revocationTimeInEpoch(call.record, holder?.data.revoked),
   )
-  if (!isOfCurrentEpoch(secondary.data, call.record)) throw tokenOfEarlierEpoch()
+  if (!isOfCurrentEpoch(secondary.data, call.record)) throw tokenOfEarlierEpochError()
   checkTokenUse(secondary.data, asked)
   refuseDuplicateCluster(await store.list(partitions('secondary')), asked, call)
   const changes: Change[] = [
@@ -168,8 +169,8 @@ function usable(
   jti: string,
   revokedAt: number | undefined,
 ): Item<'secondary'> {
-  if (!item || !sameSecret(item.data.jti, jti) || item.data.revokedAt !== undefined) throw tokenRevoked()
-  if ((revokedAt ?? 0) > item.data.createdAt) throw tokenBeforeRevocation()
+  if (!item || !sameSecret(item.data.jti, jti) || item.data.revokedAt !== undefined) throw tokenRevokedError()
+  if ((revokedAt ?? 0) > item.data.createdAt) throw tokenBeforeRevocationError()
   return item
 }
 
@@ -179,8 +180,8 @@ function checkTokenUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary
     activatedAt !== undefined &&
     (cluster !== asked.cluster || publicKey !== given || heartbeat !== undefined)
   )
-    throw tokenUsed()
-  if (publicKey !== undefined && publicKey !== given) throw tokenForOtherKeys()
+    throw tokenUsedError()
+  if (publicKey !== undefined && publicKey !== given) throw tokenForOtherKeysError()
 }
 
 /**
@@ -199,7 +200,7 @@ function refuseDuplicateCluster(
   const keys = living.flatMap(one => readPublicKey(one.publicKey ?? '') ?? [])
   const isKnown = keys.some(({ signing }) => isProofOf(signing, set, asked, asked.earlierProof))
   const [first] = living
-  if (first && !isKnown) throw clusterAdmitted(asked.cluster, first.id)
+  if (first && !isKnown) throw clusterAdmittedError(asked.cluster, first.id)
 }
 
 const markAdmitted = (secondary: Secondary, asked: Newcomer, { now, envelope }: AdmittedCall): Secondary => ({

@@ -10,18 +10,18 @@ import { isCallSignedBy, knowsLineage, skewOf } from '../envelope.ts'
 import { type MethodRow, rowOf } from '../methods.ts'
 import { readPublicKey } from '../pair.ts'
 import {
-  callerOfEarlierEpoch,
-  callerRevoked,
-  callerUnknown,
-  clocksApart,
-  followsNoPrimary,
-  laterEpochSeen,
-  lineageChanged,
-  notInSet,
-  noticeUnsigned,
-  notThePrimary,
-  otherSet,
-  replayedCall,
+  callerOfEarlierEpochError,
+  callerRevokedError,
+  clockSkewError,
+  followsNoPrimaryError,
+  laterEpochSeenError,
+  lineageChangedError,
+  notInSetError,
+  noticeUnsignedError,
+  notThePrimaryError,
+  otherSetError,
+  replayedCallError,
+  unknownCallerError,
 } from '../refusals.ts'
 import type { LinkRefused } from '../source.ts'
 
@@ -46,36 +46,36 @@ type Check = (asked: Asked, facts: CallFacts) => LinkRefused | undefined
 
 const ofThisSet: Check = ({ envelope }, { record }) =>
   record.set === undefined || record.mode === 'disabled'
-    ? notInSet()
+    ? notInSetError()
     : envelope.set === record.set
       ? undefined
-      : otherSet()
+      : otherSetError()
 
 /** A caller without an admitted key gets the same refusal for unknown, known and revoked names. */
 const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
   const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
-  return keys && isCallSignedBy(keys.signing, method, envelope, body) ? undefined : callerUnknown()
+  return keys && isCallSignedBy(keys.signing, method, envelope, body) ? undefined : unknownCallerError()
 }
 
 const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
   secondary?.revokedAt === undefined && (revokedAt ?? 0) <= (secondary?.activatedAt ?? 0)
     ? undefined
-    : callerRevoked(envelope.caller)
+    : callerRevokedError(envelope.caller)
 
 const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
   secondary === undefined || isOfCurrentEpoch(secondary, record)
     ? undefined
-    : callerOfEarlierEpoch(envelope.caller)
+    : callerOfEarlierEpochError(envelope.caller)
 
 const nearInTime: Check = ({ method, envelope }, { now }) => {
   if (rowOf(method).ignoresClock) return undefined
   const skew = skewOf(envelope, now)
-  return Math.abs(skew) <= bounds.CLOCK_SKEW_MS ? undefined : clocksApart(skew, bounds.CLOCK_SKEW_MS, now)
+  return Math.abs(skew) <= bounds.CLOCK_SKEW_MS ? undefined : clockSkewError(skew, bounds.CLOCK_SKEW_MS, now)
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
   rowOf(method).requiresLaterTime && Number(envelope.time) <= (secondary?.lastCallTime ?? 0)
-    ? replayedCall()
+    ? replayedCallError()
     : undefined
 
 /** The checks of a call by an admitted secondary, in this order. */
@@ -95,12 +95,12 @@ const ofSecondary: readonly Check[] = [
 const ofNewcomer: readonly Check[] = [ofThisSet, nearInTime, notSeenBefore]
 
 const followsAnother: Check = (_, { record }) =>
-  record.mode === 'secondary' && primaryKeyOf(record)?.length === 32 ? undefined : followsNoPrimary()
+  record.mode === 'secondary' && primaryKeyOf(record)?.length === 32 ? undefined : followsNoPrimaryError()
 
 const signedByPrimary: Check = ({ method, envelope, body }, { record }) =>
   isCallSignedBy(primaryKeyOf(record) ?? Buffer.alloc(0), method, envelope, body)
     ? undefined
-    : noticeUnsigned()
+    : noticeUnsignedError()
 
 const primaryKeyOf = ({ link }: ClusterRecord): Buffer | undefined =>
   link && Buffer.from(link.primaryKey, 'base64')
@@ -130,8 +130,9 @@ export function findHeadFault(
   const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch
   // A cluster that has stepped down still serves the rest of its journal to its followers.
   const isSource = record.mode === 'primary' || (record.mode === 'secondary' && head?.mode === 'closed')
-  if (!isSource || !serves) return notThePrimary(record.mode)
-  if (epochNumber(envelope.epoch) > epochNumber(head.epoch)) return laterEpochSeen(envelope.epoch, head.epoch)
-  if (rowOf(method).requiresSameLineage && !knowsLineage(envelope, head.lineage)) return lineageChanged()
+  if (!isSource || !serves) return notThePrimaryError(record.mode)
+  if (epochNumber(envelope.epoch) > epochNumber(head.epoch))
+    return laterEpochSeenError(envelope.epoch, head.epoch)
+  if (rowOf(method).requiresSameLineage && !knowsLineage(envelope, head.lineage)) return lineageChangedError()
   return undefined
 }

@@ -16,14 +16,14 @@ import { mergeAddresses } from '../membership.ts'
 import type { Question, Reply } from '../methods.ts'
 import { publicKeysOf, readPublicKey } from '../pair.ts'
 import {
-  callerUnnamed,
-  concurrentCalls,
-  epochOfOtherCluster,
-  epochTooHigh,
-  fencedLater,
-  noLongerPrimary,
-  selfFence,
-  signatureMismatch,
+  callerUnnamedError,
+  callSignatureError,
+  concurrentCallsError,
+  epochOfOtherClusterError,
+  epochTooHighError,
+  noLongerPrimaryError,
+  selfFenceError,
+  staleFenceError,
 } from '../refusals.ts'
 import { signStatement } from '../statements.ts'
 import { type FenceFacts, findFenceFault, includesKey, type MemberKey } from '../trust.ts'
@@ -46,15 +46,15 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
   const head = await readServingHead(ports.journal)
   if (asked.epoch <= head.ownEpoch) {
     await wakeWorkerToFence(asked, call, ports).catch(() => undefined)
-    throw fencedLater(head.ownEpoch, asked.epoch)
+    throw staleFenceError(head.ownEpoch, asked.epoch)
   }
-  if (isTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooHigh(asked.epoch, head.ownEpoch)
+  if (isTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooHighError(asked.epoch, head.ownEpoch)
   const fault = findFenceFault(await readFenceFacts(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await storeClaimant(asked, call, ports)
   const why = { reason: 'fence', successor: asked.cluster, below: asked.epoch } as const
   const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
-  if (!end) throw noLongerPrimary()
+  if (!end) throw noLongerPrimaryError()
   await raiseMaxEpoch(asked, ports)
   return makeAnswer(asked, call, end, ports)
 }
@@ -81,10 +81,11 @@ async function wakeWorkerToFence(
 function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: AdmittedCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
-  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.caller !== cluster) throw callerUnnamed()
-  if (!isCallSignedBy(signing, 'Fence', envelope, body)) throw signatureMismatch()
-  if (cluster === record.id) throw selfFence()
-  if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch) throw epochOfOtherCluster(epoch, cluster)
+  if (signing?.length !== 32 || !UUID.test(cluster) || envelope.caller !== cluster) throw callerUnnamedError()
+  if (!isCallSignedBy(signing, 'Fence', envelope, body)) throw callSignatureError()
+  if (cluster === record.id) throw selfFenceError()
+  if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch)
+    throw epochOfOtherClusterError(epoch, cluster)
 }
 
 /**
@@ -156,7 +157,7 @@ async function storeClaimant(
     if (claimed < (known.claimedEpoch ?? '') || isDeepStrictEqual(met, known)) return ok()
     return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? CONFLICT : ok()
   })
-  if (!noted.ok) throw concurrentCalls()
+  if (!noted.ok) throw concurrentCallsError()
 }
 
 /** The number of tries to raise the number while other claimants fence this cluster too. */
@@ -181,7 +182,7 @@ async function raiseMaxEpoch(
       return
     await journal.moveHead(moves.noteFence(head, successor, number))
   }
-  throw concurrentCalls()
+  throw concurrentCallsError()
 }
 
 /**

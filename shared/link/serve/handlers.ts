@@ -3,7 +3,7 @@ import { refreshTree } from '../../journal/refresh.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Reply } from '../methods.ts'
-import { termNotYetAdded } from '../refusals.ts'
+import { termNotYetAddedError } from '../refusals.ts'
 import { activate } from './activate.ts'
 import { fence } from './fence.ts'
 import { handover } from './handover.ts'
@@ -33,7 +33,7 @@ export const handlers: {
   },
   Keyring: async (ports, call) => {
     const exported = await sealKeyring(call, ports)
-    if (exported.term < call.question.term) throw termNotYetAdded(call.question.term)
+    if (exported.term < call.question.term) throw termNotYetAddedError(call.question.term)
     return exported
   },
   Handover: handover,

@@ -4,7 +4,7 @@ import { stepDown } from '../../journal/step-down.ts'
 import { moves } from '../../journal/transitions.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Reply } from '../methods.ts'
-import { concurrentCalls, handedOver, noLongerPrimary, otherEpoch } from '../refusals.ts'
+import { concurrentCallsError, handedOverError, noLongerPrimaryError, otherEpochError } from '../refusals.ts'
 import { readAddresses } from './addresses.ts'
 import { sealKeyring } from './keyring.ts'
 import type { AskedCall, LinkPorts } from './ports.ts'
@@ -17,15 +17,15 @@ import type { AskedCall, LinkPorts } from './ports.ts'
 export async function handover(ports: LinkPorts, call: AskedCall<'Handover'>): Promise<Reply<'Handover'>> {
   const { question: asked, head } = call
   const successor = call.secondary.data.cluster ?? ''
-  if (asked.epoch !== head.epoch) throw otherEpoch(head.epoch, asked.epoch)
+  if (asked.epoch !== head.epoch) throw otherEpochError(head.epoch, asked.epoch)
   if (head.mode === 'closed') await nameSuccessor(ports.journal, head, successor)
   const { data } = call.secondary
   const seen = replace(call.secondary, call.secondary, { ...data, lastCallTime: Number(call.envelope.time) })
-  if ((await ports.store.commit([seen], call)) === 'conflict') throw concurrentCalls()
+  if ((await ports.store.commit([seen], call)) === 'conflict') throw concurrentCallsError()
   const operation = Buffer.from(call.envelope.nonce).toString('hex')
   const end = await stepDown(ports, { reason: 'handover', epoch: asked.epoch, successor }, operation)
   const now = await ports.journal.head()
-  if (!end || !now) throw noLongerPrimary()
+  if (!end || !now) throw noLongerPrimaryError()
   // Another call may have closed the journal meanwhile.
   await nameSuccessor(ports.journal, now, successor)
   // The keyring is read after the end, because no term is added after that.
@@ -48,5 +48,5 @@ async function nameSuccessor(
   if (moved && moved !== 'refused') return
   const other = noted || (await journal.head())?.successor
   if (other === successor) return
-  throw handedOver(other ?? 'another cluster')
+  throw handedOverError(other ?? 'another cluster')
 }

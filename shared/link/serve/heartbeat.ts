@@ -11,7 +11,7 @@ import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { skewOf } from '../envelope.ts'
 import type { Question, Reply } from '../methods.ts'
-import { concurrentCalls, formatTooOld } from '../refusals.ts'
+import { concurrentCallsError, secondaryTooOldError } from '../refusals.ts'
 import { FORMAT } from '../source.ts'
 import { readOtherAddresses } from './addresses.ts'
 import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
@@ -26,7 +26,7 @@ export async function serveHeartbeat(
 ): Promise<Reply<'Heartbeat'>> {
   const { question: asked, head } = call
   // The primary's format must not be higher than the secondary's, because the secondary could misread its entries.
-  if (asked.format < FORMAT) throw formatTooOld(asked.format)
+  if (asked.format < FORMAT) throw secondaryTooOldError(asked.format)
   const [dense, [keyring]] = await Promise.all([
     findFrontier(ports.journal, head),
     ports.store.read([key('keyring')]),
@@ -43,7 +43,7 @@ export async function serveHeartbeat(
     canaryHeld,
   )
   if ((await ports.store.commit([replace(call.secondary, call.secondary, updated)], call)) === 'conflict')
-    throw concurrentCalls()
+    throw concurrentCallsError()
   if (call.now - (newest ?? 0) > bounds.HEARTBEAT_MS) await writeCanary(ports.journal, head, call.now)
   const canaryAt = newest ?? 0
   return {

@@ -8,7 +8,7 @@ import { pageNames, totalText } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { lineageChanging, noOwnJournal, noSuchPage } from '../refusals.ts'
+import { lineageChangingError, noPrimaryJournalError, unknownTreePageError } from '../refusals.ts'
 import type {
   EntriesAnswer,
   EntriesRequest,
@@ -32,7 +32,7 @@ const RUN = 100
 export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
   const head = await journal.head()
   if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch) return head
-  throw noOwnJournal()
+  throw noPrimaryJournalError()
 }
 
 /**
@@ -50,7 +50,7 @@ export async function serveEntries(
   if (from < head.retainedFrom) return { kind: 'trimmed', retainedFrom: head.retainedFrom }
   const found = await readDenseEntries(journal, head, from, Math.min(maxBytes, LARGEST))
   const after = await readServingHead(journal)
-  if (!isSameLineage(head.lineage, after.lineage)) throw lineageChanging()
+  if (!isSameLineage(head.lineage, after.lineage)) throw lineageChangingError()
   const frontier = from + found.length
   if (from <= after.applied) await noteDense(journal, after, frontier)
   return { kind: 'entries', entries: found, lineage: head.lineage, frontier }
@@ -150,7 +150,7 @@ export async function serveTree(
     return { hashes: both.flat() }
   }
   const [, name, sub] = PAGE.exec(page ?? '') ?? []
-  if (name === undefined || (sub === undefined) !== (level === 'page')) throw noSuchPage()
+  if (name === undefined || (sub === undefined) !== (level === 'page')) throw unknownTreePageError()
   const pk = `t#${treeId}#${name}`
   if (sub !== undefined)
     return { hashes: (await journal.readBucketItems({ pk, sk: sub }, [])).map(formatBucketLine) }

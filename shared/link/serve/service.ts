@@ -10,7 +10,14 @@ import { decryptOwnKey } from '../admin/keys.ts'
 import { type LinkOutcome, readEnvelope, signAnswer } from '../envelope.ts'
 import { readQuestion, rowOf } from '../methods.ts'
 import type { LinkPair } from '../pair.ts'
-import { busyError, copyNotServed, internalError, notACall, notInitialised, notInSet } from '../refusals.ts'
+import {
+  clusterUninitialisedError,
+  internalLinkError,
+  linkBusyError,
+  notALinkCallError,
+  notInSetError,
+  restoredCopyError,
+} from '../refusals.ts'
 import type { AnswerCall } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
 import { readAddresses } from './addresses.ts'
@@ -31,11 +38,12 @@ export function createLinkService(ports: LinkPorts): AnswerCall {
   async function begin(method: Method, call: Call, reachedAt: string): Promise<Received> {
     const envelope = readEnvelope(call)
     if (!envelope || envelope.caller === '' || Buffer.byteLength(envelope.caller) > LONGEST_NAME)
-      throw notACall()
+      throw notALinkCallError()
     const now = ports.clock.now()
     const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.caller)])
-    if (!record) throw notInitialised()
-    if (!rowOf(method).servedByCopies && isRestoredCopy(record.data, ports.deployment)) throw copyNotServed()
+    if (!record) throw clusterUninitialisedError()
+    if (!rowOf(method).servedByCopies && isRestoredCopy(record.data, ports.deployment))
+      throw restoredCopyError()
     const pair = await keys(record.data)
     const { body } = call
     return { method, envelope, body, secondary, reachedAt, readAt: now, now, record: record.data, pair }
@@ -111,7 +119,7 @@ async function revokedAt(
 
 function admittedFrom({ pair, ...received }: Received): AdmittedCall {
   const { set } = received.record
-  if (!pair || set === undefined) throw notInSet()
+  if (!pair || set === undefined) throw notInSetError()
   return { ...received, pair, set }
 }
 
@@ -143,7 +151,7 @@ function toRefusal(error: unknown, method: Method, { log }: LinkPorts): LinkRefu
     return error
   }
   log.error('link', { method, cause: error instanceof Error ? error.stack : String(error) })
-  return error instanceof ApiError && error.code === 'busy' ? busyError(error) : internalError()
+  return error instanceof ApiError && error.code === 'busy' ? linkBusyError(error) : internalLinkError()
 }
 
 /** Decrypts this cluster's keys once for each stored text. */

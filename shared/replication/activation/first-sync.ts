@@ -2,7 +2,7 @@ import { wakePuller } from '../../journal/wake.ts'
 import { isPermanentRefusal } from '../../link/source.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { admissionLost, setChanged } from '../operation/faults.ts'
+import { admissionLostError, setChangedError } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -31,7 +31,7 @@ export async function runFirstSync(run: OperationRun, id: string): Promise<StepR
   const { ports, connect, deadline } = run
   const { record, operation } = await readOperation(run, id)
   if (operation.data.status !== 'running') return DONE
-  if (record.data.treeId !== id) throw setChanged()
+  if (record.data.treeId !== id) throw setChangedError()
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   if (!follower) return AGAIN
   while (follower.hasTime()) {
@@ -39,7 +39,7 @@ export async function runFirstSync(run: OperationRun, id: string): Promise<StepR
     await followOrPause(follower, {
       pause: FIRST_SYNC_PAUSE_MS,
       warning: 'the first sync was interrupted',
-      failureOf: error => (isPermanentRefusal(error) ? admissionLost(error) : undefined),
+      failureOf: error => (isPermanentRefusal(error) ? admissionLostError(error) : undefined),
     })
   }
   return AGAIN

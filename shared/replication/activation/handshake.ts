@@ -8,10 +8,10 @@ import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import {
-  handshakeFailed,
-  notAnActivationToken,
-  tokenAlreadyUsed,
-  tokenOfOtherSet,
+  handshakeFailedError,
+  invalidActivationTokenError,
+  tokenAlreadyUsedError,
+  tokenSetMismatchError,
 } from '../operation/faults.ts'
 import {
   AGAIN,
@@ -49,7 +49,7 @@ export async function redeemToken(
   const pair = await readOrCreateKeyPair(run, before)
   if (!pair) return AGAIN
   const activation = await decryptActivation(run, before, parseLinkPair(pair))
-  if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfOtherSet()
+  if (ofSet !== undefined && activation.set !== ofSet) throw tokenSetMismatchError()
   const activated = await requestAdmission(run, before, activation, parseLinkPair(pair))
   const link = await buildPendingLink(run, before, { activation, activated, pair })
   // the call takes seconds, and createCommit need a fresh cluster record
@@ -87,11 +87,11 @@ async function decryptActivation(
   pair: LinkPair,
 ): Promise<Activation & { token: string }> {
   const sealed = operation.data.activation?.token
-  if (!sealed) throw tokenAlreadyUsed()
+  if (!sealed) throw tokenAlreadyUsedError()
   const text = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
   const token = text.includes('.') ? text : openSealedToken(pair.exchange, text)
   const activation = token === undefined ? undefined : readActivation(token)
-  if (token === undefined || !activation) throw notAnActivationToken()
+  if (token === undefined || !activation) throw invalidActivationTokenError()
   return { ...activation, token }
 }
 
@@ -125,7 +125,7 @@ async function requestAdmission(
     return await link.activate({ token, cluster: record.data.id, address, version, earlier })
   } catch (error) {
     if (!(error instanceof LinkRefused) && !(error instanceof LinkSilent)) throw error
-    throw handshakeFailed(error)
+    throw handshakeFailedError(error)
   }
 }
 

@@ -12,7 +12,7 @@ import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
-import { handshakeFailed, roleChangeRunning } from '../operation/faults.ts'
+import { handshakeFailedError, roleChangeRunningError } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -45,7 +45,7 @@ export async function stopServing(run: OperationRun, id: string): Promise<StepRe
 const isOurs = (record: ClusterRecord, id: string): boolean => record.operation === id || record.treeId === id
 
 const notOurs = (): never => {
-  throw roleChangeRunning()
+  throw roleChangeRunningError()
 }
 
 /**
@@ -145,7 +145,7 @@ async function checkStillAdmitted(
     until,
   })
   await link.keyring({ term: 0 }).catch((error: unknown) => {
-    if (isPermanentRefusal(error)) throw handshakeFailed(error)
+    if (isPermanentRefusal(error)) throw handshakeFailedError(error)
   })
 }
 

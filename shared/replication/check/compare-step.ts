@@ -2,7 +2,12 @@ import { alarming } from '../../api/alarming.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
-import { comparisonFailed, noPrimaryToCompare, OperationFailed, syncRunning } from '../operation/faults.ts'
+import {
+  comparisonFailedError,
+  noPrimaryToCompareError,
+  OperationFailed,
+  syncRunningError,
+} from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { nameItems } from '../secondary/diverging.ts'
 import { newFollower } from '../secondary/follower.ts'
@@ -45,7 +50,7 @@ async function fetchDifferences(
   const { ports, connect, deadline } = run
   const follower = await newFollower(ports, connect, { hasTime: () => ports.clock.now() < deadline })
   const { link } = follower ?? {}
-  if (!link) throw noPrimaryToCompare()
+  if (!link) throw noPrimaryToCompareError()
   const now = Math.floor(ports.clock.now() / 1000)
   const progress = async () => checkTime(run)
   const comparing = { journal: ports.journal, clock: ports.clock, treeId, now, link, progress }
@@ -53,7 +58,7 @@ async function fetchDifferences(
   await wakePuller(ports, cluster).catch(() => undefined)
   const places = await findDifferences(comparing).catch((cause: unknown) => {
     if (cause instanceof OperationFailed) throw cause
-    throw comparisonFailed(cause)
+    throw comparisonFailedError(cause)
   })
   const names = nameItems(places, NAMED).map(name => name.slice(0, LONGEST_NAME))
   if (places.length > 0) {
@@ -65,7 +70,7 @@ async function fetchDifferences(
     const readAt = ports.clock.now()
     const [record] = await ports.store.read([key('cluster')])
     const now = record && { record: record.data, readAt }
-    if (!now || (await requestSync(ports, now, places)) !== 'done') throw syncRunning()
+    if (!now || (await requestSync(ports, now, places)) !== 'done') throw syncRunningError()
     await wakePuller(ports, now).catch(() => undefined)
   }
   return { count: places.length, names }

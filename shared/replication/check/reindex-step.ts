@@ -2,7 +2,7 @@ import { allPages, pkOfPage } from '../../journal/page-places.ts'
 import { invalidateHashes, type Pages, refreshTree, SUBTREES } from '../../journal/refresh.ts'
 import { key } from '../../storage/kinds.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
-import { bucketsKeepChanging, hashesKeepChanging } from '../operation/faults.ts'
+import { bucketsChangingError, hashesChangingError } from '../operation/faults.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { confirmFaults, countAll, findTreeSuspects } from './examine.ts'
 import type { TreeFault } from './findings.ts'
@@ -58,7 +58,7 @@ async function repairBuckets(
   const repaired = await mapInParallel(faults.filter(isOfBucket), fault =>
     repairBucket(view, fault, fault.subpage, cluster),
   )
-  if (repaired.includes(false)) throw bucketsKeepChanging()
+  if (repaired.includes(false)) throw bucketsChangingError()
 }
 
 const ROUNDS = 3
@@ -88,5 +88,5 @@ async function repairHashes(
     // a refresh that read the tree before the repair may have stored its hashes after it
     if ((await confirmFaults(view, again)).length === 0) return
   }
-  throw hashesKeepChanging()
+  throw hashesChangingError()
 }

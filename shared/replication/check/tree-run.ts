@@ -4,7 +4,12 @@ import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { noTreeInMode, treeBusy, treeStillBuilding, treeTooLarge } from '../operation/faults.ts'
+import {
+  noTreeInModeError,
+  treeBusyError,
+  treeStillBuildingError,
+  treeTooLargeError,
+} from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -34,8 +39,8 @@ export async function readTreeOperation(run: OperationRun, id: string): Promise<
   const snapshot = await readOperation(run, id)
   if (snapshot.operation.data.status !== 'running') return undefined
   const { treeId, mode, treeComplete } = snapshot.record.data
-  if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw noTreeInMode(mode)
-  if (treeComplete === false) throw treeStillBuilding()
+  if (treeId === undefined || (mode !== 'primary' && mode !== 'secondary')) throw noTreeInModeError(mode)
+  if (treeComplete === false) throw treeStillBuildingError()
   return { ...snapshot, treeId }
 }
 
@@ -44,14 +49,14 @@ export async function failAsBusy<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'busy') throw treeBusy(error)
+    if (error instanceof ApiError && error.code === 'busy') throw treeBusyError(error)
     throw error
   }
 }
 
 /** Fails a run that would outlast its Lambda. @throws OperationFailed */
 export function checkTime({ ports, deadline }: OperationRun): void {
-  if (ports.clock.now() > deadline) throw treeTooLarge()
+  if (ports.clock.now() > deadline) throw treeTooLargeError()
 }
 
 /** Returns a function that stores the progress of a reindex every two seconds. If storing fails, the reindex continues. */

@@ -3,7 +3,7 @@ import { lastEndedGeneration } from '../../journal/generation.ts'
 import type { Head } from '../../journal/head.ts'
 import type { Journal, StoredPage } from '../../journal/journal.ts'
 import { refreshedPosition, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
-import { roleHasChanged, treeIncomplete } from '../../journal/refusals.ts'
+import { roleChangedError, treeIncompleteError } from '../../journal/refusals.ts'
 import { openTail, type Tail } from '../../journal/tail.ts'
 import { pagePk } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
@@ -50,7 +50,7 @@ export async function viewTree(
 ): Promise<TreeView> {
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
-  if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncomplete()
+  if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncompleteError()
   const dense = head.mode === 'writing' ? await findFrontier(journal, head) : head.applied
   const known = async (): Promise<number> => {
     const roots = await journal.pageHashes(rootsPk(treeId))
@@ -59,7 +59,7 @@ export async function viewTree(
   const oldest = Math.max(head.retainedFrom, dense - BEFORE)
   if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
   const first = await known()
-  if (first < head.retainedFrom) throw treeIncomplete()
+  if (first < head.retainedFrom) throw treeIncompleteError()
   const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
   return {
     journal,
@@ -91,7 +91,7 @@ async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeI
 /** Reads the newer journal entries and the hashes again. Called before each look. */
 export async function refreshView(view: TreeView): Promise<void> {
   const head = await view.journal.head()
-  if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleHasChanged()
+  if (head?.incarnation !== view.head.incarnation || head.epoch !== view.head.epoch) throw roleChangedError()
   await view.tail.readUpTo(head.last)
   view.hashes = await settledHashes(view)
 }

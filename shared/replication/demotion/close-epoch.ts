@@ -1,5 +1,5 @@
 import { stepDown } from '../../journal/step-down.ts'
-import { noJournalToClose } from '../operation/faults.ts'
+import { noJournalToCloseError } from '../operation/faults.ts'
 import { commitStep, DONE, moveToStep, type OperationStep, readOperation } from '../operation/run.ts'
 
 /** Ends this cluster's epoch permanently, and makes it a secondary without a primary. */
@@ -8,7 +8,7 @@ export const closeEpoch: OperationStep = async (run, id) => {
   const { operation, record } = snapshot
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
   const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
-  if (!end) throw noJournalToClose()
+  if (!end) throw noJournalToCloseError()
   // the record is read again because `stepDown` has changed it
   const now = await readOperation(run, id)
   return commitStep(run, [moveToStep(now, run.ports.clock.now(), { step: 'finish' })], now)

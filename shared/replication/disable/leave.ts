@@ -12,7 +12,7 @@ import type { ClusterRecord } from '../../model/cluster.ts'
 import { type Change, remove } from '../../storage/changes.ts'
 import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key, partitions } from '../../storage/kinds.ts'
-import { roleChangedMeanwhile } from '../operation/faults.ts'
+import { roleChangedMeanwhileError } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -42,7 +42,7 @@ export const leave: OperationStep = async (run, id) => {
   const { record, operation } = await readOperation(run, id)
   if (operation.data.status !== 'running' || record.data.mode === 'disabled') return DONE
   const head = await run.ports.journal.head()
-  if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleChangedMeanwhile()
+  if (!head || record.data.mode !== 'secondary' || head.link !== id) throw roleChangedMeanwhileError()
   const segments = await readSegments(run.ports)
   // a late write of a sync would undo writes of clients
   if (segments.some(({ data }) => data && data.phase !== 'closed')) {

@@ -2,7 +2,7 @@ import type { RequestFacts } from '../../api/call.ts'
 import { type ClusterRecord, deployedLinkAddress } from '../../model/cluster.ts'
 import type { Deployment } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
-import { addressUnknown, addressUnusable } from '../operation/refusals.ts'
+import { invalidAddressError, ownAddressUnknownError } from '../operation/refusals.ts'
 
 /**
  * Parses an address into the stored form: with its scheme (`https` if none is given) and without a slash at the end. Only
@@ -15,10 +15,10 @@ export function parseAddress(input: string, name: string, rules: AddressRules): 
   if (input === '') return ''
   // the URL parser would turn these words and numbers into a host that the caller did not mean
   const host = /^(?:https?:\/\/)?([^/?#]*)/i.exec(input)?.[1]?.replace(/:\d*$/, '') ?? ''
-  if (/^(?:true|false|\d*)$/i.test(host)) throw addressUnusable(name)
+  if (/^(?:true|false|\d*)$/i.test(host)) throw invalidAddressError(name)
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(input) ? input : `https://${input}`
   const address = memberAddress(text, rules)
-  if (address === undefined) throw addressUnusable(name)
+  if (address === undefined) throw invalidAddressError(name)
   return address
 }
 
@@ -33,6 +33,6 @@ export function resolveOwnAddress(
 ): string {
   const known = record.clusterAddr || deployedLinkAddress(deployment)
   if (known) return known
-  if (domain === '') throw addressUnknown()
+  if (domain === '') throw ownAddressUnknownError()
   return `${deployment.plainEndpoints ? 'http' : 'https'}://${domain}`
 }

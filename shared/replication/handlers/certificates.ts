@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import type { Authorities } from '../../ports.ts'
-import { caFileUnknown, caTooLarge, caUnusable } from '../operation/refusals.ts'
+import { caTooLargeError, invalidCaError, unknownCaFileError } from '../operation/refusals.ts'
 
 /** Maximum size of the certificates that a link stores, bytes of PEM. */
 const LARGEST = 32_768
@@ -31,7 +31,7 @@ export async function loadAuthorities(
   if (texts.length === 0) return undefined
   const certificates = texts.flatMap(text => parseAuthorities(text) ?? notUsable())
   const pem = [...new Set(certificates)].join('\n')
-  if (pem.length > LARGEST) throw caTooLarge()
+  if (pem.length > LARGEST) throw caTooLargeError()
   return pem
 }
 
@@ -44,14 +44,14 @@ export function parseAuthorities(text: string): string[] | undefined {
 
 function fileAt(name: string, shipped: ReadonlyMap<string, string>): string {
   const found = shipped.get(normalisePath(name))
-  if (found === undefined) throw caFileUnknown('ca_file', name, [...shipped.keys()])
+  if (found === undefined) throw unknownCaFileError('ca_file', name, [...shipped.keys()])
   return found
 }
 
 function filesBelow(folder: string, shipped: ReadonlyMap<string, string>): string[] {
   const below = normalisePath(folder) === '.' ? '' : `${normalisePath(folder)}/`
   const found = [...shipped].flatMap(([name, text]) => (name.startsWith(below) ? [text] : []))
-  if (found.length === 0) throw caFileUnknown('ca_path', folder, [...shipped.keys()])
+  if (found.length === 0) throw unknownCaFileError('ca_path', folder, [...shipped.keys()])
   return found
 }
 
@@ -59,7 +59,7 @@ function filesBelow(folder: string, shipped: ReadonlyMap<string, string>): strin
 const normalisePath = (name: string): string => name.replace(/^(\.\/+)+(?=.)/, '').replace(/(?<=.)\/+$/, '')
 
 function notUsable(): never {
-  throw caUnusable()
+  throw invalidCaError()
 }
 
 function isAuthority(pem: string): boolean {

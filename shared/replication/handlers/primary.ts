@@ -9,7 +9,7 @@ import { makeOwnKey } from '../../link/admin/keys.ts'
 import { type ClusterRecord, makeEmptyLink } from '../../model/cluster.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { roleChanging } from '../operation/refusals.ts'
+import { roleChangingError } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { beginJournal, createBackfillJob, createDetachJob, endJournal } from '../primary/enable.ts'
 import { parseAddress } from './addresses.ts'
@@ -69,7 +69,7 @@ async function becomePrimary(
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
   const changes = [replace(item, item, data), makeRoleEventChange(change, now)]
   const done = await journal.transact([...toElements(changes, entropy), head])
-  if (done !== 'done') throw roleChanging()
+  if (done !== 'done') throw roleChangingError()
 }
 
 /** Changes the address that a primary puts into new activation tokens. Its set does not change. */

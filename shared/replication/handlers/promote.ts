@@ -1,12 +1,12 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
-import { bool, text } from '../../api/fields.ts'
+import { boolField, text } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { sameSecret } from '../../values/secret.ts'
 import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
-import { operationGivenUp } from '../operation/refusals.ts'
+import { operationFailedError } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { readWaitingExecution } from '../operation/waiting.ts'
 import { parseAddress } from './addresses.ts'
@@ -16,7 +16,7 @@ export const promoteFields = {
   primary_cluster_addr: text(
     'Address of this cluster for secondaries; default: the configured one, or that of this request',
   ),
-  force: bool('Promote despite obstacles, even if the primary may still be serving'),
+  force: boolField('Promote despite obstacles, even if the primary may still be serving'),
 }
 
 /** Reads the items that a promotion needs together with the request's first read. */
@@ -109,7 +109,7 @@ async function repeatPromotion(
 
 function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
   if (status === 'done') return { answer: noContent([BECOMING, ...(promotion?.warnings ?? [])]) }
-  throw operationGivenUp(fault)
+  throw operationFailedError(fault)
 }
 
 const BECOMING =
@@ -127,7 +127,7 @@ export async function demotePrimary(call: Call): Promise<Outcome> {
   const operating = newOperation(ports)
   await beginOperation(operating, item, { name: 'demotion', step: 'close' }, call)
   const { status, fault } = await awaitOperation(operating.id, ports)
-  if (status === 'failed') throw operationGivenUp(fault)
+  if (status === 'failed') throw operationFailedError(fault)
   return answerEndOfJournal(call, DEMOTED)
 }
 

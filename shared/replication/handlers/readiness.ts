@@ -8,7 +8,7 @@ import { type AddressRules, memberAddress } from '../../values/member-address.ts
 import { printTime } from '../../values/time.ts'
 import type { CarryTo } from '../../wire/carry.ts'
 import { isTreeCorrupted } from '../check/corrupted.ts'
-import { notInASet, roleChanging } from '../operation/refusals.ts'
+import { notInASetError, roleChangingError } from '../operation/refusals.ts'
 import { type CheckResult, type PromotionFacts, runPromotionChecks } from '../promotion/decide.ts'
 import { gatherPromotionFacts, tryKeyring } from '../promotion/facts.ts'
 import { describeOwnCluster, showKeyring } from '../readiness/gather.ts'
@@ -25,7 +25,7 @@ export async function showReadiness(call: Call): Promise<Outcome> {
   const { record } = call.cluster
   if (record.mode === 'secondary') return showSecondaryReadiness(call)
   if (record.mode === 'primary') return answer(data(await primaryReadiness(call, record)))
-  throw notInASet()
+  throw notInASetError()
 }
 
 /**
@@ -76,7 +76,7 @@ const withChanging = <P extends { goes_through: boolean }>(plan: P, changing: st
 
 /** Returns why no role change can begin now; undefined if none is running. */
 const describeRoleChange = ({ operation }: ClusterRecord): string | undefined =>
-  operation === undefined ? undefined : roleChanging().message
+  operation === undefined ? undefined : roleChangingError().message
 
 const changingRow = (changing: string | undefined) => [
   shownCheck({

@@ -3,7 +3,11 @@ import type { Revocation, RevocationItems } from '../../link/admin/secondaries.t
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Store } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
-import { noClusterToRevoke, revocationAmbiguous, selfRevocation } from '../operation/refusals.ts'
+import {
+  ambiguousRevocationError,
+  noClusterToRevokeError,
+  selfRevocationError,
+} from '../operation/refusals.ts'
 
 /** The clusters of the set as this cluster knows them. */
 export interface KnownClusters extends RevocationItems {
@@ -47,12 +51,12 @@ export function findTarget(nameOrId: string, known: KnownClusters, force: boolea
   if (admission) return targetOfAdmission(nameOrId, admission, { living, self: record.id })
   const [cluster, ...more] = living
   if (cluster !== undefined) {
-    if (more.length > 0) throw revocationAmbiguous(nameOrId, living.map(ofThatName))
-    if (cluster === record.id) throw selfRevocation(nameOrId)
+    if (more.length > 0) throw ambiguousRevocationError(nameOrId, living.map(ofThatName))
+    if (cluster === record.id) throw selfRevocationError(nameOrId)
     return { is: 'live', revoking: { cluster, name: namesOf(cluster, known)[0] ?? '' }, namesakes: [] }
   }
   const [past] = gone
-  if (past === undefined) throw noClusterToRevoke(nameOrId, holdersIn(known))
+  if (past === undefined) throw noClusterToRevokeError(nameOrId, holdersIn(known))
   return { is: 'revoked', cluster: past, at: revokedAt(past, known) ?? 0 }
 }
 
@@ -70,7 +74,7 @@ function targetOfAdmission(
   const others = cluster === undefined ? living.filter(id => id !== self) : living
   const isUnused = cluster === undefined && at === undefined
   if (others.length > 0 && !isUnused)
-    throw revocationAmbiguous(nameOrId, [
+    throw ambiguousRevocationError(nameOrId, [
       cluster === undefined
         ? 'an activation token that no cluster has used'
         : `${cluster} (admitted under it)`,

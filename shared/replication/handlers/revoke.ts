@@ -1,20 +1,20 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
-import { bool, text } from '../../api/fields.ts'
+import { boolField, text } from '../../api/fields.ts'
 import { auditRevocation, makeRevocationChanges } from '../../link/admin/secondaries.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
 import { printTime } from '../../values/time.ts'
-import { secondariesChanging } from '../operation/refusals.ts'
+import { secondariesChangingError } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { findTarget, type RevocationTarget, readKnownClusters } from './revocation-target.ts'
 import { rotateKeyring } from './rotate.ts'
 
 export const revokeFields = {
   id: text('Name of an admission or of a cluster, or UUID of a cluster', { required: true }),
-  retire: bool(
+  retire: boolField(
     'Also rotate the keyring, and end all batch tokens and prepared DR operation tokens made so far',
   ),
-  force: bool('Revoke the UUID in `id` even if this cluster does not know it'),
+  force: boolField('Revoke the UUID in `id` even if this cluster does not know it'),
 }
 
 const REVOKE_TRIES = 5
@@ -44,7 +44,7 @@ export async function revokeTarget(call: Call<typeof revokeFields>): Promise<Rev
       return (await ports.store.commit(changes, cluster)) === 'done' ? ok(target) : CONFLICT
     },
   )
-  if (!found.ok) throw secondariesChanging()
+  if (!found.ok) throw secondariesChangingError()
   return found.value
 }
 

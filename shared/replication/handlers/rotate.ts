@@ -1,6 +1,6 @@
 import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
-import { bool } from '../../api/fields.ts'
+import { boolField } from '../../api/fields.ts'
 import { createAndRetireTerms } from '../../cluster/terms.ts'
 import {
   formatCluster,
@@ -18,7 +18,7 @@ import { showOlderTerms } from '../reencryption/show.ts'
 import { type AckPorts, awaitAcknowledgements } from '../status/acknowledged.ts'
 
 export const rotateFields = {
-  retire: bool('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
+  retire: boolField('End all batch tokens and prepared DR operation tokens that older terms have sealed'),
 }
 
 /** Reads cluster record and keyring together with the request's first read. */

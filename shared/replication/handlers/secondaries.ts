@@ -1,6 +1,6 @@
 import { addWarnings, answerAfter, type Call, data, type Early, type Outcome } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
-import { bool, duration, text } from '../../api/fields.ts'
+import { boolField, durationField, text } from '../../api/fields.ts'
 import { isNameTaken, makeActivationToken, tokenItemKeys } from '../../link/admin/activation.ts'
 import { decryptOwnKey, makePendingKey } from '../../link/admin/keys.ts'
 import {
@@ -13,17 +13,22 @@ import { type Item, partitions } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
 import { printTime } from '../../values/time.ts'
-import { idTaken, idUnusable, lifetimeUnusable, publicKeyUnusable } from '../operation/refusals.ts'
+import {
+  invalidPublicKeyError,
+  invalidSecondaryIdError,
+  invalidTokenTtlError,
+  secondaryIdTakenError,
+} from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { resolveOwnAddress } from './addresses.ts'
 
 export const secondaryTokenFields = {
   id: text('Unique name of the secondary', { required: true }),
-  ttl: duration('Lifetime of the token; default 30 minutes, at most a day'),
+  ttl: durationField('Lifetime of the token; default 30 minutes, at most a day'),
   secondary_public_key: text(
     'Public key that the secondary has generated; then only the secondary can decrypt the token',
   ),
-  replace: bool(
+  replace: boolField(
     'End an earlier admission with this name in the same transaction; without it, a name that is taken is refused',
   ),
 }
@@ -122,7 +127,7 @@ function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<ty
   checkTransition('primary/secondary-token', record)
   const [secondaryKey, signerKey] = tokenItemKeys(wish.id)
   const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
-  if (!parameters.replace && isNameTaken(before, record)) throw idTaken(wish.id)
+  if (!parameters.replace && isNameTaken(before, record)) throw secondaryIdTakenError(wish.id)
   return { ...wish, before }
 }
 
@@ -131,10 +136,10 @@ function parseTokenRequest({
   ttl = DEFAULT_TOKEN_TTL_SECONDS,
   secondary_public_key = '',
 }: Call<typeof secondaryTokenFields>['parameters']) {
-  if (!NAME.test(id) || id.length > LONGEST_ID) throw idUnusable()
-  if (ttl <= 0 || ttl > LONGEST_TTL) throw lifetimeUnusable()
+  if (!NAME.test(id) || id.length > LONGEST_ID) throw invalidSecondaryIdError()
+  if (ttl <= 0 || ttl > LONGEST_TTL) throw invalidTokenTtlError()
   const keys = secondary_public_key === '' ? undefined : readPublicKey(secondary_public_key)
-  if (secondary_public_key !== '' && !(keys && isExchangeKey(keys.exchange))) throw publicKeyUnusable()
+  if (secondary_public_key !== '' && !(keys && isExchangeKey(keys.exchange))) throw invalidPublicKeyError()
   return { id, ttl, publicKey: secondary_public_key }
 }
 

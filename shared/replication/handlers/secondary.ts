@@ -1,5 +1,5 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
-import { text, unsupported } from '../../api/fields.ts'
+import { text, unsupportedField } from '../../api/fields.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
 import { openSealedToken, readActivation } from '../../link/activation-token.ts'
 import { decryptPendingKey } from '../../link/admin/keys.ts'
@@ -11,11 +11,11 @@ import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { awaitOperation, beginOperation, type NewOperation, newOperation } from '../operation/operate.ts'
 import {
-  activationTokenExpired,
-  notInASet,
-  operationGivenUp,
-  tokenOfDifferentSet,
-  tokenUnusable,
+  activationTokenExpiredError,
+  notInASetError,
+  operationFailedError,
+  tokenOfDifferentSetError,
+  unusableTokenError,
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { parseAddress, resolveOwnAddress } from './addresses.ts'
@@ -30,8 +30,8 @@ export const becomeFields = {
   ),
   ca_file: text('The same, as the name of a file in the folder of the setting caBundles'),
   ca_path: text('The same, as the name of a folder of such files; ".": all files'),
-  client_cert_pem: unsupported('Certificate of the caller'),
-  client_key_pem: unsupported('Key of the caller'),
+  client_cert_pem: unsupportedField('Certificate of the caller'),
+  client_key_pem: unsupportedField('Key of the caller'),
 }
 
 /** Returns the keys of the items to add to the first read of an activation request. */
@@ -54,7 +54,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   await writeReplicationEvent('activation', operating.id, record, { request: request.id }, ports)
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
-  if (status === 'failed') throw operationGivenUp(fault)
+  if (status === 'failed') throw operationFailedError(fault)
   return { answer: noContent([BECOMING]) }
 }
 
@@ -99,11 +99,11 @@ async function usableToken(
   const pair = sealed && pending && parseLinkPair(await decryptPendingKey(pending.data.pair, ports.cipher))
   const token = sealed ? pair && openSealedToken(pair.exchange, tokenText) : tokenText
   const activation = token ? readActivation(token) : undefined
-  if (!activation) throw tokenUnusable()
+  if (!activation) throw unusableTokenError()
   // the primary's administrator chose this address when the token was made
   parseAddress(activation.addr, 'the address in the token', ports.deployment)
-  if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfDifferentSet()
-  if (activation.exp * 1000 <= now) throw activationTokenExpired()
+  if (ofSet !== undefined && activation.set !== ofSet) throw tokenOfDifferentSetError()
+  if (activation.exp * 1000 <= now) throw activationTokenExpiredError()
   return tokenText
 }
 
@@ -122,7 +122,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   await beginOperation(operating, item, { name: 'disable', step: 'find', primaryUpdate: update }, call)
   // the cluster serves after `leave`, so the caller need not wait for `forget`
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
-  if (status === 'failed') throw operationGivenUp(fault)
+  if (status === 'failed') throw operationFailedError(fault)
   return { answer: noContent(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
 }
 
@@ -139,7 +139,7 @@ const TORN =
  */
 export function recoverLink({ ports, now, ...call }: Call): Outcome {
   const { record } = call.cluster
-  if (record.mode === 'disabled') throw notInASet()
+  if (record.mode === 'disabled') throw notInASetError()
   if (record.mode === 'primary') return { answer: noContent([IS_PRIMARY]) }
   if (!primaryOf(record)) return { answer: noContent([ALONE]) }
   return {

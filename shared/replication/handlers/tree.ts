@@ -1,5 +1,5 @@
 import { answer, type Call, data, noContent, type Outcome } from '../../api/call.ts'
-import { bool } from '../../api/fields.ts'
+import { boolField } from '../../api/fields.ts'
 import { refreshTree } from '../../journal/refresh.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
@@ -10,12 +10,12 @@ import { retry } from '../../values/retrying.ts'
 import { toCorruptionReport } from '../check/findings.ts'
 import { awaitOperation, newOperation } from '../operation/operate.ts'
 import {
-  checkStartConflict,
-  diffNeedsPrimary,
-  noTree,
-  operationGivenUp,
-  reindexRunning,
-  treeNotBuilt,
+  checkStartConflictError,
+  diffNeedsPrimaryError,
+  noTreeError,
+  operationFailedError,
+  reindexRunningError,
+  treeNotBuiltError,
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { readWaitingExecution, runWorkflow } from '../operation/waiting.ts'
@@ -37,8 +37,8 @@ const TREE_CHECK_TRIES = 3
 /** Returns the id of this cluster's tree. @throws ApiError if there is no complete tree */
 function treeIdOf(call: Pick<Call, 'cluster'>): string {
   const { mode, treeId, treeComplete } = call.cluster.record
-  if (treeId === undefined || mode === 'disabled') throw noTree(mode)
-  if (treeComplete === false) throw treeNotBuilt()
+  if (treeId === undefined || mode === 'disabled') throw noTreeError(mode)
+  if (treeComplete === false) throw treeNotBuiltError()
   return treeId
 }
 
@@ -60,10 +60,10 @@ export async function checkMerkleTree(call: Call): Promise<Outcome> {
   if (kept && now - kept.at < TREE_FRESH_MS) return answer(data(kept.report))
   const id = await joinCheck(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
-  if (status === 'failed') throw operationGivenUp(fault, 10)
+  if (status === 'failed') throw operationFailedError(fault, 10)
   const [after] = await ports.store.read([key('tree-check')])
   const found = reportOf(after, treeId)
-  if (!found) throw treeNotBuilt()
+  if (!found) throw treeNotBuiltError()
   return answer(data(found.report))
 }
 
@@ -93,7 +93,7 @@ async function joinCheck(
     check = again
     return CONFLICT
   })
-  if (!joins.ok) throw checkStartConflict()
+  if (!joins.ok) throw checkStartConflictError()
   return joins.value
 }
 
@@ -138,9 +138,9 @@ async function begin(
 }
 
 export const reindexFields = {
-  diff: bool('Also compare a secondary with its primary, and fetch the items that differ'),
-  force: bool('Recompute the hashes of all pages, not only of wrong ones'),
-  skip_flush: bool('Recompute the hashes of pages later, in the background'),
+  diff: boolField('Also compare a secondary with its primary, and fetch the items that differ'),
+  force: boolField('Recompute the hashes of all pages, not only of wrong ones'),
+  skip_flush: boolField('Recompute the hashes of pages later, in the background'),
 }
 
 /** Handles POST sys/replication/dr/secondary/reindex. */
@@ -155,9 +155,9 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
   const treeId = treeIdOf(call)
   const { record } = call.cluster
   const { diff = false, force = false, skip_flush: skipFlush = false } = parameters
-  if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimary()
+  if (diff && (record.mode !== 'secondary' || !record.link?.primaryKey)) throw diffNeedsPrimaryError()
   const before = call.fetched.get(key('tree-reindex'))
-  if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRunning()
+  if (before?.data.treeId === treeId && (await isRunning(call, before.data))) throw reindexRunningError()
   const begun = await begin(
     call,
     'reindex',
@@ -168,7 +168,7 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
     },
     { reindex: { diff, force, skipFlush } },
   )
-  if (!begun) throw reindexRunning()
+  if (!begun) throw reindexRunningError()
   return { answer: noContent([REINDEXING]) }
 }
 
@@ -191,6 +191,6 @@ export async function computeMerkleRoot(call: Call): Promise<Outcome> {
       now: Math.floor(call.now / 1000),
     })
   const facts = toRootFacts((await journalView.readStatus(treeId)).roots)
-  if (facts.root === '') throw treeNotBuilt()
+  if (facts.root === '') throw treeNotBuiltError()
   return answer(data(shownRoot(facts)))
 }

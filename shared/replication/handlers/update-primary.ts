@@ -1,15 +1,15 @@
 import { type Call, noContent, type Outcome } from '../../api/call.ts'
-import { list } from '../../api/fields.ts'
+import { listField } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
 import type { AddressRules } from '../../values/member-address.ts'
 import { awaitOperation, beginOperation, newOperation } from '../operation/operate.ts'
 import {
-  addressCountUnusable,
-  operationGivenUp,
-  parameterNeedsToken,
-  updateAmbiguous,
-  updateMissing,
+  addressCountError,
+  operationFailedError,
+  parameterNeedsTokenError,
+  updateAmbiguousError,
+  updateMissingError,
 } from '../operation/refusals.ts'
 import { checkTransition } from '../operation/transitions.ts'
 import { parseAddress } from './addresses.ts'
@@ -22,7 +22,7 @@ const { required: _, ...optional } = token
 export const updateFields = {
   token: { ...optional, doc: 'Activation token from the other primary; "": follow no primary' },
   ...other,
-  update_primary_addrs: list(
+  update_primary_addrs: listField(
     'Addresses of the primary, in the order in which to try them with the existing credentials',
   ),
 }
@@ -38,12 +38,12 @@ export function parseUpdate({ parameters, raw }: Given, rules: AddressRules): Pr
   // null does not mean to follow no primary
   const asked = raw['token'] === null ? undefined : parameters.token
   const addresses = parameters.update_primary_addrs ?? []
-  if (asked !== undefined && addresses.length > 0) throw updateAmbiguous()
+  if (asked !== undefined && addresses.length > 0) throw updateAmbiguousError()
   const misplaced = asked ? undefined : ofToken.find(name => parameters[name])
-  if (misplaced) throw parameterNeedsToken(misplaced)
+  if (misplaced) throw parameterNeedsTokenError(misplaced)
   if (asked !== undefined) return { form: asked === '' ? 'clear' : 'token', addresses: [] }
-  if (parameters.update_primary_addrs === undefined) throw updateMissing()
-  if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw addressCountUnusable()
+  if (parameters.update_primary_addrs === undefined) throw updateMissingError()
+  if (addresses.length === 0 || addresses.length > MOST_ADDRESSES) throw addressCountError()
   const usable = addresses.map(one => parseAddress(one, 'update_primary_addrs', rules))
   return { form: 'addresses', addresses: [...new Set(usable)] }
 }
@@ -75,7 +75,7 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
     call,
   )
   const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
-  if (ended.status === 'failed') throw operationGivenUp(ended.fault)
+  if (ended.status === 'failed') throw operationFailedError(ended.fault)
   return { answer: noContent([describeUpdate(update.form, ended)]) }
 }
 

@@ -27,7 +27,7 @@ export class OperationFailed extends Error {
 }
 
 /** Returns the public text, followed by the text of an unexpected error. */
-export const textForOperators = ({ text, detail }: Pick<OperationFault, 'text' | 'detail'>): string =>
+export const describeOperationFault = ({ text, detail }: Pick<OperationFault, 'text' | 'detail'>): string =>
   detail === undefined ? text : `${text}; the error's own text: ${detail}`
 
 const failed = (
@@ -47,10 +47,10 @@ const AS_IT_IS = `${STATUS} shows the present role of this cluster: ask for what
 
 // of every operation
 
-export const operationAlreadyEnded = () =>
+export const operationEndedError = () =>
   failed('internal', 'the operation has ended', `${STATUS} shows how it ended`)
 
-export const operationUnknown = () => failed('internal', 'there is no such operation', AS_IT_IS)
+export const unknownOperationError = () => failed('internal', 'there is no such operation', AS_IT_IS)
 
 /** Explanations of errors that a state machine passes on, by their names. Errors without an explanation are shown by name. */
 const errorExplanations: readonly [name: RegExp, why: string][] = [
@@ -67,7 +67,7 @@ const LONGEST_DETAIL = 1000
  * to everybody. `detail` has the error's own text, which only the caller of the operation gets. The log has all of it.
  * @param at name of the step
  */
-export const createStepFailure = (at: string, { error, cause }: StepError) => {
+export const createStepError = (at: string, { error, cause }: ReportedStepError) => {
   const message = messageIn(cause)
   const isPublic = error === 'ApiError' && message
   const why = isPublic || errorExplanations.find(([name]) => name.test(error))?.[1]
@@ -81,7 +81,7 @@ export const createStepFailure = (at: string, { error, cause }: StepError) => {
 }
 
 /** An error as Step Functions reports it: its name, and for a Lambda its message as JSON. */
-export interface StepError {
+export interface ReportedStepError {
   error: string
   cause: string
 }
@@ -95,7 +95,7 @@ function messageIn(cause: string): string | undefined {
   }
 }
 
-export const roleChangeRunning = () =>
+export const roleChangeRunningError = () =>
   failed(
     'busy',
     'another role change of this cluster is under way',
@@ -103,7 +103,7 @@ export const roleChangeRunning = () =>
   )
 
 /** @param name of the operation that has replaced the failed operation */
-export const operationReplaced = (name: OperationName) =>
+export const operationReplacedError = (name: OperationName) =>
   failed(
     'passed_over',
     `another operation has replaced this one: ${name}`,
@@ -112,17 +112,17 @@ export const operationReplaced = (name: OperationName) =>
 
 // faults of an activation, and of an update of the primary by token
 
-export const tokenOfOtherSet = () =>
+export const tokenSetMismatchError = () =>
   failed('invalid_request', 'the token is of a different replication set', MAKE_TOKEN)
 
-export const notAnActivationToken = () =>
+export const invalidActivationTokenError = () =>
   failed('invalid_request', 'this is not an activation token for this cluster', MAKE_TOKEN)
 
-export const tokenAlreadyUsed = () =>
+export const tokenAlreadyUsedError = () =>
   failed('invalid_request', 'the activation token has been used', MAKE_TOKEN)
 
 /** A refusal means that the token or this cluster is wrong. A silent or busy primary may answer later. */
-export const handshakeFailed = (cause: LinkRefused | LinkSilent) =>
+export const handshakeFailedError = (cause: LinkRefused | LinkSilent) =>
   failed(
     isTransient(cause) ? 'busy' : 'activation_failed',
     `error unwrapping the secondary token: ${cause.message}`,
@@ -131,19 +131,19 @@ export const handshakeFailed = (cause: LinkRefused | LinkSilent) =>
   )
 
 /** The primary's text says what to do next. */
-export const admissionLost = (cause: Error) =>
+export const admissionLostError = (cause: Error) =>
   new OperationFailed(
     'activation_failed',
     `the primary no longer admits this cluster, so the first sync was given up: ${cause.message}`,
     { cause },
   )
 
-export const setChanged = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
+export const setChangedError = () => failed('internal', 'this cluster follows another set now', AS_IT_IS)
 
 // of an update of the primary, a disable, and a demotion
 
 /** @param failures by address: the reason why it is not the primary */
-export function noPrimaryFound(failures: ReadonlyMap<string, Error>) {
+export function noPrimaryFoundError(failures: ReadonlyMap<string, Error>) {
   const reasons = [...failures].map(([address, { message }]) => `${address}: ${message}`)
   return failed(
     [...failures.values()].some(isTransient) ? 'busy' : 'activation_failed',
@@ -153,34 +153,34 @@ export function noPrimaryFound(failures: ReadonlyMap<string, Error>) {
   )
 }
 
-export const primaryAnswerMissing = () =>
+export const primaryAnswerMissingError = () =>
   failed('invalid_request', 'the answer of the primary to the token is no longer stored', MAKE_TOKEN)
 
-export const noLongerSecondary = () => failed('busy', 'this cluster is no longer a secondary', AS_IT_IS)
+export const noLongerSecondaryError = () => failed('busy', 'this cluster is no longer a secondary', AS_IT_IS)
 
-export const roleChangedMeanwhile = () =>
+export const roleChangedMeanwhileError = () =>
   failed('busy', 'another role change of this cluster came first', AS_IT_IS)
 
-export const noJournalToClose = () =>
+export const noJournalToCloseError = () =>
   failed('busy', 'this cluster writes no journal of its own that could be closed', AS_IT_IS)
 
 // of operations on the tree
 
-export const noTreeInMode = (mode: ClusterMode) =>
+export const noTreeInModeError = (mode: ClusterMode) =>
   failed(
     'invalid_request',
     `this cluster keeps no tree: its mode is ${mode}`,
     'only a DR primary or a DR secondary has one',
   )
 
-export const treeStillBuilding = () =>
+export const treeStillBuildingError = () =>
   failed(
     'busy',
     'the tree is being built',
     'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   )
 
-export const treeTooLarge = () =>
+export const treeTooLargeError = () =>
   failed(
     'busy',
     'one run has 15 minutes, and could not read all tables in that time',
@@ -188,20 +188,20 @@ export const treeTooLarge = () =>
   )
 
 /** The text of `cause` says what to do next. */
-export const treeBusy = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
+export const treeBusyError = (cause: Error) => new OperationFailed('busy', cause.message, { cause })
 
-export const bucketsKeepChanging = () => failed('busy', 'some buckets of the tree keep changing', LATER)
+export const bucketsChangingError = () => failed('busy', 'some buckets of the tree keep changing', LATER)
 
-export const hashesKeepChanging = () => failed('busy', 'the hashes of the tree keep changing', LATER)
+export const hashesChangingError = () => failed('busy', 'the hashes of the tree keep changing', LATER)
 
-export const noPrimaryToCompare = () =>
+export const noPrimaryToCompareError = () =>
   failed(
     'invalid_request',
     'this cluster follows no primary that it could be compared with',
     'leave diff out',
   )
 
-export const comparisonFailed = (cause: unknown) =>
+export const comparisonFailedError = (cause: unknown) =>
   failed(
     'busy',
     `the tree was rebuilt, but could not be compared with the primary's: ${cause instanceof Error ? cause.message : String(cause)}`,
@@ -209,29 +209,29 @@ export const comparisonFailed = (cause: unknown) =>
     { cause },
   )
 
-export const syncRunning = () => failed('busy', 'a sync is under way', LATER)
+export const syncRunningError = () => failed('busy', 'a sync is under way', LATER)
 
 // of a promotion
 
 /** The obstacles, by the rows of `promotion/decide.ts`. */
-export const promotionRefused = ({ code, text, retryAfter }: OperationFault) =>
+export const promotionRefusedError = ({ code, text, retryAfter }: OperationFault) =>
   new OperationFailed(code, text, { retryAfter })
 
-export const handoverSilent = () =>
+export const handoverUnansweredError = () =>
   failed('busy', 'the primary was asked to hand over, and did not answer', OR_FORCE)
 
-export const handoverRefused = (why: string) =>
+export const handoverRefusedError = (why: string) =>
   failed('busy', `the primary does not hand over: ${why}; nothing has changed on either cluster`, OR_FORCE)
 
 /** @param why the answer, which tells what the other cluster knows about this one */
-export const primaryReplaced = (why: string) =>
+export const primaryReplacedError = (why: string) =>
   failed(
     'passed_over',
     `the cluster that answers as the primary has begun another epoch, or follows another cluster: ${why}`,
     'have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
   )
 
-export const handoverIncomplete = (end: number, here: number) =>
+export const handoverIncompleteError = (end: number, here: number) =>
   failed(
     'busy',
     `the primary’s journal ends at position ${end}, and this cluster receives nothing beyond ${here}`,
@@ -239,13 +239,13 @@ export const handoverIncomplete = (end: number, here: number) =>
   )
 
 /** @param end last position of the primary's journal, as text; `here`: that of this cluster's */
-export const journalEndsDiffer = (end: string, here: string) =>
+export const journalEndsDifferError = (end: string, here: string) =>
   failed('busy', `the primary’s journal ends at ${end}, and this cluster’s at ${here}`, OR_FORCE)
 
-export const syncStarted = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
+export const syncStartedError = () => failed('busy', 'a sync has begun meanwhile (merkle-sync)', OR_FORCE)
 
-export const handoverUnusable = (what: string) =>
+export const handoverEntriesError = (what: string) =>
   failed('busy', `received journal entries cannot be applied: ${what}`, OR_FORCE)
 
-export const noJournalToTakeOver = () =>
+export const noJournalToTakeOverError = () =>
   failed('busy', 'this cluster has no journal of another cluster that it could take over', AS_IT_IS)

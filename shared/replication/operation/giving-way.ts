@@ -2,7 +2,7 @@ import type { OperationName, OperationState } from '../../model/operation.ts'
 import type { Ports } from '../../ports.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { operationReplaced } from './faults.ts'
+import { operationReplacedError } from './faults.ts'
 
 interface WaitingStep {
   readonly step: string
@@ -38,7 +38,7 @@ export async function replaceWaiting(
   const { data } = operation
   if (!isWaiting(data) || !waitingSteps[data.name]?.replaceableBy.includes(name)) return undefined
   log.info('an operation was replaced', { operation: running, name: data.name, step: data.step, to: name })
-  const { code, message: text } = operationReplaced(name)
+  const { code, message: text } = operationReplacedError(name)
   const ended: OperationState = { ...data, status: 'failed', fault: { code, text }, changedAt: clock.now() }
   const removals = data.name === 'activation' ? [remove(key('pending-link'))] : []
   return [replace(operation, operation, ended), ...removals]

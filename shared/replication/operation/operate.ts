@@ -7,7 +7,7 @@ import { create, remove, replace } from '../../storage/changes.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { isWaiting, replaceWaiting } from './giving-way.ts'
-import { operationStillRunning, roleChanging } from './refusals.ts'
+import { operationRunningError, roleChangingError } from './refusals.ts'
 import { readWaitingExecution, runWorkflow } from './waiting.ts'
 
 const OPERATION_LOOK_MS = 250
@@ -42,7 +42,7 @@ export async function beginOperation(
   const { ports, now } = call
   const running = record.data.operation
   const ends = running === undefined ? [] : await replaceWaiting(running, name, ports)
-  if (!ends) throw roleChanging()
+  if (!ends) throw roleChangingError()
   const state: OperationState = { name, status: 'running', step, startedAt: now, changedAt: now, ...input }
   const data: ClusterRecord = { ...record.data, operation: id }
   const adopted = waiting ?? (await readWaitingExecution(name, ports))
@@ -53,7 +53,7 @@ export async function beginOperation(
     ...(adopted ? [remove(adopted)] : []),
   ]
   const begun = await ports.store.commit(changes, call.cluster)
-  if (begun !== 'done') throw roleChanging()
+  if (begun !== 'done') throw roleChangingError()
   await runWorkflow(name, id, adopted, ports)
 }
 
@@ -74,7 +74,7 @@ export async function awaitOperation(
     if (item.data.status !== 'running' || enough(item.data)) return item.data
     const { name, step, position } = item.data
     if (clock.now() >= end)
-      throw operationStillRunning(name, id, step, { position, waits: isWaiting({ name, step }) })
+      throw operationRunningError(name, id, step, { position, waits: isWaiting({ name, step }) })
     await clock.sleep(OPERATION_LOOK_MS)
   }
 }

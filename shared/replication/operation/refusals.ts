@@ -1,7 +1,7 @@
-import { ApiError, type ErrorDetails, refused } from '../../api/errors.ts'
+import { ApiError, createApiError, type ErrorDetails } from '../../api/errors.ts'
 import type { ClusterMode } from '../../model/cluster.ts'
 import type { OperationFault } from '../../model/operation.ts'
-import { textForOperators } from './faults.ts'
+import { describeOperationFault } from './faults.ts'
 
 /*
  * The requests that replication rejects, one function for each reason. The text says what is wrong and what to do next. The
@@ -9,116 +9,116 @@ import { textForOperators } from './faults.ts'
  * @see docs/spec/replication.md#refusals
  */
 
-export const becomingSecondary = (details: ErrorDetails): ApiError =>
-  refused(
+export const becomingSecondaryError = (details: ErrorDetails): ApiError =>
+  createApiError(
     'busy',
     'this cluster is becoming a DR secondary and serves no clients',
     'repeat this when GET sys/health answers 472',
     { retryAfter: 5, ...details },
   )
 
-export const restoredCopy = (details: ErrorDetails): ApiError =>
-  refused(
+export const restoredPrimaryCopyError = (details: ErrorDetails): ApiError =>
+  createApiError(
     'busy',
     'the tables of this cluster are a restored copy of a DR primary’s, so it serves no clients as a primary',
     'within a minute it becomes a DR secondary that follows nobody; POST sys/replication/dr/secondary/disable then makes it an ordinary cluster',
     { retryAfter: 30, ...details },
   )
 
-export const notAPrimary = (mode: ClusterMode): ApiError =>
-  refused(
+export const notAPrimaryError = (mode: ClusterMode): ApiError =>
+  createApiError(
     'invalid_request',
     `not a DR primary: the mode of this cluster is ${mode}`,
     'POST sys/replication/dr/primary/enable makes a DR primary of a cluster without replication',
   )
 
-export const notASecondary = (mode: ClusterMode): ApiError =>
-  refused(
+export const notASecondaryError = (mode: ClusterMode): ApiError =>
+  createApiError(
     'invalid_request',
     `not a DR secondary: the mode of this cluster is ${mode}`,
     'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   )
 
-export const publicKeyNotForPrimary = (): ApiError =>
-  refused(
+export const noPublicKeyOfPrimaryError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'this cluster is a DR primary: it made its keys when it became one',
     'send this to the cluster that becomes its secondary',
   )
 
-export const idUnusable = (): ApiError =>
-  refused(
+export const invalidSecondaryIdError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'id must have at most 128 letters, digits, "_", "-" or ".", and begin and end with a letter, a digit or "_"',
     'choose another name for the secondary',
   )
 
-export const idTaken = (id: string): ApiError =>
-  refused(
+export const secondaryIdTakenError = (id: string): ApiError =>
+  createApiError(
     'invalid_request',
     `the secondary ${id} exists already, even if no cluster has used its token`,
     'send replace=true to end that admission, or choose another id',
   )
 
-export const lifetimeUnusable = (): ApiError =>
-  refused(
+export const invalidTokenTtlError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'ttl must be longer than 0 seconds, and 24 hours at most',
     'leave it out for 30 minutes',
   )
 
-export const publicKeyUnusable = (): ApiError =>
-  refused(
+export const invalidPublicKeyError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'secondary_public_key is not a public key of a cluster',
     'copy all of it from POST sys/replication/dr/secondary/generate-public-key on the secondary',
   )
 
-export const roleChanging = (): ApiError =>
-  refused(
+export const roleChangingError = (): ApiError =>
+  createApiError(
     'busy',
     'another role change of this cluster is under way',
     'repeat this when GET sys/replication/dr/status shows that it has ended',
     { retryAfter: 5 },
   )
 
-export const noTree = (mode: ClusterMode): ApiError =>
-  refused(
+export const noTreeError = (mode: ClusterMode): ApiError =>
+  createApiError(
     'invalid_request',
     `this cluster keeps no tree: its mode is ${mode}`,
     'only a DR primary or a DR secondary has one',
   )
 
-export const treeNotBuilt = (): ApiError =>
-  refused(
+export const treeNotBuiltError = (): ApiError =>
+  createApiError(
     'busy',
     'the tree is being built',
     'repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
     { retryAfter: 10 },
   )
 
-export const reindexRunning = (): ApiError =>
-  refused(
+export const reindexRunningError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'a reindex is already running',
     'GET sys/replication/dr/status shows how far it is',
   )
 
-export const diffNeedsPrimary = (): ApiError =>
-  refused(
+export const diffNeedsPrimaryError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'diff compares a secondary with the primary that it follows, and this cluster follows none',
     'leave it out',
   )
 
 /** @param at `waits`: the operation waits for another cluster, and another operation may replace it */
-export const operationStillRunning = (
+export const operationRunningError = (
   name: string,
   id: string,
   step: string,
   { position = '', waits }: { position?: string | undefined; waits: boolean },
 ): ApiError =>
-  refused(
+  createApiError(
     'busy',
     `the operation ${id} (${name}) is still running, at the step ${step}${position && `, at position ${position}`}`,
     waits
@@ -131,9 +131,9 @@ export const operationStillRunning = (
  * Returns the error of a failed operation. Its text says what is wrong and what to do next. A replaced operation has no
  * `Retry-After`, because its text names another request.
  */
-export function operationGivenUp(fault: OperationFault = unknownFault, usual = 5): ApiError {
+export function operationFailedError(fault: OperationFault = unknownFault, usual = 5): ApiError {
   const { code, retryAfter = usual } = fault
-  const text = textForOperators(fault)
+  const text = describeOperationFault(fault)
   if (code === 'invalid_request' || code === 'activation_failed') return new ApiError(code, text)
   return new ApiError('busy', text, code === 'passed_over' ? {} : { retryAfter })
 }
@@ -143,8 +143,8 @@ const unknownFault: OperationFault = {
   text: 'the operation could not begin; repeat this',
 }
 
-export const secondariesChanging = (): ApiError =>
-  refused(
+export const secondariesChangingError = (): ApiError =>
+  createApiError(
     'busy',
     'the secondaries of this cluster are being changed',
     'repeat this: nothing is revoked twice',
@@ -152,30 +152,30 @@ export const secondariesChanging = (): ApiError =>
   )
 
 /** @param holders clusters that hold keys of the set and are not revoked */
-export const noClusterToRevoke = (nameOrId: string, holders: readonly string[]): ApiError =>
-  refused(
+export const noClusterToRevokeError = (nameOrId: string, holders: readonly string[]): ApiError =>
+  createApiError(
     'invalid_request',
     `id: no cluster of this name or id (${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))}); nothing was revoked`,
     `these clusters hold keys: ${holders.length === 0 ? 'none' : listed(holders)}; force=true revokes the UUID of a cluster that this one does not know`,
   )
 
 /** @param meanings descriptions of what the text matches */
-export const revocationAmbiguous = (nameOrId: string, meanings: readonly string[]): ApiError =>
-  refused(
+export const ambiguousRevocationError = (nameOrId: string, meanings: readonly string[]): ApiError =>
+  createApiError(
     'invalid_request',
     `id: ${JSON.stringify(nameOrId.slice(0, LONGEST_SHOWN))} denotes ${listed(meanings)}; nothing was revoked`,
     'give the UUID of the cluster that is to be revoked; secondary-token with replace=true ends an admission by its name',
   )
 
-export const selfRevocation = (nameOrId: string): ApiError =>
-  refused(
+export const selfRevocationError = (nameOrId: string): ApiError =>
+  createApiError(
     'invalid_request',
     `id: ${JSON.stringify(nameOrId)} is this cluster itself; nothing was revoked`,
     'give the name or the UUID of another cluster: GET sys/replication/dr/status lists them under terms as given_to',
   )
 
-export const checkStartConflict = (): ApiError =>
-  refused(
+export const checkStartConflictError = (): ApiError =>
+  createApiError(
     'busy',
     'other checks are being started at the same time',
     'repeat this: it then waits for the running check',
@@ -184,113 +184,113 @@ export const checkStartConflict = (): ApiError =>
     },
   )
 
-export const addressUnusable = (name: string): ApiError =>
-  refused(
+export const invalidAddressError = (name: string): ApiError =>
+  createApiError(
     'invalid_request',
     `${name} must be an https address, such as https://east.example.com`,
     'give scheme, host and port and nothing else; only the embedded host takes http, and addresses of this machine or its network',
   )
 
-export const addressUnknown = (): ApiError =>
-  refused(
+export const ownAddressUnknownError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'the address of this cluster is unknown',
     'give primary_cluster_addr to sys/replication/dr/primary/enable, or set apiAddress',
   )
 
-export const alreadyPrimary = (): ApiError =>
-  refused(
+export const alreadyPrimaryError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'this cluster is a DR primary already',
     'give another primary_cluster_addr to change only the address, or make tokens for its secondaries by POST sys/replication/dr/primary/secondary-token',
   )
 
-export const notInASet = (): ApiError =>
-  refused(
+export const notInASetError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'this cluster is in no DR set, so it has no link to others',
     'send this to a secondary: GET sys/replication/dr/status shows the mode of a cluster',
   )
 
-export const primaryCannotJoin = (): ApiError =>
-  refused(
+export const primaryCannotJoinError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'this cluster is a DR primary',
     'if its data may be lost, end its set by POST sys/replication/dr/primary/disable first',
   )
 
-export const addressesNeedLink = (): ApiError =>
-  refused(
+export const addressesNeedLinkError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'this cluster has no credentials for a primary, so it cannot use update_primary_addrs',
     'use a token that the primary makes by POST sys/replication/dr/primary/secondary-token',
   )
 
-export const tokenUnusable = (): ApiError =>
-  refused(
+export const unusableTokenError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'token is not an activation token for this cluster',
     'make one on the primary by POST sys/replication/dr/primary/secondary-token; if it is made for a public key, use the newest one of this cluster',
   )
 
-export const activationTokenExpired = (): ApiError =>
-  refused(
+export const activationTokenExpiredError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'token has expired',
     'make another one on the primary by POST sys/replication/dr/primary/secondary-token with replace=true',
   )
 
-export const tokenOfDifferentSet = (): ApiError =>
-  refused(
+export const tokenOfDifferentSetError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'token is of a different replication set',
     'make one on the primary of this cluster’s set, whose cluster_id GET sys/replication/dr/status shows; a cluster of another set has to be emptied by secondary/disable and secondary/enable',
   )
 
-export const updateMissing = (): ApiError =>
-  refused(
+export const updateMissingError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'neither token nor update_primary_addrs is given',
     'give the token that the other primary has made, or "" to follow nobody',
   )
 
-export const updateAmbiguous = (): ApiError =>
-  refused(
+export const updateAmbiguousError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'both token and update_primary_addrs are given',
     'give the token of another primary, or the addresses of the same one',
   )
 
-export const addressCountUnusable = (): ApiError =>
-  refused(
+export const addressCountError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'update_primary_addrs must have 1 to 16 addresses',
     'list the addresses of the primary in the order in which to try them',
   )
 
-export const parameterNeedsToken = (name: string): ApiError =>
-  refused('invalid_request', `${name} is only allowed with a token`, 'leave it out')
+export const parameterNeedsTokenError = (name: string): ApiError =>
+  createApiError('invalid_request', `${name} is only allowed with a token`, 'leave it out')
 
-export const caUnusable = (): ApiError =>
-  refused(
+export const invalidCaError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'ca_cert, ca_file and ca_path must contain nothing but PEM certificates of authorities',
     'leave them out if a public authority issued the certificate of the primary',
   )
 
-export const caTooLarge = (): ApiError =>
-  refused(
+export const caTooLargeError = (): ApiError =>
+  createApiError(
     'invalid_request',
     'the certificates of authorities are larger than 32 KiB',
     'give only those of the certificate of the primary',
   )
 
-export const caFileUnknown = (
+export const unknownCaFileError = (
   field: 'ca_file' | 'ca_path',
   name: string,
   shipped: readonly string[],
 ): ApiError =>
-  refused(
+  createApiError(
     'invalid_request',
     shipped.length === 0
       ? `${field}: this deployment has no certificate files`

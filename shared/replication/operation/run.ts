@@ -4,7 +4,7 @@ import type { ClusterRead, Ports } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Connect } from '../secondary/connect.ts'
-import { operationAlreadyEnded, operationUnknown } from './faults.ts'
+import { operationEndedError, unknownOperationError } from './faults.ts'
 
 /** The dependencies of an operation's steps. */
 export interface OperationRun {
@@ -59,7 +59,7 @@ export interface OperationSnapshot {
 export async function readOperation(run: OperationRun, id: string): Promise<OperationSnapshot> {
   const snapshot = await readEndingOperation(run, id)
   const { operation, record } = snapshot
-  if (operation.data.status !== 'running' && record.data.operation === id) throw operationAlreadyEnded()
+  if (operation.data.status !== 'running' && record.data.operation === id) throw operationEndedError()
   return snapshot
 }
 
@@ -67,7 +67,7 @@ export async function readOperation(run: OperationRun, id: string): Promise<Oper
 export async function readEndingOperation({ ports }: OperationRun, id: string): Promise<OperationSnapshot> {
   const readAt = ports.clock.now()
   const [operation, record] = await ports.store.read([key('operation', id), key('cluster')])
-  if (!operation || !record) throw operationUnknown()
+  if (!operation || !record) throw unknownOperationError()
   return { operation, record, cluster: { record: record.data, readAt } }
 }
 

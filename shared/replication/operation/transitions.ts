@@ -1,12 +1,12 @@
 import type { ApiError } from '../../api/errors.ts'
 import type { ClusterMode, ClusterRecord } from '../../model/cluster.ts'
 import {
-  addressesNeedLink,
-  alreadyPrimary,
-  notASecondary,
-  primaryCannotJoin,
-  publicKeyNotForPrimary,
-  roleChanging,
+  addressesNeedLinkError,
+  alreadyPrimaryError,
+  noPublicKeyOfPrimaryError,
+  notASecondaryError,
+  primaryCannotJoinError,
+  roleChangingError,
 } from './refusals.ts'
 
 /** A call that changes the role of a cluster or depends on it, by the end of its path below sys/replication/dr. */
@@ -46,25 +46,25 @@ interface Rule {
 
 const rules: Readonly<Record<RoleCall, Rule>> = {
   'primary/enable': {
-    refused: { primary: ({ isNewAddress }) => (isNewAddress ? undefined : alreadyPrimary()) },
+    refused: { primary: ({ isNewAddress }) => (isNewAddress ? undefined : alreadyPrimaryError()) },
   },
   'primary/demote': {},
   'primary/disable': {},
   'primary/secondary-token': {},
   'primary/revoke-secondary': { whileChanging: true },
-  'secondary/enable': { refused: { primary: primaryCannotJoin } },
-  'secondary/generate-public-key': { refused: { primary: publicKeyNotForPrimary } },
+  'secondary/enable': { refused: { primary: primaryCannotJoinError } },
+  'secondary/generate-public-key': { refused: { primary: noPublicKeyOfPrimaryError } },
   // every role reaches this row, because the answer of a completed promotion comes before the rejection
   'secondary/promote': {
     takesOver: true,
-    refused: { disabled: () => notASecondary('disabled'), primary: () => notASecondary('primary') },
+    refused: { disabled: () => notASecondaryError('disabled'), primary: () => notASecondaryError('primary') },
   },
   'secondary/disable': { takesOver: true },
   'secondary/update-primary': {
     takesOver: true,
     refused: {
       secondary: ({ record, byAddresses }) =>
-        byAddresses && !followsPrimary(record) ? addressesNeedLink() : undefined,
+        byAddresses && !followsPrimary(record) ? addressesNeedLinkError() : undefined,
     },
   },
   'secondary/reindex': {},
@@ -85,7 +85,7 @@ export function findTransitionRefusal(
   const { refused, whileChanging, takesOver } = rules[call]
   const refusal = refused?.[record.mode]?.({ ...change, record })
   if (refusal) return refusal
-  return record.operation !== undefined && !whileChanging && !takesOver ? roleChanging() : undefined
+  return record.operation !== undefined && !whileChanging && !takesOver ? roleChangingError() : undefined
 }
 
 /** @throws ApiError if the call is not allowed in the cluster's current role */

@@ -1,7 +1,7 @@
 import { endEpoch } from '../../journal/density.ts'
 import type { Element } from '../../journal/journal.ts'
 import { epochName, posText } from '../../journal/position.ts'
-import { notWriting } from '../../journal/refusals.ts'
+import { noOwnJournalError } from '../../journal/refusals.ts'
 import { moves } from '../../journal/transitions.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
@@ -36,7 +36,7 @@ export async function endJournal(
   { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
 ): Promise<{ journalStart: string; end: string }> {
   const end = await endEpoch(ports, { epoch })
-  if (!end) throw notWriting()
+  if (!end) throw noOwnJournalError()
   return { journalStart: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
 }
 

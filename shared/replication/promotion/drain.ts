@@ -3,10 +3,10 @@ import { posText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
 import {
-  handoverIncomplete,
-  noLongerSecondary,
+  handoverIncompleteError,
+  noLongerSecondaryError,
   OperationFailed,
-  primaryReplaced,
+  primaryReplacedError,
 } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { followOrPause } from '../secondary/follow.ts'
@@ -31,7 +31,7 @@ export const drainJournal: OperationStep = async (run, id) => {
     before.operation.data.changedAt + (force ? DRAIN_TIMEOUT_MS.forced : DRAIN_TIMEOUT_MS.graceful)
   const hasTime = () => ports.clock.now() < run.deadline
   const follower = await newFollower(ports, run.connect, { hasTime, until })
-  if (!follower) throw noLongerSecondary()
+  if (!follower) throw noLongerSecondaryError()
   follower.session.roleChangePending = true
   if ((await awaitRest(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await prepareHead(ports, follower, before)
@@ -60,7 +60,7 @@ async function awaitRest(
     if (!head || (head.mode !== 'applying' && head.mode !== 'draining') || head.last >= end.seq) break
     if (clock.now() >= until) {
       if (force) break
-      throw handoverIncomplete(end.seq, head.last)
+      throw handoverIncompleteError(end.seq, head.last)
     }
     if (clock.now() >= run.deadline) return 'time'
     // the promotion may have been given up meanwhile
@@ -86,5 +86,5 @@ async function awaitRest(
  */
 const isPassedOver = (error: unknown): OperationFailed | undefined =>
   error instanceof LinkUnbelieved || (error instanceof LinkRefused && error.code !== 'unavailable')
-    ? primaryReplaced(error.message)
+    ? primaryReplacedError(error.message)
     : undefined

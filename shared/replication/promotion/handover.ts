@@ -1,7 +1,7 @@
 import { epochAt } from '../../journal/position.ts'
 import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
-import { handoverRefused, handoverSilent, primaryReplaced } from '../operation/faults.ts'
+import { handoverRefusedError, handoverUnansweredError, primaryReplacedError } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { type Follower, newFollower, sendHeartbeat } from '../secondary/follower.ts'
 import { movePromotionTo, type PromotionSnapshot, readPromotionAt } from './step.ts'
@@ -99,9 +99,9 @@ function skipHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoH
 }
 
 async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, fault: NoHandover) {
-  if (fault.kind === 'silent') throw handoverSilent()
+  if (fault.kind === 'silent') throw handoverUnansweredError()
   // an earlier attempt may have ended the epoch of the primary of that time
-  if (fault.another) throw primaryReplaced(fault.text)
+  if (fault.another) throw primaryReplacedError(fault.text)
   // the primary refused, so it has ended no epoch for this cluster
   const { handoverRequestedAt: _, ...promotion } = snapshot.promotion
   const now = run.ports.clock.now()
@@ -111,5 +111,5 @@ async function failHandover(run: OperationRun, snapshot: PromotionSnapshot, faul
     snapshot,
   )
   if (noted === AGAIN) return AGAIN
-  throw handoverRefused(fault.text)
+  throw handoverRefusedError(fault.text)
 }

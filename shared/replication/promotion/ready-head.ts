@@ -2,7 +2,7 @@ import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { moves } from '../../journal/transitions.ts'
 import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
-import { handoverUnusable, noJournalToTakeOver, syncStarted } from '../operation/faults.ts'
+import { handoverEntriesError, noJournalToTakeOverError, syncStartedError } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
 import { stopStaging } from '../secondary/staged.ts'
 import { stopSync } from '../sync/sync.ts'
@@ -24,14 +24,14 @@ export async function prepareHead(
   { promotion: { force }, record }: Pick<PromotionSnapshot, 'promotion' | 'record'>,
 ): Promise<ReadyHead | undefined> {
   const head = await journal.head()
-  if (!head || head.mode === 'writing') throw noJournalToTakeOver()
+  if (!head || head.mode === 'writing') throw noJournalToTakeOverError()
   if (head.mode === 'closed')
     return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && readIdleHead(journal, 'closed')
   // the promotion was given up, and this cluster follows by another link or by none
   const { name: link = '' } = record.data.link ?? {}
   if (head.link !== link) return pauseAndRepeat(own)
   if (head.mode === 'syncing') {
-    if (!force) throw syncStarted()
+    if (!force) throw syncStartedError()
     const stopped = await stopSync(own, treeId, head)
     return stopped && { head: stopped, warnings: [] }
   }
@@ -42,7 +42,7 @@ export async function prepareHead(
     drained === 'missing'
       ? 'a staged journal entry is missing'
       : `${drained.mismatch.length} items do not match the journal entries`
-  if (!force) throw handoverUnusable(what)
+  if (!force) throw handoverEntriesError(what)
   return skipStagedEntries(own, what)
 }
 

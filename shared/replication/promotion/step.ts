@@ -1,6 +1,6 @@
 import type { OperationState, PromotionState } from '../../model/operation.ts'
 import type { Change } from '../../storage/changes.ts'
-import { roleChangeRunning } from '../operation/faults.ts'
+import { roleChangeRunningError } from '../operation/faults.ts'
 import { moveToStep, type OperationRun, type OperationSnapshot, readOperation } from '../operation/run.ts'
 
 /** A running promotion as it was just read. */
@@ -22,7 +22,7 @@ export async function readPromotionAt(
   const { promotion, status } = operation.data
   if (!promotion) throw new Error('this operation is no promotion')
   if (status !== 'running' || operation.data.step !== step) return undefined
-  if (record.data.operation !== id) throw roleChangeRunning()
+  if (record.data.operation !== id) throw roleChangeRunningError()
   return { ...snapshot, promotion }
 }
 

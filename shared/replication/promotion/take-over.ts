@@ -11,7 +11,7 @@ import type { PromotionState } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { journalEndsDiffer, noLongerSecondary, syncStarted } from '../operation/faults.ts'
+import { journalEndsDifferError, noLongerSecondaryError, syncStartedError } from '../operation/faults.ts'
 import { AGAIN, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { newFollower } from '../secondary/follower.ts'
 import { prepareHead } from './ready-head.ts'
@@ -26,7 +26,7 @@ export const takeOver: OperationStep = async (run, id) => {
   if (!snapshot) return DONE
   const { ports } = run
   const follower = await newFollower(ports, run.connect, { hasTime: () => ports.clock.now() < run.deadline })
-  if (!follower) throw noLongerSecondary()
+  if (!follower) throw noLongerSecondaryError()
   const ready = await prepareHead(ports, follower, snapshot)
   if (!ready) return AGAIN
   checkWhole(ready.head, snapshot.promotion)
@@ -44,9 +44,9 @@ export function checkWhole(
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
-  if (unfinishedSync !== null || replayUntil > 0) throw syncStarted()
+  if (unfinishedSync !== null || replayUntil > 0) throw syncStartedError()
   if (end && (end.seq !== last || end.epoch !== epoch))
-    throw journalEndsDiffer(posText(end), posText({ epoch, seq: last }))
+    throw journalEndsDifferError(posText(end), posText({ epoch, seq: last }))
 }
 
 async function commitTakeOver(

@@ -3,7 +3,7 @@ import { posText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { poll } from '../../values/retrying.ts'
-import { promotionRefused } from '../operation/faults.ts'
+import { promotionRefusedError } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
 import { decidePromotion, isBehind, type PromotionFacts, shouldRequestHandover } from './decide.ts'
 import { gatherPromotionFacts } from './facts.ts'
@@ -66,7 +66,7 @@ export const verify: OperationStep = async (run, id) => {
   const end = began + patience
   const facts = await gatherFactsAfterPull({ ...run, deadline: Math.min(run.deadline, end) }, before)
   const { refused, warnings } = decidePromotion(facts, { force })
-  if (refused) throw promotionRefused(refused)
+  if (refused) throw promotionRefusedError(refused)
   if (!force && facts.primary.state === 'silent' && isClockMoved(clock.now() - began, patience)) return AGAIN
   const { head, now } = facts
   const asks = shouldRequestHandover(facts)

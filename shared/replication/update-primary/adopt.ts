@@ -6,7 +6,7 @@ import { type Change, remove, replace } from '../../storage/changes.ts'
 import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
 import { linkRecordFields } from '../activation/wipe.ts'
-import { primaryAnswerMissing } from '../operation/faults.ts'
+import { primaryAnswerMissingError } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
@@ -54,7 +54,7 @@ async function changesTo(
     key('member', self),
     key('keyring'),
   ])
-  if (pending?.data.operation !== id || !own) throw primaryAnswerMissing()
+  if (pending?.data.operation !== id || !own) throw primaryAnswerMissingError()
   const accepted = pending.data
   // terms that only this cluster has added stay for decryption, because the set has lost them
   const { keyring } = await ports.keyFactory.unite(accepted.keyring, own.data, ports.clock.now(), true)

@@ -2,7 +2,7 @@ import { endEpoch } from '../../journal/density.ts'
 import type { Head } from '../../journal/head.ts'
 import { moves } from '../../journal/transitions.ts'
 import { pauseBeforeRetry } from '../apply/window.ts'
-import { noLongerSecondary } from '../operation/faults.ts'
+import { noLongerSecondaryError } from '../operation/faults.ts'
 import {
   AGAIN,
   commitStep,
@@ -25,7 +25,7 @@ export const changeLink: OperationStep = async (run, id) => {
   const { treeId } = before.record.data
   if (isAdopted(before.record.data, id) || before.operation.data.status !== 'running') return DONE
   const head = await ports.journal.head()
-  if (!head || treeId === undefined || head.mode === 'writing') throw noLongerSecondary()
+  if (!head || treeId === undefined || head.mode === 'writing') throw noLongerSecondaryError()
   if (!(await stopFollowing(run, head, id))) return AGAIN
   const drained = await drainOldLink(run, head, treeId)
   if (!drained) {

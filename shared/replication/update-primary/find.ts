@@ -7,7 +7,7 @@ import { bounds } from '../../values/bounds.ts'
 import { failed, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
 import { redeemToken } from '../activation/handshake.ts'
-import { noPrimaryFound } from '../operation/faults.ts'
+import { noPrimaryFoundError } from '../operation/faults.ts'
 import {
   commitStep,
   DONE,
@@ -66,7 +66,7 @@ async function findAtAddresses(
     const next = { step: 'drain', primaryUpdate: { ...primaryUpdate, foundAddresses: found } }
     return commitStep(run, [moveToStep(snapshot, run.ports.clock.now(), next)], snapshot)
   }
-  throw noPrimaryFound(failures)
+  throw noPrimaryFoundError(failures)
 }
 
 const FIND_TRIES = 3

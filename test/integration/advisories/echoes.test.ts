@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { BadValue, type Field } from '../../../shared/api/fields.ts'
+import { BadValueError, type ParameterField } from '../../../shared/api/fields.ts'
 import { filled, ways } from '../../support/requests/endpoints.ts'
 import { api, cluster, done, fresh, freshMount } from '../../support/service/cluster.ts'
 
 const SECRET = fresh('secret-')
 
-const cannotBeRead = (field: Field<unknown>, value: unknown): boolean => {
+const cannotBeRead = (field: ParameterField<unknown>, value: unknown): boolean => {
   try {
     field.read(value)
     return false
   } catch (error) {
-    return error instanceof BadValue
+    return error instanceof BadValueError
   }
 }
 

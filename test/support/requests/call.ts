@@ -1,5 +1,5 @@
 import type { AskProvider, Auth, Fetched, MountCall, Outcome, Phases } from '../../../shared/api/call.ts'
-import type { Fields } from '../../../shared/api/fields.ts'
+import type { ParameterFields } from '../../../shared/api/fields.ts'
 import type { Items, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -7,7 +7,7 @@ import { portsWith } from '../../builders/ports.ts'
 type Loose<T> = { [K in keyof T]?: K extends 'ports' ? object : unknown }
 
 /** A request as handlers see it, with the given parts. The other parts are empty. */
-export const callWith = <F extends Fields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
+export const callWith = <F extends ParameterFields>(parts: Loose<MountCall<F>> = {}): MountCall<F> =>
   ({
     now: 1_000_000_000_000,
     pathParameters: {},

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { BadValue, type Field, type Fields } from '../../../shared/api/fields.ts'
+import { BadValueError, type ParameterField, type ParameterFields } from '../../../shared/api/fields.ts'
 
 const values: readonly unknown[] = [
   null,
@@ -39,28 +39,28 @@ const values: readonly unknown[] = [
   'hvb.1.AAAA',
 ]
 
-const isReadable = (field: Field<unknown>, value: unknown): boolean => {
+const isReadable = (field: ParameterField<unknown>, value: unknown): boolean => {
   try {
     field.read(value)
     return true
   } catch (error) {
-    if (error instanceof BadValue) return false
+    if (error instanceof BadValueError) return false
     throw error
   }
 }
 
 /** Generates mostly values that a field accepts, so that the code after the reading is reached too. */
-const valueFor = (field: Field<unknown>): fc.Arbitrary<unknown> =>
+const valueFor = (field: ParameterField<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...values.filter(value => isReadable(field, value))) },
     { weight: 1, arbitrary: fc.constantFrom(...values) },
   )
 
 /** Returns bodies that no careful client sends, equal ones in every run. */
-export function bodiesFor(fields: Fields, numRuns: number): Record<string, unknown>[] {
+export function bodiesFor(fields: ParameterFields, numRuns: number): Record<string, unknown>[] {
   const names = Object.keys(fields)
   const body = fc.record(
-    Object.fromEntries(names.map(name => [name, valueFor(fields[name] as Field<unknown>)])),
+    Object.fromEntries(names.map(name => [name, valueFor(fields[name] as ParameterField<unknown>)])),
     {
       requiredKeys: names.filter(name => fields[name]?.required),
       noNullPrototype: true,

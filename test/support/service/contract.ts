@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { threadId } from 'node:worker_threads'
 import { type Endpoint, type Group, operations } from '../../../shared/api/endpoint.ts'
-import { type Code, errorCodes } from '../../../shared/api/errors.ts'
+import { type ErrorCode, errorCodes } from '../../../shared/api/errors.ts'
 import { groups } from '../../../shared/endpoints/all.ts'
 import { answers } from '../../../shared/endpoints/answers/all.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
@@ -100,7 +100,7 @@ function decoded(path: string): string {
 }
 
 const refusalFaults = (reply: Reply): string[] => {
-  const code = reply.headers['x-error-code'] as Code
+  const code = reply.headers['x-error-code'] as ErrorCode
   const row: { status: number } | undefined = errorCodes[code]
   return [
     ...(row?.status === reply.status ? [] : [`the code ${code} is not one of status ${reply.status}`]),

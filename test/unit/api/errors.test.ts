@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { ApiError, type Code, errorCodes, invalid, refusal } from '../../../shared/api/errors.ts'
+import {
+  ApiError,
+  createRefusal,
+  type ErrorCode,
+  errorCodes,
+  invalidRequestError,
+} from '../../../shared/api/errors.ts'
 
 /** The status of each code, and the texts that clients match. */
-const rows: [code: Code, status: number, text: string | undefined, kind?: 'begins'][] = [
+const rows: [code: ErrorCode, status: number, text: string | undefined, kind?: 'begins'][] = [
   ['invalid_request', 400, undefined],
   ['unclear_list_flag', 400, undefined],
   [
@@ -55,7 +61,7 @@ describe('error codes', () => {
       retryAfter: 3,
       reason: { why: 'x' },
     })
-    expect(invalid('wrong')).toMatchObject({
+    expect(invalidRequestError('wrong')).toMatchObject({
       code: 'invalid_request',
       message: 'wrong',
       retryAfter: undefined,
@@ -63,7 +69,7 @@ describe('error codes', () => {
   })
 
   test('a refusal is an invalid request by default', () => {
-    expect(refusal('why', 'text')).toEqual({ code: 'invalid_request', why: 'why', text: 'text' })
-    expect(refusal('why', 'text', 'permission_denied').code).toBe('permission_denied')
+    expect(createRefusal('why', 'text')).toEqual({ code: 'invalid_request', why: 'why', text: 'text' })
+    expect(createRefusal('why', 'text', 'permission_denied').code).toBe('permission_denied')
   })
 })

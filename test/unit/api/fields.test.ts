@@ -1,30 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  anything,
-  bool,
-  duration,
-  type Field,
-  FieldFault,
-  int,
-  list,
-  lowerText,
-  map,
-  mapOfLists,
-  readFields,
-  readFlag,
+  anyField,
+  boolField,
+  durationField,
+  intField,
+  listField,
+  listMapField,
+  lowerTextField,
+  ParameterError,
+  type ParameterField,
+  parseBoolean,
+  readParameterFields,
   text,
+  textMapField,
 } from '../../../shared/api/fields.ts'
 
 const REFUSED = Symbol('refused')
 const SECRET = 'S3CRET'
 const object = { a: SECRET }
 
-const read = <T>(field: Field<T>, raw: unknown): unknown => {
+const read = <T>(field: ParameterField<T>, raw: unknown): unknown => {
   try {
-    return readFields({ it: field }, { it: raw }).parameters.it
+    return readParameterFields({ it: field }, { it: raw }).parameters.it
   } catch (error) {
-    expect(error).toBeInstanceOf(FieldFault)
+    expect(error).toBeInstanceOf(ParameterError)
     expect((error as Error).message).toMatch(/^Field validation failed: it must be /)
     return REFUSED
   }
@@ -48,7 +48,7 @@ describe('reading field values', () => {
     ['İ', 'İ'],
     [null, ''],
     [object, REFUSED],
-  ])('a lower-case text from %j is %s', (raw, value) => expect(read(lowerText(''), raw)).toBe(value))
+  ])('a lower-case text from %j is %s', (raw, value) => expect(read(lowerTextField(''), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     ...['1', 't', 'T', 'TRUE', 'true', 'True', true, 1].map(raw => [raw, true] as [unknown, unknown]),
@@ -58,7 +58,7 @@ describe('reading field values', () => {
     ...['yes', 'on', 'tRUE', ' true', 2, -1, 0.5, '2', object, [true], []].map(
       raw => [raw, REFUSED] as [unknown, unknown],
     ),
-  ])('a boolean from %j is %s', (raw, value) => expect(read(bool(''), raw)).toBe(value))
+  ])('a boolean from %j is %s', (raw, value) => expect(read(boolField(''), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     [12, 12],
@@ -88,7 +88,7 @@ describe('reading field values', () => {
     ['0b12', REFUSED],
     [object, REFUSED],
     [[1], REFUSED],
-  ])('an integer from %j is %s', (raw, value) => expect(read(int(''), raw)).toBe(value))
+  ])('an integer from %j is %s', (raw, value) => expect(read(intField(''), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     ['a,b', ['a', 'b']],
@@ -115,7 +115,7 @@ describe('reading field values', () => {
     [[['a']], REFUSED],
     [[null], REFUSED],
     [[true], REFUSED],
-  ])('a list from %j is $1', (raw, value) => expect(read(list(''), raw)).toEqual(value))
+  ])('a list from %j is $1', (raw, value) => expect(read(listField(''), raw)).toEqual(value))
 
   test.each<[raw: unknown, value: unknown]>([
     [90, 90],
@@ -137,7 +137,7 @@ describe('reading field values', () => {
     [true, REFUSED],
     [object, REFUSED],
     [[90], REFUSED],
-  ])('a duration from %j is %s', (raw, value) => expect(read(duration(''), raw)).toBe(value))
+  ])('a duration from %j is %s', (raw, value) => expect(read(durationField(''), raw)).toBe(value))
 
   test.each<[raw: unknown, value: unknown]>([
     [
@@ -157,7 +157,7 @@ describe('reading field values', () => {
     [{ a: {} }, REFUSED],
     [{ a: ['b'] }, REFUSED],
   ])('a map from %j is $1', (raw, value) => {
-    const found = read(map(''), raw)
+    const found = read(textMapField(''), raw)
     if (value === REFUSED) expect(found).toBe(REFUSED)
     else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
   })
@@ -184,13 +184,13 @@ describe('reading field values', () => {
     [['a'], REFUSED],
     ['a=b', REFUSED],
   ])('a map of lists from %j is $1', (raw, value) => {
-    const found = read(mapOfLists(''), raw)
+    const found = read(listMapField(''), raw)
     if (value === REFUSED) expect(found).toBe(REFUSED)
     else expect(Object.entries(found as object)).toEqual(Object.entries(value as object))
   })
 
   test.each([[null], [0], ['x'], [{ a: [1] }]])('anything from %j is the same', raw =>
-    expect(read(anything(''), raw)).toBe(raw),
+    expect(read(anyField(''), raw)).toBe(raw),
   )
 
   test.each([
@@ -200,14 +200,23 @@ describe('reading field values', () => {
     ['', undefined],
     ['yes', undefined],
     ['constructor', undefined],
-  ])('the boolean word %j is %s', (word, value) => expect(readFlag(word)).toBe(value))
+  ])('the boolean word %j is %s', (word, value) => expect(parseBoolean(word)).toBe(value))
 
   test('any value is read or rejected, and never quoted', () => {
-    const kinds = { text, lowerText, bool, int, list, duration, map, mapOfLists }
+    const kinds = {
+      text,
+      lowerText: lowerTextField,
+      bool: boolField,
+      int: intField,
+      list: listField,
+      duration: durationField,
+      map: textMapField,
+      mapOfLists: listMapField,
+    }
     fc.assert(
       fc.property(fc.constantFrom(...Object.values(kinds)), fc.jsonValue(), (kind, raw) => {
         try {
-          readFields({ it: kind('') }, { it: raw })
+          readParameterFields({ it: kind('') }, { it: raw })
         } catch (error) {
           expect((error as Error).message).toMatch(/^Field validation failed: it must be an? [a-z_, ]+$/)
         }
@@ -220,18 +229,18 @@ describe('reading field values', () => {
 describe('reading the fields of a request', () => {
   const fields = {
     role: text(''),
-    token_ttl: duration(''),
+    token_ttl: durationField(''),
     cert: text('', { formerly: 'old_cert', required: true }),
   }
 
   test('the result contains the sent fields and the unknown names', () => {
-    const { parameters, unknown } = readFields(fields, { cert: 'x', role: '', other: 1, __proto: 2 })
+    const { parameters, unknown } = readParameterFields(fields, { cert: 'x', role: '', other: 1, __proto: 2 })
     expect({ ...parameters }).toEqual({ cert: 'x', role: '' })
     expect(unknown).toEqual(['other', '__proto'])
   })
 
   test('a null duration counts as not sent, a null text as empty', () => {
-    const { parameters } = readFields(fields, { cert: 'x', role: null, token_ttl: null })
+    const { parameters } = readParameterFields(fields, { cert: 'x', role: null, token_ttl: null })
     expect({ ...parameters }).toEqual({ cert: 'x', role: '' })
   })
 
@@ -239,7 +248,7 @@ describe('reading the fields of a request', () => {
     ['the older name', { old_cert: 'x' }, 'x'],
     ['the current name before the older one', { cert: 'y', old_cert: 'x' }, 'y'],
   ])('%s is accepted', (_, raw, value) => {
-    const { parameters, unknown } = readFields(fields, raw)
+    const { parameters, unknown } = readParameterFields(fields, raw)
     expect(parameters.cert).toBe(value)
     expect(unknown).toEqual([])
   })
@@ -247,20 +256,25 @@ describe('reading the fields of a request', () => {
   test.each([[{}], [{ cert: '' }], [{ cert: null }], [{ old_cert: '' }]])(
     'a required field is missing in %j',
     raw => {
-      expect(() => readFields(fields, raw)).toThrow(new FieldFault('cert is required'))
+      expect(() => readParameterFields(fields, raw)).toThrow(new ParameterError('cert is required'))
     },
   )
 
   test('an error names the field as sent, never its value (CVE-2025-4166)', () => {
-    expect(() => readFields(fields, { old_cert: { a: SECRET } })).toThrow(
-      new FieldFault('Field validation failed: old_cert must be a string'),
+    expect(() => readParameterFields(fields, { old_cert: { a: SECRET } })).toThrow(
+      new ParameterError('Field validation failed: old_cert must be a string'),
     )
   })
 
   test('properties of the prototype count as not sent', () => {
-    expect(readFields({ constructor: text(''), toString: text('') }, {}).parameters).toEqual({})
+    expect(readParameterFields({ constructor: text(''), toString: text('') }, {}).parameters).toEqual({})
     const raw = JSON.parse('{"__proto__": {"cert": "x"}, "cert": "y"}')
-    expect(readFields(fields, raw)).toMatchObject({ parameters: { cert: 'y' }, unknown: ['__proto__'] })
-    expect(() => readFields(fields, JSON.parse('{"__proto__": {"cert": "x"}}'))).toThrow('cert is required')
+    expect(readParameterFields(fields, raw)).toMatchObject({
+      parameters: { cert: 'y' },
+      unknown: ['__proto__'],
+    })
+    expect(() => readParameterFields(fields, JSON.parse('{"__proto__": {"cert": "x"}}'))).toThrow(
+      'cert is required',
+    )
   })
 })

@@ -8,7 +8,7 @@ import {
   decideStart,
   type ShareFacts,
 } from '../../../shared/ceremony/decide.ts'
-import { attemptInProgress } from '../../../shared/ceremony/refusals.ts'
+import { attemptInProgressError } from '../../../shared/ceremony/refusals.ts'
 import { hashShare } from '../../../shared/cluster/recovery.ts'
 import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
@@ -57,7 +57,7 @@ describe('starting an attempt', () => {
   test('a start is rejected while an attempt is running', () => {
     expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
       ok: false,
-      fault: attemptInProgress('root'),
+      fault: attemptInProgressError('root'),
     })
   })
 })

@@ -81,11 +81,11 @@ describe('a rekey attempt', () => {
 
 test('errors that only rekeying returns, verbatim', () => {
   const told = [
-    refusals.verificationRequired('n-2'),
-    refusals.nothingToVerify(),
-    refusals.wrongPgpKeyCount(),
-    refusals.noUnsealKeys(),
-    refusals.noBackups(),
+    refusals.verificationRequiredError('n-2'),
+    refusals.noVerificationError(),
+    refusals.pgpKeyCountError(),
+    refusals.noUnsealKeysError(),
+    refusals.backupUnsupportedError(),
   ]
   expect(told).toHaveLength(Object.keys(refusals).length)
   expect(told.map(({ code, message }) => `${code}: ${message}`)).toEqual([

@@ -1,7 +1,7 @@
 import { decrypt, generateKey, readKey, readMessage, readPrivateKey } from 'openpgp'
 import { combine } from 'shamir-secret-sharing'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { readFields } from '../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../shared/api/fields.ts'
 import { initFields, initialise } from '../../../shared/cluster/init.ts'
 import { encryptEach } from '../../../shared/cluster/pgp.ts'
 import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
@@ -43,7 +43,7 @@ async function init(
     deployment: { clusterName: 'east', initPgpKeys: holders },
     store,
   }
-  const given = readFields(initFields, body as Record<string, unknown>).parameters
+  const given = readParameterFields(initFields, body as Record<string, unknown>).parameters
   const { answer } = await initialise(callWith({ parameters: given, ports, now: NOW, ...more }))
   return { body: (answer as unknown as { body: HandedOut }).body, commits }
 }

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { answer, data, noContent } from '../../../shared/api/call.ts'
 import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
-import { int, text } from '../../../shared/api/fields.ts'
+import { intField, text } from '../../../shared/api/fields.ts'
 import { describeAnswer } from '../../../shared/endpoints/answers/describe.ts'
 import { openApi } from '../../../shared/endpoints/openapi.ts'
-import { aFlag, aText, mapOf, object } from '../../../shared/values/shape.ts'
+import { flagShape, mapShape, objectShape, textShape } from '../../../shared/values/shape.ts'
 import { resolveShared } from '../../support/service/resolved-document.ts'
 
 const handle = () => answer(data({}))
@@ -45,7 +45,7 @@ const group: Group = {
       method: 'LIST',
       path: '/things',
       summary: 'List things',
-      fields: { limit: int('At most so many') },
+      fields: { limit: intField('At most so many') },
       access: byPolicy('list'),
       answers: 'keys',
       handle,
@@ -61,13 +61,13 @@ const group: Group = {
   ],
 }
 
-const thing = object({ label: aText }, { is_new: aFlag })
+const thing = objectShape({ label: textShape }, { is_new: flagShape })
 const answers = {
   'POST /auth/:mount/thing/:name': describeAnswer('writeThing', undefined, {
     requestExample: { label: 'a' },
   }),
   'GET /auth/:mount/thing/:name': describeAnswer('readThing', { title: 'Thing', ...thing }),
-  'GET /things': describeAnswer('readThings', mapOf(aText)),
+  'GET /things': describeAnswer('readThings', mapShape(textShape)),
   'LIST /things': describeAnswer('listThings'),
   'POST /go': describeAnswer('go'),
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answer, noContent } from '../../../shared/api/call.ts'
 import { type AccessRule, anyone, byPolicy, endpoint } from '../../../shared/api/endpoint.ts'
-import { list, text } from '../../../shared/api/fields.ts'
+import { listField, text } from '../../../shared/api/fields.ts'
 import type { LiveToken } from '../../../shared/http/authenticate.ts'
 import { authorise } from '../../../shared/http/authorise.ts'
 import { findMount } from '../../../shared/http/base.ts'
@@ -61,8 +61,8 @@ async function admitted({
     path: '/auth/:mount/thing',
     summary: 'x',
     fields: {
-      token_policies: list(''),
-      policies: list('', { replacedBy: 'token_policies' }),
+      token_policies: listField(''),
+      policies: listField('', { replacedBy: 'token_policies' }),
       cert: text('', { formerly: 'old_cert' }),
     },
     access,

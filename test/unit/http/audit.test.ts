@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Answer, type Auth, answer, type Caller, noContent } from '../../../shared/api/call.ts'
 import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { list, text } from '../../../shared/api/fields.ts'
+import { listField, text } from '../../../shared/api/fields.ts'
 import { type AuditedCaller, auditTrail, type Ending } from '../../../shared/http/audit.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import { noAccess } from '../../../shared/policies/access.ts'
@@ -17,7 +17,7 @@ const row = (parts: object = {}) =>
     summary: 'x',
     fields: {
       role: text('A role'),
-      names: list('Names'),
+      names: listField('Names'),
       proof: text('A proof', { secret: true, formerly: 'old_proof' }),
       label: text('A label', { formerly: 'old_label' }),
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answer, noContent } from '../../../shared/api/call.ts'
 import { anyone, byPolicy, endpoint } from '../../../shared/api/endpoint.ts'
-import { invalid } from '../../../shared/api/errors.ts'
+import { invalidRequestError } from '../../../shared/api/errors.ts'
 import { findMount, readBase } from '../../../shared/http/base.ts'
 import type { Intake } from '../../../shared/http/intake.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
@@ -96,9 +96,9 @@ describe('a request that cannot succeed reads only the cluster record', () => {
     ['a request without a token', guarded()],
     ['a request without a token for an unknown path', intake(missed(false))],
     ['an operation that no endpoint supports', intake({ ...missed(true), token })],
-    ['a request with an invalid body', guarded({ token, bodyFault: invalid('x') })],
-    ['a login with an invalid body', intake({ bodyFault: invalid('x') })],
-    ['a login with an invalid proof', intake({ fault: invalid('x') })],
+    ['a request with an invalid body', guarded({ token, bodyFault: invalidRequestError('x') })],
+    ['a login with an invalid body', intake({ bodyFault: invalidRequestError('x') })],
+    ['a login with an invalid proof', intake({ fault: invalidRequestError('x') })],
   ])('%s', async (_, given) => {
     const { base } = environment()
     expect(await base(given)).toMatchObject({ cluster: 'primary', reads: [['cluster']] })

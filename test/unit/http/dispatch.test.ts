@@ -10,7 +10,7 @@ import {
 } from '../../../shared/api/call.ts'
 import { anyone, byPolicy, type Endpoint, endpoint, type Group } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
-import { duration } from '../../../shared/api/fields.ts'
+import { durationField } from '../../../shared/api/fields.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
@@ -32,7 +32,7 @@ const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => 
       method: 'POST',
       path: '/auth/:mount/thing/:role',
       summary: 'x',
-      fields: { ttl: duration('') },
+      fields: { ttl: durationField('') },
       access: byPolicy('update'),
       answers: 'data',
       ...(first ? { first } : {}),
@@ -69,7 +69,7 @@ const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => 
       method: 'POST',
       path: '/sys/of-primary',
       summary: 'x',
-      fields: { ttl: duration('') },
+      fields: { ttl: durationField('') },
       access: byPolicy('update'),
       serves: 'primary',
       answers: 'data',

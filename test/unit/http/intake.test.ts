@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { answer, noContent } from '../../../shared/api/call.ts'
 import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
-import { type ApiError, invalid } from '../../../shared/api/errors.ts'
-import { duration, text } from '../../../shared/api/fields.ts'
+import { type ApiError, invalidRequestError } from '../../../shared/api/errors.ts'
+import { durationField, text } from '../../../shared/api/fields.ts'
 import { isUnexpired, namesDrReplication } from '../../../shared/api/licence.ts'
 import { readIntake } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
@@ -21,7 +21,7 @@ const group: Group = {
       method: 'POST',
       path: '/auth/:mount/thing/:role',
       summary: 'x',
-      fields: { ttl: duration('Its life'), role: text('Its role') },
+      fields: { ttl: durationField('Its life'), role: text('Its role') },
       access: byPolicy('update'),
       answers: 'nothing',
       handle,
@@ -73,7 +73,7 @@ const group: Group = {
       access: anyone,
       answers: 'auth',
       prepare: async ({ parameters }) => {
-        if (parameters.proof !== 'good') throw invalid('the proof is bad')
+        if (parameters.proof !== 'good') throw invalidRequestError('the proof is bad')
         return prepared
       },
       handle,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { answer, type Call, data } from '../../../shared/api/call.ts'
 import { endpoint, type Group, operationToken } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
-import { bool } from '../../../shared/api/fields.ts'
+import { boolField } from '../../../shared/api/fields.ts'
 import { serve } from '../../../shared/http/dispatch.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
@@ -22,7 +22,7 @@ const row = { method: 'POST', summary: 'x', access: operationToken, answers: 'da
 const group: Group = {
   name: 'things',
   endpoints: [
-    endpoint({ ...row, path: `/${PROMOTE}`, fields: { force: bool('') }, serves: 'secondary' }),
+    endpoint({ ...row, path: `/${PROMOTE}`, fields: { force: boolField('') }, serves: 'secondary' }),
     endpoint({ ...row, path: '/sys/of-any-role', serves: 'dr' }),
   ],
 }

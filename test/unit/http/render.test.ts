@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { journalEnded } from '../../../shared/adapters/aws/storage/faults.ts'
+import { journalEndedError } from '../../../shared/adapters/aws/storage/faults.ts'
 import type { Answer, Auth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import {
@@ -10,7 +10,7 @@ import {
   responseEnvelope,
 } from '../../../shared/http/render.ts'
 import { BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
-import { becomingSecondary } from '../../../shared/replication/operation/refusals.ts'
+import { becomingSecondaryError } from '../../../shared/replication/operation/refusals.ts'
 
 const frame = (parts: Partial<Frame> = {}): Frame => ({
   requestId: 'r-1',
@@ -149,8 +149,8 @@ describe('error responses', () => {
 
   test.each<[string, ApiError, string | undefined]>([
     ['of a DR secondary', new ApiError('path_disabled'), 'close'],
-    ['of a bootstrapping cluster', becomingSecondary({ reason: { why: BY_ROLE } }), 'close'],
-    ['of a primary whose journal has ended', journalEnded(), 'close'],
+    ['of a bootstrapping cluster', becomingSecondaryError({ reason: { why: BY_ROLE } }), 'close'],
+    ['of a primary whose journal has ended', journalEndedError(), 'close'],
     ['of a busy cluster', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
   ])('an error %s has the Connection header %s', (_, error, connection) => {
     expect(renderError(error).headers['connection']).toBe(connection)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { epochName } from '../../../shared/journal/position.ts'
 import { type LinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
-import { claimantRevoked, lineageRevoked } from '../../../shared/link/refusals.ts'
+import { claimantRevokedError, lineageRevokedError } from '../../../shared/link/refusals.ts'
 import { signStatement } from '../../../shared/link/statements.ts'
 import {
   type Claimant,
@@ -116,7 +116,7 @@ describe('a fence counts', () => {
     const again = { ...known(a, 1), epoch: later, lineage: [[later, 9] as const], chain: [claimOf(a, later)] }
     expect(findFenceFault(facts, again)).toBeUndefined()
     expect(findFenceFault({ ...facts, issuer: undefined }, again)?.message).toContain('no chain')
-    expect(findFenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevoked(a.id))
+    expect(findFenceFault({ ...facts, revoked: [a.id] }, again)).toEqual(claimantRevokedError(a.id))
   })
 
   test('by a cluster with a statement of a cluster that both know', () => {
@@ -141,10 +141,10 @@ describe('a fence counts', () => {
 describe('a fence does not count', () => {
   test('by a cluster that was revoked here', () => {
     expect(findFenceFault(atA({ revoked: [b.id], registered: [known(c)] }), claimantB())).toEqual(
-      claimantRevoked(b.id),
+      claimantRevokedError(b.id),
     )
     // also if its key is still registered under another name
-    expect(findFenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevoked(b.id))
+    expect(findFenceFault(atA({ revoked: [b.id] }), claimantB())).toEqual(claimantRevokedError(b.id))
   })
 
   test('with statements by a cluster that was revoked here, whatever epochs its lineage names', () => {
@@ -167,7 +167,7 @@ describe('a fence does not count', () => {
     // C itself is registered, and has entries of the revoked cluster
     const chain = [admission(c), says([c, 0], [c, 2], e3)]
     expect(findFenceFault(atA(), viaB({ chain }))).toBeUndefined()
-    expect(findFenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevoked(e2))
+    expect(findFenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevokedError(e2))
     // epochs that both had before the revocation do not matter
     const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: epochName(2, a.id) })
     expect(findFenceFault(known2, viaB({ chain }))).toBeUndefined()

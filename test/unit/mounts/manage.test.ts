@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../../shared/api/call.ts'
-import { readFields } from '../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../shared/api/fields.ts'
 import {
   defaultTtlOf,
   findMountByPath,
@@ -147,7 +147,8 @@ describe('tuning a mount', () => {
     passthrough_request_headers: ['X-One', 'X-Two'],
     allowed_response_headers: ['X-Three'],
   }
-  const tune = (raw: object) => tuneMount(at('cloud', readFields(tuneFields, { ...raw }).parameters, raw))
+  const tune = (raw: object) =>
+    tuneMount(at('cloud', readParameterFields(tuneFields, { ...raw }).parameters, raw))
 
   test('audit keys and header lists are stored and returned', () => {
     const next = last(tune(lists)) as Mount
@@ -205,7 +206,10 @@ describe('tuning a mount', () => {
     const next = (raw: object) =>
       last(
         tuneMount(
-          callWith({ ...at('cloud', readFields(tuneFields, { ...raw }).parameters), subject: stored }),
+          callWith({
+            ...at('cloud', readParameterFields(tuneFields, { ...raw }).parameters),
+            subject: stored,
+          }),
         ),
       )
     expect(next({ default_lease_ttl: '', max_lease_ttl: '' })).toMatchObject({

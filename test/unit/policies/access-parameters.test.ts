@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  bool,
-  duration,
-  type Fields,
-  int,
-  list,
-  lowerText,
-  map,
+  boolField,
+  durationField,
+  intField,
+  listField,
+  lowerTextField,
+  type ParameterFields,
   parameterOf,
   text,
+  textMapField,
 } from '../../../shared/api/fields.ts'
 import { type AccessRequest, permits } from '../../../shared/policies/access.ts'
 import { policySet } from '../../../shared/policies/names.ts'
@@ -137,17 +137,17 @@ describe('parameter constraints', () => {
 })
 
 describe('constraints compare values in their stored form', () => {
-  const fields: Fields = {
-    tags: list(''),
-    token_policies: list('', { counts: policySet }),
-    policies: list('', { replacedBy: 'token_policies', counts: policySet }),
-    token_ttl: duration(''),
-    ttl: duration('', { replacedBy: 'token_ttl', formerly: 'lease' }),
+  const fields: ParameterFields = {
+    tags: listField(''),
+    token_policies: listField('', { counts: policySet }),
+    policies: listField('', { replacedBy: 'token_policies', counts: policySet }),
+    token_ttl: durationField(''),
+    ttl: durationField('', { replacedBy: 'token_ttl', formerly: 'lease' }),
     cert: text('', { formerly: 'old_cert' }),
-    kind: lowerText(''),
-    uses: int(''),
-    flag: bool(''),
-    meta: map(''),
+    kind: lowerTextField(''),
+    uses: intField(''),
+    flag: boolField(''),
+    meta: textMapField(''),
   }
   const sends = (rules: Record<string, unknown>, sent: Record<string, unknown>) =>
     writes(

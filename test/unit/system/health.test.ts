@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { readFields } from '../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../shared/api/fields.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { health, healthFields, initStatus, readLeader, sealStatus } from '../../../shared/system/health.ts'
@@ -100,9 +100,9 @@ describe('the status of sys/health', () => {
 
   test.each(['standbyok', 'perfstandbyok'])('%s is a boolean, in the usual words', name => {
     for (const word of ['', 'true', '0', 'T'])
-      expect(readFields(healthFields, { [name]: word }).unknown).toEqual([])
+      expect(readParameterFields(healthFields, { [name]: word }).unknown).toEqual([])
     for (const word of ['maybe', 'yes', '2'])
-      expect(() => readFields(healthFields, { [name]: word })).toThrow(`${name} must be a boolean`)
+      expect(() => readParameterFields(healthFields, { [name]: word })).toThrow(`${name} must be a boolean`)
   })
 
   test('the body is the same for every status', async () => {

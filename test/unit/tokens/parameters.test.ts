@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFields } from '../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../shared/api/fields.ts'
 import {
   defaultParameters,
   mergeParameters,
@@ -15,7 +15,7 @@ const DAY = 86_400
 /** Applies writes one after the other, and returns the resulting response. */
 function readBack(...bodies: Record<string, unknown>[]): Record<string, unknown> {
   const stored = bodies.reduce<TokenParameters>(
-    (before, body) => mergeParameters(before, readFields(tokenFields('role'), body).parameters, DAY),
+    (before, body) => mergeParameters(before, readParameterFields(tokenFields('role'), body).parameters, DAY),
     defaultParameters,
   )
   return showParameters(stored, 'role')

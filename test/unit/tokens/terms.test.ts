@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readFields } from '../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../shared/api/fields.ts'
 import {
   defaultParameters,
   mergeParameters,
@@ -15,7 +15,7 @@ const DAY = 86_400
 /** Applies a write; undefined if its parts conflict. */
 function write(taker: TermOwner, stored: TokenParameters, body: Record<string, unknown>) {
   try {
-    return mergeParameters(stored, readFields(tokenFields(taker), body).parameters, DAY)
+    return mergeParameters(stored, readParameterFields(tokenFields(taker), body).parameters, DAY)
   } catch {
     return undefined
   }

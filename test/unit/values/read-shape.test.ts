@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest'
 import { readShape } from '../../../shared/values/read-shape.ts'
-import { aFlag, anInt, anyValue, aText, manyOf, mapOf, object, orNull } from '../../../shared/values/shape.ts'
+import {
+  anyShape,
+  arrayShape,
+  flagShape,
+  intShape,
+  mapShape,
+  nullableShape,
+  objectShape,
+  textShape,
+} from '../../../shared/values/shape.ts'
 
-const shape = object({
-  name: aText,
-  count: anInt,
-  made: orNull(object({ age: anInt })),
-  byKind: mapOf(object({ written: anInt })),
-  checks: manyOf(object({ passes: aFlag }, { seen: anyValue })),
+const shape = objectShape({
+  name: textShape,
+  count: intShape,
+  made: nullableShape(objectShape({ age: intShape })),
+  byKind: mapShape(objectShape({ written: intShape })),
+  checks: arrayShape(objectShape({ passes: flagShape }, { seen: anyShape })),
 })
 
 test('an object is read by its shape, with nulls, maps, lists and arbitrary values', () => {

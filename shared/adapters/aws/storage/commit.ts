@@ -6,7 +6,7 @@ import { specOf } from '../../../storage/kinds.ts'
 import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
 import type { Engine } from './engine.ts'
-import { busy } from './faults.ts'
+import { storageBusyError } from './faults.ts'
 
 /** Writes changes that were checked. */
 export type Commit = (
@@ -22,7 +22,7 @@ export type Commit = (
  */
 export function checkTimeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
   const left = readAt + bounds.RECORD_AGE_MS - clock.now()
-  if (left < 0) throw busy()
+  if (left < 0) throw storageBusyError()
   return left
 }
 

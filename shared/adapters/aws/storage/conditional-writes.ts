@@ -2,7 +2,7 @@ import { defined } from '../../../values/defined.ts'
 import { type Failed, failed, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, toWriteFault, type WriteFault } from './faults.ts'
+import { storageBusyError, toWriteFault, type WriteFault } from './faults.ts'
 
 /** A condition expression, with its names and values. */
 export interface ExpressionParts {
@@ -64,6 +64,6 @@ export async function retryWrite<T>(
     const result = await attemptWrite(engine, request)
     return !result.ok && result.fault.kind === 'busy' ? PENDING : ok(result)
   })
-  if (!ended.ok) throw busy()
+  if (!ended.ok) throw storageBusyError()
   return ended.value.ok ? ended.value : REFUSED
 }

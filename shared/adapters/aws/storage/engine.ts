@@ -6,7 +6,7 @@ import { ok, PENDING } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
 import type { Send } from '../wire/tables.ts'
 import type { Numbers, PlainItem } from '../wire/values.ts'
-import { busy, translateFaults } from './faults.ts'
+import { storageBusyError, translateFaults } from './faults.ts'
 
 /** The dependencies of the table adapter. */
 export interface Dependencies {
@@ -69,7 +69,7 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
       wanted = left
       return wanted.length > 0 ? PENDING : ok()
     })
-    if (!read.ok) throw busy()
+    if (!read.ok) throw storageBusyError()
     return all
   }
 

@@ -9,7 +9,7 @@ import { retry } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite } from './conditional-writes.ts'
 import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
-import { busy, translateFaults, type WriteFault } from './faults.ts'
+import { storageBusyError, translateFaults, type WriteFault } from './faults.ts'
 
 /** The number of partitions for the journal entries of an epoch. */
 const SPREAD = 32
@@ -192,7 +192,7 @@ async function writeLargeEntry(engine: Engine, entry: JournalEntry): Promise<'do
     const written = await writeEntry(engine, entry)
     return written === 'conflict' ? CONFLICT : ok(written)
   })
-  if (!stored.ok) throw busy()
+  if (!stored.ok) throw storageBusyError()
   return stored.value
 }
 
@@ -216,5 +216,5 @@ async function putBatch({ tables, meter, send, pause }: Engine, items: readonly 
     left = UnprocessedItems[tables.cluster] ?? []
     return left.length > 0 ? PENDING : ok()
   })
-  if (!put.ok) throw busy()
+  if (!put.ok) throw storageBusyError()
 }

@@ -1,4 +1,4 @@
-import { ApiError, refused, STORAGE_BUSY } from '../../../api/errors.ts'
+import { ApiError, createApiError, STORAGE_BUSY } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
 import { retryReason } from '../wire/retry.ts'
 import type { ServiceError } from '../wire/service-error.ts'
@@ -70,15 +70,15 @@ export function toWriteFault(error: unknown): WriteFault {
 }
 
 /** Returns the error for a request that DynamoDB cannot take now. */
-export const busy = (cause?: unknown): ApiError =>
+export const storageBusyError = (cause?: unknown): ApiError =>
   new ApiError('busy', STORAGE_BUSY, defined({ retryAfter: 1, cause }))
 
 /**
  * Returns the error for a write after the journal has ended and before the cluster record says so. The record follows
  * in a moment, unless the process has died.
  */
-export const journalEnded = (): ApiError =>
-  refused(
+export const journalEndedError = (): ApiError =>
+  createApiError(
     'busy',
     'this cluster has ended its journal, so that another one takes over, and takes no more changes',
     'repeat this; where it lasts, promote the other cluster, or this one with force, by POST sys/replication/dr/secondary/promote',
@@ -87,7 +87,7 @@ export const journalEnded = (): ApiError =>
 
 /** An error that the client would retry may pass later, however often it was retried. */
 const unavailable = (error: unknown): unknown =>
-  isTransient(error) || retryReason(error) || statusOf(error) >= 500 ? busy(error) : error
+  isTransient(error) || retryReason(error) || statusOf(error) >= 500 ? storageBusyError(error) : error
 
 const statusOf = (error: unknown): number => (error as Partial<ServiceError>).$metadata?.httpStatusCode ?? 0
 

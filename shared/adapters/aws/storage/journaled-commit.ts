@@ -26,7 +26,7 @@ import { CONFLICT, failed, ok, PENDING, type Result } from '../../../values/resu
 import { retry } from '../../../values/retrying.ts'
 import { type Commit, checkTimeLeft } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, journalEnded } from './faults.ts'
+import { journalEndedError, storageBusyError } from './faults.ts'
 import { type Part, transactParts } from './transaction.ts'
 
 /** The number of positions that a commit may use while buckets are contended or DynamoDB is busy. */
@@ -100,7 +100,7 @@ async function commitJournaled(
     } else failedAttempts += 1
     await engine.pause(failedAttempts + changedAssumptions)
   }
-  throw busy()
+  throw storageBusyError()
 }
 
 /** Adds items that were written without a journal to journal and tree. */
@@ -117,7 +117,7 @@ async function backfillItems(
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     return attempt(writing, { planned, own: [], rev, epoch, treeId })
   })
-  if (!stamped.ok) throw busy()
+  if (!stamped.ok) throw storageBusyError()
   return stamped.value
 }
 
@@ -128,7 +128,7 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   if (given === 'refused') {
     const head = await journal.head()
     // The items may be unchanged, so reading them again would not help. The record changes only a moment later.
-    if (head?.mode === 'closed' && head.epoch === epoch) throw journalEnded()
+    if (head?.mode === 'closed' && head.epoch === epoch) throw journalEndedError()
     return ok('conflict')
   }
   const position = { epoch, seq: given.seq }
@@ -160,7 +160,7 @@ async function settlePosition(
     if (result === 'conflict') return CONFLICT
     return ok(result !== 'done' && result.id === rev ? 'ours' : 'closed')
   })
-  if (!became.ok) throw busy()
+  if (!became.ok) throw storageBusyError()
   return became.value
 }
 

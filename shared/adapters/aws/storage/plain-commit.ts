@@ -12,7 +12,7 @@ import { CONFLICT, ok, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
 import { type Commit, writeTimeout } from './commit.ts'
 import { type Engine, STORAGE_TRIES } from './engine.ts'
-import { busy, toWriteFault } from './faults.ts'
+import { storageBusyError, toWriteFault } from './faults.ts'
 
 const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 
@@ -97,7 +97,7 @@ export function createPlainWriter(engine: Engine): Commit {
       meter.count('dynamodb')
       return write(changes, writes, { rev, token, ms })
     })
-    if (!result.ok) throw busy()
+    if (!result.ok) throw storageBusyError()
     return result.value
   }
 }

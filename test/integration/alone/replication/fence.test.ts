@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claimantRevoked } from '../../../../shared/link/refusals.ts'
+import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
 
@@ -56,7 +56,11 @@ test('a revoked cluster that is promoted by force, as in a drill, fences no clus
   const counted = expect.objectContaining({ audit: 'refusals', counts: { 'Fence permission_denied': 1 } })
   expect(set.at('east').audited).toContainEqual(counted)
   const { id } = await set.at('west').record()
-  const denied = { cluster_address: 'https://east.test', result: 'denied', text: claimantRevoked(id).message }
+  const denied = {
+    cluster_address: 'https://east.test',
+    result: 'denied',
+    text: claimantRevokedError(id).message,
+  }
   expect((await status(set, 'west')).fences).toContainEqual(expect.objectContaining(denied))
   // the stored denial stays, and the clusters are not called again
   const asked = fences(set, 'west', 'east')

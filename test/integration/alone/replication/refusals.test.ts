@@ -47,68 +47,86 @@ const ca = (pem: string) => ({ token: 'x.y.z', ca_cert: pem })
 
 describe('endpoints return the refusals of the table', () => {
   test.each<[row: string, cluster: string, path: string, body: object, refusal: ApiError]>([
-    ['notAPrimary', 'alone', tokens, { id: 'w' }, role.notAPrimary('disabled')],
-    ['notASecondary', 'alone', `${R}/secondary/promote`, {}, role.notASecondary('disabled')],
-    ['notASecondary', 'east', update, { token: '' }, role.notASecondary('primary')],
-    ['noTree', 'alone', '/sys/replication/reindex', {}, role.noTree('disabled')],
-    ['diffNeedsPrimary', 'east', '/sys/replication/reindex', { diff: true }, role.diffNeedsPrimary()],
-    ['notInASet', 'alone', '/sys/replication/recover', {}, role.notInASet()],
-    ['alreadyPrimary', 'east', `${R}/primary/enable`, {}, role.alreadyPrimary()],
+    ['notAPrimary', 'alone', tokens, { id: 'w' }, role.notAPrimaryError('disabled')],
+    ['notASecondary', 'alone', `${R}/secondary/promote`, {}, role.notASecondaryError('disabled')],
+    ['notASecondary', 'east', update, { token: '' }, role.notASecondaryError('primary')],
+    ['noTree', 'alone', '/sys/replication/reindex', {}, role.noTreeError('disabled')],
+    ['diffNeedsPrimary', 'east', '/sys/replication/reindex', { diff: true }, role.diffNeedsPrimaryError()],
+    ['notInASet', 'alone', '/sys/replication/recover', {}, role.notInASetError()],
+    ['alreadyPrimary', 'east', `${R}/primary/enable`, {}, role.alreadyPrimaryError()],
     [
       'addressUnusable',
       'east',
       `${R}/primary/enable`,
       { primary_cluster_addr: 'http://east.example.com' },
-      role.addressUnusable('primary_cluster_addr'),
+      role.invalidAddressError('primary_cluster_addr'),
     ],
-    ['primaryInstead', 'east', become, { token: 'x.y.z' }, role.primaryCannotJoin()],
-    ['noKeyForAPrimary', 'east', `${R}/secondary/generate-public-key`, {}, role.publicKeyNotForPrimary()],
-    ['idUnusable', 'east', tokens, { id: 'a/b' }, role.idUnusable()],
-    ['idTaken', 'east', tokens, { id: 'west' }, role.idTaken('west')],
-    ['lifetimeUnusable', 'east', tokens, { id: 'w', ttl: 0 }, role.lifetimeUnusable()],
-    ['publicKeyUnusable', 'east', tokens, { id: 'w', secondary_public_key: 'x' }, role.publicKeyUnusable()],
-    ['publicKeyUnusable', 'east', tokens, { id: 'w', secondary_public_key: ZEROS }, role.publicKeyUnusable()],
-    ['tokenUnusable', 'alone', become, { token: 'x.y.z' }, role.tokenUnusable()],
-    ['caUnusable', 'alone', become, ca('x'), role.caUnusable()],
+    ['primaryInstead', 'east', become, { token: 'x.y.z' }, role.primaryCannotJoinError()],
+    ['noKeyForAPrimary', 'east', `${R}/secondary/generate-public-key`, {}, role.noPublicKeyOfPrimaryError()],
+    ['idUnusable', 'east', tokens, { id: 'a/b' }, role.invalidSecondaryIdError()],
+    ['idTaken', 'east', tokens, { id: 'west' }, role.secondaryIdTakenError('west')],
+    ['lifetimeUnusable', 'east', tokens, { id: 'w', ttl: 0 }, role.invalidTokenTtlError()],
+    [
+      'publicKeyUnusable',
+      'east',
+      tokens,
+      { id: 'w', secondary_public_key: 'x' },
+      role.invalidPublicKeyError(),
+    ],
+    [
+      'publicKeyUnusable',
+      'east',
+      tokens,
+      { id: 'w', secondary_public_key: ZEROS },
+      role.invalidPublicKeyError(),
+    ],
+    ['tokenUnusable', 'alone', become, { token: 'x.y.z' }, role.unusableTokenError()],
+    ['caUnusable', 'alone', become, ca('x'), role.invalidCaError()],
     [
       'caFileUnknown',
       'alone',
       become,
       { token: 'x.y.z', ca_file: 'x.pem' },
-      role.caFileUnknown('ca_file', 'x.pem', []),
+      role.unknownCaFileError('ca_file', 'x.pem', []),
     ],
-    ['noUpdateGiven', 'west', update, {}, role.updateMissing()],
+    ['noUpdateGiven', 'west', update, {}, role.updateMissingError()],
     [
       'twoUpdatesGiven',
       'west',
       update,
       { token: 'x.y.z', update_primary_addrs: ['https://east.example.com'] },
-      role.updateAmbiguous(),
+      role.updateAmbiguousError(),
     ],
-    ['noAddressGiven', 'west', update, { update_primary_addrs: [] }, role.addressCountUnusable()],
-    ['onlyWithToken', 'west', update, { token: '', ca_cert: 'x' }, role.parameterNeedsToken('ca_cert')],
-    ['operationTokenMissing', 'west', update, { dr_operation_token: '' }, ceremony.operationTokenMissing()],
+    ['noAddressGiven', 'west', update, { update_primary_addrs: [] }, role.addressCountError()],
+    ['onlyWithToken', 'west', update, { token: '', ca_cert: 'x' }, role.parameterNeedsTokenError('ca_cert')],
+    [
+      'operationTokenMissing',
+      'west',
+      update,
+      { dr_operation_token: '' },
+      ceremony.operationTokenMissingError(),
+    ],
     [
       'operationTokenUnreadable',
       'west',
       update,
       { dr_operation_token: 5 },
-      ceremony.operationTokenUnreadable(),
+      ceremony.operationTokenTypeError(),
     ],
     [
       'noAttempt',
       'west',
       `${GENERATE}/update`,
       { nonce: 'n', key: 'ab'.repeat(33) },
-      ceremony.noAttempt('operation'),
+      ceremony.noAttemptError('operation'),
     ],
-    ['otpUnusable', 'west', `${GENERATE}/attempt`, { otp: 'x' }, ceremony.invalidOtp()],
+    ['otpUnusable', 'west', `${GENERATE}/attempt`, { otp: 'x' }, ceremony.otpLengthError()],
     [
       'maskUnusable',
       'alone',
       '/sys/decode-token',
       { encoded_token: '!', otp: 'x' },
-      ceremony.invalidMaskedToken(),
+      ceremony.invalidMaskedTokenError(),
     ],
   ])('%s: %s, %s', async (_, cluster, path, body, refusal) => {
     expect(said(await post(cluster, path, body))).toEqual(of(refusal))
@@ -119,10 +137,12 @@ describe('endpoints return the refusals of the table', () => {
       (await set.at(cluster).ok('POST', tokens, { id: `t-${cluster}`, ...more })).body.wrap_info.token
     const lapsing = await token('east', { ttl: '1s' })
     set.pass(2000)
-    expect(said(await post('west', update, { token: lapsing }))).toEqual(of(role.activationTokenExpired()))
+    expect(said(await post('west', update, { token: lapsing }))).toEqual(
+      of(role.activationTokenExpiredError()),
+    )
     await set.enable('alone')
     expect(said(await post('west', update, { token: await token('alone') }))).toEqual(
-      of(role.tokenOfDifferentSet()),
+      of(role.tokenOfDifferentSetError()),
     )
   })
 
@@ -130,13 +150,13 @@ describe('endpoints return the refusals of the table', () => {
     const begin = () => post('west', `${GENERATE}/attempt`, {})
     const give = (nonce: string, share = '') => post('west', `${GENERATE}/update`, { nonce, key: share })
     const { nonce } = (await begin()).body
-    expect(said(await begin())).toEqual(of(ceremony.attemptInProgress('operation')))
+    expect(said(await begin())).toEqual(of(ceremony.attemptInProgressError('operation')))
     const { shares } = set.at('east')
-    expect(said(await give('n', shares[0]))).toEqual(of(ceremony.wrongNonce('operation', nonce)))
+    expect(said(await give('n', shares[0]))).toEqual(of(ceremony.wrongNonceError('operation', nonce)))
     await give(nonce, shares[0])
-    expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.duplicateShare()))
+    expect(said(await give(nonce, shares[0]))).toEqual(of(ceremony.duplicateShareError()))
     // a share of the secondary's own initialisation, which is no longer valid
-    expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.unknownShare()))
+    expect(said(await give(nonce, set.at('west').shares[0]))).toEqual(of(ceremony.unknownShareError()))
     // strangers cannot cancel an attempt that has a share
     await set.at('west').ok('DELETE', `${GENERATE}/attempt`)
     const again = async () => {
@@ -145,7 +165,7 @@ describe('endpoints return the refusals of the table', () => {
     }
     let last = await again()
     for (let tries = 0; last.status === 200 && tries < 10; tries++) last = await again()
-    expect(said(last)).toEqual(of(ceremony.tooManyAttempts(0)))
+    expect(said(last)).toEqual(of(ceremony.tooManyAttemptsError(0)))
   })
 
   test('a batch token cannot be revoked', async () => {
@@ -158,7 +178,7 @@ describe('endpoints return the refusals of the table', () => {
     const revoked = await post('west', `${R}/secondary/operation-token/delete`, {
       dr_operation_token: body.auth.client_token,
     })
-    expect(said(revoked)).toEqual(of(ceremony.batchTokenNotRevocable()))
+    expect(said(revoked)).toEqual(of(ceremony.batchTokenNotRevocableError()))
   })
 
   test('a second operation is refused while one runs', async () => {
@@ -169,13 +189,13 @@ describe('endpoints return the refusals of the table', () => {
     await hold({ ...free, operation: 'of-another-request' })
     const refused = await post('west', update, { token: '' })
     await hold(free)
-    expect(said(refused)).toEqual(of(role.roleChanging()))
+    expect(said(refused)).toEqual(of(role.roleChangingError()))
   })
 
   test('addresses are refused on a secondary without credentials', async () => {
     expect((await post('west', update, { token: '' })).status).toBe(200)
     await set.settled()
     const found = await post('west', update, { update_primary_addrs: ['https://east.example.com'] })
-    expect(said(found)).toEqual(of(role.addressesNeedLink()))
+    expect(said(found)).toEqual(of(role.addressesNeedLinkError()))
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFields } from '../../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../../shared/api/fields.ts'
 import {
   callSettings,
   defaultSettings,
@@ -17,7 +17,7 @@ function otherThan(neutral: unknown, name: string): unknown {
 }
 
 const written = (raw: Record<string, unknown>, stored = defaultSettings) =>
-  mergeSettings(stored, readFields(settingFields, raw).parameters, false)
+  mergeSettings(stored, readParameterFields(settingFields, raw).parameters, false)
 
 describe('a setting of the AWS calls', () => {
   const neutral = settingsAnswer(defaultSettings)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFields } from '../../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../../shared/api/fields.ts'
 import { clientFields, readClient, writeClient } from '../../../../shared/auth-method/config/client.ts'
 import {
   identityFields,
@@ -32,7 +32,7 @@ const around = (subjectKey: Key, subject: Item | undefined) => ({
 describe('client configuration', () => {
   const place = key('client-config', accessor)
   async function write(raw: Raw, stored?: ClientConfig) {
-    const given = readFields(clientFields, raw).parameters
+    const given = readParameterFields(clientFields, raw).parameters
     const { changes, answer } = await writeClient(
       callWith({ ...around(place, stored && item(place, stored)), parameters: given }),
     )
@@ -166,7 +166,7 @@ describe('identity configuration', () => {
       writeIdentity(
         callWith({
           ...around(place, stored && item(place, stored)),
-          parameters: readFields(identityFields, raw).parameters,
+          parameters: readParameterFields(identityFields, raw).parameters,
         }),
       ).changes,
     ) as IdentityConfig
@@ -213,7 +213,7 @@ describe('STS roles of other accounts', () => {
     const { changes, answer } = writeSts(
       callWith({
         ...around(place, stored && item(place, stored)),
-        parameters: readFields(stsFields, raw).parameters,
+        parameters: readParameterFields(stsFields, raw).parameters,
       }),
     )
     return { role: dataOf(changes), warnings: answer.warnings ?? [] }

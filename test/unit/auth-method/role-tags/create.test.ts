@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readFields } from '../../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../../shared/api/fields.ts'
 import { createRoleTag, roleTagFields } from '../../../../shared/auth-method/role-tags/create.ts'
 import { isSignedWith, parseTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -19,7 +19,7 @@ let nonces = 0
 async function create(raw: Record<string, unknown>, role = usual) {
   const call = callWith<typeof roleTagFields>({
     mount: mount({ maxLeaseTtl: 1000 }),
-    parameters: readFields(roleTagFields, raw).parameters,
+    parameters: readParameterFields(roleTagFields, raw).parameters,
     subjectKey: place,
     subject: item(place, role),
     ports: {

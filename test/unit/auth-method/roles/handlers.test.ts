@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { readFields } from '../../../../shared/api/fields.ts'
+import { readParameterFields } from '../../../../shared/api/fields.ts'
 import { roleFields } from '../../../../shared/auth-method/roles/fields.ts'
 import { roleAnswer, writeRolePhases } from '../../../../shared/auth-method/roles/handlers.ts'
 import type { AwsTarget, Principal } from '../../../../shared/ports.ts'
@@ -32,7 +32,7 @@ async function write(raw: Record<string, unknown>, failing?: ApiError) {
   const call = callWith<typeof roleFields>({
     mount: mount(),
     subjectKey: key('role', accessor, 'dev'),
-    parameters: readFields(roleFields, raw).parameters,
+    parameters: readParameterFields(roleFields, raw).parameters,
     ports: {
       store,
       cipher: plainCipher,

@@ -5,7 +5,7 @@ import type { FencingPorts } from '../../../../shared/link/outgoing/fence-call.t
 import { fenceBeforeServing, fenceOthers } from '../../../../shared/link/outgoing/fence-others.ts'
 import { isFenceDue } from '../../../../shared/link/outgoing/fence-outcomes.ts'
 import { formatPublicKey } from '../../../../shared/link/pair.ts'
-import { claimantRevoked } from '../../../../shared/link/refusals.ts'
+import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
 import { isStatementSignedBy, signStatement } from '../../../../shared/link/statements.ts'
 import type { Member } from '../../../../shared/model/link.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -108,7 +108,7 @@ describe('fenceOthers', () => {
     expect(await fencing()).toEqual([EAST])
     expect(await outcomes()).toMatchObject({
       outcomes: {
-        [EAST]: { result: 'denied', text: claimantRevoked(west.record.id).message, statements: 0 },
+        [EAST]: { result: 'denied', text: claimantRevokedError(west.record.id).message, statements: 0 },
       },
     })
     expect(await fencing()).toEqual([])

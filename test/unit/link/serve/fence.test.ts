@@ -8,7 +8,7 @@ import {
   verifyOutcome,
 } from '../../../../shared/link/envelope.ts'
 import { methods } from '../../../../shared/link/methods.ts'
-import { claimantRevoked } from '../../../../shared/link/refusals.ts'
+import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
 import { isStatementSignedBy, signStatement } from '../../../../shared/link/statements.ts'
 import type { Statement, TermSigner } from '../../../../shared/model/link.ts'
 import { put } from '../../../../shared/storage/changes.ts'
@@ -199,7 +199,7 @@ describe('a fence changes nothing', () => {
     const one = await claimant()
     await w.revoke('west')
     expect(await one.fence()).toMatchObject({
-      refusal: { code: 'permission_denied', text: claimantRevoked(one.cluster).message },
+      refusal: { code: 'permission_denied', text: claimantRevokedError(one.cluster).message },
     })
     const other = await claimant('north')
     const signers = [{ term: 'a term', key: pair().keys.signing.toString('base64') }]

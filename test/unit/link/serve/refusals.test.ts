@@ -1,7 +1,7 @@
 import { type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, expect, test } from 'vitest'
-import { refused } from '../../../../shared/api/errors.ts'
+import { createApiError } from '../../../../shared/api/errors.ts'
 import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
 import { epochName } from '../../../../shared/journal/position.ts'
 import { sealActivation } from '../../../../shared/link/activation-request.ts'
@@ -121,120 +121,120 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   bodyUnreadable: async () => {
     const one = await admitted()
     await raw('Heartbeat', Buffer.from('0a', 'hex'), { signing: one.pair.signing })
-    return link.bodyUnreadable('Heartbeat', 'premature EOF')
+    return link.callBodyUnreadableError('Heartbeat', 'premature EOF')
   },
   internalError: async () => {
     fails(new Error('secret details'))
     await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
-    return link.internalError()
+    return link.internalLinkError()
   },
   busyError: async () => {
-    const busy = refused('busy', 'the table is busy', 'repeat this')
+    const busy = createApiError('busy', 'the table is busy', 'repeat this')
     fails(busy)
     await told((await admitted()).source.items({ keys: [key('policy', 'a')] }))
-    return link.busyError(busy)
+    return link.linkBusyError(busy)
   },
   replayedCall: async () => {
     const one = await admitted()
     await one.heartbeat()
     await heartbeatWith(one, {})
-    return link.replayedCall()
+    return link.replayedCallError()
   },
   callerOfEarlierEpoch: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, epoch: epochName(3, w.record.id) })
     await told(one.heartbeat())
-    return link.callerOfEarlierEpoch('west')
+    return link.callerOfEarlierEpochError('west')
   },
   callerRevoked: async () => {
     const one = await admitted()
     await w.revoke('west')
     await told(one.heartbeat())
-    return link.callerRevoked('west')
+    return link.callerRevokedError('west')
   },
   callerUnknown: async () => {
     await told(newcomer('nobody').heartbeat())
-    return link.callerUnknown()
+    return link.unknownCallerError()
   },
   callerUnnamed: async () => {
     await activateWith({ cluster: 'west' })
-    return link.callerUnnamed()
+    return link.callerUnnamedError()
   },
   concurrentCalls: async () => {
     const one = await admitted()
     conflicts()
     await told(one.heartbeat())
-    return link.concurrentCalls()
+    return link.concurrentCallsError()
   },
   claimantRevoked: async () => {
     const one = await admitted()
     await w.revoke('west')
     await fenceBy(one.cluster, epochName(9, one.cluster))
-    return link.claimantRevoked(one.cluster)
+    return link.claimantRevokedError(one.cluster)
   },
   takeOverGivenUp: async () => {
     const one = await admitted()
     await heartbeatWith(one, { maxEpoch: 9 })
     const epoch = epochName(9, one.cluster)
     await fenceBy(one.cluster, epoch)
-    return link.takeOverGivenUp(epoch, one.cluster)
+    return link.takeOverGivenUpError(epoch, one.cluster)
   },
   claimantUnknown: async () => {
     await fenceBy(CLAIMANT, CLAIM)
-    return link.claimantUnknown(CLAIMANT)
+    return link.unknownClaimantError(CLAIMANT)
   },
   clocksApart: async () => {
     await told(newcomer('west', 300_001).activate(await w.token('west')))
-    return link.clocksApart(300_001, 300_000, START)
+    return link.clockSkewError(300_001, 300_000, START)
   },
   otherEpoch: async () => {
     await told((await admitted()).source.handover({ epoch: '000007.aaaaaaaaaaaa' }))
-    return link.otherEpoch(w.epoch, '000007.aaaaaaaaaaaa')
+    return link.otherEpochError(w.epoch, '000007.aaaaaaaaaaaa')
   },
   epochOfOtherCluster: async () => {
     const epoch = epochName(9, randomUUID())
     await fenceBy(CLAIMANT, epoch)
-    return link.epochOfOtherCluster(epoch, CLAIMANT)
+    return link.epochOfOtherClusterError(epoch, CLAIMANT)
   },
   fencedLater: async () => {
     const own = epochName(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
     w.memory.set({ epoch: own, ownEpoch: own })
     await fenceBy(CLAIMANT, CLAIM)
-    return link.fencedLater(own, CLAIM)
+    return link.staleFenceError(own, CLAIM)
   },
   selfFence: async () => {
     await fenceBy(w.record.id, epochName(9, w.record.id))
-    return link.selfFence()
+    return link.selfFenceError()
   },
   followsNoPrimary: async () => {
     await notice()
-    return link.followsNoPrimary()
+    return link.followsNoPrimaryError()
   },
   formatTooOld: async () => {
     await heartbeatWith(await admitted(), { format: FORMAT - 1 })
-    return link.formatTooOld(FORMAT - 1)
+    return link.secondaryTooOldError(FORMAT - 1)
   },
   handedOver: async () => {
     const [one, other] = [await admitted(), await admitted('north')]
     await one.source.handover({ epoch: w.epoch })
     await told(other.source.handover({ epoch: w.epoch }))
-    return link.handedOver(one.cluster)
+    return link.handedOverError(one.cluster)
   },
   handoverInProgress: async () => {
     w.memory.set({ mode: 'closed' })
     await activateWith({})
-    return link.handoverInProgress()
+    return link.handoverInProgressError()
   },
   notInSet: async () => {
     const one = await admitted()
     await w.write(key('cluster'), { ...w.record, mode: 'disabled' })
     await told(one.heartbeat())
-    return link.notInSet()
+    return link.notInSetError()
   },
   journalIncomplete: async () => {
     await w.write(key('cluster'), { ...w.record, treeComplete: false })
     await activateWith({})
-    return link.journalIncomplete(0)
+    return link.journalIncompleteError(0)
   },
   laterEpochSeen: async () => {
     const one = await admitted()
@@ -242,13 +242,13 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
       signing: one.pair.signing,
       epoch: CLAIM,
     })
-    return link.laterEpochSeen(CLAIM, w.epoch)
+    return link.laterEpochSeenError(CLAIM, w.epoch)
   },
   lineageChanged: async () => {
     const one = await admitted()
     w.memory.set({ lineage: [[w.epoch, 2]] })
     await told(one.source.tree({ level: 'root' }))
-    return link.lineageChanged()
+    return link.lineageChangedError()
   },
   lineageChanging: async () => {
     const one = await admitted()
@@ -258,7 +258,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
       return [noopEntry({ epoch: w.epoch, seq: 1 }, START)]
     }
     await told(one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }))
-    return link.lineageChanging()
+    return link.lineageChangingError()
   },
   lineageRevoked: async () => {
     const revoked = await admitted('north')
@@ -270,49 +270,49 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
         [CLAIM, 5],
       ],
     })
-    return link.lineageRevoked(outlaw)
+    return link.lineageRevokedError(outlaw)
   },
   noOwnJournal: async () => {
     w.memory.set({ mode: 'applying', ownEpoch: '' })
     await activateWith({})
-    return link.noOwnJournal()
+    return link.noPrimaryJournalError()
   },
   noSuchPage: async () => {
     await told((await admitted()).source.tree({ level: 'page', page: 'x#0a' }))
-    return link.noSuchPage()
+    return link.unknownTreePageError()
   },
   notACall: async () => {
     await serve('Heartbeat', create(CallSchema))
-    return link.notACall()
+    return link.notALinkCallError()
   },
   notAToken: async () => {
     await activateWith({ token: 'x.y.z' })
-    return link.notAToken()
+    return link.notAnActivationTokenError()
   },
   notAnAddress: async () => {
     await activateWith({ address: 'https://169.254.169.254' })
-    return link.notAnAddress()
+    return link.callerAddressError()
   },
   notInitialised: async () => {
     w.stored.clear()
     await told(newcomer().heartbeat())
-    return link.notInitialised()
+    return link.clusterUninitialisedError()
   },
   notThePrimary: async () => {
     const one = await admitted()
     w.memory.set({ mode: 'applying' })
     await told(one.heartbeat())
-    return link.notThePrimary('primary')
+    return link.notThePrimaryError('primary')
   },
   noticeUnsigned: async () => {
     await follows(w.keys.signing.toString('base64'))
     await notice()
-    return link.noticeUnsigned()
+    return link.noticeUnsignedError()
   },
   otherSet: async () => {
     await follows(w.keys.signing.toString('base64'))
     await notice(w.pair.signing, 'another set')
-    return link.otherSet()
+    return link.otherSetError()
   },
   notSealed: async () => {
     const { pair: own, keys, request } = newcomer()
@@ -320,52 +320,52 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     const named = { signingKey: keys.signing, exchangeKey: keys.exchange, token: await w.token('west') }
     const body = methods.Activate.forms.question.write({ ...request, ...nothing, ...named })
     await raw('Activate', body, { signing: own.signing })
-    return link.notSealed()
+    return link.tokenUnsealedError()
   },
   sealedToAnother: async () => {
     await told(newcomer().activate(await (await primaryWorld()).token('west')))
-    return link.sealedToAnother()
+    return link.sealedToOtherKeyError()
   },
   proofMismatch: async () => {
     await activateWith({}, undefined, pair().signing)
-    return link.proofMismatch()
+    return link.activationProofError()
   },
   clusterAdmitted: async () => {
     const one = await admitted()
     const north = newcomer('north')
     const token = await w.token('north')
     await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
-    return link.clusterAdmitted(one.cluster, 'west')
+    return link.clusterAdmittedError(one.cluster, 'west')
   },
   selfSecondary: async () => {
     await activateWith({ cluster: w.record.id })
-    return link.selfSecondary()
+    return link.selfSecondaryError()
   },
   noLongerPrimary: async () => {
     const one = await admitted()
     closedMeanwhile()
     await told(one.source.handover({ epoch: w.epoch }))
-    return link.noLongerPrimary()
+    return link.noLongerPrimaryError()
   },
   copyNotServed: async () => {
     const one = await admitted()
     w.ports.deployment = { ...w.ports.deployment, home: 'here' }
     await w.write(key('cluster'), { ...w.record, homeTable: 'there' })
     await told(one.heartbeat())
-    return link.copyNotServed()
+    return link.restoredCopyError()
   },
   signatureMismatch: async () => {
     await activateWith({}, pair().signing)
-    return link.signatureMismatch()
+    return link.callSignatureError()
   },
   termNotYetAdded: async () => {
     await told((await admitted()).source.keyring({ term: 2 }))
-    return link.termNotYetAdded(2)
+    return link.termNotYetAddedError(2)
   },
   epochTooHigh: async () => {
     const far = epochName(1002, CLAIMANT)
     await fenceBy(CLAIMANT, far)
-    return link.epochTooHigh(far, w.epoch)
+    return link.epochTooHighError(far, w.epoch)
   },
   tokenBeforeRevocation: async () => {
     const one = await admitted()
@@ -375,25 +375,25 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     w.clock.ms += 1000
     const north = newcomer('north')
     await told(north.source.activate({ ...north.request, cluster: one.cluster, token }))
-    return link.tokenBeforeRevocation()
+    return link.tokenBeforeRevocationError()
   },
   tokenExpired: async () => {
     const token = await w.token('west')
     w.clock.ms += 1_800_000
     await told(newcomer().activate(token))
-    return link.tokenExpired(START + 1_800_000)
+    return link.tokenExpiredError(START + 1_800_000)
   },
   tokenForOtherKeys: async () => {
     const one = newcomer()
     const sealed = await w.token('west', { publicKey: formatPublicKey(one.keys) })
     await told(newcomer().activate(openSealedToken(one.pair.exchange, sealed) ?? ''))
-    return link.tokenForOtherKeys()
+    return link.tokenForOtherKeysError()
   },
   tokenInUse: async () => {
     const token = await w.token('west')
     conflicts()
     await told(newcomer().activate(token))
-    return link.tokenInUse()
+    return link.tokenInUseError()
   },
   tokenOfOtherCluster: async () => {
     const other = await primaryWorld()
@@ -401,31 +401,31 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     const [signed = '', claims = ''] = (await w.token('north')).split('.')
     const [, , signature = ''] = (await other.token('north')).split('.')
     await activateWith({ token: [signed, claims, signature].join('.') })
-    return link.tokenOfOtherCluster()
+    return link.tokenOfOtherClusterError()
   },
   tokenOfForeignSet: async () => {
     await activateWith({ token: await (await primaryWorld()).token('west') })
-    return link.tokenOfForeignSet()
+    return link.tokenOfOtherSetError()
   },
   tokenOfEarlierEpoch: async () => {
     const token = await w.token('west')
     const epoch = epochName(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch })
     await told(newcomer().activate(token))
-    return link.tokenOfEarlierEpoch()
+    return link.tokenOfEarlierEpochError()
   },
   tokenRevoked: async () => {
     const token = await w.token('west')
     await w.revoke('west')
     await told(newcomer().activate(token))
-    return link.tokenRevoked()
+    return link.tokenRevokedError()
   },
   tokenUsed: async () => {
     const token = await w.token('west')
     await newcomer().activate(token)
     w.clock.ms += 1000
     await told(newcomer().activate(token))
-    return link.tokenUsed()
+    return link.tokenUsedError()
   },
 }
 

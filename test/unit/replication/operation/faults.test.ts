@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import * as fault from '../../../../shared/replication/operation/faults.ts'
-import { operationGivenUp } from '../../../../shared/replication/operation/refusals.ts'
+import { operationFailedError } from '../../../../shared/replication/operation/refusals.ts'
 import { defined } from '../../../../shared/values/defined.ts'
 
 // Tests the texts of failed operations word for word, because scripts and runbooks quote them.
@@ -16,113 +16,113 @@ const LOG_TELLS =
 
 const rows: Readonly<Record<string, Row>> = {
   bucketsKeepChanging: [
-    fault.bucketsKeepChanging(),
+    fault.bucketsChangingError(),
     'busy',
     'some buckets of the tree keep changing; repeat this later',
   ],
   comparisonFailed: [
-    fault.comparisonFailed(new Error('no answer')),
+    fault.comparisonFailedError(new Error('no answer')),
     'busy',
     "the tree was rebuilt, but could not be compared with the primary's: no answer; repeat this later",
   ],
   journalEndsDiffer: [
-    fault.journalEndsDiffer('000001.a/7', '000001.a/6'),
+    fault.journalEndsDifferError('000001.a/7', '000001.a/6'),
     'busy',
     'the primary’s journal ends at 000001.a/7, and this cluster’s at 000001.a/6; repeat this later, or use force',
   ],
   handoverRefused: [
-    fault.handoverRefused('why'),
+    fault.handoverRefusedError('why'),
     'busy',
     'the primary does not hand over: why; nothing has changed on either cluster; repeat this later, or use force',
   ],
   handoverSilent: [
-    fault.handoverSilent(),
+    fault.handoverUnansweredError(),
     'busy',
     'the primary was asked to hand over, and did not answer; repeat this later, or use force',
   ],
   hashesKeepChanging: [
-    fault.hashesKeepChanging(),
+    fault.hashesChangingError(),
     'busy',
     'the hashes of the tree keep changing; repeat this later',
   ],
   noPrimaryToCompare: [
-    fault.noPrimaryToCompare(),
+    fault.noPrimaryToCompareError(),
     'invalid_request',
     'this cluster follows no primary that it could be compared with; leave diff out',
   ],
   primaryReplaced: [
-    fault.primaryReplaced('west was admitted before; give it another token'),
+    fault.primaryReplacedError('west was admitted before; give it another token'),
     'passed_over',
     'the cluster that answers as the primary has begun another epoch, or follows another cluster: west was admitted before; give it another token; have this cluster follow the primary of the set by POST sys/replication/dr/secondary/update-primary with a token of that primary; or promote this cluster by force to make it the primary',
   ],
   operationReplaced: [
-    fault.operationReplaced('update-primary'),
+    fault.operationReplacedError('update-primary'),
     'passed_over',
     'another operation has replaced this one: update-primary; GET sys/replication/dr/status shows its progress',
   ],
   promotionRefused: [
-    fault.promotionRefused({ code: 'busy', text: 'what is wrong; what to do next' }),
+    fault.promotionRefusedError({ code: 'busy', text: 'what is wrong; what to do next' }),
     'busy',
     'what is wrong; what to do next',
   ],
   handoverIncomplete: [
-    fault.handoverIncomplete(7, 6),
+    fault.handoverIncompleteError(7, 6),
     'busy',
     'the primary’s journal ends at position 7, and this cluster receives nothing beyond 6; repeat this later, or use force',
   ],
   handoverUnusable: [
-    fault.handoverUnusable('a staged journal entry is missing'),
+    fault.handoverEntriesError('a staged journal entry is missing'),
     'busy',
     'received journal entries cannot be applied: a staged journal entry is missing; repeat this later, or use force',
   ],
   syncStarted: [
-    fault.syncStarted(),
+    fault.syncStartedError(),
     'busy',
     'a sync has begun meanwhile (merkle-sync); repeat this later, or use force',
   ],
-  syncRunning: [fault.syncRunning(), 'busy', 'a sync is under way; repeat this later'],
+  syncRunning: [fault.syncRunningError(), 'busy', 'a sync is under way; repeat this later'],
   notAnActivationToken: [
-    fault.notAnActivationToken(),
+    fault.invalidActivationTokenError(),
     'invalid_request',
     'this is not an activation token for this cluster; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   tokenOfOtherSet: [
-    fault.tokenOfOtherSet(),
+    fault.tokenSetMismatchError(),
     'invalid_request',
     'the token is of a different replication set; make one on the primary by POST sys/replication/dr/primary/secondary-token',
   ],
   noTreeInMode: [
-    fault.noTreeInMode('disabled'),
+    fault.noTreeInModeError('disabled'),
     'invalid_request',
     'this cluster keeps no tree: its mode is disabled; only a DR primary or a DR secondary has one',
   ],
   treeBusy: [
-    fault.treeBusy(new Error('what is wrong; what to do next')),
+    fault.treeBusyError(new Error('what is wrong; what to do next')),
     'busy',
     'what is wrong; what to do next',
   ],
   treeStillBuilding: [
-    fault.treeStillBuilding(),
+    fault.treeStillBuildingError(),
     'busy',
     'the tree is being built; repeat this when GET sys/replication/dr/status no longer shows reindex_in_progress',
   ],
   primaryAnswerMissing: [
-    fault.primaryAnswerMissing(),
+    fault.primaryAnswerMissingError(),
     'invalid_request',
     `the answer of the primary to the token is no longer stored; ${MAKE_TOKEN}`,
   ],
   noJournalToTakeOver: [
-    fault.noJournalToTakeOver(),
+    fault.noJournalToTakeOverError(),
     'busy',
     `this cluster has no journal of another cluster that it could take over; ${AS_IT_IS}`,
   ],
   noLongerSecondary: [
-    fault.noLongerSecondary(),
+    fault.noLongerSecondaryError(),
     'busy',
     `this cluster is no longer a secondary; ${AS_IT_IS}`,
   ],
   noPrimaryFound: [
-    fault.noPrimaryFound(
+    fault.noPrimaryFoundError(
       new Map([
         ['https://east', new LinkRefused('failed_precondition', 'not a primary')],
         ['https://west', new LinkSilent('no answer')],
@@ -132,71 +132,73 @@ const rows: Readonly<Record<string, Row>> = {
     'no address answered as the primary of this set: https://east: not a primary; https://west: no answer; nothing has changed on this cluster: after a fail-over another cluster is the primary, so use token',
   ],
   noJournalToClose: [
-    fault.noJournalToClose(),
+    fault.noJournalToCloseError(),
     'busy',
     `this cluster writes no journal of its own that could be closed; ${AS_IT_IS}`,
   ],
   operationAlreadyEnded: [
-    fault.operationAlreadyEnded(),
+    fault.operationEndedError(),
     'internal',
     'the operation has ended; GET sys/replication/dr/status shows how it ended',
   ],
-  operationUnknown: [fault.operationUnknown(), 'internal', `there is no such operation; ${AS_IT_IS}`],
+  operationUnknown: [fault.unknownOperationError(), 'internal', `there is no such operation; ${AS_IT_IS}`],
   admissionLost: [
-    fault.admissionLost(new Error('west was revoked; give it another token')),
+    fault.admissionLostError(new Error('west was revoked; give it another token')),
     'activation_failed',
     'the primary no longer admits this cluster, so the first sync was given up: west was revoked; give it another token',
   ],
   handshakeFailed: [
-    fault.handshakeFailed(new LinkRefused('permission_denied', 'the token was revoked')),
+    fault.handshakeFailedError(new LinkRefused('permission_denied', 'the token was revoked')),
     'activation_failed',
     'error unwrapping the secondary token: the token was revoked; nothing has changed on this cluster: check that it reaches the primary, and that the token was neither used nor revoked',
   ],
   roleChangeRunning: [
-    fault.roleChangeRunning(),
+    fault.roleChangeRunningError(),
     'busy',
     'another role change of this cluster is under way; repeat this when GET sys/replication/dr/status shows that it has ended',
   ],
   roleChangedMeanwhile: [
-    fault.roleChangedMeanwhile(),
+    fault.roleChangedMeanwhileError(),
     'busy',
     `another role change of this cluster came first; ${AS_IT_IS}`,
   ],
-  setChanged: [fault.setChanged(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
+  setChanged: [fault.setChangedError(), 'internal', `this cluster follows another set now; ${AS_IT_IS}`],
   createStepFailure: [
-    fault.createStepFailure('verify', { error: 'ApiError', cause: '' }),
+    fault.createStepError('verify', { error: 'ApiError', cause: '' }),
     'internal',
     `the step verify failed in every attempt: tables or keys of this cluster could not be used, or were being changed (ApiError); ${LOG_TELLS}`,
   ],
   tokenAlreadyUsed: [
-    fault.tokenAlreadyUsed(),
+    fault.tokenAlreadyUsedError(),
     'invalid_request',
     `the activation token has been used; ${MAKE_TOKEN}`,
   ],
   treeTooLarge: [
-    fault.treeTooLarge(),
+    fault.treeTooLargeError(),
     'busy',
     'one run has 15 minutes, and could not read all tables in that time; repeat this when there are fewer writes',
   ],
 }
 
 test('every fault is in this table', () => {
-  const { OperationFailed: _, textForOperators: __, ...faults } = fault
+  const { OperationFailed: _, describeOperationFault: __, ...faults } = fault
   expect(Object.keys(rows).sort()).toEqual(Object.keys(faults).sort())
 })
 
 test.each<[string, fault.OperationFailed, status: string, retryAfter: number | undefined]>([
   [
     'a refusal',
-    fault.handshakeFailed(new LinkRefused('permission_denied', 'used')),
+    fault.handshakeFailedError(new LinkRefused('permission_denied', 'used')),
     'activation_failed',
     undefined,
   ],
-  ['a busy primary', fault.handshakeFailed(new LinkRefused('unavailable', 'busy')), 'busy', 10],
-  ['a silent primary', fault.handshakeFailed(new LinkSilent('no answer')), 'busy', 10],
+  ['a busy primary', fault.handshakeFailedError(new LinkRefused('unavailable', 'busy')), 'busy', 10],
+  ['a silent primary', fault.handshakeFailedError(new LinkSilent('no answer')), 'busy', 10],
   [
     'refusals at all addresses',
-    fault.noPrimaryFound(new Map([['https://east', new LinkRefused('failed_precondition', 'no primary')]])),
+    fault.noPrimaryFoundError(
+      new Map([['https://east', new LinkRefused('failed_precondition', 'no primary')]]),
+    ),
     'activation_failed',
     undefined,
   ],
@@ -204,7 +206,7 @@ test.each<[string, fault.OperationFailed, status: string, retryAfter: number | u
   '%s during an activation has the code and Retry-After of a permanent or temporary fault',
   (_, failed, code, retryAfter) => {
     const { message: text, code: given, retryAfter: seconds } = failed
-    expect(operationGivenUp(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({
+    expect(operationFailedError(defined({ code: given, text, retryAfter: seconds }))).toMatchObject({
       code,
       retryAfter,
     })
@@ -231,7 +233,7 @@ test.each([
 ])(
   'the text of a step that failed by %s %j contains no private detail',
   (error = '', cause = '', text = '') => {
-    expect(fault.createStepFailure('forget', { error, cause }).message).toBe(
+    expect(fault.createStepError('forget', { error, cause }).message).toBe(
       `the step forget failed in every attempt: ${text} (${error}); ${LOG_TELLS}`,
     )
   },
@@ -249,9 +251,9 @@ test.each([
   ['ApiError', '{"errorMessage":"the storage is busy"}', undefined],
   ['TypeError', '', undefined],
 ])('the caller of an operation that failed by %s %j gets the error’s own text', (error, cause, detail) => {
-  const failed = fault.createStepFailure('forget', { error, cause })
+  const failed = fault.createStepError('forget', { error, cause })
   expect(failed.detail).toBe(detail)
-  const answer = operationGivenUp({
+  const answer = operationFailedError({
     code: failed.code,
     text: failed.message,
     ...(detail ? { detail } : {}),
