@@ -8,7 +8,6 @@ import { INTERVAL, TTL } from '../../infra/constructs/fronts/shared-name.ts'
 import { makeFollow, waitUntilCaughtUp } from '../../infra/local/commands/drill/drill.ts'
 import { createFailoverToken } from '../../infra/local/commands/drill/failover-token.ts'
 import { demonstrate } from '../../infra/local/commands/start/demonstration.ts'
-import { type LinkTap, startLinkTap } from '../../infra/local/faults/link-tap.ts'
 import type { Host } from '../../infra/local/host/host.ts'
 import { askReplication, readDrStatus, waitUntil } from '../../infra/local/pair/dr-client.ts'
 import { type ClusterPair, joinLocalPair, startPair } from '../../infra/local/pair/pair.ts'
@@ -16,6 +15,7 @@ import { HOME } from '../../infra/local/provider/home.ts'
 import { pictureOf } from '../bench/picture.ts'
 import { type KindName, kinds, programs, startWorkload, type Workload } from '../support/address/clients.ts'
 import { type Door, type SharedName, startSharedName } from '../support/address/shared-name.ts'
+import { type LinkTap, startLinkTap } from '../support/faults/link-tap.ts'
 
 // Workloads in Go, Python and Node renew and log in by one address during a planned switch and two
 // disasters. The name behaves as the template's DNS records, but `SCALE` times faster (1: as on AWS). The

@@ -81,7 +81,7 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
     await shows(page, 'own', 'streaming')
     await shows(page, 'peer', 'serving')
     await says(page, 'verdict', 'east serves, and west is its secondary.')
-    rehearsal.tap.cut('both')
+    rehearsal.proxy.cut()
     await page.waitForFunction(
       () =>
         /is (?:[6-9]|[1-9]\d) s old.*would lose/.test(
@@ -91,7 +91,7 @@ describe('the console pages of both clusters, in the order of a bad week', () =>
       PATIENCE,
     )
     expect(await page.textContent('#lag-words')).toMatch(/It lacks [1-9]\d* positions?/)
-    rehearsal.tap.heal()
+    rehearsal.proxy.heal()
     await page.waitForFunction(
       () =>
         /is (?:less than a second|[1-4] s) old/.test(document.getElementById('lag-words')?.textContent ?? ''),

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type LinkFault, startLinkTap } from '../../infra/local/faults/link-tap.ts'
+import { type LinkFault, startLinkTap } from '../support/faults/link-tap.ts'
 import { webServer } from '../support/service/server.ts'
 
 /**

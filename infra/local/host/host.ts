@@ -13,7 +13,6 @@ import {
   startEngine,
 } from '../engine/engine.ts'
 import { startSweeper } from '../engine/sweeper.ts'
-import { startStorageTap } from '../faults/storage-tap-port.ts'
 import { type Counting, type Lambdas, startLambdas } from '../lambda/lambdas.ts'
 import type { Capacity } from '../lambda/pool.ts'
 import { startLambdaService } from '../lambda/service.ts'
@@ -72,8 +71,8 @@ export interface HostOptions {
   pairPid?: number
   /** writes no `cluster.json`, so that another cluster of the same name may run */
   unlisted?: boolean
-  /** counts calls to the tables, and lets tests make them fail */
-  tap?: boolean
+  /** starts a server that functions call in place of the engine; tests count calls with it, and make them fail */
+  tap?: (engineUrl: string, users: TapUsers) => Promise<{ url: string; close(): Promise<void> }>
   /** environments per function, and concurrent requests in each */
   capacity?: Partial<Capacity>
   /** timeouts in seconds that replace the template's, by function */
@@ -92,6 +91,12 @@ export interface HostOptions {
   onLine?: (functionName: string, line: string) => void
   /** called when the root token or the accepted recovery shares change */
   onKeys?: (keys: SetKeys) => void
+}
+
+/** Users of a tap: calls to tables are signed with one of the keys, and commands carry the control token. */
+export interface TapUsers {
+  keys: readonly AccessKeyPair[]
+  controlToken: string
 }
 
 /** An imitated AWS as hosts use it. `close`: this host does not need it any more. */
@@ -218,14 +223,15 @@ async function assemble(
   const metadata = await metadataOf(control, options.metadataPort)
   const { credentials, operator } = await makeClusterKeys(control, options.cluster, directory, home.account)
   const keys = [credentials, operator]
-  const { engine, tap } = await startTables(site, credentials, { keys, controlToken })
+  const engine = await startTables(site, credentials)
+  const tap = await options.tap?.(engine.url, { keys, controlToken })
   const ports = await choosePorts(model, options)
   const variables = {
     ...buildVariables(options.cluster, directory, {
       region: home.region,
       credentials,
       provider: provider.url,
-      tables: tap?.url ?? engine.url,
+      tables: tap ? started(tap).url : engine.url,
       authorities: authoritiesFor(site),
     }),
     ...addressVariables(ports),
@@ -270,7 +276,6 @@ async function assemble(
     ...urls,
     access_key_id: operator.accessKeyId,
     secret_access_key: operator.secretAccessKey,
-    tap_url: tap?.url,
     ...known.present(),
     pid: process.pid,
     pair_pid: options.pairPid,
@@ -301,17 +306,12 @@ async function metadataOf(control: Control, port = 0): Promise<{ url: string }> 
 }
 
 async function startTables(
-  { options, directory, model, home, started }: Site,
+  { options: { memory, apart }, directory, model: { tables }, home: { region }, started }: Site,
   credentials: AccessKeyPair,
-  users: Parameters<typeof startStorageTap>[1],
-) {
-  const { memory, apart, tap } = options
-  const { tables } = model
-  const { region } = home
-  const engine: LocalEngine = started(
+): Promise<LocalEngine> {
+  return started(
     await startEngine(defined({ directory, tables, secretNames: true, region, credentials, memory, apart })),
   )
-  return { engine, tap: tap ? started(await startStorageTap(engine.url, users)) : undefined }
 }
 
 /** Writes the CA certificates to the cluster's directory. @returns the file; empty: none */

@@ -32,8 +32,6 @@ export interface ClusterFile {
   /** access key for Lambda and Step Functions */
   access_key_id: string
   secret_access_key: string
-  /** storage tap that counts calls to the tables and makes them fail; only if requested */
-  tap_url?: string
   root_token: string
   recovery_keys: string[]
   /** process id of the cluster */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
-import { type EngineWire, openEngineWire } from '../../../infra/local/engine/wire.ts'
+import { type EngineWire, openEngineWire } from '../../support/faults/engine-wire.ts'
 import { unsigned } from '../../support/service/lean-client.ts'
 import { memoryEngine } from '../../support/tables/memory-engine.ts'
 

@@ -1,12 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { createFailoverToken } from '../../../infra/local/commands/drill/failover-token.ts'
 import { createLoginProof, demonstrate } from '../../../infra/local/commands/start/demonstration.ts'
-import { startLinkTap } from '../../../infra/local/faults/link-tap.ts'
-import { type Host, type HostOptions, startHost } from '../../../infra/local/host/host.ts'
+import { type HostOptions, startHost } from '../../../infra/local/host/host.ts'
 import { joinLocalPair } from '../../../infra/local/pair/pair.ts'
 import { startProvider } from '../../../infra/local/provider/provider.ts'
+import { startLinkTap } from '../../support/faults/link-tap.ts'
+import { startStorageTap } from '../../support/faults/storage-tap-port.ts'
 import { startPacedLoad } from './paced-load.ts'
-import { insist, startWeather } from './weather.ts'
+import { insist, startWeather, type TappedHost } from './weather.ts'
 
 export type SoakSet = Awaited<ReturnType<typeof startSoakSet>>
 type Say = (text: string) => void
@@ -48,24 +49,30 @@ export async function startSoakSet(rate: number, random: () => number, say: Say)
 async function startSoakHosts() {
   const { url, control, controlToken, close: endProvider } = await startProvider()
   const provider = async () => ({ url, control, controlToken, close: async () => undefined })
-  const running = new Map<string, Host>()
-  const start = async (name: 'east' | 'west', ports: Partial<HostOptions> = {}): Promise<Host> => {
-    const host = await startHost({
+  const running = new Map<string, TappedHost>()
+  const start = async (name: 'east' | 'west', ports: Partial<HostOptions> = {}): Promise<TappedHost> => {
+    let tapUrl = ''
+    const started = await startHost({
       cluster: `soak-${process.pid}-${name}`,
       port: 0,
       region: name === 'east' ? 'us-east-1' : 'us-west-2',
       memory: false,
       unlisted: true,
-      tap: true,
+      tap: async (engineUrl, users) => {
+        const tap = await startStorageTap(engineUrl, users)
+        tapUrl = tap.url
+        return tap
+      },
       apart: true,
       provider,
       ...ports,
     })
+    const host = Object.assign(started, { tap_url: tapUrl })
     running.set(host.cluster, host)
     return host
   }
   /** Kills a host's engine and closes the host, as a power cut does. @returns starts it again at the same addresses */
-  const kill = async (host: Host): Promise<() => Promise<Host>> => {
+  const kill = async (host: TappedHost): Promise<() => Promise<TappedHost>> => {
     const { pid } = JSON.parse(readFileSync(`${host.directory}/engine.json`, 'utf8')) as { pid: number }
     process.kill(pid, 'SIGKILL')
     running.delete(host.cluster)

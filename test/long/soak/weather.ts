@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import type { LinkFault, LinkTap } from '../../../infra/local/faults/link-tap.ts'
-import type { StorageFault } from '../../../infra/local/faults/storage-faults.ts'
 import type { Host } from '../../../infra/local/host/host.ts'
+import type { LinkFault, LinkTap } from '../../support/faults/link-tap.ts'
+import type { StorageFault } from '../../support/faults/storage-faults.ts'
 
 const INSIST_TIMEOUT_MS = 180_000
 const INSIST_TRIES = 20
@@ -48,7 +48,10 @@ const LINK: readonly LinkFault[] = [
   { kind: 'truncate', bytes: 40 },
 ]
 
-type Tapped = Pick<Host, 'tap_url' | 'control_token'>
+/** A host with the storage tap between its functions and its engine. */
+export type TappedHost = Host & { tap_url: string }
+
+type Tapped = Pick<TappedHost, 'tap_url' | 'control_token'>
 
 /** Sends a command to the tap before a host's tables. */
 export const askTap = (host: Tapped, command: string, body: object = {}) =>

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { inject, type ProvidedContext } from 'vitest'
-import type { StorageFault } from '../../../infra/local/faults/storage-faults.ts'
-import type { StorageCall } from '../../../infra/local/faults/storage-tap.ts'
 import { remoteControl } from '../../../infra/local/provider/control.ts'
+import type { StorageFault } from '../faults/storage-faults.ts'
+import type { StorageCall } from '../faults/storage-tap.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 import { clock } from './clock.ts'
 import { checked } from './contract.ts'
@@ -15,7 +15,7 @@ import { tapKind } from './tap-kind.ts'
 const ground = inject('ground')
 const service = ground ? await startService(ground, { clock, tap: tapKind() }) : undefined
 export const cluster = (service ?? inject('cluster')) as unknown as ProvidedContext['cluster'] &
-  Partial<Pick<Service, 'send' | 'web_url'>>
+  Partial<Pick<Service, 'send' | 'web_url' | 'tap_url'>>
 
 /** The imitated AWS of the cluster. */
 export const aws = remoteControl(cluster.provider_url, cluster.control_token)

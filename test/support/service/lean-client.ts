@@ -1,10 +1,3 @@
-import {
-  type EngineRequest,
-  type EngineResponse,
-  type EngineWire,
-  openEngineWire,
-} from '../../../infra/local/engine/wire.ts'
-import type { StorageTap } from '../../../infra/local/faults/storage-tap.ts'
 import { sdkSend } from '../../../shared/adapters/aws/sdk-tables.ts'
 import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
 import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
@@ -14,6 +7,13 @@ import {
   type TableEngine,
   tableSend,
 } from '../../../shared/adapters/aws/wire/tables.ts'
+import {
+  type EngineRequest,
+  type EngineResponse,
+  type EngineWire,
+  openEngineWire,
+} from '../faults/engine-wire.ts'
+import type { StorageTap } from '../faults/storage-tap.ts'
 import { refusedCall } from '../iam/judge.ts'
 
 /**

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { openEngineWire } from '../../../infra/local/engine/wire.ts'
+import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
+import { type TableCall, type TableEngine, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import { openEngineWire } from '../faults/engine-wire.ts'
 import {
   type ConflictingWrite,
   conflictError,
   listItemWrites,
   newConflicts,
-} from '../../../infra/local/faults/storage-conflicts.ts'
-import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
-import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
-import { type TableCall, type TableEngine, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+} from '../faults/storage-conflicts.ts'
 import { refusedCall } from '../iam/judge.ts'
 import { engineOver } from '../service/lean-client.ts'
 import type { memoryEngine } from '../tables/memory-engine.ts'

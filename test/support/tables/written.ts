@@ -1,5 +1,5 @@
-import type { ConflictingWrite } from '../../../infra/local/faults/storage-conflicts.ts'
-import type { StorageCall } from '../../../infra/local/faults/storage-tap.ts'
+import type { ConflictingWrite } from '../faults/storage-conflicts.ts'
+import type { StorageCall } from '../faults/storage-tap.ts'
 import { sendAt, type Where } from './store.ts'
 
 /**

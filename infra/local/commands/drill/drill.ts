@@ -14,8 +14,6 @@ import { readShape } from '../../../../shared/values/read-shape.ts'
 import { poll } from '../../../../shared/values/retrying.ts'
 import { describeRefusal, sendRequest } from '../../../command/ask.ts'
 import { clock } from '../../../command/set/look.ts'
-import type { LinkTap } from '../../faults/link-tap.ts'
-import { startLinkTap } from '../../faults/link-tap.ts'
 import { newAuthority } from '../../gateway/tls.ts'
 import type { Host } from '../../host/host.ts'
 import { askReplication, connection, readDrStatus, toSetCluster, waitUntil } from '../../pair/dr-client.ts'
@@ -29,6 +27,7 @@ import {
 import { createLoginProof, demonstrate } from '../start/demonstration.ts'
 import { createFailoverToken } from './failover-token.ts'
 import { watchHealth } from './health.ts'
+import { type LinkProxy, startLinkProxy } from './link-proxy.ts'
 import { findUnknownLogins, type Load, startLoad } from './load.ts'
 
 /** The result of a rehearsed takeover. */
@@ -44,12 +43,12 @@ export interface DisasterResult extends TakeoverResult {
   reported: readonly string[]
 }
 
-/** Two clusters of a set with login workloads, and a tap between them that can cut the link. */
+/** Two clusters of a set with login workloads, and a proxy between them that can cut the link. */
 export interface Rehearsal {
   east: Host
   west: Host
   /** between west and east */
-  tap: LinkTap
+  proxy: LinkProxy
   load: Load
   /** a prepared operation token */
   token: string
@@ -88,17 +87,17 @@ export async function startRehearsal(
   const { east, west } = pair
   try {
     // like a load balancer that ends TLS with a certificate of the organisation
-    const tap = await startLinkTap(new URL(east.base_url).origin, authority.issue('east'))
-    await joined(pair, { address: tap.url, ca_file: 'drill.pem' })
+    const proxy = await startLinkProxy(new URL(east.base_url).origin, authority.issue('east'))
+    await joined(pair, { address: proxy.url, ca_file: 'drill.pem' })
     await demonstrate(east, () => ({}))
     const token = await createFailoverToken(east)
     const load = startLoad(east, await createLoginProof(east), pauseMs)
     const close = async () => {
       await load.end()
-      await tap.close()
+      await proxy.close()
       await pair.close()
     }
-    return { east, west, tap, load, token, root: east.root_token, say, close }
+    return { east, west, proxy, load, token, root: east.root_token, say, close }
   } catch (error) {
     await pair.close()
     throw error
@@ -226,7 +225,7 @@ export async function playDisaster(
   rehearsal: Rehearsal,
   by: Partial<RoleChangeSteps & { healed(): Promise<unknown> }> = {},
 ): Promise<DisasterResult> {
-  const { east, west, tap, load, token, root, say } = rehearsal
+  const { east, west, proxy, load, token, root, say } = rehearsal
   let isCut = true
   const [from, to] = [toSetCluster(east, token, say), toSetCluster(west, token, say)]
   const away: ObservedCluster = {
@@ -248,7 +247,7 @@ export async function playDisaster(
   const before = load.acknowledged.length
   await waitUntilCaughtUp(west, east)
   say('Disaster: west and its clients cannot reach east any more, which serves on for a while.')
-  tap.cut('both')
+  proxy.cut()
   await setTimeout(WRITES_BEFORE_SWITCH_MS)
   load.sendTo(west)
   await setTimeout(WRITES_BEFORE_SWITCH_MS / 2)
@@ -261,7 +260,7 @@ export async function playDisaster(
   // logins acknowledged just before the cut may not have been replicated either
   const lost = await findUnknownLogins(west, root, load.acknowledged)
   say('East can be reached again. It closes at the next call from west, which comes every minute.')
-  tap.heal()
+  proxy.heal()
   isCut = false
   await doing.healed()
   await waitUntil('east does not close', async () => (await readDrStatus(east)).mode === 'secondary')

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { StorageFault } from '../../../../infra/local/faults/storage-faults.ts'
 import { create } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import type { StorageFault } from '../../../support/faults/storage-faults.ts'
 import { lives } from '../../../support/requests/tokens.ts'
 import { workerOn } from '../../../support/requests/workers.ts'
 import { clock } from '../../../support/service/clock.ts'

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { startLinkTap } from '../../../../infra/local/faults/link-tap.ts'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
 import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
@@ -13,6 +12,7 @@ import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { operationWorkflows } from '../../../../shared/workers/operations.ts'
 import { policyAt } from '../../../builders/journal.ts'
+import { startLinkTap } from '../../../support/faults/link-tap.ts'
 import { linkGateway } from '../../../support/set/link.ts'
 import {
   admitting,

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { StorageFault } from '../../../../infra/local/faults/storage-faults.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
+import type { StorageFault } from '../../../support/faults/storage-faults.ts'
 import { lives, lookUp, make, tryMake } from '../../../support/requests/tokens.ts'
 import { api, cluster, done, settled, storage } from '../../../support/service/cluster.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EngineResponse } from '../../../../infra/local/engine/wire.ts'
+import type { EngineResponse } from '../../../support/faults/engine-wire.ts'
 import { tappedSend } from '../../../support/service/lean-client.ts'
 
 const answered: EngineResponse = { statusCode: 200, headers: {}, body: Buffer.from('{}') }

@@ -1,4 +1,4 @@
-import { createErrorAnswer, type EngineResponse } from '../engine/wire.ts'
+import { createErrorAnswer, type EngineResponse } from './engine-wire.ts'
 
 /** The write or check of one item in a call. */
 export interface ConflictingWrite {

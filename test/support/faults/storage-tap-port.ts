@@ -1,10 +1,16 @@
 import type { Socket } from 'node:net'
+import type { TapUsers } from '../../../infra/local/host/host.ts'
+import { endServer, listen } from '../../../infra/local/os/loopback.ts'
+import { type Connections, newConnections } from '../../../infra/local/provider/faults/connections.ts'
+import {
+  headerOf,
+  textAnswer,
+  type WireOutcome,
+  type WireRequest,
+} from '../../../infra/local/provider/wire/http.ts'
+import { serverOf } from '../../../infra/local/provider/wire/server.ts'
+import { refusalOfSignature } from '../../../infra/local/provider/wire/signed-server.ts'
 import { sameSecret } from '../../../shared/values/secret.ts'
-import { endServer, listen } from '../os/loopback.ts'
-import { type Connections, newConnections } from '../provider/faults/connections.ts'
-import { headerOf, textAnswer, type WireOutcome, type WireRequest } from '../provider/wire/http.ts'
-import { serverOf } from '../provider/wire/server.ts'
-import { type AccessKeyPair, refusalOfSignature } from '../provider/wire/signed-server.ts'
 import type { StorageFault } from './storage-faults.ts'
 import { createStorageTap, type StorageTap } from './storage-tap.ts'
 
@@ -15,12 +21,6 @@ export interface StorageTapPort {
   /** makes open connections fail when they are used again */
   drop(): void
   close(): Promise<void>
-}
-
-/** Users of a tap: calls to tables are signed with one of the keys, and commands carry the control token. */
-interface TapUsers {
-  keys: readonly AccessKeyPair[]
-  controlToken: string
 }
 
 /** Most bytes of a call. */

@@ -1,4 +1,4 @@
-import { createErrorAnswer, type EngineResponse } from '../engine/wire.ts'
+import { createErrorAnswer, type EngineResponse } from './engine-wire.ts'
 
 /** A fault for one of the next calls. */
 export type StorageFault = {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { type EngineRequest, type EngineResponse, openEngineWire } from '../engine/wire.ts'
-import { keepNewest } from '../provider/faults/kept.ts'
+import { keepNewest } from '../../../infra/local/provider/faults/kept.ts'
+import { type EngineRequest, type EngineResponse, openEngineWire } from './engine-wire.ts'
 import {
   type ConflictingWrite,
   type Conflicts,

@@ -2,9 +2,9 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import { createServer as createSecureServer } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
-import type { TlsSecrets } from '../gateway/tls.ts'
-import { endServer, listen } from '../os/loopback.ts'
-import { keepNewest } from '../provider/faults/kept.ts'
+import type { TlsSecrets } from '../../../infra/local/gateway/tls.ts'
+import { endServer, listen } from '../../../infra/local/os/loopback.ts'
+import { keepNewest } from '../../../infra/local/provider/faults/kept.ts'
 
 /** A network fault on calls of the link. */
 export type LinkFault = {
