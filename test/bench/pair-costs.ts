@@ -1,6 +1,6 @@
-import { listPrices } from '../../infra/watching/price-list.ts'
-import { computeWatchingCost } from '../../infra/watching/prices.ts'
 import { workers } from '../../shared/workers/workers.ts'
+import { listPrices } from '../support/prices/price-list.ts'
+import { computeWatchingCost } from '../support/prices/prices.ts'
 import type { HashCalls, RecordedPair } from '../support/set/recorded-calls.ts'
 
 const MINUTES = 43_800

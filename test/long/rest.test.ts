@@ -23,7 +23,7 @@ function printCalls(title: string, { link, functions, hashes }: RecordedPair): v
 }
 
 function printCosts(title: string, costs: Record<string, number>): void {
-  process.stdout.write(`\n${title}, USD a month (infra/watching/price-list.ts)\n`)
+  process.stdout.write(`\n${title}, USD a month (test/support/prices/price-list.ts)\n`)
   for (const [what, usd] of Object.entries(costs)) line(what, usd)
   line('sum', sumOf(costs))
 }

@@ -1,5 +1,5 @@
-import { type Metric, metrics } from '../../shared/watching/metrics.ts'
-import { alarmNames, rowOfAlarm } from './alarms.ts'
+import { alarmNames, rowOfAlarm } from '../../../infra/watching/alarms.ts'
+import { type Metric, metrics } from '../../../shared/watching/metrics.ts'
 import { listPrices } from './price-list.ts'
 
 /** Monthly cost of monitoring a cluster in USD. */
