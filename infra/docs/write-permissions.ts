@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { root } from '../checkout.ts'
-import { createUndeployedApp } from '../checks/synthesise.ts'
 import { renderPermissionSections, renderPermissionsPage, type Templates } from './permissions-tables.ts'
+import { createUndeployedApp } from './synthesise.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-permissions-`)
 try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { deployments } from '../../infra/checks/deployments.ts'
 import { readSettings } from '../../infra/settings.ts'
+import { deployments } from '../support/checks/deployments.ts'
 import { ofType, type Resource, resourcesOf, stacksOf } from './synthesised.ts'
 
 const fronts = {

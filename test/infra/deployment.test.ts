@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, describe, expect, test } from 'vitest'
-import { deployments } from '../../infra/checks/deployments.ts'
-import { createUndeployedApp } from '../../infra/checks/synthesise.ts'
+import { createUndeployedApp } from '../../infra/docs/synthesise.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
+import { deployments } from '../support/checks/deployments.ts'
 import { ofType, resourcesOf } from './synthesised.ts'
 
 // Settings of a deployment for asynchronous events, imported definitions, and leftovers of a failed

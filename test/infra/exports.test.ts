@@ -7,7 +7,7 @@ import {
   exportsFile,
   findExportFaults,
   listExports,
-} from '../../infra/checks/exports.ts'
+} from '../support/checks/exports.ts'
 import { stacksOf } from './synthesised.ts'
 
 const listed = JSON.parse(readFileSync(root + exportsFile, 'utf8')) as Exports

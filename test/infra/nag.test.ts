@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deployments } from '../../infra/checks/deployments.ts'
-import { findSuppressions, suppressions } from '../../infra/checks/suppressions.ts'
-import { createUndeployedApp } from '../../infra/checks/synthesise.ts'
+import { createUndeployedApp } from '../../infra/docs/synthesise.ts'
+import { deployments } from '../support/checks/deployments.ts'
+import { findSuppressions, suppressions } from '../support/checks/suppressions.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-nag-`)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

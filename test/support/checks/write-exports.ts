@@ -1,10 +1,10 @@
-// Adds the exports of the present templates to infra/checks/exports.json: `npm run exports`. It removes none, because
-// a deployment that imports an export cannot be updated to a version without it.
+// Adds the exports of the present templates to test/support/checks/exports.json: `npm run exports`. It removes none,
+// because a deployment that imports an export cannot be updated to a version without it.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { root } from '../checkout.ts'
-import { addExports, type Exports, exportedDeployments, exportsFile, listExports } from '../checks/exports.ts'
-import { createUndeployedApp } from '../checks/synthesise.ts'
+import { root } from '../../../infra/checkout.ts'
+import { createUndeployedApp } from '../../../infra/docs/synthesise.ts'
+import { addExports, type Exports, exportedDeployments, exportsFile, listExports } from './exports.ts'
 
 const file = `${root}${exportsFile}`
 let all = JSON.parse(readFileSync(file, 'utf8')) as Exports

@@ -4,7 +4,7 @@ import { deployments } from './deployments.ts'
 export type Exports = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
 /** File with all exports of earlier and present versions, relative to the checkout. */
-export const exportsFile = 'infra/checks/exports.json'
+export const exportsFile = 'test/support/checks/exports.json'
 
 /** Settings for which exports are listed. All have the same stage, so that names differ by front only. */
 export const exportedDeployments: Readonly<Record<string, Record<string, unknown>>> = Object.fromEntries(

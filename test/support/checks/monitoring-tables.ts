@@ -1,6 +1,12 @@
-import { type Metric, type MetricName, metricOf, metrics } from '../../shared/watching/metrics.ts'
-import { type AlarmName, type AlarmRow, alarmNames, type Counted, rowOfAlarm } from '../watching/alarms.ts'
-import { queries, type SavedQuery } from '../watching/queries.ts'
+import {
+  type AlarmName,
+  type AlarmRow,
+  alarmNames,
+  type Counted,
+  rowOfAlarm,
+} from '../../../infra/watching/alarms.ts'
+import { queries, type SavedQuery } from '../../../infra/watching/queries.ts'
+import { type Metric, type MetricName, metricOf, metrics } from '../../../shared/watching/metrics.ts'
 
 /** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
 export const renderMonitoringTables = (): Record<string, string> => ({

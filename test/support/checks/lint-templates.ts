@@ -2,10 +2,10 @@
 // installed and pip cannot fetch it, this prints a note and ends with 0.
 import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
-import { root } from '../checkout.ts'
+import { root } from '../../../infra/checkout.ts'
+import { createUndeployedApp } from '../../../infra/docs/synthesise.ts'
 import { deployments } from './deployments.ts'
 import { findSuppressions, suppressions } from './suppressions.ts'
-import { createUndeployedApp } from './synthesise.ts'
 
 const VERSION = '1.58.0'
 const home = `${root}.build/cfn-lint`

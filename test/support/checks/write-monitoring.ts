@@ -1,6 +1,6 @@
 // Writes the tables of docs/look-up/monitoring.md from those in code: `npm run monitoring`.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { root } from '../checkout.ts'
+import { root } from '../../../infra/checkout.ts'
 import { renderMonitoringTables } from './monitoring-tables.ts'
 
 const page = `${root}docs/look-up/monitoring.md`
