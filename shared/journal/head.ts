@@ -13,35 +13,35 @@ export type HeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing
  * @see docs/spec/journal-head.md
  */
 export interface Head {
-  /** What the journal is doing. It decides which moves are possible. */
+  /** `mode` names what the journal is doing. `mode` decides which moves are possible. */
   mode: HeadMode
-  /** The epoch of the last position. A call that takes a position or ends the epoch names it. */
+  /** `epoch` is the epoch of the last position. A call that takes a position or ends the epoch names `epoch`. */
   epoch: Epoch
-  /** The epoch that this cluster writes, or wrote last; empty on a follower. Only the owner of an epoch serves its journal to others. */
+  /** `ownEpoch` is the epoch that this cluster writes, or wrote last; on a follower `ownEpoch` is empty. Only the owner of an epoch serves the journal to other clusters. */
   ownEpoch: Epoch | ''
-  /** The last position given to a commit, or staged. The next is one higher. */
+  /** `last` is the last position given to a commit, or staged. The next commit gets `last` + 1. */
   last: number
-  /** The last position up to which everything is applied; on a primary, up to which no journal entry is known to be missing. Unfinished work restarts after it. */
+  /** On a secondary, `applied` is the last position whose items are written. On a primary, no journal entry is missing up to `applied`. Unfinished work restarts after `applied`. */
   applied: number
-  /** The first part of all marks. `incarnation` grows with every promotion, sync and end of a sync, so that writes of earlier runs are rejected. */
+  /** `incarnation` is the first part of all bucket marks. `incarnation` grows with every promotion, sync and end of a sync, so DynamoDB rejects writes of earlier runs. */
   incarnation: number
-  /** Epochs with their first positions. The lineages of two journals show where the journals fork. */
+  /** `lineage` lists epochs with their first positions. The lineages of two journals show where the journals fork. */
   lineage: Lineage
-  /** Journal entries after this position are kept. Earlier ones are neither read nor rewound. */
+  /** The cluster keeps journal entries after the position `retainedFrom`. Entries up to `retainedFrom` are neither read nor rewound. */
   retainedFrom: number
-  /** The position at which the replay after a sync ends; 0: no replay. Until there an item may be newer than its journal entry. */
+  /** `replayUntil` is the position at which the replay after a sync ends; 0 means no replay. During a replay an item may be newer than its journal entry. */
   replayUntil: number
-  /** What an unfinished sync may have changed: nothing, everything, or the items of a report. The next sync fetches it. */
+  /** `unfinishedSync` names what an unfinished sync may have changed: nothing, everything, or the items of a report. The next sync fetches these items. */
   unfinishedSync: null | 'all' | string
-  /** The epoch of the last sync’s source during its replay; else empty. With a source of another epoch the sync starts again. */
+  /** During a replay, `unfinishedSyncEpoch` is the epoch of the source of the last sync; otherwise empty. If the source has another epoch, the sync starts again. */
   unfinishedSyncEpoch: Epoch | ''
-  /** The highest epoch number that this cluster has seen. A new epoch gets a higher one. */
+  /** `maxEpoch` is the highest epoch number that this cluster has seen. A new epoch of this cluster gets a higher number. */
   maxEpoch: number
-  /** UUID of the only cluster that may take over the closed epoch; empty: none has asked. It means nothing in the mode `writing`. */
+  /** `successor` is the UUID of the only cluster that may take over the closed epoch. An empty `successor` means that no cluster has asked to take over. */
   successor: string
-  /** When the last staged entry was written, epoch milliseconds by its writer’s clock; 0 or absent: unknown. The status shows this field. */
+  /** `stagedAt` is the time when the last staged entry was written, in epoch milliseconds by its writer’s clock; 0 or absent means unknown. The status shows `stagedAt`. */
   stagedAt?: number
-  /** Name of the link by which this cluster follows; empty: it never followed. Entries by another link are rejected. */
+  /** `link` is the name of the link by which this cluster follows; empty means that this cluster never followed. Entries by another link are rejected. */
   link: string
 }
 
@@ -102,7 +102,7 @@ const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
  */
 export const headRules = {
   applied: {
-    says: 'a position is applied, or known to be dense, only after it was given to a commit or staged',
+    says: '`applied` is at most `last`: a position is applied only after the position was given to a commit or staged',
     oneOf: [compared(f.applied, 'upTo', f.last)],
   },
   kept: {
@@ -114,7 +114,7 @@ export const headRules = {
     oneOf: [modeIs('closed', 'applying', 'draining', 'syncing'), compared(f.ownEpoch, 'same', f.epoch)],
   },
   follower: {
-    says: 'a cluster that applies another cluster’s journal has no epoch of its own',
+    says: 'a cluster that applies another cluster’s journal has an empty `ownEpoch`',
     oneOf: [modeIs('writing', 'closed', 'syncing'), is(f.ownEpoch, '')],
   },
   owner: {
@@ -130,15 +130,15 @@ export const headRules = {
     oneOf: [modeIs('writing', 'closed', 'applying', 'draining'), isNot(f.unfinishedSync, null)],
   },
   replaying: {
-    says: 'during a replay the head still has what the sync may have changed',
+    says: 'during a replay the head still names the items that the sync may have changed',
     oneOf: [is(f.replayUntil, 0), isNot(f.unfinishedSync, null)],
   },
   replayed: {
-    says: 'a replay that still names its source has not applied everything',
+    says: 'while the head names the source of a replay, `applied` is below `replayUntil`',
     oneOf: [is(f.unfinishedSyncEpoch, ''), compared(f.applied, 'below', f.replayUntil)],
   },
   alone: {
-    says: 'no replay runs while a cluster writes, or after it has closed its journal',
+    says: 'no replay runs while a cluster writes its journal, or after the cluster has closed its journal',
     oneOf: [modeIs('applying', 'draining', 'syncing'), is(f.replayUntil, 0)],
   },
   lineage: {
