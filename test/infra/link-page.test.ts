@@ -39,13 +39,13 @@ test('docs/spec/link.md has a row for each method with its caller, timeout and p
 
 test('docs/spec/link.md lists the calls that are not answered twice', () => {
   const [, named = ''] =
-    /Is the time later than any before\s+\((.*?), which change something/s.exec(page) ?? []
+    /later than the time of any earlier call\s+\(only for (.*?), which\s+change something/s.exec(page) ?? []
   const expected = methodNames.filter(method => rowOf(method).requiresLaterTime)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
 test('docs/spec/link.md lists the calls that need no synchronised clock', () => {
-  const [, named = ''] = /Are the clocks within five minutes \(not for (.*?)\)/s.exec(page) ?? []
+  const [, named = ''] = /differ by at most five minutes\s+\(not for (.*?)\)/s.exec(page) ?? []
   const expected = methodNames.filter(method => rowOf(method).ignoresClock)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
@@ -59,5 +59,5 @@ test('docs/spec/link.md has the field limits of the code', () => {
 })
 
 test('docs/spec/link.md has the format number of the code', () => {
-  expect(page.replaceAll('\n', ' ')).toContain(`a number for journal and link together. It is ${FORMAT}.`)
+  expect(page.replaceAll('\n', ' ')).toContain(`This version has format ${FORMAT}.`)
 })
