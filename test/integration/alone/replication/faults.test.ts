@@ -83,7 +83,7 @@ const faults: Record<string, Injected> = {
       await minutes(4)
     },
   },
-  'clock of a cluster off by more than five minutes': {
+  'clock of a cluster wrong': {
     on: 'west',
     inject: async () => {
       await minutes(1)
