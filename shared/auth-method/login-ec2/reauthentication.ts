@@ -34,7 +34,7 @@ const LONGEST_NONCE = 128
 
 /**
  * Decides a login by its nonce and the `pendingTime` of its document.
- * @see docs/spec/login-ec2.md#nonce: one test per row of its table
+ * @see docs/spec/login-ec2.md#nonce
  */
 export function reauthenticate(facts: ReauthenticationFacts): Result<Reauthentication, Refusal> {
   const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce

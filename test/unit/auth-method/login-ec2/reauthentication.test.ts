@@ -65,7 +65,7 @@ const notNewer = 'nonce does not match and metadata is not newer'
 const older = 'metadata predates the last login'
 
 /**
- * The rows of the table in the page, with `any` expanded.
+ * The cases of the page, in all combinations.
  * @see docs/spec/login-ec2.md#nonce
  */
 const rows: Row[] = [
