@@ -2,7 +2,7 @@
 export interface SavedQuery {
   /** log group of the functions, or the audit log */
   group: 'functions' | 'audit'
-  /** the question that it answers */
+  /** what it shows */
   answers: string
   /**
    * CloudWatch Logs Insights query, one command per line.
@@ -20,7 +20,7 @@ const GRANTED = [
 export const queries = {
   'failed requests': {
     group: 'functions',
-    answers: 'which requests failed with 5xx, and why',
+    answers: 'failed requests (5xx) with causes',
     query: [
       'fields @timestamp, operation, status, code, why, cause.0, cause.1, id',
       'filter message = "request" and status >= 500',
@@ -30,7 +30,7 @@ export const queries = {
   },
   'refused logins': {
     group: 'functions',
-    answers: 'which logins are refused, by mount and rule',
+    answers: 'refused logins by mount and rule',
     query: [
       'filter message = "request" and outcome != "granted" and ispresent(outcome)',
       'stats count(*) as logins by type, outcome, reason, why, mount',
@@ -39,7 +39,7 @@ export const queries = {
   },
   'slow logins': {
     group: 'functions',
-    answers: 'how long logins take, and how many calls to AWS and the tables they make',
+    answers: 'duration of logins, and their calls',
     query: [
       'filter message = "request" and ispresent(outcome)',
       'stats count(*) as logins, pct(milliseconds, 50) as half, pct(milliseconds, 99) as slowest, sum(calls.ec2) as ec2, sum(calls.sts) as sts, sum(calls.dynamodb) as tables by bin(5m)',
@@ -47,7 +47,7 @@ export const queries = {
   },
   'calls of AWS that failed': {
     group: 'functions',
-    answers: 'when EC2, IAM and STS throttled calls or failed',
+    answers: 'throttled and failed EC2/IAM/STS calls',
     query: [
       'filter message = "request"',
       'stats sum(Ec2Throttles) as ec2_throttled, sum(IamThrottles) as iam_throttled, sum(StsThrottles) as sts_throttled, sum(Ec2Failures) as ec2_failed, sum(IamFailures) as iam_failed, sum(StsFailures) as sts_failed by bin(5m)',
@@ -55,7 +55,7 @@ export const queries = {
   },
   'what went wrong': {
     group: 'functions',
-    answers: 'all warnings and errors, by function and message',
+    answers: 'warnings and errors by function, message',
     query: [
       'filter level = "ERROR" or level = "WARN"',
       'stats count(*) as lines, latest(@timestamp) as last by service, level, message',
@@ -64,7 +64,7 @@ export const queries = {
   },
   'how far replication is': {
     group: 'functions',
-    answers: 'lag, heartbeat age and position for each minute',
+    answers: 'lag, heartbeat age, position by minute',
     query: [
       'filter message = "replication"',
       'stats max(Lag) as lag, max(HeartbeatAge) as heartbeat_age, max(Frontier) as frontier by bin(1m)',
@@ -72,7 +72,7 @@ export const queries = {
   },
   'roles that make tokens': {
     group: 'audit',
-    answers: 'the roles whose logins made the most tokens',
+    answers: 'roles whose logins made most tokens',
     query: [
       ...GRANTED,
       'fields request.path as mount, coalesce(request.data.role, response.auth.metadata.role, response.auth.metadata.role_id) as role',
@@ -83,7 +83,7 @@ export const queries = {
   },
   'mounts that make tokens': {
     group: 'audit',
-    answers: 'the mounts that granted the most logins, by token type',
+    answers: 'mounts by logins and token type',
     query: [
       ...GRANTED,
       'fields request.path as mount, response.auth.token_type as token',
@@ -94,7 +94,7 @@ export const queries = {
   },
   'one request': {
     group: 'audit',
-    answers: 'all audit entries of a request, by the id in its response header X-Request-Id',
+    answers: 'audit entries of an `X-Request-Id`',
     query: ['filter request.id = "<id>"', 'sort @timestamp asc'],
   },
 } as const satisfies Record<string, SavedQuery>

@@ -22,21 +22,19 @@ export interface Metric {
 const ONLY_WHEN_IT_HAPPENS = [0, 1] as const
 const EVERY_HOUR = [1, 1] as const
 
-/** The row of an AWS service that throttles calls of logins. */
-const refusals = (service: string) =>
-  ({
-    unit: 'Count',
-    from: 'any function that calls it',
-    meaning: `calls that ${service} throttled, including those that a retry completed`,
-    series: ONLY_WHEN_IT_HAPPENS,
-  }) as const
-const failures = (service: string) =>
-  ({
-    unit: 'Count',
-    from: 'any function that calls it',
-    meaning: `calls to ${service} that timed out, failed, or were refused because of cloud-auth’s own permissions`,
-    series: ONLY_WHEN_IT_HAPPENS,
-  }) as const
+const throttles = {
+  unit: 'Count',
+  from: 'any function that calls AWS',
+  meaning: 'EC2, IAM or STS throttled this many calls, including calls that a retry completed',
+  series: ONLY_WHEN_IT_HAPPENS,
+} as const
+const failures = {
+  unit: 'Count',
+  from: 'any function that calls AWS',
+  meaning:
+    'This many calls to EC2, IAM or STS timed out, failed, or were refused because of cloud-auth’s own permissions',
+  series: ONLY_WHEN_IT_HAPPENS,
+} as const
 
 /** One row for each metric. Lines, alarms, the dashboard, prices and docs/look-up/monitoring.md are made from it. */
 export const metrics = {
@@ -50,32 +48,32 @@ export const metrics = {
   LoginLatency: {
     unit: 'Milliseconds',
     from: '`login`, for each login',
-    meaning: 'duration of logins, including calls to AWS',
+    meaning: 'milliseconds of logins, including AWS calls',
     series: EVERY_HOUR,
   },
-  Ec2Throttles: refusals('EC2'),
-  IamThrottles: refusals('IAM'),
-  StsThrottles: refusals('STS'),
-  Ec2Failures: failures('EC2'),
-  IamFailures: failures('IAM'),
-  StsFailures: failures('STS'),
+  Ec2Throttles: throttles,
+  IamThrottles: throttles,
+  StsThrottles: throttles,
+  Ec2Failures: failures,
+  IamFailures: failures,
+  StsFailures: failures,
   TidyRemoved: {
     unit: 'Count',
-    from: '`on-job`, after a tidy run that removed entries',
-    meaning: 'entries that tidy removed from access lists and deny lists',
+    from: '`on-job`, after tidy removed entries',
+    meaning: 'Tidy removed this many entries from access lists and deny lists',
     series: EVERY_HOUR,
   },
   TidyFailed: {
     unit: 'Count',
-    from: '`on-job`, after a tidy run that failed to remove entries',
-    meaning: 'entries that tidy could not remove; the next run tries again',
+    from: '`on-job`, after tidy failed',
+    meaning: 'Tidy could not remove this many entries, and its next run tries again',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   HeartbeatAge: {
     unit: 'Seconds',
     from: '`on-journal`, each minute, in a set',
     meaning:
-      'time since the last heartbeat: on a secondary of the primary, on a primary of the longest silent secondary',
+      'The value is the seconds since the last heartbeat, on a primary of the longest silent secondary',
     series: EVERY_HOUR,
     idle: 'both',
   },
@@ -83,7 +81,7 @@ export const metrics = {
     unit: 'Count',
     from: '`on-journal`, each minute, in a set',
     meaning:
-      'commits that a secondary has not applied, as of the last heartbeat; on a primary the largest of all secondaries',
+      'A secondary has not applied this many commits, as of the last heartbeat; a primary writes the largest number of all secondaries',
     series: EVERY_HOUR,
     idle: 'both',
   },
@@ -91,34 +89,34 @@ export const metrics = {
     unit: 'None',
     from: '`on-journal`, each minute, in a set',
     meaning:
-      'the position up to which no journal entry is missing; if it stops while clients write, replication has stopped',
+      'No journal entry is missing up to this position. If the position stops while clients write, replication has stopped',
     series: EVERY_HOUR,
     idle: 'both',
   },
   LinkRefusals: {
     unit: 'Count',
-    from: '`link`, for each call that it refuses',
-    meaning: 'calls of other clusters or strangers that the link refused',
+    from: '`link`, for each refused call',
+    meaning: 'The link refused this many calls of other clusters or strangers',
     series: ONLY_WHEN_IT_HAPPENS,
   },
   NotReady: {
     unit: 'Count',
-    from: '`on-pull` of a secondary, every ten minutes and after changes of role or contact',
-    meaning: '1 if a promotion without `force` would be refused now, else 0',
+    from: '`on-pull` of a secondary, every ten minutes',
+    meaning: 'The value is 1 if a promotion without `force` would be refused now, else 0',
     series: EVERY_HOUR,
     idle: 'secondary',
   },
   LicenceDays: {
     unit: 'Count',
-    from: '`on-tidy-schedule`, each hour, if there is a licence',
-    meaning: 'days until the licence expires; negative afterwards',
+    from: '`on-tidy-schedule`, hourly, with a licence',
+    meaning: 'days until the licence expires',
     series: EVERY_HOUR,
     idle: 'both',
   },
   CertificateDays: {
     unit: 'Count',
-    from: '`on-tidy-schedule`, each hour, if a mount has registered certificates',
-    meaning: 'days until the first registered certificate of a mount expires',
+    from: '`on-tidy-schedule`, hourly, with registered certificates',
+    meaning: 'A registered certificate of a mount expires in this many days',
     series: ONLY_WHEN_IT_HAPPENS,
   },
 } as const satisfies Record<string, Metric>

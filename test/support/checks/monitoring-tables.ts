@@ -6,33 +6,34 @@ import {
   rowOfAlarm,
 } from '../../../infra/watching/alarms.ts'
 import { queries, type SavedQuery } from '../../../infra/watching/queries.ts'
-import { type Metric, type MetricName, metricOf, metrics } from '../../../shared/watching/metrics.ts'
+import { type Metric, type MetricName, metrics } from '../../../shared/watching/metrics.ts'
 
 /** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
 export const renderMonitoringTables = (): Record<string, string> => ({
-  [METRICS]: tableOf(METRICS, (Object.keys(metrics) as MetricName[]).map(metricRow)),
+  [METRICS]: tableOf(METRICS, metricRows()),
   [ALARMS]: tableOf(ALARMS, alarmNames.map(alarmRow)),
   [QUERIES]: tableOf(QUERIES, Object.entries<SavedQuery>(queries).map(queryRow)),
 })
 
-const METRICS = '| metric | unit | dimensions | written by | value |'
+const METRICS = '| metric | written by | value |'
 const ALARMS = '| alarm | counts | on after |'
-const QUERIES = '| query | reads | shows |'
+const QUERIES = '| query | shows |'
 
 const tableOf = (head: string, rows: readonly (readonly string[])[]): string =>
   [head, head.replace(/[^|]+/g, '---'), ...rows.map(row => `| ${row.join(' | ')} |`)].join('\n')
 
 const codes = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
-function metricRow(name: MetricName): string[] {
-  const { unit, dimensions, from, meaning }: Metric = metricOf(name)
-  return [codes([name]), unit, codes(dimensions), from, meaning]
+/** Returns the rows of the metrics. Metrics with the same row in code share a row. */
+function metricRows(): string[][] {
+  const names = Map.groupBy(Object.keys(metrics) as MetricName[], (name): Metric => metrics[name])
+  return [...names].map(([{ from, meaning }, group]) => [codes(group), from, meaning])
 }
 
 const countedIn = (counts: Counted): string => {
   if (counts.kind === 'pattern') return 'log lines'
   if (counts.kind === 'own') return codes(counts.own)
-  return `\`${counts.metric}\` (${counts.aws}) of ${counts.whose}`
+  return `\`${counts.metric}\` (${counts.aws}): ${counts.whose}`
 }
 
 const SPANS: Readonly<Record<number, string>> = {
@@ -42,11 +43,13 @@ const SPANS: Readonly<Record<number, string>> = {
   3600: '1 h',
 }
 
-/** Prints the condition that switches an alarm on. */
+/** Prints the condition that switches an alarm on. Empty: one count in five minutes, as the page says. */
 function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1, 1] }: AlarmRow): string {
   const span = SPANS[period] ?? `${period} s`
-  const what = below === undefined ? (above === 0 ? 'any' : `more than ${above}`) : `less than ${below}`
-  return periods === 1 ? `${what} in ${span}` : `${what} in ${span}, in ${count} of ${periods} periods`
+  if (periods === 1 && above === 0 && below === undefined && period === 300) return ''
+  const what = below === undefined ? (above === 0 ? 'not 0' : `over ${above}`) : `under ${below}`
+  const counted = below === undefined ? 'number' : 'value'
+  return `The ${counted} is ${what} in ${count} of ${periods} periods of ${span}`
 }
 
 function alarmRow(name: AlarmName): string[] {
@@ -55,8 +58,4 @@ function alarmRow(name: AlarmName): string[] {
   return [link, countedIn(row.counts), conditionIn(row)]
 }
 
-const queryRow = ([name, { group, answers }]: [string, SavedQuery]): string[] => [
-  codes([name]),
-  group === 'audit' ? 'audit log' : 'log lines',
-  answers,
-]
+const queryRow = ([name, { answers }]: [string, SavedQuery]): string[] => [codes([name]), answers]
