@@ -11,7 +11,7 @@ describe('docs/look-up/compatibility.md', () => {
     ['neutral values of ec2-only fields on iam roles', /type iam.*only ec2.*\| accepted \|/],
     ['the capability for config/identity', /`POST config\/identity` \| `update`/],
     ['the token type of the mount', /token type of the mount.*the mount's type/],
-    ['the body for STS', /body.*STS.*exactly `Action=GetCallerIdentity&Version=2011-06-15`/],
+    ['the body for STS', /body for STS.*exactly `Action=GetCallerIdentity&Version=2011-06-15`/],
     ['GET login without a token', /GET `login` without a token \| 403/],
   ])('has the decision about %s', (_, row) => {
     expect(rows.filter(line => row.test(line))).toHaveLength(1)

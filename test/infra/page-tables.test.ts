@@ -11,7 +11,7 @@ const read = (page: string): string => readFileSync(`${root}docs/${page}`, 'utf8
 
 test.each([
   ['spec/journal.md', `Journal entries are kept for ${kept} days`],
-  ['look-up/limits.md', `kept, ${kept} days`],
+  ['look-up/limits.md', `keeps entries for ${kept} days`],
   ['look-up/limits.md', `the promised ${promised} days`],
   ['do/troubleshooting.md', `longer than the primary keeps its journal (${promised} days)`],
   ['spec/keys.md', `${term} days have passed since the term became unused`],

@@ -11,7 +11,7 @@ import { type Metric, type MetricName, metrics } from '../../../shared/watching/
 /** Tables of docs/look-up/monitoring.md, each made from the table in code that it shows; by the first line, which is its head. */
 export const renderMonitoringTables = (): Record<string, string> => ({
   [METRICS]: tableOf(METRICS, metricRows()),
-  [ALARMS]: tableOf(ALARMS, alarmNames.map(alarmRow)),
+  [ALARMS]: tableOf(ALARMS, alarmRows()),
   [QUERIES]: tableOf(QUERIES, Object.entries<SavedQuery>(queries).map(queryRow)),
 })
 
@@ -52,10 +52,15 @@ function conditionIn({ above = 0, below, period = 300, of: [count, periods] = [1
   return `The ${counted} is ${what} in ${count} of ${periods} periods of ${span}`
 }
 
-function alarmRow(name: AlarmName): string[] {
-  const row = rowOfAlarm(name)
-  const link = `[\`${name}\`](../do/troubleshooting.md#${name.toLowerCase()})`
-  return [link, countedIn(row.counts), conditionIn(row)]
+/** Returns the rows of the alarms. Alarms with the same count and condition share a row. */
+function alarmRows(): string[][] {
+  const cellsOf = (name: AlarmName): string[] => {
+    const row = rowOfAlarm(name)
+    return [countedIn(row.counts), conditionIn(row)]
+  }
+  const link = (name: AlarmName): string => `[\`${name}\`](../do/troubleshooting.md#${name.toLowerCase()})`
+  const groups = Map.groupBy(alarmNames, name => cellsOf(name).join(' | '))
+  return [...groups].map(([cells, names]) => [names.map(link).join(', '), cells])
 }
 
 const queryRow = ([name, { answers }]: [string, SavedQuery]): string[] => [codes([name]), answers]
