@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto'
 import type { Journal, JournalStatusView } from './journal/journal.ts'
-import type { Addresses, ClusterRecord, MadeKeyring } from './model/cluster.ts'
+import type { ClusterRecord, DeployedAddresses, MadeKeyring } from './model/cluster.ts'
 import type { CountedRefusals } from './model/counted-refusals.ts'
 import type { FaultyPart, RecentFault } from './model/fault.ts'
 import type { Instance } from './model/instance.ts'
 import type { MountTable } from './model/mount.ts'
-import type { Term } from './model/term.ts'
+import type { KeyringTerm } from './model/term.ts'
 import type { KnownCertificate } from './model/trusted-key.ts'
 import type { Change } from './storage/changes.ts'
 import type { Item, Key, Kind, Partitions } from './storage/kinds.ts'
@@ -123,7 +123,7 @@ export interface NewKeyring {
 }
 
 /** The public facts about a term, from a cluster that has its key. */
-export type TermInfo = Pick<Term, 'number' | 'probe'> & {
+export type TermInfo = Pick<KeyringTerm, 'number' | 'probe'> & {
   id: string
   /** raw Ed25519 public key of this cluster's signer of the term, base64; absent: it has none */
   signer?: string
@@ -307,7 +307,7 @@ export interface FrontProxy {
 }
 
 /** The settings of the deployment that handlers use. */
-export interface Deployment extends Addresses {
+export interface Deployment extends DeployedAddresses {
   /** version of this product */
   version: string
   /** the API version that clients see; they choose features by it */

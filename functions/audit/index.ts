@@ -1,4 +1,4 @@
 import { auditGroup } from '../../shared/endpoints/audit.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(auditGroup)
+export const handler = createGroupHandler(auditGroup)

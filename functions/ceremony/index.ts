@@ -1,4 +1,4 @@
 import { ceremonyGroup } from '../../shared/endpoints/ceremony.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(ceremonyGroup)
+export const handler = createGroupHandler(ceremonyGroup)

@@ -1,4 +1,4 @@
 import { configGroup } from '../../shared/endpoints/config.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(configGroup)
+export const handler = createGroupHandler(configGroup)

@@ -1,4 +1,4 @@
 import { explainGroup } from '../../shared/endpoints/explain.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(explainGroup)
+export const handler = createGroupHandler(explainGroup)

@@ -1,4 +1,4 @@
 import { generateRootGroup } from '../../shared/endpoints/generate-root.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(generateRootGroup)
+export const handler = createGroupHandler(generateRootGroup)

@@ -1,4 +1,4 @@
 import { identityGroup } from '../../shared/endpoints/identity.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(identityGroup)
+export const handler = createGroupHandler(identityGroup)

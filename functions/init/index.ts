@@ -1,4 +1,4 @@
 import { initGroup } from '../../shared/endpoints/init.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(initGroup)
+export const handler = createGroupHandler(initGroup)

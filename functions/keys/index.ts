@@ -1,4 +1,4 @@
 import { keysGroup } from '../../shared/endpoints/keys.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(keysGroup)
+export const handler = createGroupHandler(keysGroup)

@@ -1,5 +1,5 @@
-import { awsPorts } from '../../shared/adapters/aws/ports.ts'
-import { linkHandler } from '../../shared/http/link.ts'
+import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
+import { createLinkHandler } from '../../shared/http/link.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 
-export const handler = linkHandler(awsPorts('link', linkUses))
+export const handler = createLinkHandler(createAwsPorts('link', linkUses))

@@ -1,4 +1,4 @@
 import { listsGroup } from '../../shared/endpoints/lists.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(listsGroup)
+export const handler = createGroupHandler(listsGroup)

@@ -1,8 +1,8 @@
 import { readEnvironment } from '../../shared/adapters/aws/environment.ts'
 import { loginGroup } from '../../shared/endpoints/login.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(loginGroup)
+export const handler = createGroupHandler(loginGroup)
 
 const { webEndpoint } = readEnvironment()
 // a Web Function is an HTTP server itself and runs the same handler

@@ -1,4 +1,4 @@
 import { mountsGroup } from '../../shared/endpoints/mounts.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(mountsGroup)
+export const handler = createGroupHandler(mountsGroup)

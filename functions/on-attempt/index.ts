@@ -1,5 +1,5 @@
-import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
 import { attemptHandler } from '../../shared/workers/attempts.ts'
 import { workers } from '../../shared/workers/workers.ts'
 
-export const handler = attemptHandler(awsPorts('on-attempt', workers['on-attempt'].uses))
+export const handler = attemptHandler(createAwsPorts('on-attempt', workers['on-attempt'].uses))

@@ -1,6 +1,6 @@
-import { carryEntries } from '../../shared/adapters/aws/audit-carrier.ts'
+import { carryAuditEntries } from '../../shared/adapters/aws/audit-carrier.ts'
 import { readEnvironment } from '../../shared/adapters/aws/environment.ts'
 
 const { auditGroup } = readEnvironment()
 
-export const handler = (event: unknown): Promise<void> => carryEntries(event, auditGroup)
+export const handler = (event: unknown): Promise<void> => carryAuditEntries(event, auditGroup)

@@ -1,5 +1,5 @@
 import { readEnvironment } from '../../shared/adapters/aws/environment.ts'
-import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
 import { createClusterApi } from '../../shared/adapters/cluster-api.ts'
 import { drillHandler } from '../../shared/workers/drills.ts'
 import { workers } from '../../shared/workers/workers.ts'
@@ -8,6 +8,6 @@ const environment = readEnvironment()
 const { policy, peer } = environment.drill
 
 export const handler = drillHandler(
-  awsPorts('on-drill', workers['on-drill'].uses, environment),
+  createAwsPorts('on-drill', workers['on-drill'].uses, environment),
   peer ? { policy, ask: createClusterApi({ own: environment.apiAddress, peer }) } : undefined,
 )

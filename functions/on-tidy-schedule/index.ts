@@ -1,5 +1,5 @@
-import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
 import { hourlyHandler } from '../../shared/workers/handlers.ts'
 import { workers } from '../../shared/workers/workers.ts'
 
-export const handler = hourlyHandler(awsPorts('on-tidy-schedule', workers['on-tidy-schedule'].uses))
+export const handler = hourlyHandler(createAwsPorts('on-tidy-schedule', workers['on-tidy-schedule'].uses))

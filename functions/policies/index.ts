@@ -1,4 +1,4 @@
 import { policiesGroup } from '../../shared/endpoints/policies.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(policiesGroup)
+export const handler = createGroupHandler(policiesGroup)

@@ -1,4 +1,4 @@
 import { rekeyGroup } from '../../shared/endpoints/rekey.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(rekeyGroup)
+export const handler = createGroupHandler(rekeyGroup)

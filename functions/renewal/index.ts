@@ -1,4 +1,4 @@
 import { renewalGroup } from '../../shared/endpoints/renewal.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(renewalGroup)
+export const handler = createGroupHandler(renewalGroup)

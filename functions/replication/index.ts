@@ -1,13 +1,13 @@
-import { consoleSettings } from '../../shared/adapters/aws/environment.ts'
-import { awsPorts } from '../../shared/adapters/aws/ports.ts'
+import { readConsoleSettings } from '../../shared/adapters/aws/environment.ts'
+import { createAwsPorts } from '../../shared/adapters/aws/ports.ts'
 import { createLazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
 import { usesOf } from '../../shared/api/endpoint.ts'
 import { replicationGroup } from '../../shared/endpoints/replication.ts'
-import { allowReadsFrom } from '../../shared/http/cross-origin.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { allowReadsFromOrigin } from '../../shared/http/cross-origin.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
 const carryTo = createLazyCarrier(() => ports)
-const ports: ReturnType<typeof awsPorts> = awsPorts(
+const ports: ReturnType<typeof createAwsPorts> = createAwsPorts(
   'replication',
   usesOf(replicationGroup),
   undefined,
@@ -15,4 +15,7 @@ const ports: ReturnType<typeof awsPorts> = awsPorts(
   carryTo,
 )
 
-export const handler = allowReadsFrom(consoleSettings().origin, groupHandler(replicationGroup, ports))
+export const handler = allowReadsFromOrigin(
+  readConsoleSettings().origin,
+  createGroupHandler(replicationGroup, ports),
+)

@@ -1,4 +1,4 @@
 import { rolesGroup } from '../../shared/endpoints/roles.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(rolesGroup)
+export const handler = createGroupHandler(rolesGroup)

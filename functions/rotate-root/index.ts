@@ -1,4 +1,4 @@
 import { rotateRootGroup } from '../../shared/endpoints/rotate-root.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(rotateRootGroup)
+export const handler = createGroupHandler(rotateRootGroup)

@@ -1,6 +1,6 @@
-import { consoleSettings } from '../../shared/adapters/aws/environment.ts'
+import { readConsoleSettings } from '../../shared/adapters/aws/environment.ts'
 import { systemGroup } from '../../shared/endpoints/system.ts'
-import { allowReadsFrom } from '../../shared/http/cross-origin.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { allowReadsFromOrigin } from '../../shared/http/cross-origin.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = allowReadsFrom(consoleSettings().origin, groupHandler(systemGroup))
+export const handler = allowReadsFromOrigin(readConsoleSettings().origin, createGroupHandler(systemGroup))

@@ -1,4 +1,4 @@
 import { tidyGroup } from '../../shared/endpoints/tidy.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(tidyGroup)
+export const handler = createGroupHandler(tidyGroup)

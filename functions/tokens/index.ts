@@ -1,4 +1,4 @@
 import { tokensGroup } from '../../shared/endpoints/tokens.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(tokensGroup)
+export const handler = createGroupHandler(tokensGroup)

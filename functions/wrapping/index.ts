@@ -1,4 +1,4 @@
 import { wrappingGroup } from '../../shared/endpoints/wrapping.ts'
-import { groupHandler } from '../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../shared/http/lambda.ts'
 
-export const handler = groupHandler(wrappingGroup)
+export const handler = createGroupHandler(wrappingGroup)

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { build, context, type Metafile, type Plugin } from 'esbuild'
-import type { Group, Use } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import type { EndpointGroup, EndpointUse } from '../../shared/api/endpoint.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { brokenRelations } from '../../shared/values/bound-relations.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { bundlesDir, functionNames, root } from '../checkout.ts'
@@ -11,7 +11,7 @@ import { leanSdk } from './lean-sdk.ts'
 import { usesOfFunction } from './uses.ts'
 
 /** SDK clients that are bundled only if one of these uses needs them. */
-const clients: Record<string, readonly Use[]> = {
+const clients: Record<string, readonly EndpointUse[]> = {
   '@aws-sdk/client-ec2': ['instances'],
   '@aws-sdk/client-iam': ['principals', 'access-keys'],
   '@aws-sdk/client-lambda': ['background', 'pull'],
@@ -42,7 +42,7 @@ const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
     onLoad({ filter: /\/shared\/endpoints\/all\.ts$/ }, () => ({
-      contents: `export const groups = ${JSON.stringify(groups.map(namesOf))}`,
+      contents: `export const groups = ${JSON.stringify(endpointGroups.map(namesOf))}`,
       loader: 'js',
     }))
   },
@@ -60,7 +60,7 @@ const documentInside: Plugin = {
   },
 }
 
-const namesOf = ({ name, endpoints }: Group) => ({
+const namesOf = ({ name, endpoints }: EndpointGroup) => ({
   name,
   endpoints: endpoints.map(({ method, path, also, summary }) => ({ method, path, also, summary })),
 })
@@ -68,7 +68,7 @@ const namesOf = ({ name, endpoints }: Group) => ({
 /** The function that is built. The bundler's plugins read it at each rebuild. */
 interface Wanted {
   name: string
-  uses: readonly Use[]
+  uses: readonly EndpointUse[]
 }
 
 const ENTRY = 'the function'

@@ -12,7 +12,7 @@ interface Replaced {
 const CLIENT = `@aws-sdk/client-[^/]+/dist-es`
 
 /**
- * Replaces a client's defaults for Node.js. `clientSettings` passes all values, so this leaves out the readers of
+ * Replaces a client's defaults for Node.js. `buildClientSettings` passes all values, so this leaves out the readers of
  * shared configuration files, which Lambda does not have, the SDK's HTTP client and the long user agent.
  */
 const RUNTIME = `import { getRuntimeConfig as shared } from './runtimeConfig.shared'

@@ -1,5 +1,5 @@
-import { type Use, usesOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import { type EndpointUse, usesOf } from '../../shared/api/endpoint.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { linkUses } from '../../shared/link/routes.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 
@@ -7,8 +7,8 @@ import { type Worker, workers } from '../../shared/workers/workers.ts'
  * Returns the declared uses of a function, from its group's endpoints or the table of workers. The link has no
  * endpoints.
  */
-export const usesOfFunction = (name: string): readonly Use[] => {
+export const usesOfFunction = (name: string): readonly EndpointUse[] => {
   const worker = (workers as Record<string, Worker>)[name]
   if (name === 'link') return linkUses
-  return worker?.uses ?? usesOf(groups.find(one => one.name === name) ?? { name, endpoints: [] })
+  return worker?.uses ?? usesOf(endpointGroups.find(one => one.name === name) ?? { name, endpoints: [] })
 }

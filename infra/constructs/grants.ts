@@ -1,5 +1,5 @@
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
-import type { Use } from '../../shared/api/endpoint.ts'
+import type { EndpointUse } from '../../shared/api/endpoint.ts'
 import { guards } from '../../shared/storage/guards.ts'
 import {
   entryPartitions,
@@ -45,13 +45,14 @@ type Act = 'stores' | 'deletes'
 type Table = Parameters<typeof guardedPartitions>[0]
 
 /** Returns a predicate: the guard lets a use store, or delete. */
-const opens = (use: Use, act: Act) => (guard: keyof typeof guards) => {
-  const uses: readonly Use[] = guards[guard][act]
+const opens = (use: EndpointUse, act: Act) => (guard: keyof typeof guards) => {
+  const uses: readonly EndpointUse[] = guards[guard][act]
   return uses.includes(use)
 }
 
 /** Returns the guarded partitions of a table in which a use may store, or delete. */
-const openTo = (use: Use, act: Act, table: Table): string[] => guardedPartitions(table, opens(use, act))
+const openTo = (use: EndpointUse, act: Act, table: Table): string[] =>
+  guardedPartitions(table, opens(use, act))
 
 /** Returns the guarded partitions in which `write` may not store, or delete. */
 const closedTo = (act: Act, table: Table): string[] => {
@@ -69,13 +70,13 @@ const journal = (store: Storage): PolicyStatement =>
   allow(['dynamodb:PutItem', 'dynamodb:UpdateItem'], [store.cluster.tableArn], within(journalPartitions))
 
 /** Allows stores and deletes in the cluster table where the guards permit them. */
-const owned = (use: Use, store: Storage): PolicyStatement[] => [
+const owned = (use: EndpointUse, store: Storage): PolicyStatement[] => [
   allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo(use, 'stores', 'cluster'))),
   allow(['dynamodb:DeleteItem'], [store.cluster.tableArn], within(openTo(use, 'deletes', 'cluster'))),
 ]
 
 /** Allows a use to read and store its partitions of the ceremony table. */
-const slotOf = (use: Use, { ceremony }: Storage): PolicyStatement[] => [
+const slotOf = (use: EndpointUse, { ceremony }: Storage): PolicyStatement[] => [
   allow(
     ['dynamodb:BatchGetItem', 'dynamodb:PutItem'],
     [ceremony.tableArn],
@@ -86,7 +87,7 @@ const slotOf = (use: Use, { ceremony }: Storage): PolicyStatement[] => [
 const assume = (roles: readonly string[]): PolicyStatement => allow(['sts:AssumeRole'], [...roles])
 
 /** Statements of each declared use. DescribeInstances and the IAM read actions support no narrower resource. */
-const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
+const granted: Record<EndpointUse, (scope: GrantScope) => PolicyStatement[]> = {
   read: ({ store }) => [
     allow(['dynamodb:BatchGetItem', 'dynamodb:Query'], [store.data.tableArn, store.cluster.tableArn]),
     allow(['dynamodb:PutItem'], [store.cluster.tableArn], within(openTo('read', 'stores', 'cluster'))),
@@ -184,7 +185,7 @@ const granted: Record<Use, (scope: GrantScope) => PolicyStatement[]> = {
 }
 
 /** Returns all statements of a set of uses, without duplicates. */
-export function buildStatements(uses: readonly Use[], scope: GrantScope): PolicyStatement[] {
+export function buildStatements(uses: readonly EndpointUse[], scope: GrantScope): PolicyStatement[] {
   const all = uses.flatMap(use => granted[use](scope))
   return [...new Map(all.map(statement => [JSON.stringify(statement.toStatementJson()), statement])).values()]
 }

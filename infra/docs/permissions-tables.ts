@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam'
-import { allUses, type Use } from '../../shared/api/endpoint.ts'
+import { type EndpointUse, endpointUses } from '../../shared/api/endpoint.ts'
 import { ATTEMPT_WORKFLOW } from '../../shared/ceremony/watch.ts'
 import { DRILL_WORKFLOW, workflows } from '../../shared/workers/workflows.ts'
 import { usesOfFunction } from '../build/uses.ts'
@@ -132,7 +132,7 @@ const BESIDE: Readonly<Record<string, string>> = {
 /**
  * Returns a lookup of each use's purpose: the comment before it in the list of uses. @throws Error if there is none
  */
-function readReasons(): (use: Use) => string {
+function readReasons(): (use: EndpointUse) => string {
   const text = readFileSync(`${root}shared/api/endpoint.ts`, 'utf8')
   const found = new Map(
     [...text.matchAll(/\/\*\* (.+?) \*\/\n {2}'([\w-]+)',/g)].map(([, why = '', use = '']) => [
@@ -140,7 +140,7 @@ function readReasons(): (use: Use) => string {
       why.replace(/: every .*$/, ''),
     ]),
   )
-  for (const use of allUses) if (!found.has(use)) throw new Error(`the use ${use} has no comment`)
+  for (const use of endpointUses) if (!found.has(use)) throw new Error(`the use ${use} has no comment`)
   return use => found.get(use) ?? ''
 }
 

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { build, type Plugin } from 'esbuild'
-import { groups } from '../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { buildPrograms, programs } from '../build/command.ts'
 import { readContext, root } from '../checkout.ts'
 import { renderDeclaration } from './declaration.ts'
@@ -22,7 +22,7 @@ const tableWithoutHandlers: Plugin = {
   name: 'table-without-handlers',
   setup({ onLoad }) {
     // functions are not JSON, and templates do not need them
-    const rows = groups.map(({ endpoints, ...group }) => ({
+    const rows = endpointGroups.map(({ endpoints, ...group }) => ({
       ...group,
       endpoints: endpoints.map(({ fields: _, ...row }) => row),
     }))

@@ -2,7 +2,7 @@ import { CfnOutput, Duration, Fn, Stack, type StackProps } from 'aws-cdk-lib'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import { StringParameter } from 'aws-cdk-lib/aws-ssm'
 import type { Construct } from 'constructs'
-import { groups } from '../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { bounds } from '../../shared/values/bounds.ts'
 import { logGroupEncryption } from '../constructs/account.ts'
 import { AuditCarrier } from '../constructs/audit-carrier.ts'
@@ -56,7 +56,7 @@ export class ApiStack extends Stack {
     this.logs = createFunctionLogs(this, this.functionContext)
     const carrier = new AuditCarrier(this, 'AuditCarrier', { ...this.functionContext, source: this.logs })
     this.functions = [
-      ...groups.map(group => this.group(group.name)),
+      ...endpointGroups.map(group => this.group(group.name)),
       this.group('link'),
       this.group('fallback'),
     ]
@@ -134,7 +134,7 @@ export class ApiStack extends Stack {
 
   /** Returns the functions that API Gateway calls, each with its paths. */
   private served(): ServedFunction[] {
-    const paths = [...groups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
+    const paths = [...endpointGroups.map(pathsOfGroup), [LINK_ROUTE], [DEFAULT_ROUTE]]
     return this.functions
       .map(({ node, called }, index) => ({ name: node.id, lambda: called, paths: paths[index] ?? [] }))
       .filter(one => one.paths.length > 0)

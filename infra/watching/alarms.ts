@@ -1,4 +1,4 @@
-import { alarming } from '../../shared/api/alarming.ts'
+import { alarmingTexts } from '../../shared/api/alarming.ts'
 import type { MetricName } from '../../shared/watching/metrics.ts'
 import { NOTICE_DAYS } from '../../shared/watching/notice.ts'
 
@@ -108,20 +108,23 @@ export const alarms = {
     of: [2, 3],
   },
   Keyring: {
-    counts: { kind: 'pattern', pattern: errorText(`${alarming.keyring}*`) },
+    counts: { kind: 'pattern', pattern: errorText(`${alarmingTexts.keyring}*`) },
     description: 'KMS does not decrypt the keyring: check the state and the policy of the key',
   },
   Head: {
-    counts: { kind: 'pattern', pattern: messages(alarming.head) },
+    counts: { kind: 'pattern', pattern: messages(alarmingTexts.head) },
     description:
       'The head of the journal violates a rule, or a write would have violated one: the log line names the rules and the write',
   },
   Corrupted: {
-    counts: { kind: 'pattern', pattern: messages(alarming.tree, `${alarming.items}*`, alarming.givenUp) },
+    counts: {
+      kind: 'pattern',
+      pattern: messages(alarmingTexts.tree, `${alarmingTexts.items}*`, alarmingTexts.givenUp),
+    },
     description: 'The Merkle tree and the tables differ, or items differ from those of the primary',
   },
   Peer: {
-    counts: { kind: 'pattern', pattern: messages(alarming.peer) },
+    counts: { kind: 'pattern', pattern: messages(alarmingTexts.peer) },
     description: 'Another cluster of the DR set is silent or behind: the log line names it',
     // reported once a minute; a role change may cause one or two reports
     period: MINUTE,
@@ -136,7 +139,7 @@ export const alarms = {
     of: [2, 3],
   },
   RoleChanged: {
-    counts: { kind: 'pattern', pattern: messages(alarming.role) },
+    counts: { kind: 'pattern', pattern: messages(alarmingTexts.role) },
     description:
       'The role of this cluster changed: the log line has the old role, the new role and the operation',
   },

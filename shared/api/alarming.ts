@@ -1,5 +1,5 @@
 /** Texts of log lines and errors that alarms match. The filter patterns of the deployment contain them. */
-export const alarming = {
+export const alarmingTexts = {
   /** logged when KMS refuses or is unreachable, so that nothing encrypted can be read or written; advice follows the text */
   keyring: 'the keyring of this cluster cannot be decrypted at the moment',
   /** logged once a minute while it lasts */

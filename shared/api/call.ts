@@ -25,10 +25,10 @@ export interface Caller {
 }
 
 /** The kind of DR operation token: generated on this cluster, or a batch token, whose holder is the caller. */
-export type Operator = 'generated' | 'batch'
+export type OperationTokenKind = 'generated' | 'batch'
 
 /** The facts of a request before the first read. */
-export interface Early<F extends ParameterFields = ParameterFields> {
+export interface EarlyCall<F extends ParameterFields = ParameterFields> {
   readonly request: RequestFacts
   readonly pathParameters: Readonly<Record<string, string>>
   readonly parameters: SuppliedParameters<F>
@@ -55,7 +55,7 @@ export interface RequestFacts {
 export type Operation = 'write' | 'read' | 'list' | 'delete'
 
 /** The call that a handler of an `always` endpoint gets: the facts read for it, and the ports. */
-export interface AlwaysCall<F extends ParameterFields = ParameterFields> extends Early<F> {
+export interface AlwaysServedCall<F extends ParameterFields = ParameterFields> extends EarlyCall<F> {
   /** epoch milliseconds, constant during the request */
   readonly now: number
   /** absent before initialisation */
@@ -69,19 +69,19 @@ export interface AlwaysCall<F extends ParameterFields = ParameterFields> extends
   readonly raw: Readonly<Record<string, unknown>>
   readonly caller?: Caller
   /** kind of the DR operation token that admitted the request; absent: none did */
-  readonly operator?: Operator
+  readonly operator?: OperationTokenKind
   /** key of the endpoint's subject */
   readonly subjectKey?: Key | undefined
   /** the subject, if it exists; read together with the caller's policies */
   readonly subject?: Item | undefined
   /** items that `prepare` requested */
-  readonly fetched: Fetched
+  readonly fetched: FetchedItems
   /** result of `prepare` */
   readonly prepared: unknown
 }
 
 /** The call that a handler of an initialised cluster gets. */
-export interface Call<F extends ParameterFields = ParameterFields> extends AlwaysCall<F> {
+export interface Call<F extends ParameterFields = ParameterFields> extends AlwaysServedCall<F> {
   readonly cluster: ClusterRead
 }
 
@@ -91,7 +91,7 @@ export interface MountCall<F extends ParameterFields = ParameterFields> extends 
 }
 
 /** The items read in this attempt, by key. `has` distinguishes an absent item from a key that was not read. */
-export interface Fetched {
+export interface FetchedItems {
   /** all keys that were read */
   keys(): readonly Key[]
   has(key: Key): boolean
@@ -102,7 +102,7 @@ export interface Fetched {
 }
 
 /** The decision of a handler: a response, and the changes to commit before it is sent. */
-export interface Outcome {
+export interface CallOutcome {
   answer: Answer
   changes?: readonly Change[]
   /** error to send instead of the response, after the changes are committed */
@@ -114,7 +114,7 @@ export interface Outcome {
 }
 
 /** A question to AWS. `key` contains everything that affects the answer: within a request, equal keys share one answer. */
-export interface ProviderQuestion<T> {
+export interface AwsQuestion<T> {
   key: string
   ask: () => Promise<T>
   /** Returns the keys that the answer makes worth reading, for a request that reads again. */
@@ -122,25 +122,25 @@ export interface ProviderQuestion<T> {
 }
 
 /** Asks AWS, or returns the request's earlier answer to the same question. */
-export type AskProvider = <T>(question: ProviderQuestion<T>) => Promise<T>
+export type AskAws = <T>(question: AwsQuestion<T>) => Promise<T>
 
 /**
  * The phases of a request that calls AWS. The dispatcher runs them in order, and again after a commit conflict. It caches the
  * answers by key, so it repeats a question only if its key has changed.
  */
-export interface Phases<C = AlwaysCall, I = unknown, G = unknown, A = unknown> {
+export interface RequestPhases<C = AlwaysServedCall, I = unknown, G = unknown, A = unknown> {
   /**
    * Set if the request must be decided by what is stored after AWS has answered. After each phase that has called AWS, the
    * dispatcher then reads everything again and restarts with the first phase.
    */
   rereads?: true
   /** Determines the subject of the request if the reads depend on it. */
-  identify?(call: C, ask: AskProvider): Promise<I>
+  identify?(call: C, ask: AskAws): Promise<I>
   /** Reads what the request depends on, and runs the checks that need no answer from AWS. */
   gather(call: C, identity: I): G | Promise<G>
   /** Asks AWS. */
-  ask(call: C, gathered: G, ask: AskProvider): Promise<A>
-  decide(call: C, gathered: G, answers: A): Outcome | Promise<Outcome>
+  ask(call: C, gathered: G, ask: AskAws): Promise<A>
+  decide(call: C, gathered: G, answers: A): CallOutcome | Promise<CallOutcome>
 }
 
 /** A response. `retryAfter`: seconds after which the same request may return more; sent in the header of that name. */
@@ -148,7 +148,7 @@ export type Answer = { warnings?: readonly string[]; retryAfter?: number } & (
   | { kind: 'nothing' }
   | { kind: 'data'; data: Readonly<Record<string, unknown>>; status?: 200 | 202 }
   | { kind: 'keys'; keys: readonly string[]; info?: Readonly<Record<string, unknown>> }
-  | { kind: 'auth'; auth: Auth }
+  | { kind: 'auth'; auth: ResponseAuth }
   | { kind: 'accepted' }
   | { kind: 'plain'; status: number; body: Readonly<Record<string, unknown>> }
   | { kind: 'unwrapped'; body: string }
@@ -156,7 +156,7 @@ export type Answer = { warnings?: readonly string[]; retryAfter?: number } & (
 )
 
 /** The `auth` object of a response. @see docs/spec/transport.md#successes */
-export interface Auth {
+export interface ResponseAuth {
   client_token: string
   accessor: string
   policies: readonly string[]
@@ -179,20 +179,23 @@ export const addWarnings = (answer: Answer, more: readonly string[]): Answer =>
   more.length > 0 ? { ...answer, warnings: [...(answer.warnings ?? []), ...more] } : answer
 
 /** Builds a 204 response, or 200 with `data: null` if there are warnings. */
-export const noContent = (warnings: readonly string[] = []): Answer => ({
+export const noContentAnswer = (warnings: readonly string[] = []): Answer => ({
   kind: 'nothing',
   ...withWarnings(warnings),
 })
 
 /** Builds a 200 response with data. */
-export const data = (body: Readonly<Record<string, unknown>>, warnings: readonly string[] = []): Answer => ({
+export const dataAnswer = (
+  body: Readonly<Record<string, unknown>>,
+  warnings: readonly string[] = [],
+): Answer => ({
   kind: 'data',
   data: body,
   ...withWarnings(warnings),
 })
 
 /** Builds a 200 response with sorted keys, or 404 if there are none. */
-export const keyList = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
+export const keyListAnswer = (names: readonly string[], info?: Readonly<Record<string, unknown>>): Answer =>
   defined({
     kind: 'keys',
     keys: names,
@@ -200,13 +203,16 @@ export const keyList = (names: readonly string[], info?: Readonly<Record<string,
   })
 
 /** Builds a 202 response: the work continues in the background. */
-export const accepted = (warning: string): Answer => ({ kind: 'accepted', warnings: [warning] })
+export const acceptedAnswer = (warning: string): Answer => ({ kind: 'accepted', warnings: [warning] })
 
 /** Builds an outcome without changes. */
-export const answer = (result: Answer): Outcome => ({ answer: result })
+export const answer = (result: Answer): CallOutcome => ({ answer: result })
 
 /** Builds an outcome whose response is sent after the changes are committed. */
-export const answerAfter = (changes: readonly Change[], result: Answer = noContent()): Outcome => ({
+export const answerAfterChanges = (
+  changes: readonly Change[],
+  result: Answer = noContentAnswer(),
+): CallOutcome => ({
   answer: result,
   changes,
 })

@@ -1,15 +1,15 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import type { Call } from './call.ts'
-import type { Prepared } from './endpoint.ts'
+import type { PreparedKeys } from './endpoint.ts'
 
 /** The head of the journal and the roots of the tree, as read. */
-export type JournalView = Omit<Awaited<ReturnType<Ports['journalView']['readStatus']>>, 'items'>
+export type JournalAndTreeView = Omit<Awaited<ReturnType<Ports['journalView']['readStatus']>>, 'items'>
 
 /** The journal state from the first read of a request, and the tree it belongs to. */
 interface EarlyLook {
   treeId: string | undefined
-  view?: JournalView
+  view?: JournalAndTreeView
 }
 
 type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
@@ -19,10 +19,10 @@ type Looking = Pick<Call, 'prepared'> & { ports: Pick<Ports, 'journalView'> }
  * last; an environment without a record needs a second read.
  * @param needs returns the tree to read besides the head, if any; undefined: nothing
  */
-export function prefetchJournal(
+export function prefetchJournalView(
   { memory, journalView }: Pick<Ports, 'memory' | 'journalView'>,
   needs: (record: ClusterRecord) => { treeId: string | undefined } | undefined,
-): Pick<Prepared, 'prepared' | 'read'> {
+): Pick<PreparedKeys, 'prepared' | 'read'> {
   const guess = memory.cluster && needs(memory.cluster.record)
   if (!guess) return { prepared: undefined }
   const early: EarlyLook = { treeId: guess.treeId }
@@ -40,7 +40,7 @@ export function prefetchJournal(
 export async function readJournalView(
   { prepared, ports }: Looking,
   treeId: string | undefined,
-): Promise<JournalView> {
+): Promise<JournalAndTreeView> {
   const early = prepared as EarlyLook | undefined
   return early?.view && early.treeId === treeId ? early.view : ports.journalView.readStatus(treeId)
 }

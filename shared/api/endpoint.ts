@@ -1,14 +1,22 @@
 import type { Capability } from '../model/policy.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import type { LoginAttempt } from '../watching/logins.ts'
-import type { AlwaysCall, Call, Early, MountCall, Operation, Outcome, Phases } from './call.ts'
+import type {
+  AlwaysServedCall,
+  Call,
+  CallOutcome,
+  EarlyCall,
+  MountCall,
+  Operation,
+  RequestPhases,
+} from './call.ts'
 import { ApiError } from './errors.ts'
 import { type ParameterFields, text } from './fields.ts'
 import type { LicenceRule } from './licence.ts'
 import { listFields } from './listing.ts'
 
 /** Capabilities of an endpoint's code. The IAM grants and the environment of its Lambda follow from them. */
-export const allUses = [
+export const endpointUses = [
   /** reads the tables and unwraps the keyring; every endpoint has it */
   'read',
   /** counts a use of the caller's token; every endpoint has it */
@@ -65,7 +73,7 @@ export const allUses = [
   'licence',
 ] as const
 
-export type Use = (typeof allUses)[number]
+export type EndpointUse = (typeof endpointUses)[number]
 
 /** The capability that a call needs. `by-existence`: `create` for a new object, else `update`. `create-or-update`: one of the two. */
 export type NeededCapability = Capability | 'by-existence' | 'create-or-update'
@@ -95,7 +103,7 @@ export interface SubjectPlace {
 }
 
 /** The result of an endpoint's `prepare`, which runs before the first read. */
-export interface Prepared {
+export interface PreparedKeys {
   /** keys to add to the first read */
   keys: readonly Key[]
   /** passed to the handler */
@@ -126,7 +134,7 @@ export interface Endpoint {
   licence?: LicenceRule
   /** accepts any namespace */
   anyNamespace?: true
-  uses: readonly Use[]
+  uses: readonly EndpointUse[]
   /** kind of a successful response; `refused`: the endpoint always rejects */
   answers: 'nothing' | 'data' | 'keys' | 'auth' | 'accepted' | 'plain' | 'refused'
   /** secret fields of the response data; the audit log contains their HMACs */
@@ -153,34 +161,34 @@ export interface Endpoint {
   /** Returns the facts of a login for its log line. */
   login?: (given: Readonly<Record<string, unknown>>) => LoginAttempt
   subject?: (place: SubjectPlace) => Key
-  prepare?: (early: Early) => Promise<Prepared>
+  prepare?: (early: EarlyCall) => Promise<PreparedKeys>
   /** Runs once per request, before `handle`. Every commit attempt gets its result. */
-  first?: (call: AlwaysCall) => Promise<unknown>
-  handle: Handler<AlwaysCall> | Phased<AlwaysCall>
+  first?: (call: AlwaysServedCall) => Promise<unknown>
+  handle: Handler<AlwaysServedCall> | Phased<AlwaysServedCall>
   /** Handles requests of an anonymous endpoint whose mount does not exist. */
-  handleWithoutMount?: Handler<AlwaysCall>
+  handleWithoutMount?: Handler<AlwaysServedCall>
 }
 
 /** @param first result of the row's `first` */
-type Handler<C, T = unknown> = (call: C, first: T) => Outcome | Promise<Outcome>
+type Handler<C, T = unknown> = (call: C, first: T) => CallOutcome | Promise<CallOutcome>
 
 /** The handling of a request that calls AWS. */
 interface Phased<C> {
-  phases: (call: C) => Phases<C>
+  phases: (call: C) => RequestPhases<C>
 }
 
 /** The endpoints that one Lambda serves. */
-export interface Group {
+export interface EndpointGroup {
   name: string
   endpoints: readonly Endpoint[]
   /** path prefixes below `/v1` that belong to this group alone; each is one route, whatever endpoints are added */
   prefixes?: readonly string[]
   /** Loads all groups, for help on a path that this group does not serve. */
-  all?: () => Promise<readonly { endpoints: readonly Named[] }[]>
+  all?: () => Promise<readonly { endpoints: readonly EndpointName[] }[]>
 }
 
 /** The parts of an endpoint that help and logs show. */
-export type Named = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
+export type EndpointName = Pick<Endpoint, 'method' | 'path' | 'also' | 'summary'>
 
 type Handling = 'fields' | 'prepare' | 'first' | 'handle' | 'handleWithoutMount' | 'path' | 'serves' | 'uses'
 type Usual = 'method' | 'access' | 'answers'
@@ -189,7 +197,7 @@ type Usual = 'method' | 'access' | 'answers'
 type CallOf<F extends ParameterFields, P extends string, S extends Endpoint['serves']> = [S] extends [
   'always',
 ]
-  ? AlwaysCall<F>
+  ? AlwaysServedCall<F>
   : P extends `${typeof BELOW_MOUNT}${string}`
     ? MountCall<F>
     : Call<F>
@@ -204,13 +212,13 @@ type Row<F extends ParameterFields, P extends string, S extends Endpoint['serves
   fields?: F
   serves?: S
   uses?: Endpoint['uses']
-  prepare?: (early: Early<F>) => Promise<Prepared>
+  prepare?: (early: EarlyCall<F>) => Promise<PreparedKeys>
   first?: (call: CallOf<F, P, S>) => Promise<T>
   handle: Handler<CallOf<F, P, S>, NoInfer<T>> | Phased<CallOf<F, P, S>>
   handleWithoutMount?: Handler<Call<F>>
 }
 
-export const byPolicy = (
+export const allowByPolicy = (
   capability: NeededCapability,
   options: { sudo?: true; orOperationToken?: true } = {},
 ): AccessRule => ({
@@ -221,14 +229,14 @@ export const byPolicy = (
 
 /** Default access and response kind by method. */
 const usual = {
-  GET: { access: byPolicy('read'), answers: 'data' },
-  POST: { access: byPolicy('update'), answers: 'nothing' },
-  LIST: { access: byPolicy('list'), answers: 'keys' },
-  DELETE: { access: byPolicy('delete'), answers: 'nothing' },
+  GET: { access: allowByPolicy('read'), answers: 'data' },
+  POST: { access: allowByPolicy('update'), answers: 'nothing' },
+  LIST: { access: allowByPolicy('list'), answers: 'keys' },
+  DELETE: { access: allowByPolicy('delete'), answers: 'nothing' },
 } as const satisfies Record<Endpoint['method'], Pick<Endpoint, 'access' | 'answers'>>
 
 /** Declares an endpoint. Its handler gets typed fields, and a cluster and mount if `handlerOf` guarantees them. */
-export const endpoint = <
+export const declareEndpoint = <
   P extends string,
   F extends ParameterFields = Record<never, never>,
   S extends Endpoint['serves'] = 'active',
@@ -245,10 +253,10 @@ const by =
   <P extends string, F extends ParameterFields = D, S extends Endpoint['serves'] = 'active', T = unknown>(
     row: Row<F, P, S, T>,
   ): Endpoint =>
-    endpoint({ method, fields: usualFields as unknown as F, ...row })
+    declareEndpoint({ method, fields: usualFields as unknown as F, ...row })
 
 /** Declare endpoints by method. A listing has the fields of all listings. */
-export const row = {
+export const endpointRow = {
   get: by('GET', {}),
   post: by('POST', {}),
   list: by('LIST', listFields),
@@ -261,7 +269,7 @@ const BELOW_MOUNT = '/auth/:mount/'
  * Returns the handler of a call. Guarantees the cluster and the mount that the handler's type promises.
  * @throws ApiError `not_initialised`
  */
-export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoint['handle'] {
+export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysServedCall): Endpoint['handle'] {
   if (row.serves !== 'always' && !cluster) throw new ApiError('not_initialised')
   if (mount || !row.path.startsWith(BELOW_MOUNT)) return row.handle
   if (!row.handleWithoutMount)
@@ -269,23 +277,26 @@ export function handlerOf(row: Endpoint, { cluster, mount }: AlwaysCall): Endpoi
   return row.handleWithoutMount
 }
 
-export const anyone: AccessRule = { by: 'anyone' }
+export const allowAnyone: AccessRule = { by: 'anyone' }
 
 /** Admits anyone, unless strict ceremonies are on. @see docs/spec/operation-tokens.md#ceremony */
-export const anyoneUnlessStrict = (capability: Capability): AccessRule => ({
+export const allowAnyoneUnlessStrict = (capability: Capability): AccessRule => ({
   by: 'anyone',
   strictly: capability,
 })
 
 /** Admits anyone, and identifies callers that have the capability. */
-export const anyoneButIdentify = (capability: Capability): AccessRule => ({ by: 'anyone', knows: capability })
+export const allowAnyoneButIdentify = (capability: Capability): AccessRule => ({
+  by: 'anyone',
+  knows: capability,
+})
 
 /** Returns the capability that identifies a caller of an anonymous endpoint; undefined if its token is ignored. */
 export const identifyingCapability = (access: AccessRule): Capability | undefined =>
   access.by === 'anyone' ? (access.strictly ?? access.knows) : undefined
 
 /** Admits DR operation tokens. @see docs/spec/operation-tokens.md#operation-tokens */
-export const operationToken: AccessRule = { by: 'operation-token' }
+export const allowOperationToken: AccessRule = { by: 'operation-token' }
 
 /** Reports whether a DR operation token in the body admits a request on a secondary. */
 export const takesOperationToken = ({ access }: Pick<Endpoint, 'access'>): boolean =>
@@ -325,7 +336,7 @@ const neededText = (needed: NeededCapability): string =>
       : `\`${needed}\``
 
 /** The operation of each method. */
-export const operations: Record<Endpoint['method'], Operation> = {
+export const operationByMethod: Record<Endpoint['method'], Operation> = {
   POST: 'write',
   GET: 'read',
   LIST: 'list',
@@ -337,8 +348,8 @@ export const pathsOf = ({ path, also, formerly }: Endpoint): string[] =>
   [path, also, formerly].filter(one => one !== undefined)
 
 /** Returns the capabilities of a group's Lambda. */
-export const usesOf = (group: Group): Use[] =>
-  allUses.filter(
+export const usesOf = (group: EndpointGroup): EndpointUse[] =>
+  endpointUses.filter(
     use =>
       ofAll.includes(use) ||
       group.endpoints.some(
@@ -354,13 +365,13 @@ export const usesOf = (group: Group): Use[] =>
 const isWrappable = (row: Endpoint): boolean =>
   row.answers === 'auth' || (!isOpenToAnonymous(row) && ['data', 'keys'].includes(row.answers))
 
-const ofAll: readonly Use[] = ['read', 'spend']
+const ofAll: readonly EndpointUse[] = ['read', 'spend']
 
 /**
  * Returns the API Gateway routes of a group, below `/v1`: the fixed prefix of each path and everything below it. If more than one
  * parameter follows the prefix, it returns the whole path, because the prefix may belong to another group.
  */
-export function routesOf(group: Group): string[] {
+export function routesOf(group: EndpointGroup): string[] {
   const paths = group.endpoints.filter(row => !row.unrouted).flatMap(pathsOf)
   const routes = paths.flatMap(path => {
     const whole = group.prefixes?.find(prefix => path.startsWith(`${prefix}/`))

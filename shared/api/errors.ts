@@ -45,9 +45,9 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes
 
 /** The text of `busy` if the tables do not respond. */
-export const STORAGE_BUSY = 'the storage is busy'
+export const STORAGE_BUSY_TEXT = 'the storage is busy'
 /** The beginning of the text of `busy` if an audit entry cannot be written. */
-export const AUDIT_UNWRITABLE = 'the audit log cannot be written'
+export const AUDIT_UNWRITABLE_TEXT = 'the audit log cannot be written'
 
 export interface ErrorDetails extends ErrorOptions {
   /** seconds after which a retry makes sense */

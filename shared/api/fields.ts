@@ -189,7 +189,7 @@ export function readParameterFields<F extends ParameterFields>(
  * Returns all names of a parameter, the sent one first, and a reader of the value to compare. An unknown name has no other
  * names, and its values are compared as sent.
  */
-export function parameterOf(
+export function findParameter(
   fields: ParameterFields,
   given: string,
 ): { names: readonly string[]; read: (raw: unknown) => unknown } {

@@ -13,9 +13,9 @@ export interface Licence {
 }
 
 /** The licence of a deployment, or why it has none. */
-export type Licensing = Result<Licence, string>
+export type LicenceResult = Result<Licence, string>
 
-export const DR_REPLICATION = 'DR Replication'
+export const DR_REPLICATION_FEATURE = 'DR Replication'
 
 /**
  * A rule of an endpoint for the licence.
@@ -32,7 +32,7 @@ const HEADER = { alg: 'EdDSA', typ: 'JWT' }
  * `nbf`, `iat`, `jti`. Does not check the expiry.
  * @see docs/spec/replication.md#licence
  */
-export function readLicence({ text, publicKey }: Deployment['license']): Licensing {
+export function readLicence({ text, publicKey }: Deployment['license']): LicenceResult {
   if (text === '') return failed('this deployment has no licence')
   const parts = text.split('.')
   const [header = '', claims = '', signature = ''] = parts
@@ -58,7 +58,7 @@ function keyOf(publicKey: string) {
 const jsonIn = (part: string): Readonly<Record<string, unknown>> =>
   parseObject(Buffer.from(part, 'base64url').toString('utf8')) ?? {}
 
-function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): Licensing {
+function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unknown>>): LicenceResult {
   const isNameList = Array.isArray(features) && features.every(one => typeof one === 'string')
   if (!isNameList) return failed('the licence names no features')
   if (!Number.isSafeInteger(exp)) return failed('the licence has no expiry')
@@ -72,18 +72,18 @@ function licenceIn({ jti, features, exp, nbf, iat }: Readonly<Record<string, unk
 }
 
 /** Requires that the licence names the feature. It may have expired, because running replication continues. */
-export const namesDrReplication: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
+export const requireDrReplication: LicenceRule = (license, now) => missingFrom(readLicence(license), now)
 
 /** Requires that the licence names the feature and has not expired, which starting something new needs. */
-export const isUnexpired: LicenceRule = (license, now) => {
+export const requireUnexpiredLicence: LicenceRule = (license, now) => {
   const licensing = readLicence(license)
   const ended = licensing.ok && licensing.value.endsAt * 1000 <= now
   return missingFrom(licensing, now) ?? (ended ? 'the licence has expired' : undefined)
 }
 
-function missingFrom(licensing: Licensing, now: number): string | undefined {
+function missingFrom(licensing: LicenceResult, now: number): string | undefined {
   if (!licensing.ok) return licensing.fault
   const { features, startsAt } = licensing.value
-  if (!features.includes(DR_REPLICATION)) return `the licence does not name ${DR_REPLICATION}`
+  if (!features.includes(DR_REPLICATION_FEATURE)) return `the licence does not name ${DR_REPLICATION_FEATURE}`
   return startsAt * 1000 > now ? 'the licence is not valid yet' : undefined
 }

@@ -1,7 +1,7 @@
 import type { Page } from '../ports.ts'
 import { type KindGoingWith, type Partitions, partitions } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { answer, type Call, keyList, type MountCall, type Outcome } from './call.ts'
+import { answer, type Call, type CallOutcome, keyListAnswer, type MountCall } from './call.ts'
 import { invalidRequestError } from './errors.ts'
 import { intField, type SuppliedParameters, text } from './fields.ts'
 
@@ -15,19 +15,19 @@ const LONGEST_NAME = 1024
 
 const listing =
   <C extends Call<typeof listFields>>(where: (call: C) => Partitions) =>
-  async (call: C): Promise<Outcome> => {
-    const found = await call.ports.store.list(where(call), pageOf(call.parameters))
-    return answer(keyList(found.map(item => item.sk)))
+  async (call: C): Promise<CallOutcome> => {
+    const found = await call.ports.store.list(where(call), readPageParameters(call.parameters))
+    return answer(keyListAnswer(found.map(item => item.sk)))
   }
 
 /** Lists the names of all items of a kind. */
-export const listKind = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
+export const createKindListing = (kind: 'token-role' | 'entity') => listing(() => partitions(kind))
 
 /** Lists the names of all items of a kind at the mount, including expired ones. */
-export const listKindOfMount = (kind: KindGoingWith<'mount'>) =>
+export const createMountKindListing = (kind: KindGoingWith<'mount'>) =>
   listing((call: MountCall<typeof listFields>) => partitions(kind, call.mount.accessor))
 
-export function pageOf(given: SuppliedParameters<typeof listFields>): Page {
+export function readPageParameters(given: SuppliedParameters<typeof listFields>): Page {
   if (Buffer.byteLength(given.after ?? '') > LONGEST_NAME)
     throw invalidRequestError('after is longer than any name')
   return defined({
@@ -37,7 +37,7 @@ export function pageOf(given: SuppliedParameters<typeof listFields>): Page {
 }
 
 /** Sorts names and returns a page of them, for listings that contain names that are not stored. */
-export const cutPage = (names: readonly string[], { after = '', limit }: Page): string[] =>
+export const selectPage = (names: readonly string[], { after = '', limit }: Page): string[] =>
   names
     .filter(name => name > after)
     .sort()

@@ -34,17 +34,17 @@ const params: Record<string, Param> = {
   },
 }
 
-export const paramOf = (parameter: string): Param => params[parameter] ?? name
+export const pathParameterRule = (parameter: string): Param => params[parameter] ?? name
 
 /** Returns the canonical form of a parameter. */
-export function normaliseParameter(parameter: string, text: string): string {
-  const { caseless, slashless } = paramOf(parameter)
+export function normalisePathParameter(parameter: string, text: string): string {
+  const { caseless, slashless } = pathParameterRule(parameter)
   if (slashless) return text.replace(/\/$/, '')
   return caseless ? lowerAscii(text) : text
 }
 
 /** A path in canonical form, and the differences that its spellings may have. */
-export interface Spelling {
+export interface PathSpelling {
   /** the path in canonical form */
   path: string
   /** index of the segment whose ASCII case is ignored */
@@ -68,16 +68,16 @@ const slashless = placesOf('slashless')
  * Returns the canonical form of a path and its equivalent spellings. Requests and capability queries both use this function, so an
  * answer about a path is what is enforced on it.
  */
-export function spellingOf(path: string): Spelling {
+export function pathSpellingOf(path: string): PathSpelling {
   const index = caseless.find(({ begins }) => begins.test(path))?.index
   if (slashless.some(({ begins }) => begins.test(path)))
     return { path: path.replace(/\/$/, ''), slashless: true }
   if (index === undefined) return { path, slashless: false }
-  return { path: lowerSegment(path, index), caseless: index, slashless: false }
+  return { path: lowerPathSegment(path, index), caseless: index, slashless: false }
 }
 
 /** Converts one segment of a path or path pattern to lower case. */
-export const lowerSegment = (path: string, index: number): string =>
+export const lowerPathSegment = (path: string, index: number): string =>
   path
     .split('/')
     .map((part, at) => (at === index ? lowerAscii(part) : part))

@@ -1,6 +1,6 @@
 import { remove } from '../storage/changes.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
-import { answerAfter, type Call, type Outcome } from './call.ts'
+import { answerAfterChanges, type Call, type CallOutcome } from './call.ts'
 import { ApiError } from './errors.ts'
 
 /** The subject that the endpoint's row declares. */
@@ -29,7 +29,7 @@ export function requireSubject<K extends Kind>(call: About, kind: K): Item<K> {
 }
 
 /** Deletes the endpoint's subject. Succeeds if it does not exist. */
-export function removeSubject({ subjectKey }: Call): Outcome {
+export function deleteSubject({ subjectKey }: Call): CallOutcome {
   if (!subjectKey) throw new ApiError('internal', 'a deleting endpoint has no subject')
-  return answerAfter([remove(subjectKey)])
+  return answerAfterChanges([remove(subjectKey)])
 }

@@ -8,7 +8,11 @@ const LONGEST_NAME = 100
  * Returns a warning for unknown fields, each with the most similar known name.
  * @param place prefix of each name, such as `config.`
  */
-export function unknownWarning(unknown: readonly string[], fields: ParameterFields, place = ''): string {
+export function unknownFieldsWarning(
+  unknown: readonly string[],
+  fields: ParameterFields,
+  place = '',
+): string {
   const known = Object.keys(fields)
   const named = unknown.slice(0, MOST_NAMES).map(name => {
     const near = nearestName(name, known)

@@ -1,27 +1,31 @@
-import { type AskProvider, answer, data, type MountCall, type Phases } from '../api/call.ts'
+import { type AskAws, answer, dataAnswer, type MountCall, type RequestPhases } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import { requireSubject } from '../api/subject.ts'
-import { ensureAlias } from '../identity/ensure.ts'
-import { type Algorithm, reportAlgorithms, tryAlgorithms } from '../identity-proof/algorithms.ts'
+import { ensureIdentityAlias } from '../identity/ensure.ts'
+import {
+  type AlgorithmSupport,
+  reportAlgorithms,
+  trySignatureAlgorithms,
+} from '../identity-proof/algorithms.ts'
 import type { Item } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { enforce, failVerdict, reportVerdicts, type Verdict } from './login/checks.ts'
+import { type CheckVerdict, createFailedVerdict, enforceChecks, reportVerdicts } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
-import type { Grant } from './login/grant.ts'
-import { buildToken } from './login/outcome.ts'
-import { type Proof, readLoginProof } from './login.ts'
+import type { LoginGrant } from './login/grant.ts'
+import { buildLoginToken } from './login/outcome.ts'
+import { type LoginProof, readLoginProof } from './login.ts'
 import * as ec2 from './login-ec2/decide.ts'
-import { addInstanceFacts, gatherEc2, lookUpInstance } from './login-ec2/gather.ts'
+import { addInstanceFacts, gatherEc2Facts, lookUpInstance } from './login-ec2/gather.ts'
 import { type Ec2Proof, verifyDocument } from './login-ec2/proof.ts'
 import * as iam from './login-iam/decide.ts'
-import { buildStsQuestion, gatherIam, lookUpCaller } from './login-iam/gather.ts'
+import { buildStsQuestion, gatherIamFacts, lookUpCaller } from './login-iam/gather.ts'
 import type { IamProof } from './login-iam/login.ts'
 
 type ExplainCall = MountCall<typeof loginFields>
 
 /** The verdicts so far. A step that fails as a whole ends the report. */
 interface Report {
-  checks: Verdict[]
+  checks: CheckVerdict[]
   token?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -29,7 +33,7 @@ interface Report {
 interface ExplainedLogin {
   /** its `role` is the role that the path names */
   call: ExplainCall
-  proof: Proof | undefined
+  proof: LoginProof | undefined
   report: Report
 }
 
@@ -38,7 +42,7 @@ interface ExplainedLogin {
  * with its value and verdict. Explain makes the same AWS calls as the login and goes on after a failed check. It reads once,
  * writes nothing and creates no token.
  */
-export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void> = {
+export const explainLoginPhases: RequestPhases<ExplainCall, undefined, ExplainedLogin, void> = {
   gather: async call => {
     const given = { ...call.parameters, role: requireSubject(call, 'role').sk }
     const found: Report = { checks: [] }
@@ -56,7 +60,7 @@ export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void>
     const { signatures, warnings } = reportAlgorithms(algorithms(), call.ports.deployment.legacySignatures)
     const ofDocuments = proof?.type !== 'iam'
     return answer(
-      data(
+      dataAnswer(
         defined({
           role: call.parameters.role,
           auth_type: proof?.type,
@@ -71,9 +75,9 @@ export const explainPhases: Phases<ExplainCall, undefined, ExplainedLogin, void>
   },
 }
 
-let tried: readonly Algorithm[] | undefined
-const algorithms = (): readonly Algorithm[] => {
-  tried ??= tryAlgorithms()
+let tried: readonly AlgorithmSupport[] | undefined
+const algorithms = (): readonly AlgorithmSupport[] => {
+  tried ??= trySignatureAlgorithms()
   return tried
 }
 
@@ -87,21 +91,16 @@ async function step<T>(found: Report, check: string, work: () => Promise<T> | T)
     if (!(error instanceof ApiError) || error.code === 'internal') throw error
     const { why = error.code, ...seen } = (error.reason ?? {}) as { why?: string }
     const code = error.code === 'permission_denied' ? error.code : 'invalid_request'
-    const verdict = failVerdict(check, { code, why, text: error.message })
+    const verdict = createFailedVerdict(check, { code, why, text: error.message })
     found.checks.push(Object.keys(seen).length > 0 ? { ...verdict, seen } : verdict)
     return undefined
   }
 }
 
-async function explainEc2(
-  call: ExplainCall,
-  proof: Ec2Proof,
-  found: Report,
-  ask: AskProvider,
-): Promise<void> {
+async function explainEc2(call: ExplainCall, proof: Ec2Proof, found: Report, ask: AskAws): Promise<void> {
   const document = await step(found, 'signature', () => verifyDocument(call, proof))
   if (!document) return
-  const gathered = await gatherEc2(call, document, call.ports.entropy.uuid())
+  const gathered = await gatherEc2Facts(call, document, call.ports.entropy.uuid())
   found.checks.push(...reportVerdicts(ec2.ec2ChecksBeforeLookUp, gathered.facts))
   const facts = await step(found, 'look-up of the instance', async () =>
     addInstanceFacts(call, gathered, await lookUpInstance(call, gathered, ask)),
@@ -109,21 +108,16 @@ async function explainEc2(
   if (!facts) return
   found.checks.push(...reportVerdicts(ec2.ec2ChecksAfterLookUp, facts))
   if (!passes(found)) return
-  const passed = enforce(ec2.ec2ChecksAfterLookUp, enforce(ec2.ec2ChecksBeforeLookUp, facts))
+  const passed = enforceChecks(ec2.ec2ChecksAfterLookUp, enforceChecks(ec2.ec2ChecksBeforeLookUp, facts))
   await preview(call, ec2.decideEc2Login(passed, loginPath(call)).grant, gathered.alias, found)
 }
 
-async function explainIam(
-  call: ExplainCall,
-  proof: IamProof,
-  found: Report,
-  ask: AskProvider,
-): Promise<void> {
+async function explainIam(call: ExplainCall, proof: IamProof, found: Report, ask: AskAws): Promise<void> {
   const caller = await step(found, 'caller identity', async () =>
     ask(await buildStsQuestion(call, proof.request)),
   )
   if (!caller) return
-  const gathered = await gatherIam(call, caller)
+  const gathered = await gatherIamFacts(call, caller)
   found.checks.push(...reportVerdicts(iam.iamChecksBeforeLookUp, gathered.facts))
   const seen = await step(found, 'look-ups of principal and instance', () =>
     lookUpCaller(call, gathered, ask),
@@ -132,7 +126,7 @@ async function explainIam(
   const facts = { ...gathered.facts, ...seen }
   found.checks.push(...reportVerdicts(iam.iamChecksAfterLookUp, facts))
   if (!passes(found)) return
-  const passed = enforce(iam.iamChecksAfterLookUp, enforce(iam.iamChecksBeforeLookUp, facts))
+  const passed = enforceChecks(iam.iamChecksAfterLookUp, enforceChecks(iam.iamChecksBeforeLookUp, facts))
   await preview(call, iam.decideIamLogin(passed, loginPath(call)), gathered.alias, found)
 }
 
@@ -143,16 +137,16 @@ const loginPath = (call: ExplainCall): string => `auth/${call.mount.path}/login`
 /** Adds the token that the login would create, unless the token itself is refused. */
 async function preview(
   call: ExplainCall,
-  grant: Grant,
+  grant: LoginGrant,
   stored: Item<'alias'> | undefined,
   found: Report,
 ): Promise<void> {
   const { now, ports } = call
   const mount = call.mount
   const fresh = { entityId: ports.entropy.uuid(), aliasId: ports.entropy.uuid() }
-  const { alias } = ensureAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
+  const { alias } = ensureIdentityAlias(stored, { ...grant.alias, mount: mount.accessor, now, fresh })
   found.token = await step(found, 'token', () => {
-    const { policies, type, ttl, meta } = buildToken(grant, { mount, alias, now }).token
+    const { policies, type, ttl, meta } = buildLoginToken(grant, { mount, alias, now }).token
     return { policies, type, ttl, metadata: meta, alias_name: grant.alias.name }
   })
 }

@@ -1,18 +1,25 @@
-import { answer, answerAfter, type Call, data, type MountCall, type Outcome } from '../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  type MountCall,
+} from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { requireSubject } from '../api/subject.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
-import { maxTtlOf } from '../model/mount.ts'
+import { maxTtlOfMount } from '../model/mount.ts'
 import type { TidySettings } from '../model/tidy.ts'
 import { remove, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { decodeBase64Url, readBase64, removeSpace } from '../values/base64.ts'
 import { printTime } from '../values/time.ts'
-import { isSignedWith, parseTag } from './role-tags/tag.ts'
-import { defaultTidy, sweepTimes } from './tidy/settings.ts'
+import { isTagSignedWith, parseRoleTag } from './role-tags/tag.ts'
+import { defaultTidySettings, tidyTimes } from './tidy/settings.ts'
 
 /** Returns the possible meanings of a path parameter, in this order: as sent, decoded from base64, decoded from URL-safe base64. */
-export function decodeVariants(given: string): string[] {
+export function decodeTagVariants(given: string): string[] {
   const decoded = [readBase64(given), decodeBase64Url(removeSpace(given))].map(bytes =>
     bytes?.toString('utf8'),
   )
@@ -29,7 +36,7 @@ const givenTag = (call: MountCall): string => {
 async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
   const { accessor } = call.mount
   const found = await call.ports.store.read(
-    decodeVariants(givenTag(call)).map(text => key('deny', accessor, text)),
+    decodeTagVariants(givenTag(call)).map(text => key('deny', accessor, text)),
   )
   return found.find(item => item !== undefined)
 }
@@ -38,10 +45,10 @@ async function findEntry(call: MountCall): Promise<Item<'deny'> | undefined> {
  * Handles POST roletag-denylist/:role_tag. Denies only validly signed tags of existing roles, because no login accepts any
  * other tag. @see docs/spec/role-tags.md#deny-list
  */
-export async function denyTag(call: MountCall): Promise<Outcome> {
+export async function denyRoleTag(call: MountCall): Promise<CallOutcome> {
   const { accessor } = call.mount
-  const parsed = decodeVariants(givenTag(call)).flatMap(text => {
-    const tag = parseTag(text)
+  const parsed = decodeTagVariants(givenTag(call)).flatMap(text => {
+    const tag = parseRoleTag(text)
     return tag ? [{ text, ...tag }] : []
   })[0]
   if (!parsed) throw invalidRequestError('not a valid role tag: it cannot be read')
@@ -53,18 +60,20 @@ export async function denyTag(call: MountCall): Promise<Outcome> {
   ])
   if (!role) throw invalidRequestError('not a valid role tag: its role does not exist')
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
-  if (!isSignedWith(parsed, tagKey))
+  if (!isTagSignedWith(parsed, tagKey))
     throw invalidRequestError('not a valid role tag: it was not made for this role')
-  const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOf(call.mount))
+  const longest = Math.max(parsed.tag.maxTtl, role.data.token.maxTtl, maxTtlOfMount(call.mount))
   const entry: DenyEntry = {
     createdAt: stored?.data.createdAt ?? call.now,
     expiresAt: call.now + longest * 1000,
   }
-  return answerAfter([replace(place, stored, entry, sweepTimes(entry.expiresAt, tidy?.data ?? defaultTidy))])
+  return answerAfterChanges([
+    replace(place, stored, entry, tidyTimes(entry.expiresAt, tidy?.data ?? defaultTidySettings)),
+  ])
 }
 
 /** Handles GET roletag-denylist/:role_tag. Returns the entry, with a warning that says until when the tag stays denied. */
-export async function readDenyEntry(call: MountCall): Promise<Outcome> {
+export async function readDenyEntry(call: MountCall): Promise<CallOutcome> {
   const [item, [tidy]] = await Promise.all([
     findEntry(call),
     call.ports.store.read([key('tidy-settings', call.mount.accessor, 'roletag-denylist')]),
@@ -72,8 +81,8 @@ export async function readDenyEntry(call: MountCall): Promise<Outcome> {
   if (!item) throw new ApiError('not_found')
   const { createdAt, expiresAt } = item.data
   return answer(
-    data({ creation_time: printTime(createdAt), expiration_time: printTime(expiresAt) }, [
-      outlook(expiresAt, tidy?.data ?? defaultTidy),
+    dataAnswer({ creation_time: printTime(createdAt), expiration_time: printTime(expiresAt) }, [
+      outlook(expiresAt, tidy?.data ?? defaultTidySettings),
     ]),
   )
 }
@@ -90,20 +99,20 @@ function outlook(expiresAt: number, { disablePeriodicTidy, safetyBuffer }: TidyS
 }
 
 /** Handles DELETE roletag-denylist/:role_tag. */
-export async function allowTag(call: MountCall): Promise<Outcome> {
+export async function deleteTagDenial(call: MountCall): Promise<CallOutcome> {
   const item = await findEntry(call)
-  return item ? answerAfter([remove(item)]) : answer({ kind: 'nothing' })
+  return item ? answerAfterChanges([remove(item)]) : answer({ kind: 'nothing' })
 }
 
 /** Handles GET identity-accesslist/:instance_id. The response includes the nonce. @see docs/spec/login-ec2.md#access-list */
-export async function readAccessEntry(call: Call): Promise<Outcome> {
+export async function readAccessEntry(call: Call): Promise<CallOutcome> {
   const stored = requireSubject(call, 'access')
   const { clientNonce, ...entry } = stored.data
   const nonce = clientNonce
     ? (await call.ports.cipher.decrypt(stored, 'clientNonce', clientNonce)).reveal()
     : ''
   return answer(
-    data({
+    dataAnswer({
       client_nonce: nonce,
       creation_time: printTime(entry.createdAt),
       disallow_reauthentication: entry.disallowReauthentication,

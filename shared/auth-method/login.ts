@@ -1,40 +1,40 @@
-import type { Call, Early, MountCall, Phases } from '../api/call.ts'
+import type { Call, EarlyCall, MountCall, RequestPhases } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import type { SuppliedParameters } from '../api/fields.ts'
-import { stsRefusal } from '../identity-proof/caller-identity.ts'
+import { createStsRefusal } from '../identity-proof/caller-identity.ts'
 import {
+  addCertificateHint,
   type InstanceDocument,
-  mentionMissingCertificate,
   needsMoreKeys,
-  proveDocument,
-  readProof,
+  readDocumentProof,
+  verifyDocumentProof,
 } from '../identity-proof/instance-document.ts'
-import { ageOf, readSignedRequest } from '../identity-proof/signed-request.ts'
+import { readSignedRequest, requestAgeSeconds } from '../identity-proof/signed-request.ts'
 import { loadBuiltInKeys } from '../identity-proof/trust.ts'
-import { findMountByPath, isMethod, type Mount } from '../model/mount.ts'
+import { findMountByPath, isAuthMethodMount, type Mount } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { ok } from '../values/result.ts'
-import { defaultSettings } from './config/client-settings.ts'
-import { noRoleError, refuse } from './login/checks.ts'
+import { defaultClientSettings } from './config/client-settings.ts'
+import { throwLoginRefusal, unknownRoleError } from './login/checks.ts'
 import type { loginFields } from './login/fields.ts'
-import { ec2Keys, ec2RoleName, guessEc2Alias } from './login-ec2/gather.ts'
+import { ec2LoginKeys, ec2LoginRoleName, guessEc2Alias } from './login-ec2/gather.ts'
 import { ec2LoginPhases } from './login-ec2/login.ts'
-import { type Ec2Input, type Ec2Proof, guessDocument } from './login-ec2/proof.ts'
+import { type Ec2Proof, type Ec2ProofInput, verifyByRememberedKey } from './login-ec2/proof.ts'
 import { buildStsRequest } from './login-iam/gather.ts'
 import { type IamProof, iamLoginPhases } from './login-iam/login.ts'
 
 type Given = SuppliedParameters<typeof loginFields>
 
-export type Proof = Ec2Proof | IamProof
+export type LoginProof = Ec2Proof | IamProof
 
 /**
  * Determines the login type from the parameters, which must be one complete set of one type.
  * @throws ApiError `invalid_request`
  * @see docs/spec/login-ec2.md#which-type-of-login
  */
-export function loginType(given: Given): 'ec2' | 'iam' {
+export function loginTypeOf(given: Given): 'ec2' | 'iam' {
   const has = (...names: (keyof Given)[]) => names.every(name => Object.hasOwn(given, name))
   const ec2 = has('pkcs7') || has('identity', 'signature')
   const request = has('iam_http_request_method', 'iam_request_url', 'iam_request_headers')
@@ -58,8 +58,8 @@ function missingFrom(given: Given, has: (name: keyof Given) => boolean): string 
 }
 
 /** Reads the proof of a login and verifies it as far as no storage and no AWS call is needed. */
-export async function readLoginProof(given: Given, legacySignatures: boolean): Promise<Proof> {
-  if (loginType(given) === 'iam') {
+export async function readLoginProof(given: Given, legacySignatures: boolean): Promise<LoginProof> {
+  if (loginTypeOf(given) === 'iam') {
     const request = readSignedRequest({
       method: given.iam_http_request_method ?? '',
       url: given.iam_request_url ?? '',
@@ -69,7 +69,7 @@ export async function readLoginProof(given: Given, legacySignatures: boolean): P
     return { type: 'iam', request }
   }
   const { pkcs7, identity, signature } = given
-  return verifyWithBuiltInKeys(
+  return verifyDocumentByBuiltInKeys(
     defined({
       pkcs7,
       identity,
@@ -83,18 +83,20 @@ export async function readLoginProof(given: Given, legacySignatures: boolean): P
  * Reads an identity document and verifies it with the built-in AWS keys. A document that only a registered certificate might
  * verify is returned unverified. @throws ApiError `invalid_request`
  */
-export async function verifyWithBuiltInKeys(input: Ec2Input, legacy: boolean): Promise<Ec2Proof> {
-  const proof = readProof(input)
-  if (!proof.ok) return refuse(proof.fault)
-  const document = proveDocument(proof.value, await loadBuiltInKeys(legacy), legacy)
+export async function verifyDocumentByBuiltInKeys(input: Ec2ProofInput, legacy: boolean): Promise<Ec2Proof> {
+  const proof = readDocumentProof(input)
+  if (!proof.ok) return throwLoginRefusal(proof.fault)
+  const document = verifyDocumentProof(proof.value, await loadBuiltInKeys(legacy), legacy)
   if (document.ok) return { type: 'ec2', proof: proof.value, document: document.value }
-  return needsMoreKeys(document.fault) ? { type: 'ec2', proof: proof.value } : refuse(document.fault)
+  return needsMoreKeys(document.fault)
+    ? { type: 'ec2', proof: proof.value }
+    : throwLoginRefusal(document.fault)
 }
 
 /** Runs before the first read: reads the proof, and returns the keys that the login needs before its first call to AWS. */
 export async function prepareLogin(
-  early: Early<typeof loginFields>,
-): Promise<{ keys: readonly Key[]; prepared: Proof }> {
+  early: EarlyCall<typeof loginFields>,
+): Promise<{ keys: readonly Key[]; prepared: LoginProof }> {
   const { parameters, ports, pathParameters } = early
   const proof = await readLoginProof(parameters, ports.deployment.legacySignatures)
   // loads the EC2 client during the first read; if loading fails, the later call reports it
@@ -102,7 +104,7 @@ export async function prepareLogin(
   const accessor = rememberedMount(ports, pathParameters['mount'])?.accessor
   if (accessor === undefined) return { prepared: proof, keys: [] }
   if (proof.type === 'iam') return { prepared: proof, keys: [key('client-config', accessor)] }
-  const guess = proof.document ? undefined : guessDocument(ports, accessor, proof.proof)
+  const guess = proof.document ? undefined : verifyByRememberedKey(ports, accessor, proof.proof)
   const document = proof.document ?? guess?.document
   const keys = [...(guess ? [guess.place] : []), ...(document ? keysOf(document, accessor, early) : [])]
   return { prepared: { ...proof, guess }, keys }
@@ -110,29 +112,31 @@ export async function prepareLogin(
 
 function rememberedMount({ memory }: Ports, path = ''): Mount | undefined {
   const mount = memory.mounts && findMountByPath(memory.mounts.table, path)
-  return mount && isMethod(mount) ? mount : undefined
+  return mount && isAuthMethodMount(mount) ? mount : undefined
 }
 
 /** Returns the known or guessed keys of an instance's login. */
 function keysOf(
   document: InstanceDocument,
   accessor: string,
-  { parameters, ports }: Early<typeof loginFields>,
+  { parameters, ports }: EarlyCall<typeof loginFields>,
 ): Key[] {
-  const roleName = ec2RoleName(parameters.role, document)
+  const roleName = ec2LoginRoleName(parameters.role, document)
   return [
-    ...ec2Keys(accessor, roleName, document),
+    ...ec2LoginKeys(accessor, roleName, document),
     ...guessEc2Alias(ports.keyHints, accessor, roleName, document),
   ]
 }
 
 /** Returns the phases of POST login for the type of its proof. */
-export const loginPhases = (call: MountCall<typeof loginFields>): Phases<MountCall<typeof loginFields>> =>
+export const loginPhasesOf = (
+  call: MountCall<typeof loginFields>,
+): RequestPhases<MountCall<typeof loginFields>> =>
   proofOf(call).type === 'ec2' ? ec2LoginPhases : iamLoginPhases
 
-function proofOf({ prepared }: Pick<Call, 'prepared'>): Proof {
+function proofOf({ prepared }: Pick<Call, 'prepared'>): LoginProof {
   if (!prepared) throw new ApiError('internal', 'a login without proof')
-  return prepared as Proof
+  return prepared as LoginProof
 }
 
 /**
@@ -144,12 +148,15 @@ export function refuseLoginWithoutMount(call: Call<typeof loginFields>): never {
   const proof = proofOf(call)
   const seen = { mount: 'none' }
   if (proof.type === 'iam') {
-    const outbound = buildStsRequest(proof.request, defaultSettings, call)
-    return refuse(outbound.ok ? stsRefusal(ageOf(proof.request, now)) : outbound.fault, seen)
+    const outbound = buildStsRequest(proof.request, defaultClientSettings, call)
+    return throwLoginRefusal(
+      outbound.ok ? createStsRefusal(requestAgeSeconds(proof.request, now)) : outbound.fault,
+      seen,
+    )
   }
   const document = proof.document
     ? ok(proof.document)
-    : proveDocument(proof.proof, [], ports.deployment.legacySignatures)
-  if (!document.ok) return refuse(mentionMissingCertificate(document.fault, proof.proof.form), seen)
-  throw noRoleError(ec2RoleName(parameters.role, document.value))
+    : verifyDocumentProof(proof.proof, [], ports.deployment.legacySignatures)
+  if (!document.ok) return throwLoginRefusal(addCertificateHint(document.fault, proof.proof.form), seen)
+  throw unknownRoleError(ec2LoginRoleName(parameters.role, document.value))
 }

@@ -1,6 +1,12 @@
 import type { ApiError } from '../api/errors.ts'
 import { isShareOf } from '../cluster/recovery.ts'
-import type { Attempt, Purpose, Secrets, Slot, Tries } from '../model/ceremony.ts'
+import type {
+  AttemptSecrets,
+  AttemptStarts,
+  CeremonyAttempt,
+  CeremonyPurpose,
+  CeremonySlot,
+} from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
@@ -23,41 +29,41 @@ const TRIES_WINDOW_MS = 60_000
 /** The permission to go on, or the error. */
 type Verdict<T = undefined> = Result<T, ApiError>
 
-export interface StartFacts {
-  slot: Slot
+export interface AttemptStartFacts {
+  slot: CeremonySlot
   /** epoch milliseconds */
   now: number
 }
 
-type Counted = keyof Tries
+type Counted = keyof AttemptStarts
 
-const recent = ({ slot, now }: StartFacts, counted: Counted): number[] =>
+const recent = ({ slot, now }: AttemptStartFacts, counted: Counted): number[] =>
   (slot[counted] ?? []).filter(at => at > now - TRIES_WINDOW_MS && at <= now)
 
 /** Returns the seconds until the next start is allowed; 0: now. */
-function waitFor(facts: StartFacts, counted: Counted): number {
+function waitFor(facts: AttemptStartFacts, counted: Counted): number {
   const oldest = recent(facts, counted).at(-MOST_TRIES)
   return oldest === undefined ? 0 : Math.ceil((oldest + TRIES_WINDOW_MS - facts.now) / 1000)
 }
 
 /** Adds a start now to the slot's recorded starts. */
-export const countTry = (facts: StartFacts, counted: Counted): Tries => ({
-  ...triesOf(facts.slot),
+export const countAttemptStart = (facts: AttemptStartFacts, counted: Counted): AttemptStarts => ({
+  ...attemptStartsOf(facts.slot),
   [counted]: [...recent(facts, counted), facts.now].slice(-MOST_TRIES),
 })
 
 /** Returns the recorded starts of the slot. */
-export const triesOf = ({ strangerStarts, authorisedStarts }: Slot): Tries =>
+export const attemptStartsOf = ({ strangerStarts, authorisedStarts }: CeremonySlot): AttemptStarts =>
   defined({ strangerStarts, authorisedStarts })
 
 /** Returns the counter for a start. @param held true if the caller is authorised */
-export const startCounter = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
+export const attemptCounterName = (held: boolean): Counted => (held ? 'authorisedStarts' : 'strangerStarts')
 
 /** Decides whether an attempt may start. Only one attempt of any kind runs at a time. @param held true if the caller is authorised */
-export function decideStart(facts: StartFacts, held: boolean): Verdict {
+export function decideAttemptStart(facts: AttemptStartFacts, held: boolean): Verdict {
   const { attempt } = facts.slot
   if (attempt) return failed(attemptInProgressError(attempt.purpose))
-  const wait = waitFor(facts, startCounter(held))
+  const wait = waitFor(facts, attemptCounterName(held))
   return wait > 0 ? failed(tooManyAttemptsError(wait)) : ok()
 }
 
@@ -66,8 +72,8 @@ export function decideStart(facts: StartFacts, held: boolean): Verdict {
  * caller started the attempt. The nonce proves nothing, because everyone can read it.
  * @param held true if the caller is authorised
  */
-export function decideCancel(
-  { authorised: begunByHolder, progress, purpose }: Attempt,
+export function decideAttemptCancel(
+  { authorised: begunByHolder, progress, purpose }: CeremonyAttempt,
   held: boolean,
 ): Verdict {
   if (held || (!begunByHolder && progress === 0)) return ok()
@@ -76,22 +82,22 @@ export function decideCancel(
 
 /** A submitted share. */
 export interface SubmittedShare {
-  purpose: Purpose
+  purpose: CeremonyPurpose
   nonce: string
   share: Buffer
 }
 
-export interface ShareFacts {
-  slot: Slot
+export interface SubmittedShareFacts {
+  slot: CeremonySlot
   /** secrets of the attempt in the slot */
-  secrets: Secrets | undefined
+  secrets: AttemptSecrets | undefined
   recovery: RecoveryKey
 }
 
 /** An attempt with one more share; `enough` is true if it was the last required one. */
 export interface AdvancedAttempt {
-  attempt: Attempt
-  secrets: Secrets
+  attempt: CeremonyAttempt
+  secrets: AttemptSecrets
   enough: boolean
 }
 
@@ -101,7 +107,7 @@ export interface AdvancedAttempt {
  */
 export function decideShare(
   { purpose, nonce, share }: SubmittedShare,
-  facts: ShareFacts,
+  facts: SubmittedShareFacts,
 ): Verdict<AdvancedAttempt> {
   const { slot, secrets, recovery } = facts
   if (!slot.attempt || !secrets) return failed(noAttemptError(purpose))
@@ -118,7 +124,7 @@ export function decideShare(
   })
 }
 
-function refusedFor(attempt: Attempt, purpose: Purpose, nonce: string): ApiError | undefined {
+function refusedFor(attempt: CeremonyAttempt, purpose: CeremonyPurpose, nonce: string): ApiError | undefined {
   if (attempt.nonce !== nonce) return wrongNonceError(attempt.purpose, attempt.nonce)
   return attempt.purpose === purpose ? undefined : otherAttemptError(attempt.purpose)
 }

@@ -4,7 +4,7 @@ import { readBase64 } from '../values/base64.ts'
 const OTP_BYTES = 32
 
 /** Generates a one-time password of `length` base-62 characters. */
-export const newOtp = (random: (length: number) => Buffer, length: number): string =>
+export const generateOtp = (random: (length: number) => Buffer, length: number): string =>
   encodeBase62(random(OTP_BYTES), length).slice(-length)
 
 /** Masks a token with a one-time password of the same length: XOR of the bytes, as base64 without padding. */

@@ -1,6 +1,6 @@
 import type { OperationToken } from '../model/ceremony.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
-import { hashOf } from '../model/token.ts'
+import { tokenHashOf } from '../model/token.ts'
 import { type Change, put, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { type Secret, sameSecret } from '../values/secret.ts'
@@ -9,7 +9,7 @@ type Life = Pick<ClusterRecord, 'set' | 'epoch'>
 
 /** Stores the hash of a generated operation token, replacing an earlier one. */
 export const storeOperationToken = (text: Secret, { set = '', epoch = '' }: Life, now: number): Change =>
-  put(key('operation-token'), { hash: hashOf(text.reveal()), set, epoch, madeAt: now })
+  put(key('operation-token'), { hash: tokenHashOf(text.reveal()), set, epoch, madeAt: now })
 
 /** Deletes the generated DR operation token of this secondary. */
 export const revokeOperationToken = (): Change => remove(key('operation-token'))
@@ -18,9 +18,9 @@ export const revokeOperationToken = (): Change => remove(key('operation-token'))
  * Reports whether a text is the generated token. A token created before a promotion of this cluster, or in another set, is invalid even
  * if it still exists, because a share may have been submitted while the role changed.
  */
-export const matchesGenerated = (text: string, stored: OperationToken, life: Life): boolean =>
-  isCurrentToken(stored, life) && sameSecret(stored.hash, hashOf(text))
+export const matchesOperationToken = (text: string, stored: OperationToken, life: Life): boolean =>
+  isCurrentOperationToken(stored, life) && sameSecret(stored.hash, tokenHashOf(text))
 
 /** Reports whether the generated token belongs to the cluster's current set and epoch. */
-export const isCurrentToken = (stored: OperationToken, { set = '', epoch = '' }: Life): boolean =>
+export const isCurrentOperationToken = (stored: OperationToken, { set = '', epoch = '' }: Life): boolean =>
   stored.set === set && stored.epoch === epoch

@@ -1,5 +1,5 @@
 import { ApiError, createApiError } from '../api/errors.ts'
-import type { Purpose } from '../model/ceremony.ts'
+import type { CeremonyPurpose } from '../model/ceremony.ts'
 import { TOKEN_TEXT_LENGTH } from '../model/token.ts'
 
 /*
@@ -33,14 +33,14 @@ export const batchTokenNotRevocableError = (): ApiError =>
     'it expires by its ttl; to end it earlier, remove `update` on this path from its policies on the primary',
   )
 
-const names: Record<Purpose, string> = {
+const names: Record<CeremonyPurpose, string> = {
   root: 'root generation',
   operation: 'generation of a DR operation token',
   rekey: 'rekey',
   verification: 'rekey verification',
 }
 
-const paths: Record<Purpose, string> = {
+const paths: Record<CeremonyPurpose, string> = {
   root: 'sys/generate-root/attempt',
   operation: 'sys/replication/dr/secondary/generate-operation-token/attempt',
   // the only one of the rekey paths that is available in every deployment to callers with a token
@@ -48,7 +48,7 @@ const paths: Record<Purpose, string> = {
   verification: 'sys/rotate/recovery/init',
 }
 
-export const attemptInProgressError = (purpose: Purpose): ApiError =>
+export const attemptInProgressError = (purpose: CeremonyPurpose): ApiError =>
   createApiError(
     'invalid_request',
     `${names[purpose]} already in progress`,
@@ -56,17 +56,17 @@ export const attemptInProgressError = (purpose: Purpose): ApiError =>
   )
 
 /** An anonymous caller tries to cancel a protected attempt. */
-export const anonymousCancelError = (purpose: Purpose): ApiError =>
+export const anonymousCancelError = (purpose: CeremonyPurpose): ApiError =>
   createApiError(
     'permission_denied',
     'an attempt that has a share, or that a caller with a token started, cannot be cancelled without a token',
     `send a token whose policies allow \`delete\` on ${paths[purpose]}, or wait: the attempt expires after an hour without a share`,
   )
 
-export const noAttemptError = (purpose: Purpose): ApiError =>
+export const noAttemptError = (purpose: CeremonyPurpose): ApiError =>
   createApiError('invalid_request', `no ${names[purpose]} in progress`, `start one by POST ${paths[purpose]}`)
 
-export const wrongNonceError = (purpose: Purpose, nonce: string): ApiError =>
+export const wrongNonceError = (purpose: CeremonyPurpose, nonce: string): ApiError =>
   createApiError(
     'invalid_request',
     'incorrect nonce supplied',
@@ -74,7 +74,7 @@ export const wrongNonceError = (purpose: Purpose, nonce: string): ApiError =>
   )
 
 /** @param purpose purpose of the attempt that is running */
-export const otherAttemptError = (purpose: Purpose): ApiError =>
+export const otherAttemptError = (purpose: CeremonyPurpose): ApiError =>
   createApiError(
     'invalid_request',
     'an attempt of another kind is in progress',

@@ -1,14 +1,14 @@
 import type { Call } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
-import type { Attempt, Rekey, Secrets, Slot } from '../model/ceremony.ts'
+import type { AttemptSecrets, CeremonyAttempt, CeremonySlot, RekeyParameters } from '../model/ceremony.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
 import { toSeconds } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
-import { triesOf } from './decide.ts'
-import { decryptSecrets, encryptAttempt } from './slot.ts'
+import { attemptStartsOf } from './decide.ts'
+import { decryptAttemptSecrets, encryptAttemptSecrets } from './slot.ts'
 
 /** Returns the keys that a rekey request adds to the first read. */
 export const prepareRekey = async () => ({
@@ -17,12 +17,12 @@ export const prepareRekey = async () => ({
 })
 
 /** An attempt to create a new recovery key. */
-export type Rekeying = Attempt & { rekey: Rekey }
+export type RekeyAttempt = CeremonyAttempt & { rekey: RekeyParameters }
 
 /** The stored slot of the rekey. */
-export interface GatheredRekey {
+export interface StoredRekey {
   item: Item<'rekey'> | undefined
-  slot: Slot & { attempt?: Rekeying }
+  slot: CeremonySlot & { attempt?: RekeyAttempt }
   recovery: Item<'recovery-key'>
   /** verifier of the recovery key and role of the cluster, which a valid attempt must match */
   verifier: string
@@ -30,17 +30,17 @@ export interface GatheredRekey {
 }
 
 /** Returns the cluster's role as a text. Any change voids an attempt, even a change back, because the set may have changed in between. */
-export const clusterRoleOf = ({
+export const clusterRoleText = ({
   mode,
   set = '',
   epoch = '',
 }: Pick<ClusterRecord, 'mode' | 'set' | 'epoch'>): string => [mode, set, epoch].join(' ')
 
-export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRekey {
+export function readRekeySlot(call: Pick<Call, 'fetched' | 'cluster'>): StoredRekey {
   const [item, recovery] = [call.fetched.get(key('rekey')), call.fetched.get(key('recovery-key'))]
   if (!recovery) throw new ApiError('not_initialised')
   const { verifier } = recovery.data
-  const clusterRole = clusterRoleOf(call.cluster.record)
+  const clusterRole = clusterRoleText(call.cluster.record)
   const { attempt, ...stored } = item?.data ?? { strangerStarts: [] }
   const goesOn =
     attempt &&
@@ -49,28 +49,31 @@ export function gatherRekey(call: Pick<Call, 'fetched' | 'cluster'>): GatheredRe
     attempt.rekey.clusterRole === clusterRole
   return {
     item,
-    slot: { ...triesOf(stored), ...(goesOn ? { attempt } : {}) },
+    slot: { ...attemptStartsOf(stored), ...(goesOn ? { attempt } : {}) },
     recovery,
     verifier,
     clusterRole,
   }
 }
 
-const isRekeying = (attempt: Attempt): attempt is Rekeying => attempt.rekey !== undefined
+const isRekeying = (attempt: CeremonyAttempt): attempt is RekeyAttempt => attempt.rekey !== undefined
 
 /** Stores the slot. It expires after an hour without a share. @param now epoch milliseconds */
-export const storeRekey = ({ item }: Pick<GatheredRekey, 'item'>, slot: Slot, now: number): Change =>
-  replace(key('rekey'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
+export const storeRekeySlot = (
+  { item }: Pick<StoredRekey, 'item'>,
+  slot: CeremonySlot,
+  now: number,
+): Change => replace(key('rekey'), item, slot, { expires: toSeconds(now) + bounds.ATTEMPT_IDLE_SECONDS })
 
 /** Encrypts the secrets of an attempt for storage. */
-export const encryptRekey = (
-  attempt: Pick<Rekeying, 'purpose' | 'rekey' | 'authorised' | 'recoveryKey'>,
-  secrets: Pick<Secrets, 'nonce' | 'shares'>,
+export const encryptRekeySecrets = (
+  attempt: Pick<RekeyAttempt, 'purpose' | 'rekey' | 'authorised' | 'recoveryKey'>,
+  secrets: Pick<AttemptSecrets, 'nonce' | 'shares'>,
   cipher: Pick<FieldCipher, 'encrypt'>,
-): Promise<Attempt> => encryptAttempt(attempt, { ...secrets, otp: '' }, cipher, key('rekey'))
+): Promise<CeremonyAttempt> => encryptAttemptSecrets(attempt, { ...secrets, otp: '' }, cipher, key('rekey'))
 
 /** Decrypts the secrets of the slot's attempt; undefined if there is none. */
-export const decryptRekey = (
-  slot: Slot,
+export const decryptRekeySecrets = (
+  slot: CeremonySlot,
   cipher: Pick<FieldCipher, 'decrypt'>,
-): Promise<Secrets | undefined> => decryptSecrets(slot, cipher, key('rekey'))
+): Promise<AttemptSecrets | undefined> => decryptAttemptSecrets(slot, cipher, key('rekey'))

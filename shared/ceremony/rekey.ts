@@ -1,4 +1,4 @@
-import { answer, answerAfter, type Call, data, type Outcome } from '../api/call.ts'
+import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../api/call.ts'
 import { ApiError } from '../api/errors.ts'
 import {
   boolField,
@@ -8,28 +8,35 @@ import {
   text,
   unsupportedField,
 } from '../api/fields.ts'
-import { decodePublicKey, encryptEach, fingerprintOf } from '../cluster/pgp.ts'
-import { checkShares, newRecoveryKey } from '../cluster/recovery.ts'
-import { checkDivision, type Division, readShare } from '../cluster/shares.ts'
-import type { PgpKey } from '../model/ceremony.ts'
+import { decodePgpPublicKey, encryptForEachPgpKey, pgpFingerprintOf } from '../cluster/pgp.ts'
+import { checkRecoveryShares, newRecoveryKey } from '../cluster/recovery.ts'
+import { checkShareDivision, parseShare, type ShareDivision } from '../cluster/shares.ts'
+import type { CeremonyPgpKey } from '../model/ceremony.ts'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { type Change, replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
-import { countTry, decideCancel, decideShare, decideStart, startCounter, triesOf } from './decide.ts'
+import {
+  attemptCounterName,
+  attemptStartsOf,
+  countAttemptStart,
+  decideAttemptCancel,
+  decideAttemptStart,
+  decideShare,
+} from './decide.ts'
 import { noAttemptError } from './refusals.ts'
 import { noVerificationError, pgpKeyCountError, verificationRequiredError } from './rekey-refusals.ts'
 import {
-  decryptRekey,
-  encryptRekey,
-  type GatheredRekey,
-  gatherRekey,
-  type Rekeying,
-  storeRekey,
+  decryptRekeySecrets,
+  encryptRekeySecrets,
+  type RekeyAttempt,
+  readRekeySlot,
+  type StoredRekey,
+  storeRekeySlot,
 } from './rekey-slot.ts'
-import { isAuthorised } from './slot.ts'
+import { isCeremonyAuthorised } from './slot.ts'
 
-export const rekeyFields = {
+export const startRekeyFields = {
   secret_shares: intField('Number of shares of the new recovery key', { required: true }),
   secret_threshold: intField('Shares needed together', { required: true }),
   pgp_keys: listField('OpenPGP public keys, one for each share, by which the new shares are encrypted', {
@@ -52,7 +59,7 @@ export const rekeyShareFields = {
 const NAMES = { shares: 'secret_shares', threshold: 'secret_threshold' }
 
 /** Returns the response form of an attempt. */
-function shown(attempt: Rekeying | undefined, required: number): Record<string, unknown> {
+function shown(attempt: RekeyAttempt | undefined, required: number): Record<string, unknown> {
   const { rekey } = attempt ?? {}
   const pending = rekey?.newKey !== undefined
   return {
@@ -70,32 +77,33 @@ function shown(attempt: Rekeying | undefined, required: number): Record<string, 
   }
 }
 
-const fingerprintsOf = ({ rekey: { pgp } }: Rekeying): string[] | null =>
+const fingerprintsOf = ({ rekey: { pgp } }: RekeyAttempt): string[] | null =>
   pgp.length > 0 ? pgp.map(({ fingerprint }) => fingerprint) : null
 
 /** Handles GET …/init. */
-export function showRekey(call: Call): Outcome {
-  const { slot, recovery } = gatherRekey(call)
-  return answer(data(shown(slot.attempt, recovery.data.threshold)))
+export function showRekeyProgress(call: Call): CallOutcome {
+  const { slot, recovery } = readRekeySlot(call)
+  return answer(dataAnswer(shown(slot.attempt, recovery.data.threshold)))
 }
 
 /** Handles POST …/init: starts an attempt. The handler checks the slot and the rate limit before it parses an OpenPGP key. */
-export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcome> {
+export async function startRekey(call: Call<typeof startRekeyFields>): Promise<CallOutcome> {
   const { parameters, now } = call
   const { entropy, cipher } = call.ports
-  const gathered = gatherRekey(call)
+  const gathered = readRekeySlot(call)
   const { slot, recovery, verifier, clusterRole } = gathered
-  const held = isAuthorised(call)
+  const held = isCeremonyAuthorised(call)
   const facts = { slot, now }
-  const verdict = decideStart(facts, held)
+  const verdict = decideAttemptStart(facts, held)
   if (!verdict.ok) throw verdict.fault
   const division = divisionOf(parameters)
   const keys = parameters.pgp_keys ?? []
   checkKeys(keys, division)
-  const tries = countTry(facts, startCounter(held))
+  const tries = countAttemptStart(facts, attemptCounterName(held))
   const pgp = await readKeys(keys)
   // parsing a key counts as an attempt, whether the key is usable or not
-  if (pgp instanceof ApiError) return { ...answerAfter([storeRekey(gathered, tries, now)]), fault: pgp }
+  if (pgp instanceof ApiError)
+    return { ...answerAfterChanges([storeRekeySlot(gathered, tries, now)]), fault: pgp }
   const id = entropy.uuid()
   const rekey = { ...division, pgp, verify: parameters.require_verification ?? false, id, clusterRole }
   const next = defined({
@@ -104,34 +112,34 @@ export async function startRekey(call: Call<typeof rekeyFields>): Promise<Outcom
     recoveryKey: verifier,
     authorised: held || undefined,
   })
-  const attempt = await encryptRekey(next, { nonce: id, shares: [] }, cipher)
-  const change = storeRekey(gathered, { ...tries, attempt }, now)
-  return answerAfter([change], data(shown({ ...attempt, rekey }, recovery.data.threshold)))
+  const attempt = await encryptRekeySecrets(next, { nonce: id, shares: [] }, cipher)
+  const change = storeRekeySlot(gathered, { ...tries, attempt }, now)
+  return answerAfterChanges([change], dataAnswer(shown({ ...attempt, rekey }, recovery.data.threshold)))
 }
 
 function divisionOf({
   secret_shares = 0,
   secret_threshold = 0,
-}: SuppliedParameters<typeof rekeyFields>): Division {
+}: SuppliedParameters<typeof startRekeyFields>): ShareDivision {
   const division = { shares: secret_shares, threshold: secret_threshold }
-  checkDivision(division, NAMES)
+  checkShareDivision(division, NAMES)
   return division
 }
 
 const nameOf = (index: number) => `pgp_keys: key ${index + 1}`
 
 /** Checks the number and the sizes of the keys. @throws ApiError `invalid_request` */
-function checkKeys(keys: readonly string[], { shares }: Division): void {
+function checkKeys(keys: readonly string[], { shares }: ShareDivision): void {
   if (keys.length > 0 && keys.length !== shares) throw pgpKeyCountError()
-  for (const [index, one] of keys.entries()) decodePublicKey(one, nameOf(index))
+  for (const [index, one] of keys.entries()) decodePgpPublicKey(one, nameOf(index))
 }
 
 /** Parses the keys. @returns the error of the first invalid key */
-async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
-  const read: PgpKey[] = []
+async function readKeys(keys: readonly string[]): Promise<CeremonyPgpKey[] | ApiError> {
+  const read: CeremonyPgpKey[] = []
   try {
     for (const [index, one] of keys.entries())
-      read.push({ key: one, fingerprint: await fingerprintOf(one, nameOf(index)) })
+      read.push({ key: one, fingerprint: await pgpFingerprintOf(one, nameOf(index)) })
     return read
   } catch (error) {
     if (error instanceof ApiError) return error
@@ -140,38 +148,38 @@ async function readKeys(keys: readonly string[]): Promise<PgpKey[] | ApiError> {
 }
 
 /** Handles DELETE …/init: cancels the attempt and keeps the current recovery key. Without an attempt it writes nothing. */
-export function cancelRekey(call: Call): Outcome {
-  const gathered = gatherRekey(call)
+export function cancelRekey(call: Call): CallOutcome {
+  const gathered = readRekeySlot(call)
   const { slot } = gathered
-  if (!slot.attempt) return answerAfter([])
+  if (!slot.attempt) return answerAfterChanges([])
   checkCancel(slot.attempt, call)
-  return answerAfter([storeRekey(gathered, triesOf(slot), call.now)])
+  return answerAfterChanges([storeRekeySlot(gathered, attemptStartsOf(slot), call.now)])
 }
 
 /** Checks that the caller may cancel. Anonymous callers may not, once shares were submitted. @throws ApiError `permission_denied` */
-function checkCancel(attempt: Rekeying, call: Call): void {
+function checkCancel(attempt: RekeyAttempt, call: Call): void {
   const { progress, rekey } = attempt
-  const verdict = decideCancel(
+  const verdict = decideAttemptCancel(
     { ...attempt, progress: rekey.newKey ? rekey.threshold : progress },
-    isAuthorised(call),
+    isCeremonyAuthorised(call),
   )
   if (!verdict.ok) throw verdict.fault
 }
 
 /** Handles POST …/update: accepts one share of the current key. The last required share creates the new key. */
-export async function submitShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
-  const gathered = gatherRekey(call)
+export async function submitRekeyShare(call: Call<typeof rekeyShareFields>): Promise<CallOutcome> {
+  const gathered = readRekeySlot(call)
   const { attempt } = gathered.slot
   if (attempt?.rekey.newKey) throw verificationRequiredError(attempt.nonce)
   const present = gathered.recovery.data
   const { change, attempt: advanced } = await giveShare(call, gathered, 'rekey', present)
   return change
-    ? answerAfter([change], data(shown(advanced, present.threshold)))
+    ? answerAfterChanges([change], dataAnswer(shown(advanced, present.threshold)))
     : makeKey(call, gathered, advanced)
 }
 
 interface Given {
-  attempt: Rekeying
+  attempt: RekeyAttempt
   /** stores the share; absent if it was the last required one */
   change?: Change
 }
@@ -179,36 +187,36 @@ interface Given {
 /** Checks one share and adds it to the attempt. */
 async function giveShare(
   { parameters, ports, now }: Call<typeof rekeyShareFields>,
-  gathered: GatheredRekey,
-  purpose: Rekeying['purpose'],
+  gathered: StoredRekey,
+  purpose: RekeyAttempt['purpose'],
   recovery: RecoveryKey,
 ): Promise<Given> {
   const { cipher } = ports
   const { slot } = gathered
-  const facts = { slot, secrets: await decryptRekey(slot, cipher), recovery }
-  const share = readShare(parameters.key ?? '')
+  const facts = { slot, secrets: await decryptRekeySecrets(slot, cipher), recovery }
+  const share = parseShare(parameters.key ?? '')
   const verdict = decideShare({ purpose, nonce: parameters.nonce ?? '', share }, facts)
   const { attempt: before } = slot
   if (!verdict.ok) throw verdict.fault
   if (!before) throw noAttemptError(purpose)
   const { secrets, enough } = verdict.value
   if (enough) {
-    checkShares(secrets.shares, recovery)
+    checkRecoveryShares(secrets.shares, recovery)
     return { attempt: before }
   }
-  const attempt = await encryptRekey(before, secrets, cipher)
+  const attempt = await encryptRekeySecrets(before, secrets, cipher)
   return {
     attempt: { ...attempt, rekey: before.rekey },
-    change: storeRekey(gathered, { ...slot, attempt }, now),
+    change: storeRekeySlot(gathered, { ...slot, attempt }, now),
   }
 }
 
 /** Creates the new key and returns its shares once. The key takes effect at once, or after verification if that was requested. */
 async function makeKey(
   { ports, now }: Call<typeof rekeyShareFields>,
-  gathered: GatheredRekey,
-  attempt: Rekeying,
-): Promise<Outcome> {
+  gathered: StoredRekey,
+  attempt: RekeyAttempt,
+): Promise<CallOutcome> {
   const { slot, recovery } = gathered
   const { rekey } = attempt
   const pgpFingerprints = fingerprintsOf(attempt)
@@ -228,30 +236,36 @@ async function makeKey(
     verification_required: rekey.verify,
   }
   if (!rekey.verify)
-    return answerAfter([inForce(recovery, made), storeRekey(gathered, triesOf(slot), now)], data(told))
+    return answerAfterChanges(
+      [inForce(recovery, made), storeRekeySlot(gathered, attemptStartsOf(slot), now)],
+      dataAnswer(told),
+    )
   const nonce = ports.entropy.uuid()
   const next = { ...attempt, purpose: 'verification', rekey: { ...rekey, newKey: made } } as const
-  const pending = await encryptRekey(next, { nonce, shares: [] }, ports.cipher)
-  const change = storeRekey(gathered, { ...slot, attempt: pending }, now)
-  return answerAfter([change], data({ ...told, verification_nonce: nonce }))
+  const pending = await encryptRekeySecrets(next, { nonce, shares: [] }, ports.cipher)
+  const change = storeRekeySlot(gathered, { ...slot, attempt: pending }, now)
+  return answerAfterChanges([change], dataAnswer({ ...told, verification_nonce: nonce }))
 }
 
 /** Encodes the shares. An encrypted share contains its hex text. @see docs/spec/cluster.md#recovery-shares */
-const handedOut = async (shares: readonly Buffer[], pgp: readonly PgpKey[]): Promise<readonly Buffer[]> =>
+const handedOut = async (
+  shares: readonly Buffer[],
+  pgp: readonly CeremonyPgpKey[],
+): Promise<readonly Buffer[]> =>
   pgp.length === 0
     ? shares
-    : encryptEach(
+    : encryptForEachPgpKey(
         shares.map(share => share.toString('hex')),
         pgp.map(one => one.key),
         'pgp_keys',
       )
 
 /** Replaces the recovery key. The commit fails if the stored key is not the one that verified the shares. */
-const inForce = (recovery: GatheredRekey['recovery'], made: RecoveryKey) =>
+const inForce = (recovery: StoredRekey['recovery'], made: RecoveryKey) =>
   replace(key('recovery-key'), recovery, made)
 
 /** Returns the response form of a verification. */
-const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
+const verification = ({ purpose, nonce, progress, rekey }: RekeyAttempt) => {
   const started = purpose === 'verification'
   return {
     nonce: started ? nonce : '',
@@ -263,32 +277,32 @@ const verification = ({ purpose, nonce, progress, rekey }: Rekeying) => {
 }
 
 /** Handles GET …/verify. */
-export function showVerification(call: Call): Outcome {
-  const { attempt } = gatherRekey(call).slot
+export function showRekeyVerification(call: Call): CallOutcome {
+  const { attempt } = readRekeySlot(call).slot
   if (!attempt) throw noAttemptError('rekey')
-  return answer(data(verification(attempt)))
+  return answer(dataAnswer(verification(attempt)))
 }
 
 /** Handles POST …/verify: accepts one share of the new key. The last required share puts the new key into effect. */
-export async function submitVerificationShare(call: Call<typeof rekeyShareFields>): Promise<Outcome> {
-  const gathered = gatherRekey(call)
+export async function submitVerificationShare(call: Call<typeof rekeyShareFields>): Promise<CallOutcome> {
+  const gathered = readRekeySlot(call)
   const made = gathered.slot.attempt?.rekey.newKey
   if (!made) throw noVerificationError()
   const { change, attempt } = await giveShare(call, gathered, 'verification', made)
-  if (change) return answerAfter([change], data(verification(attempt)))
-  const emptied = storeRekey(gathered, triesOf(gathered.slot), call.now)
+  if (change) return answerAfterChanges([change], dataAnswer(verification(attempt)))
+  const emptied = storeRekeySlot(gathered, attemptStartsOf(gathered.slot), call.now)
   const changes = [inForce(gathered.recovery, made), emptied]
-  return answerAfter(changes, data({ nonce: attempt.nonce, complete: true }))
+  return answerAfterChanges(changes, dataAnswer({ nonce: attempt.nonce, complete: true }))
 }
 
 /** Handles DELETE …/verify: discards the submitted shares and changes the nonce. The new key is kept. */
-export async function restartVerification(call: Call): Promise<Outcome> {
-  const gathered = gatherRekey(call)
+export async function restartRekeyVerification(call: Call): Promise<CallOutcome> {
+  const gathered = readRekeySlot(call)
   const { attempt } = gathered.slot
   if (!attempt?.rekey.newKey) throw noVerificationError()
   checkCancel(attempt, call)
   const { entropy, cipher } = call.ports
-  const next = await encryptRekey(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)
-  const change = storeRekey(gathered, { ...triesOf(gathered.slot), attempt: next }, call.now)
-  return answerAfter([change], data(verification({ ...next, rekey: attempt.rekey })))
+  const next = await encryptRekeySecrets(attempt, { nonce: entropy.uuid(), shares: [] }, cipher)
+  const change = storeRekeySlot(gathered, { ...attemptStartsOf(gathered.slot), attempt: next }, call.now)
+  return answerAfterChanges([change], dataAnswer(verification({ ...next, rekey: attempt.rekey })))
 }

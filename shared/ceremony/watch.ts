@@ -1,4 +1,4 @@
-import type { AttemptEvent } from '../model/ceremony.ts'
+import type { CeremonyAttemptEvent } from '../model/ceremony.ts'
 import { toSeconds } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
@@ -21,7 +21,7 @@ type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'workflows'>
  * @param nonce nonce of the watched attempt; empty: the execution waits for one to start
  * @param token task token that lets Step Functions continue the execution
  */
-export async function recordWatcher(nonce: string, token: string, ports: Dependencies): Promise<void> {
+export async function recordAttemptWatcher(nonce: string, token: string, ports: Dependencies): Promise<void> {
   const { store, cipher, clock } = ports
   const waits: Waits = nonce === '' ? 'begin' : 'watch'
   const place = key('watcher', waits)
@@ -35,11 +35,11 @@ export async function recordWatcher(nonce: string, token: string, ports: Depende
     throw new Error('another execution of this workflow began to wait at the same time')
   // the attempt may have ended before this execution was recorded
   const over = nonce === '' ? undefined : await endOf(nonce, ports)
-  if (over) await notifyWatcher(nonce, over, ports)
+  if (over) await notifyAttemptWatcher(nonce, over, ports)
 }
 
 /** Returns how an attempt ended; undefined while it is running. */
-async function endOf(nonce: string, { store }: Dependencies): Promise<AttemptEvent | undefined> {
+async function endOf(nonce: string, { store }: Dependencies): Promise<CeremonyAttemptEvent | undefined> {
   const [slot] = await store.read([key('ceremony')])
   const { attempt, last } = slot?.data ?? {}
   if (attempt?.nonce === nonce) return undefined
@@ -47,9 +47,9 @@ async function endOf(nonce: string, { store }: Dependencies): Promise<AttemptEve
 }
 
 /** Notifies the execution that watches an attempt. A new attempt continues the execution that waits for one, or starts a new execution. */
-export async function notifyWatcher(
+export async function notifyAttemptWatcher(
   nonce: string,
-  what: AttemptEvent | 'begun',
+  what: CeremonyAttemptEvent | 'begun',
   ports: Dependencies,
 ): Promise<void> {
   if (what !== 'begun') {

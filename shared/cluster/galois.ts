@@ -6,7 +6,7 @@
 const POLYNOMIAL = 0x11b
 
 /** Returns a·b. */
-export function multiply(a: number, b: number): number {
+export function multiplyInGf256(a: number, b: number): number {
   let product = 0
   for (let bit = 7; bit >= 0; bit--) {
     product = (product << 1) ^ (POLYNOMIAL & -(product >> 7))
@@ -16,10 +16,10 @@ export function multiply(a: number, b: number): number {
 }
 
 /** Returns 1/a, computed as a^254. The inverse of 0 is 0. */
-export function inverse(a: number): number {
+export function invertInGf256(a: number): number {
   let power = a
-  for (let step = 0; step < 6; step++) power = multiply(multiply(power, power), a)
-  return multiply(power, power)
+  for (let step = 0; step < 6; step++) power = multiplyInGf256(multiplyInGf256(power, power), a)
+  return multiplyInGf256(power, power)
 }
 
 /**
@@ -27,7 +27,7 @@ export function inverse(a: number): number {
  * that x as its last byte; x counts from 1.
  * @param random returns that many random bytes
  */
-export function splitKey(
+export function splitKeyIntoShares(
   key: Uint8Array,
   { shares, threshold }: { shares: number; threshold: number },
   random: (length: number) => Uint8Array,
@@ -41,7 +41,7 @@ export function splitKey(
     for (const [at, byte] of key.entries()) {
       let y = 0
       for (let power = degree - 1; power >= 0; power--)
-        y = multiply(y ^ (coefficients[at * degree + power] ?? 0), x)
+        y = multiplyInGf256(y ^ (coefficients[at * degree + power] ?? 0), x)
       share[at] = y ^ byte
     }
     return share
@@ -52,7 +52,7 @@ export function splitKey(
  * Combines shares to the key, the polynomials' values at 0. Returns undefined if the shares differ in length or two have
  * the same x.
  */
-export function combineKey(shares: readonly Uint8Array[]): Buffer | undefined {
+export function combineKeyShares(shares: readonly Uint8Array[]): Buffer | undefined {
   const [first] = shares
   const xs = shares.map(share => share.at(-1) ?? 0)
   if (!first || shares.some(({ length }) => length !== first.length) || new Set(xs).size < xs.length)
@@ -60,13 +60,13 @@ export function combineKey(shares: readonly Uint8Array[]): Buffer | undefined {
   const weights = xs.map((x, index) =>
     xs.reduce(
       (product, other, at) =>
-        at === index ? product : multiply(product, multiply(other, inverse(x ^ other))),
+        at === index ? product : multiplyInGf256(product, multiplyInGf256(other, invertInGf256(x ^ other))),
       1,
     ),
   )
   const key = Buffer.alloc(first.length - 1)
   for (const [index, share] of shares.entries())
     for (let at = 0; at < key.length; at++)
-      key[at] = (key[at] ?? 0) ^ multiply(share[at] ?? 0, weights[index] ?? 0)
+      key[at] = (key[at] ?? 0) ^ multiplyInGf256(share[at] ?? 0, weights[index] ?? 0)
   return key
 }

@@ -1,18 +1,18 @@
-import { type AlwaysCall, answer, type Outcome } from '../api/call.ts'
+import { type AlwaysServedCall, answer, type CallOutcome } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
 import { intField, listField, type SuppliedParameters, text } from '../api/fields.ts'
-import { type ClusterRecord, setKeyring } from '../model/cluster.ts'
+import { type ClusterRecord, setRecordKeyring } from '../model/cluster.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
-import { makeTokenText } from '../model/token.ts'
+import { generateServiceTokenText } from '../model/token.ts'
 import { newMount, storeMounts } from '../mounts/store.ts'
 import { create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { issueService } from '../tokens/mint.ts'
 import { rootToken } from '../tokens/root-token.ts'
 import { defined } from '../values/defined.ts'
-import { encryptEach, fingerprintOf } from './pgp.ts'
+import { encryptForEachPgpKey, pgpFingerprintOf } from './pgp.ts'
 import { newRecoveryKey } from './recovery.ts'
-import { checkDivision, type Division } from './shares.ts'
+import { checkShareDivision, type ShareDivision } from './shares.ts'
 import { createTermItems } from './terms.ts'
 
 export const initFields = {
@@ -28,13 +28,13 @@ export const initFields = {
 
 type InitParameters = SuppliedParameters<typeof initFields>
 
-const DEFAULTS: Division = { shares: 5, threshold: 3 }
+const DEFAULTS: ShareDivision = { shares: 5, threshold: 3 }
 
 /**
  * Handles PUT sys/init: creates the keyring, the recovery key, the root token and the first mounts in one commit.
  * @see docs/spec/cluster.md#initialisation
  */
-export async function initialise(call: AlwaysCall<typeof initFields>): Promise<Outcome> {
+export async function initialiseNewCluster(call: AlwaysServedCall<typeof initFields>): Promise<CallOutcome> {
   const { parameters, ports, now } = call
   if (call.cluster) throw alreadyDone()
   const division = divisionOf(parameters)
@@ -47,13 +47,13 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
     mode: 'disabled',
     initialisedAt: now,
   }
-  const { record, keyring } = setKeyring(unkeyed, made)
+  const { record, keyring } = setRecordKeyring(unkeyed, made)
   const { item: recovery, shares } = newRecoveryKey(division, {
     random: ports.entropy.bytes,
     now,
     ...defined({ pgpFingerprints }),
   })
-  const root = makeTokenText(ports.entropy.bytes)
+  const root = generateServiceTokenText(ports.entropy.bytes)
   const handedOut = await buildInitAnswer(shares, root.reveal(), parameters)
   const changes = [
     create(key('cluster'), record),
@@ -70,7 +70,7 @@ export async function initialise(call: AlwaysCall<typeof initFields>): Promise<O
 
 const alreadyDone = () => invalidRequestError('the cluster is already initialised')
 
-function divisionOf(parameters: InitParameters): Division {
+function divisionOf(parameters: InitParameters): ShareDivision {
   // official clients send all parameters, with neutral values for those that do not apply
   const other = parameters.secret_shares
     ? 'secret_shares'
@@ -86,7 +86,7 @@ function divisionOf(parameters: InitParameters): Division {
   const shares = parameters.recovery_shares ?? DEFAULTS.shares
   const threshold =
     parameters.recovery_threshold ?? (parameters.recovery_shares === 1 ? 1 : DEFAULTS.threshold)
-  checkDivision({ shares, threshold })
+  checkShareDivision({ shares, threshold })
   if (parameters.recovery_pgp_keys?.length && parameters.recovery_pgp_keys.length !== shares) {
     throw invalidRequestError('recovery_pgp_keys must name one key for each share')
   }
@@ -99,7 +99,7 @@ const fingerprintsOf = async ({
 }: InitParameters): Promise<readonly string[] | undefined> =>
   keys.length === 0
     ? undefined
-    : Promise.all(keys.map((one, index) => fingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
+    : Promise.all(keys.map((one, index) => pgpFingerprintOf(one, `recovery_pgp_keys: key ${index + 1}`)))
 
 /**
  * Checks the OpenPGP keys if the deployment names the key holders. Each holder must get one share, and one of them the root
@@ -115,7 +115,7 @@ async function checkHolders(
     throw invalidRequestError(
       `recovery_pgp_keys must be the keys that this deployment names, each once: ${holders.join(', ')}`,
     )
-  const rootPrint = rootKey === '' ? '' : await fingerprintOf(rootKey, 'root_token_pgp_key')
+  const rootPrint = rootKey === '' ? '' : await pgpFingerprintOf(rootKey, 'root_token_pgp_key')
   if (!holders.includes(rootPrint))
     throw invalidRequestError('root_token_pgp_key must be one of the keys that this deployment names')
 }
@@ -131,10 +131,10 @@ async function buildInitAnswer(
 ): Promise<Record<string, unknown>> {
   const hex = shares.map(share => share.toString('hex'))
   const keys = parameters.recovery_pgp_keys?.length
-    ? await encryptEach(hex, parameters.recovery_pgp_keys, 'recovery_pgp_keys')
+    ? await encryptForEachPgpKey(hex, parameters.recovery_pgp_keys, 'recovery_pgp_keys')
     : shares
   const [rootMessage] = parameters.root_token_pgp_key
-    ? await encryptEach([root], [parameters.root_token_pgp_key], 'root_token_pgp_key')
+    ? await encryptForEachPgpKey([root], [parameters.root_token_pgp_key], 'root_token_pgp_key')
     : []
   return {
     keys: [],

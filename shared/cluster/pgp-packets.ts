@@ -38,7 +38,7 @@ const USERS = new Set([13, 17])
 const OTHERS = new Set([12, 21])
 
 /** The reason why a key is rejected; its message is for the sender. */
-export class KeyFault extends Error {}
+export class PgpKeyError extends Error {}
 
 class Reader {
   private at = 0
@@ -50,7 +50,7 @@ class Reader {
     return this.bytes.length - this.at
   }
   take(length: number): Uint8Array {
-    if (length > this.left) throw new KeyFault('it is cut off')
+    if (length > this.left) throw new PgpKeyError('it is cut off')
     this.at += length
     return this.bytes.subarray(this.at - length, this.at)
   }
@@ -63,16 +63,17 @@ class Reader {
  * Checks the framing, the algorithms, the sizes and the number of signatures of a public key. It does no arithmetic, so it
  * takes only as long as reading the key once.
  * @param bytes binary key
- * @throws KeyFault
+ * @throws PgpKeyError
  */
-export function checkPackets(bytes: Uint8Array): void {
+export function checkPgpPackets(bytes: Uint8Array): void {
   const reader = new Reader(bytes)
-  if (reader.left === 0) throw new KeyFault('it is empty')
+  if (reader.left === 0) throw new PgpKeyError('it is empty')
   if (reader.left > LARGEST_KEY)
-    throw new KeyFault(`it has ${reader.left} bytes (limit ${LARGEST_KEY})${EXPORT_LESS}`)
+    throw new PgpKeyError(`it has ${reader.left} bytes (limit ${LARGEST_KEY})${EXPORT_LESS}`)
   const signatures = { onOne: 0, all: 0, most: MOST_SIGNATURES }
   for (let packets = 1; reader.left > 0; packets++) {
-    if (packets > MOST_PACKETS) throw new KeyFault(`it has more than ${MOST_PACKETS} packets${EXPORT_LESS}`)
+    if (packets > MOST_PACKETS)
+      throw new PgpKeyError(`it has more than ${MOST_PACKETS} packets${EXPORT_LESS}`)
     const { tag, body } = nextPacket(reader)
     if (tag === SIGNATURE) {
       signatures.onOne += 1
@@ -81,7 +82,7 @@ export function checkPackets(bytes: Uint8Array): void {
       signatures.onOne = 0
       signatures.most = Math.min(signatures.most, checkPublicKey(new Reader(body)))
     } else if (USERS.has(tag)) signatures.onOne = 0
-    else if (!OTHERS.has(tag)) throw new KeyFault('it has a packet that does not belong in a public key')
+    else if (!OTHERS.has(tag)) throw new PgpKeyError('it has a packet that does not belong in a public key')
     checkSignatures(signatures)
   }
 }
@@ -92,11 +93,11 @@ const EXPORT_LESS =
 
 function checkSignatures({ onOne, all, most }: { onOne: number; all: number; most: number }): void {
   if (onOne > MOST_SIGNATURES_ON_ONE)
-    throw new KeyFault(
+    throw new PgpKeyError(
       `it has more than ${MOST_SIGNATURES_ON_ONE} signatures on one key, user id or attribute${EXPORT_LESS}`,
     )
   if (all > most)
-    throw new KeyFault(
+    throw new PgpKeyError(
       `it has more than ${most} signatures, the most that a key of its kind may have${EXPORT_LESS}`,
     )
 }
@@ -104,16 +105,16 @@ function checkSignatures({ onOne, all, most }: { onOne: number; all: number; mos
 /** Reads one packet. Rejects lengths that only messages use: unknown length and partial bodies. */
 function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
   const head = reader.number(1)
-  if (head < 0x80) throw new KeyFault('it is not an OpenPGP key')
+  if (head < 0x80) throw new PgpKeyError('it is not an OpenPGP key')
   if (head < 0xc0) {
-    if ((head & 3) === 3) throw new KeyFault('it has a packet of unknown length')
+    if ((head & 3) === 3) throw new PgpKeyError('it has a packet of unknown length')
     return {
       tag: (head >> 2) & 15,
       body: reader.take(reader.number(1 << (head & 3))),
     }
   }
   const first = reader.number(1)
-  if (first >= 224 && first < 255) throw new KeyFault('it has a packet in parts')
+  if (first >= 224 && first < 255) throw new PgpKeyError('it has a packet in parts')
   const length =
     first < 192 ? first : first < 224 ? (first - 192) * 256 + reader.number(1) + 192 : reader.number(4)
   return { tag: head & 63, body: reader.take(length) }
@@ -122,13 +123,13 @@ function nextPacket(reader: Reader): { tag: number; body: Uint8Array } {
 /** @returns how many signatures a key with this algorithm may have */
 function checkPublicKey(body: Reader): number {
   const version = body.number(1)
-  if (version !== 4 && version !== 6) throw new KeyFault('its version is neither 4 nor 6')
+  if (version !== 4 && version !== 6) throw new PgpKeyError('its version is neither 4 nor 6')
   body.take(4)
   const algorithm = body.number(1)
   if (version === 6) body.take(4)
   const check = materials[algorithm]
   if (!check)
-    throw new KeyFault(
+    throw new PgpKeyError(
       `it has a key of algorithm ${algorithm}; allowed are RSA, ECDH, ECDSA, EdDSA, X25519 and Ed25519`,
     )
   return check(body)
@@ -137,13 +138,13 @@ function checkPublicKey(body: Reader): number {
 /** Checks one number of the key material. @param bits its maximum size */
 function checkNumber(body: Reader, bits = LARGEST_NUMBER): void {
   const length = body.number(2)
-  if (length > bits) throw new KeyFault(`a number in it has ${length} bits (limit ${bits})`)
+  if (length > bits) throw new PgpKeyError(`a number in it has ${length} bits (limit ${bits})`)
   body.take(Math.ceil(length / 8))
 }
 
 function checkCurve(body: Reader): number {
   const most = CURVES.get(Buffer.from(body.take(body.number(1))).toString('hex'))
-  if (most === undefined) throw new KeyFault('its curve is not supported')
+  if (most === undefined) throw new PgpKeyError('its curve is not supported')
   checkNumber(body)
   return most
 }

@@ -1,7 +1,7 @@
 import type { SignaturePacket } from 'openpgp'
 import { invalidRequestError } from '../api/errors.ts'
 import { readBase64 } from '../values/base64.ts'
-import { checkPackets, KeyFault } from './pgp-packets.ts'
+import { checkPgpPackets, PgpKeyError } from './pgp-packets.ts'
 
 /** Maximum length of a key's text: a binary key of the largest size as base64, with room for armour. */
 const LONGEST_TEXT = 49_152
@@ -20,17 +20,17 @@ function unarmoured(keyText: string): string {
 
 /**
  * Decodes a key from base64 or armour. The library never gets a text, only bytes that were checked here.
- * @throws KeyFault
+ * @throws PgpKeyError
  */
 function bytesOf(keyText: string): Buffer {
   const bytes = readBase64(unarmoured(keyText), 'optional')
-  if (!bytes) throw new KeyFault('it is neither base64 of a binary key nor an armoured key')
+  if (!bytes) throw new PgpKeyError('it is neither base64 of a binary key nor an armoured key')
   return bytes
 }
 
 const unusable = (where: string, cause: unknown) =>
   invalidRequestError(
-    `${where} is not a usable OpenPGP public key${cause instanceof KeyFault ? `: ${cause.message}` : ''}`,
+    `${where} is not a usable OpenPGP public key${cause instanceof PgpKeyError ? `: ${cause.message}` : ''}`,
     { cause },
   )
 
@@ -40,12 +40,12 @@ const unusable = (where: string, cause: unknown) =>
  * @param where name of the key in error texts
  * @throws ApiError `invalid_request` for a text that is not a public key, or a key that would take too long to compute with
  */
-export function decodePublicKey(keyText: string, where: string): Buffer {
+export function decodePgpPublicKey(keyText: string, where: string): Buffer {
   try {
     if (keyText.length > LONGEST_TEXT)
-      throw new KeyFault(`its text has ${keyText.length} characters (limit ${LONGEST_TEXT})`)
+      throw new PgpKeyError(`its text has ${keyText.length} characters (limit ${LONGEST_TEXT})`)
     const bytes = bytesOf(keyText)
-    checkPackets(bytes)
+    checkPgpPackets(bytes)
     return bytes
   } catch (cause) {
     throw unusable(where, cause)
@@ -59,7 +59,7 @@ export function decodePublicKey(keyText: string, where: string): Buffer {
  * @throws ApiError `invalid_request` for a text that is not a public key, or a key that cannot encrypt
  */
 async function usable(keyText: string, where: string) {
-  const binaryKey = new Uint8Array(decodePublicKey(keyText, where))
+  const binaryKey = new Uint8Array(decodePgpPublicKey(keyText, where))
   const pgp = await import('openpgp')
   // without OpenSSL's support the library would compute in JavaScript, which takes forty times as long
   pgp.config.useEllipticFallback = false
@@ -87,7 +87,7 @@ function verifyOnce(signature: SignaturePacket): void {
 }
 
 /** Returns the fingerprint of a public key in lower-case hex. @throws ApiError `invalid_request` */
-export async function fingerprintOf(publicKey: string, where: string): Promise<string> {
+export async function pgpFingerprintOf(publicKey: string, where: string): Promise<string> {
   const { key } = await usable(publicKey, where)
   return key.getFingerprint()
 }
@@ -97,7 +97,7 @@ export async function fingerprintOf(publicKey: string, where: string): Promise<s
  * @returns an OpenPGP message
  * @throws ApiError `invalid_request`
  */
-export async function encryptFor(publicKey: string, text: string, where: string): Promise<Buffer> {
+export async function encryptForPgpKey(publicKey: string, text: string, where: string): Promise<Buffer> {
   const { pgp, key } = await usable(publicKey, where)
   const message = await pgp.createMessage({ text })
   const encrypted = await pgp.encrypt({ message, encryptionKeys: key, format: 'binary' })
@@ -105,13 +105,13 @@ export async function encryptFor(publicKey: string, text: string, where: string)
 }
 
 /** Encrypts texts, one for each public key. Error texts name the key's position. */
-export async function encryptEach(
+export async function encryptForEachPgpKey(
   texts: readonly string[],
   publicKeys: readonly string[],
   field: string,
 ): Promise<Buffer[]> {
   const messages: Buffer[] = []
   for (const [index, text] of texts.entries())
-    messages.push(await encryptFor(publicKeys[index] ?? '', text, `${field}: key ${index + 1}`))
+    messages.push(await encryptForPgpKey(publicKeys[index] ?? '', text, `${field}: key ${index + 1}`))
   return messages
 }

@@ -1,7 +1,7 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { RecoveryKey } from '../model/cluster.ts'
 import { sameSecret } from '../values/secret.ts'
-import { combineShares, type Division, splitIntoShares } from './shares.ts'
+import { combineShares, type ShareDivision, splitIntoShares } from './shares.ts'
 
 /*
  * Recovery shares authorise requests and decrypt nothing, so no component needs the key that they combine to. The cluster
@@ -16,17 +16,17 @@ const hashFor = (secret: Uint8Array, purpose: string): string =>
   Buffer.from(hkdfSync('sha256', secret, '', `cloud-auth ${purpose}`, HASH_BYTES)).toString('base64url')
 
 /** Returns the stored value that verifies a recovery key, base64url. */
-export const verifierOf = (key: Uint8Array): string => hashFor(key, 'verifier of a recovery key')
+export const recoveryKeyVerifier = (key: Uint8Array): string => hashFor(key, 'verifier of a recovery key')
 
 /** Returns the hash of a recovery share, base64url. */
-export const hashShare = (share: Uint8Array): string => hashFor(share, 'hash of a recovery share')
+export const hashRecoveryShare = (share: Uint8Array): string => hashFor(share, 'hash of a recovery share')
 
 /**
  * Reports whether a share belongs to the recovery key. Compares with all hashes, so that its time does not show which share
  * it is.
  */
 export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, share: Uint8Array): boolean => {
-  const own = Buffer.from(hashShare(share), 'base64url')
+  const own = Buffer.from(hashRecoveryShare(share), 'base64url')
   return shareHashes.filter(one => timingSafeEqual(Buffer.from(one, 'base64url'), own)).length > 0
 }
 
@@ -35,9 +35,12 @@ export const isShareOf = ({ shareHashes }: Pick<RecoveryKey, 'shareHashes'>, sha
  * @param shares hex, exactly as many as the threshold
  * @throws Error if they do not: the stored hashes are of another key's shares
  */
-export function checkShares(shares: readonly string[], { verifier }: Pick<RecoveryKey, 'verifier'>): void {
+export function checkRecoveryShares(
+  shares: readonly string[],
+  { verifier }: Pick<RecoveryKey, 'verifier'>,
+): void {
   const made = combineShares(shares)
-  if (!made || !sameSecret(verifier, verifierOf(made)))
+  if (!made || !sameSecret(verifier, recoveryKeyVerifier(made)))
     throw new Error('the stored recovery key contradicts itself: its shares do not make it')
 }
 
@@ -52,7 +55,7 @@ interface RecoveryKeyInput {
 
 /** Makes a random recovery key. Returns its shares, and the item to store. The key itself is not kept. */
 export function newRecoveryKey(
-  division: Division,
+  division: ShareDivision,
   { random, now, pgpFingerprints }: RecoveryKeyInput,
 ): { item: RecoveryKey; shares: Buffer[] } {
   const key = random(KEY_BYTES)
@@ -62,8 +65,8 @@ export function newRecoveryKey(
     shares: count,
     threshold,
     since: now,
-    verifier: verifierOf(key),
-    shareHashes: shares.map(hashShare),
+    verifier: recoveryKeyVerifier(key),
+    shareHashes: shares.map(hashRecoveryShare),
     ...(pgpFingerprints ? { pgpFingerprints } : {}),
   }
   return { item, shares }

@@ -1,9 +1,9 @@
 import { invalidRequestError } from '../api/errors.ts'
 import { readBase64, removeSpace } from '../values/base64.ts'
-import { combineKey, splitKey } from './galois.ts'
+import { combineKeyShares, splitKeyIntoShares } from './galois.ts'
 
 /** The number of shares, and how many of them combine to the key. */
-export interface Division {
+export interface ShareDivision {
   shares: number
   threshold: number
 }
@@ -11,7 +11,7 @@ export interface Division {
 const MOST_SHARES = 255
 
 /** The names of the two parameters in error texts. */
-type Names = Readonly<Record<keyof Division, string>>
+type Names = Readonly<Record<keyof ShareDivision, string>>
 
 const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_threshold' }
 
@@ -19,7 +19,7 @@ const OF_INIT: Names = { shares: 'recovery_shares', threshold: 'recovery_thresho
  * Checks the number of shares and the threshold. @throws ApiError `invalid_request`
  * @see docs/spec/cluster.md#recovery-shares
  */
-export function checkDivision({ shares, threshold }: Division, names: Names = OF_INIT): void {
+export function checkShareDivision({ shares, threshold }: ShareDivision, names: Names = OF_INIT): void {
   if (shares < 1 || shares > MOST_SHARES)
     throw invalidRequestError(`${names.shares} must be between 1 and ${MOST_SHARES}`)
   if (threshold < 1 || threshold > shares)
@@ -34,9 +34,9 @@ export function checkDivision({ shares, threshold }: Division, names: Names = OF
  */
 export const splitIntoShares = (
   key: Uint8Array,
-  division: Division,
+  division: ShareDivision,
   random: (length: number) => Uint8Array,
-): Buffer[] => (division.shares === 1 ? [Buffer.from(key)] : splitKey(key, division, random))
+): Buffer[] => (division.shares === 1 ? [Buffer.from(key)] : splitKeyIntoShares(key, division, random))
 
 const SHORTEST = 16
 const LONGEST = 33
@@ -45,7 +45,7 @@ const LONGEST = 33
  * Reads a share as its holder sends it: hex, or base64 with padding. Line ends and blanks are ignored.
  * @throws ApiError `invalid_request`
  */
-export function readShare(text: string): Buffer {
+export function parseShare(text: string): Buffer {
   const compact = removeSpace(text)
   const hex = /^([0-9a-f]{2})+$/i.test(compact) ? Buffer.from(compact, 'hex') : undefined
   if (hex && hex.length >= SHORTEST && hex.length <= LONGEST) return hex
@@ -59,5 +59,5 @@ export function readShare(text: string): Buffer {
 /** Combines shares (hex) to a key, which is wrong if one of them is. Returns undefined if they cannot belong together. */
 export function combineShares(shares: readonly string[]): Buffer | undefined {
   const points = shares.map(share => Buffer.from(share, 'hex'))
-  return points.length === 1 ? points[0] : combineKey(points)
+  return points.length === 1 ? points[0] : combineKeyShares(points)
 }

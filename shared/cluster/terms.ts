@@ -1,5 +1,5 @@
 import type { ClusterRecord } from '../model/cluster.ts'
-import type { Term, TokenSigner } from '../model/term.ts'
+import type { KeyringTerm, TokenSigner } from '../model/term.ts'
 import type { TermInfo } from '../ports.ts'
 import { type Change, create, replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
@@ -8,14 +8,18 @@ import { type Item, key } from '../storage/kinds.ts'
 type Maker = Pick<ClusterRecord, 'id' | 'name'>
 
 /** Returns the entry of a cluster in the signers of a term. */
-export const signerEntry = ({ id, name }: Maker, key: string): TokenSigner => ({ cluster: id, key, name })
+export const createSignerEntry = ({ id, name }: Maker, key: string): TokenSigner => ({
+  cluster: id,
+  key,
+  name,
+})
 
 /** Returns the replicated item of a term. */
-const termItem = ({ number, probe, signer }: TermInfo, now: number, maker: Maker): Term => ({
+const termItem = ({ number, probe, signer }: TermInfo, now: number, maker: Maker): KeyringTerm => ({
   number,
   probe,
   since: now,
-  signers: signer === undefined ? [] : [signerEntry(maker, signer)],
+  signers: signer === undefined ? [] : [createSignerEntry(maker, signer)],
 })
 
 /**
@@ -53,15 +57,16 @@ export function createAndRetireTerms(
   known: readonly Item<'term'>[],
   { now, maker, active, retire }: Retirement,
 ): Change[] {
-  const ends = (id: string, { tokensUntil }: Term) => retire && id !== active && tokensUntil === undefined
+  const ends = (id: string, { tokensUntil }: KeyringTerm) =>
+    retire && id !== active && tokensUntil === undefined
   const fresh = createTermItems(
     made,
     known.map(({ sk }) => sk),
     now,
     maker,
   ).map(change =>
-    change.kind === 'put' && ends(change.key.sk, change.data as Term)
-      ? { ...change, data: { ...(change.data as Term), tokensUntil: now } }
+    change.kind === 'put' && ends(change.key.sk, change.data as KeyringTerm)
+      ? { ...change, data: { ...(change.data as KeyringTerm), tokensUntil: now } }
       : change,
   )
   const ended = known

@@ -9,7 +9,7 @@ export const toShownReadiness = (data: unknown, at: number) => ({ at, ...readRea
 export type ShownReadiness = ReturnType<typeof toShownReadiness>
 
 /** Milliseconds for which the page trusts a readiness answer. */
-export const READINESS_COUNTS_MS = 60_000
+export const READINESS_VALID_MS = 60_000
 
 interface PromotionInput {
   own: ObservedCluster
@@ -46,7 +46,7 @@ function findObstacle({
   if (!hasOperationToken) return 'Enter a DR operation token first.'
   const { mode, operation_token: token, promotion, promotion_with_force: forced } = readiness?.fields ?? {}
   if (!readiness || mode !== 'secondary') return 'Request the readiness first.'
-  if (now - readiness.at > READINESS_COUNTS_MS)
+  if (now - readiness.at > READINESS_VALID_MS)
     return `The readiness is ${printSpan(now - readiness.at)} old. Request it again.`
   if (token?.presented.counts === false && token.presented.why !== '')
     return `The token does not allow a promotion: ${token.presented.why}.`
@@ -58,9 +58,9 @@ function findObstacle({
     peer &&
     decideNextStep({ from: peer, to: own }, { kind: 'takeOver', allowedActions: ['force'], waits })
   if (step && step.do === 'stop') return `${step.why}.`
-  if (!isConfirmed(cluster, typed)) return `Type the name of this cluster, ${cluster}, to confirm.`
+  if (!isNameConfirmed(cluster, typed)) return `Type the name of this cluster, ${cluster}, to confirm.`
   return ''
 }
 
 /** Reports whether the name was typed exactly. */
-export const isConfirmed = (name: string, typed: string): boolean => name !== '' && typed === name
+export const isNameConfirmed = (name: string, typed: string): boolean => name !== '' && typed === name

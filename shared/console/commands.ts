@@ -23,7 +23,7 @@ const JSON_TOKEN = `"{\\"dr_operation_token\\": \\"$OPERATION\\"}"`
  * Returns commands for tasks that this page does not do: submitting recovery shares, and requests that need tokens of
  * both clusters.
  */
-export function buildCommands({ own, other, name }: Places): ShellCommand[] {
+export function buildShellCommands({ own, other, name }: Places): ShellCommand[] {
   const generate = `${own}${DR}/secondary/generate-operation-token`
   const at = (base: string, path: string) => quoteForShell(`${base}${DR}/${path}`)
   const primary = other || 'https://<the primary>/v1/'

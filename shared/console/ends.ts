@@ -3,7 +3,7 @@ import { printSpan } from '../values/words.ts'
 import type { ShownReadiness } from './allowed.ts'
 
 /** Something with an expiry, and its description. */
-export interface Expiry {
+export interface ExpiryDescription {
   what: string
   tone: Severity
   text: string
@@ -19,7 +19,7 @@ export function describeExpiry(
   kind: keyof typeof SOON_MS,
   at: number | undefined,
   now: number,
-): Expiry {
+): ExpiryDescription {
   if (at === undefined) return { what, tone: 'unknown', text: 'its expiry is unknown' }
   const left = at - now
   if (left <= 0) return { what, tone: 'bad', text: `it expired ${printSpan(-left)} ago` }
@@ -30,12 +30,12 @@ export function describeExpiry(
 }
 
 /** Lists the expiry of the operation token that was presented, as the readiness answer judges it. */
-export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): Expiry[] {
+export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): ExpiryDescription[] {
   const { presented, generated } = fields.operation_token ?? {}
   const { counts = false, why = '', seconds_left: left = 0 } = presented ?? {}
   const what = 'the presented token'
   const text = `it does not allow a promotion (${why}); prepare a batch token that does`
-  const expiry: Expiry = !counts
+  const expiry: ExpiryDescription = !counts
     ? { what, tone: 'busy', text }
     : left > 0
       ? describeExpiry('the prepared token', 'token', at + left * 1000, now)
@@ -57,7 +57,7 @@ export function listTokenExpiries({ fields, at }: ShownReadiness, now: number): 
  * @param pem one certificate
  * @returns epoch milliseconds; undefined if it cannot be read
  */
-export function readNotAfter(pem: string): number | undefined {
+export function readCertificateNotAfter(pem: string): number | undefined {
   try {
     const base64 = pem.replace(/-----[A-Z ]+-----/g, '').replace(/\s/g, '')
     const der = Uint8Array.from(atob(base64), letter => letter.charCodeAt(0))

@@ -3,14 +3,14 @@ import { readShape } from '../values/read-shape.ts'
 import { anyShape, arrayShape, flagShape, objectShape, textShape } from '../values/shape.ts'
 
 /** The result of `explain` for a login. */
-export interface Explanation {
+export interface LoginExplanation {
   wouldSucceed: boolean
   checks: readonly { check: string; verdict: string; message: string; seen: string }[]
   sentence: string
 }
 
 /** Formats a value for an administrator: a text as it is, anything else as JSON. */
-export const formatValue = (value: unknown): string =>
+export const formatCheckValue = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
 const check = objectShape({ check: textShape, verdict: textShape }, { message: textShape, seen: anyShape })
@@ -21,7 +21,7 @@ const explanation = objectShape({
 })
 
 /** Reads the `data` of POST role/:role/explain. */
-export function readExplanation(data: unknown): Explanation {
+export function readLoginExplanation(data: unknown): LoginExplanation {
   const {
     role = '',
     login_would_succeed: wouldSucceed = false,
@@ -30,7 +30,7 @@ export function readExplanation(data: unknown): Explanation {
   const checks = (read.checks ?? []).map(({ message = '', seen, ...one }) => ({
     ...one,
     message,
-    seen: formatValue(seen),
+    seen: formatCheckValue(seen),
   }))
   const first = checks.find(({ verdict }) => verdict === 'fail')
   const sentence = wouldSucceed
@@ -40,7 +40,9 @@ export function readExplanation(data: unknown): Explanation {
 }
 
 /** Parses the login parameters that were pasted: a JSON object. */
-export function parseLogin(text: string): { login: Readonly<Record<string, unknown>> } | { fault: string } {
+export function parseLoginJson(
+  text: string,
+): { login: Readonly<Record<string, unknown>> } | { fault: string } {
   try {
     const login: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
     return isObject(login)

@@ -2,7 +2,7 @@ import { hasAnswered, type ObservedCluster } from '../set/status.ts'
 import { printCount, printLag } from '../values/words.ts'
 
 /** How far the secondary's stored data lags behind, in milliseconds. Absent: unknown. */
-export interface Lags {
+export interface ReplicationLags {
   /** age of the newest entry stored on the secondary */
   stored?: number
   /** age limit of what a promotion now could lose; 0: nothing, according to both answers */
@@ -18,7 +18,7 @@ export interface Lags {
  * after the newest stored entry may be lost.
  * @param now epoch milliseconds, by the clock of the page
  */
-export function computeLags(both: readonly ObservedCluster[], now: number): Lags {
+export function computeReplicationLags(both: readonly ObservedCluster[], now: number): ReplicationLags {
   const secondary = both.find(({ answer }) => answer?.status.mode === 'secondary' && answer.status.primary)
   if (!secondary?.answer) return {}
   const { status, at } = secondary.answer
@@ -38,7 +38,7 @@ export function computeLags(both: readonly ObservedCluster[], now: number): Lags
 }
 
 /** Describes both lags in sentences. */
-export function describeLags({ stored, lost, positions }: Lags): string {
+export function describeReplicationLags({ stored, lost, positions }: ReplicationLags): string {
   if (stored === undefined)
     return 'The lag is unknown: no secondary of this set has reported the age of its newest entry.'
   const is = `The newest entry on the secondary is ${printLag(stored)} old.`
@@ -51,20 +51,20 @@ export function describeLags({ stored, lost, positions }: Lags): string {
 }
 
 /** The lags at one moment. */
-export interface Sample extends Lags {
+export interface LagSample extends ReplicationLags {
   at: number
 }
 
 /** Milliseconds that the chart covers. */
-export const DRAWN_MS = 600_000
+export const LAG_CHART_SPAN_MS = 600_000
 
 /** Adds a sample, and drops samples that are older than the chart. */
-export const addSample = (samples: readonly Sample[], sample: Sample): Sample[] => [
-  ...samples.filter(one => sample.at - one.at <= DRAWN_MS),
+export const addLagSample = (samples: readonly LagSample[], sample: LagSample): LagSample[] => [
+  ...samples.filter(one => sample.at - one.at <= LAG_CHART_SPAN_MS),
   sample,
 ]
 
-export interface Box {
+export interface ChartSize {
   width: number
   height: number
 }
@@ -73,7 +73,7 @@ export interface Box {
 const LEAST_TOP_MS = 10_000
 
 /** Returns the top of the scale in milliseconds: the next 1, 2 or 5 times a power of ten above all samples. */
-export function chooseScaleTop(samples: readonly Sample[]): number {
+export function chooseLagScaleTop(samples: readonly LagSample[]): number {
   const most = Math.max(LEAST_TOP_MS, ...samples.flatMap(({ stored = 0, lost = 0 }) => [stored, lost]))
   const power = 10 ** Math.floor(Math.log10(most))
   return [1, 2, 5, 10].map(factor => factor * power).find(top => top >= most) ?? most
@@ -83,13 +83,13 @@ export function chooseScaleTop(samples: readonly Sample[]): number {
  * Returns the points `x,y` of a line, newest at the right. The line is broken where the lag is unknown.
  * @returns the points of each unbroken part
  */
-export function plotLines(
-  samples: readonly Sample[],
+export function plotLagLines(
+  samples: readonly LagSample[],
   which: 'stored' | 'lost',
-  { width, height }: Box,
+  { width, height }: ChartSize,
   now: number,
 ): string[] {
-  const top = chooseScaleTop(samples)
+  const top = chooseLagScaleTop(samples)
   const lines: string[][] = []
   let isBroken = true
   for (const sample of samples) {
@@ -100,7 +100,7 @@ export function plotLines(
     }
     if (isBroken) lines.push([])
     isBroken = false
-    const x = width * (1 - (now - sample.at) / DRAWN_MS)
+    const x = width * (1 - (now - sample.at) / LAG_CHART_SPAN_MS)
     const y = height * (1 - value / top)
     lines.at(-1)?.push(`${x.toFixed(1)},${y.toFixed(1)}`)
   }

@@ -55,7 +55,7 @@ export function listSteps({ name, step }: Pick<RunningOperation, 'name' | 'step'
 }
 
 /** Work that takes a while, with its progress. */
-export interface ShownProgress {
+export interface ProgressBar {
   what: string
   text: string
   /** between 0 and 1; absent: unknown */
@@ -68,12 +68,12 @@ const STAGES: Readonly<Record<string, string>> = {
   commit: 'computes the hashes',
 }
 
-const partOf = (done: number, total: number): Pick<ShownProgress, 'part'> =>
+const partOf = (done: number, total: number): Pick<ProgressBar, 'part'> =>
   total > 0 ? { part: Math.min(1, Math.max(0, done / total)) } : {}
 
 /** Lists a cluster's sync, reindex and comparison with their progress. */
-export function listProgress({ sync, isBuilding, building, state, mode }: ClusterStatus): ShownProgress[] {
-  const rows: ShownProgress[] = []
+export function listProgressBars({ sync, isBuilding, building, state, mode }: ClusterStatus): ProgressBar[] {
+  const rows: ProgressBar[] = []
   if (sync)
     rows.push({
       what: 'sync',

@@ -14,7 +14,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 /** Reads the `data` of GET sys/replication/dr/divergence. */
-export function readReport(data: unknown) {
+export function readLossReport(data: unknown) {
   const { fields, odd } = readShape(lossShape, data)
   const { complete = false, waits_for: waitsFor = '', counts, lost = [], next = '', diverging = [] } = fields
   return {
@@ -39,10 +39,10 @@ export function readReport(data: unknown) {
 }
 
 /** The commits of a former primary that its set does not have. */
-export type LossReport = ReturnType<typeof readReport>
+export type LossReport = ReturnType<typeof readLossReport>
 
 /** Describes a report in a sentence. */
-export function describeReport({ complete, waitsFor, commits, diverging }: LossReport): string {
+export function describeLossReport({ complete, waitsFor, commits, diverging }: LossReport): string {
   const stuck =
     diverging.length === 0
       ? ''

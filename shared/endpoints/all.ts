@@ -1,4 +1,4 @@
-import type { Group } from '../api/endpoint.ts'
+import type { EndpointGroup } from '../api/endpoint.ts'
 import { auditGroup } from './audit.ts'
 import { ceremonyGroup } from './ceremony.ts'
 import { configGroup } from './config.ts'
@@ -22,7 +22,7 @@ import { tokensGroup } from './tokens.ts'
 import { wrappingGroup } from './wrapping.ts'
 
 /** Every group of endpoints. Routes, grants, functions, OpenAPI and tests are built from this list. */
-export const groups: readonly Group[] = [
+export const endpointGroups: readonly EndpointGroup[] = [
   loginGroup,
   configGroup,
   rotateRootGroup,

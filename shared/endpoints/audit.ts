@@ -1,17 +1,17 @@
-import { byPolicy, type Group, row } from '../api/endpoint.ts'
+import { allowByPolicy, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
 import { auditHash, auditHashFields, listAudit } from '../system/audit-hash.ts'
 
-export const auditGroup: Group = {
+export const auditGroup: EndpointGroup = {
   name: 'audit',
   endpoints: [
-    row.get({
+    endpointRow.get({
       path: '/sys/audit',
       summary: 'List audit devices; always empty, because the deployment configures the audit log',
-      access: byPolicy('read', { sudo: true }),
+      access: allowByPolicy('read', { sudo: true }),
       mirrored: true,
       handle: listAudit,
     }),
-    row.post({
+    endpointRow.post({
       path: '/sys/audit-hash/:method_path',
       summary: 'Compute the HMAC of a value, as the audit log shows it',
       fields: auditHashFields,

@@ -1,94 +1,94 @@
 import {
-  anyone,
-  anyoneButIdentify,
-  anyoneUnlessStrict,
-  type Group,
-  operationToken,
-  row,
+  allowAnyone,
+  allowAnyoneButIdentify,
+  allowAnyoneUnlessStrict,
+  allowOperationToken,
+  type EndpointGroup,
+  endpointRow,
 } from '../api/endpoint.ts'
-import { namesDrReplication } from '../api/licence.ts'
-import { startFields } from '../ceremony/attempt.ts'
+import { requireDrReplication } from '../api/licence.ts'
+import { startAttemptFields } from '../ceremony/attempt.ts'
 import {
-  decodeFields,
-  decodeToken,
+  decodeMaskedToken,
+  decodeTokenFields,
   deleteOperationToken,
-  operationCeremony,
-  operationShareFields,
+  operationTokenCeremony,
+  operationTokenShareFields,
 } from '../ceremony/operation-token.ts'
-import { prepareSlot } from '../ceremony/slot.ts'
+import { prepareCeremonySlot } from '../ceremony/slot.ts'
 
 const SECONDARY = '/sys/replication/dr/secondary'
 const GENERATE = `${SECONDARY}/generate-operation-token`
 
 /** Needs no token, because the recovery shares authorise. A strict deployment requires one if the row says so. */
 const ceremony = {
-  access: anyone,
-  licence: namesDrReplication,
+  access: allowAnyone,
+  licence: requireDrReplication,
   uses: ['ceremony', 'workflow'],
   secretAnswers: ['nonce', 'otp', 'encoded_token'],
   mirrored: true,
   largestBody: 65_536,
-  prepare: prepareSlot,
+  prepare: prepareCeremonySlot,
 } as const
 
 const attempt = { ...ceremony, path: `${GENERATE}/attempt`, also: GENERATE } as const
 
 /** The endpoints that create and revoke DR operation tokens. */
-export const ceremonyGroup: Group = {
+export const ceremonyGroup: EndpointGroup = {
   name: 'ceremony',
   prefixes: [GENERATE, `${SECONDARY}/operation-token`],
   endpoints: [
-    row.get({
+    endpointRow.get({
       ...attempt,
       summary: 'State of the generation of a DR operation token',
       // command-line clients ask any cluster for the token length before they decode a token
       serves: 'dr',
       anyNamespace: true,
-      handle: operationCeremony.show,
+      handle: operationTokenCeremony.show,
     }),
-    row.post({
+    endpointRow.post({
       ...attempt,
       summary: 'Start generating a DR operation token from recovery shares',
-      fields: startFields,
-      access: anyoneUnlessStrict('update'),
+      fields: startAttemptFields,
+      access: allowAnyoneUnlessStrict('update'),
       serves: 'secondary',
       answers: 'data',
-      handle: operationCeremony.start,
+      handle: operationTokenCeremony.start,
     }),
-    row.delete({
+    endpointRow.delete({
       ...attempt,
       summary: 'Cancel the attempt',
-      access: anyoneUnlessStrict('delete'),
+      access: allowAnyoneUnlessStrict('delete'),
       serves: 'dr',
-      handle: operationCeremony.cancel,
+      handle: operationTokenCeremony.cancel,
     }),
-    row.post({
+    endpointRow.post({
       ...ceremony,
       path: `${GENERATE}/update`,
       summary: 'Submit one recovery share; the last required share creates the token',
-      access: anyoneButIdentify('update'),
-      fields: operationShareFields,
+      access: allowAnyoneButIdentify('update'),
+      fields: operationTokenShareFields,
       serves: 'secondary',
       answers: 'data',
-      handle: operationCeremony.give,
+      handle: operationTokenCeremony.give,
     }),
-    row.post({
+    endpointRow.post({
       path: `${SECONDARY}/operation-token/delete`,
       summary: 'Revoke the generated DR operation token',
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
-      licence: namesDrReplication,
+      licence: requireDrReplication,
       handle: deleteOperationToken,
     }),
-    row.post({
+    endpointRow.post({
       path: '/sys/decode-token',
       summary: 'Unmask a token with its one-time password',
-      fields: decodeFields,
-      access: anyone,
+      fields: decodeTokenFields,
+      access: allowAnyone,
       serves: 'dr',
       answers: 'data',
       secretAnswers: ['token'],
-      handle: decodeToken,
+      handle: decodeMaskedToken,
     }),
   ],
 }

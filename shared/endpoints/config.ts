@@ -1,10 +1,14 @@
-import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listKindOfMount } from '../api/listing.ts'
-import { removeSubject } from '../api/subject.ts'
+import { allowByPolicy, type EndpointGroup, endpointRow, type SubjectPlace } from '../api/endpoint.ts'
+import { createMountKindListing } from '../api/listing.ts'
+import { deleteSubject } from '../api/subject.ts'
 import { certificateFields, readCertificate, writeCertificate } from '../auth-method/config/certificates.ts'
-import { clientFields, readClient, writeClient } from '../auth-method/config/client.ts'
-import { identityFields, readIdentityConfig, writeIdentity } from '../auth-method/config/identity.ts'
-import { readSts, stsFields, writeSts } from '../auth-method/config/sts.ts'
+import { clientConfigFields, readClientConfig, writeClientConfig } from '../auth-method/config/client.ts'
+import {
+  identityConfigFields,
+  readIdentityConfig,
+  writeIdentityConfig,
+} from '../auth-method/config/identity.ts'
+import { readStsRole, stsRoleFields, writeStsRole } from '../auth-method/config/sts.ts'
 import { key } from '../storage/kinds.ts'
 
 const client = {
@@ -26,74 +30,74 @@ const sts = {
     key('sts-role', mount, pathParameters['account_id'] ?? ''),
 }
 
-export const configGroup: Group = {
+export const configGroup: EndpointGroup = {
   name: 'config',
   endpoints: [
-    row.post({
+    endpointRow.post({
       ...client,
       summary: 'Configure how this mount reaches AWS',
-      fields: clientFields,
-      access: byPolicy('by-existence'),
+      fields: clientConfigFields,
+      access: allowByPolicy('by-existence'),
       uses: ['write'],
-      handle: writeClient,
+      handle: writeClientConfig,
     }),
-    row.get({ ...client, summary: 'Read the client configuration', handle: readClient }),
-    row.delete({
+    endpointRow.get({ ...client, summary: 'Read the client configuration', handle: readClientConfig }),
+    endpointRow.delete({
       ...client,
       summary: 'Delete the client configuration',
       uses: ['write'],
-      handle: removeSubject,
+      handle: deleteSubject,
     }),
 
-    row.post({
+    endpointRow.post({
       ...identity,
       summary: 'Configure names of aliases and metadata of logins',
-      fields: identityFields,
+      fields: identityConfigFields,
       uses: ['write'],
-      handle: writeIdentity,
+      handle: writeIdentityConfig,
     }),
-    row.get({ ...identity, summary: 'Read the identity configuration', handle: readIdentityConfig }),
+    endpointRow.get({ ...identity, summary: 'Read the identity configuration', handle: readIdentityConfig }),
 
-    row.post({
+    endpointRow.post({
       ...certificate,
       summary: 'Register a certificate that verifies identity documents',
       fields: certificateFields,
-      access: byPolicy('by-existence'),
+      access: allowByPolicy('by-existence'),
       uses: ['write'],
       handle: writeCertificate,
     }),
-    row.get({ ...certificate, summary: 'Read a registered certificate', handle: readCertificate }),
-    row.delete({
+    endpointRow.get({ ...certificate, summary: 'Read a registered certificate', handle: readCertificate }),
+    endpointRow.delete({
       ...certificate,
       summary: 'Delete a registered certificate',
       uses: ['write'],
-      handle: removeSubject,
+      handle: deleteSubject,
     }),
-    row.list({
+    endpointRow.list({
       path: '/auth/:mount/config/certificates',
       summary: 'List registered certificates',
-      handle: listKindOfMount('certificate'),
+      handle: createMountKindListing('certificate'),
     }),
 
-    row.post({
+    endpointRow.post({
       ...sts,
       summary: 'Configure the role to assume for another AWS account',
-      fields: stsFields,
-      access: byPolicy('by-existence'),
+      fields: stsRoleFields,
+      access: allowByPolicy('by-existence'),
       uses: ['write'],
-      handle: writeSts,
+      handle: writeStsRole,
     }),
-    row.get({ ...sts, summary: 'Read the role to assume for an AWS account', handle: readSts }),
-    row.delete({
+    endpointRow.get({ ...sts, summary: 'Read the role to assume for an AWS account', handle: readStsRole }),
+    endpointRow.delete({
       ...sts,
       summary: 'Delete the role to assume for an AWS account',
       uses: ['write'],
-      handle: removeSubject,
+      handle: deleteSubject,
     }),
-    row.list({
+    endpointRow.list({
       path: '/auth/:mount/config/sts',
       summary: 'List AWS accounts with a role to assume',
-      handle: listKindOfMount('sts-role'),
+      handle: createMountKindListing('sts-role'),
     }),
   ],
 }

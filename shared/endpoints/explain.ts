@@ -1,20 +1,20 @@
-import { type Group, row } from '../api/endpoint.ts'
-import { explainPhases } from '../auth-method/explain.ts'
+import { type EndpointGroup, endpointRow } from '../api/endpoint.ts'
+import { explainLoginPhases } from '../auth-method/explain.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
 import { key } from '../storage/kinds.ts'
 
 /** A group of its own, because it makes the same AWS calls as a login and needs the same grants. */
-export const explainGroup: Group = {
+export const explainGroup: EndpointGroup = {
   name: 'explain',
   endpoints: [
-    row.post({
+    endpointRow.post({
       path: '/auth/:mount/role/:role/explain',
       summary: 'Run every check of a login and report each, without logging in',
       fields: loginFields,
       uses: ['instances', 'principals', 'caller-identity'],
       answers: 'data',
       subject: ({ mount, pathParameters }) => key('role', mount, pathParameters['role'] ?? ''),
-      handle: { phases: () => explainPhases },
+      handle: { phases: () => explainLoginPhases },
     }),
   ],
 }

@@ -1,15 +1,15 @@
 import {
   type AccessRule,
-  anyone,
-  anyoneUnlessStrict,
-  byPolicy,
+  allowAnyone,
+  allowAnyoneUnlessStrict,
+  allowByPolicy,
   type Endpoint,
-  type Group,
-  row,
+  type EndpointGroup,
+  endpointRow,
 } from '../api/endpoint.ts'
-import { shareFields, startFields } from '../ceremony/attempt.ts'
-import { rootCeremony } from '../ceremony/generate-root.ts'
-import { prepareSlot } from '../ceremony/slot.ts'
+import { startAttemptFields, submitShareFields } from '../ceremony/attempt.ts'
+import { generateRootCeremony } from '../ceremony/generate-root.ts'
+import { prepareCeremonySlot } from '../ceremony/slot.ts'
 import { defined } from '../values/defined.ts'
 
 /** Needs no token, because the recovery shares authorise. */
@@ -19,62 +19,62 @@ const ceremony = {
   secretAnswers: ['nonce', 'otp', 'encoded_token', 'encoded_root_token'],
   mirrored: true,
   largestBody: 65_536,
-  prepare: prepareSlot,
+  prepare: prepareCeremonySlot,
 } as const
 
 /** Builds the endpoints of the ceremony at a path. */
 const ceremonyAt = (path: string, also: string | undefined, access: Record<Verb, AccessRule>): Endpoint[] => {
   const attempt = defined({ ...ceremony, path: `${path}/attempt`, also })
   return [
-    row.get({
+    endpointRow.get({
       ...attempt,
       summary: 'State of the generation of a root token',
       access: access.read,
-      handle: rootCeremony.show,
+      handle: generateRootCeremony.show,
     }),
-    row.post({
+    endpointRow.post({
       ...attempt,
       summary: 'Start generating a root token from recovery shares',
-      fields: startFields,
+      fields: startAttemptFields,
       access: access.start,
       answers: 'data',
-      handle: rootCeremony.start,
+      handle: generateRootCeremony.start,
     }),
-    row.delete({
+    endpointRow.delete({
       ...attempt,
       summary: 'Cancel the attempt',
       access: access.delete,
-      handle: rootCeremony.cancel,
+      handle: generateRootCeremony.cancel,
     }),
-    row.post({
+    endpointRow.post({
       ...ceremony,
       path: `${path}/update`,
       summary: 'Submit one recovery share; the last required share creates the token',
-      fields: shareFields,
+      fields: submitShareFields,
       access: access.update,
       uses: ['ceremony', 'mint'],
       answers: 'data',
-      handle: rootCeremony.give,
+      handle: generateRootCeremony.give,
     }),
   ]
 }
 
 type Verb = 'read' | 'start' | 'delete' | 'update'
 const open = {
-  read: anyone,
-  start: anyoneUnlessStrict('update'),
-  delete: anyoneUnlessStrict('delete'),
-  update: anyone,
+  read: allowAnyone,
+  start: allowAnyoneUnlessStrict('update'),
+  delete: allowAnyoneUnlessStrict('delete'),
+  update: allowAnyone,
 }
 const held = {
-  read: byPolicy('read', { sudo: true }),
-  start: byPolicy('update', { sudo: true }),
-  update: byPolicy('update', { sudo: true }),
-  delete: byPolicy('delete', { sudo: true }),
+  read: allowByPolicy('read', { sudo: true }),
+  start: allowByPolicy('update', { sudo: true }),
+  update: allowByPolicy('update', { sudo: true }),
+  delete: allowByPolicy('delete', { sudo: true }),
 }
 
 /** Not routed on AWS: each holder of a recovery share invokes the Lambda directly. */
-export const generateRootGroup: Group = {
+export const generateRootGroup: EndpointGroup = {
   name: 'generate-root',
   endpoints: [
     ...ceremonyAt('/sys/generate-root', '/sys/generate-root', open),

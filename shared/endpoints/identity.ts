@@ -1,9 +1,9 @@
-import { type Group, row, type SubjectPlace } from '../api/endpoint.ts'
+import { type EndpointGroup, endpointRow, type SubjectPlace } from '../api/endpoint.ts'
 import {
+  createIdentityListing,
   deleteEntity,
   entityFields,
   entityLookupFields,
-  listIdentities,
   lookupEntity,
   readAlias,
   readEntity,
@@ -16,36 +16,40 @@ const entity = {
   subject: ({ pathParameters }: SubjectPlace) => key('entity', pathParameters['id'] ?? ''),
 }
 
-export const identityGroup: Group = {
+export const identityGroup: EndpointGroup = {
   name: 'identity',
   endpoints: [
-    row.get({ ...entity, summary: 'Read an entity', handle: readEntity }),
-    row.post({
+    endpointRow.get({ ...entity, summary: 'Read an entity', handle: readEntity }),
+    endpointRow.post({
       ...entity,
       summary: 'Change an entity: disable it, or set its policies',
       fields: entityFields,
       uses: ['write'],
       handle: writeEntity,
     }),
-    row.delete({
+    endpointRow.delete({
       ...entity,
       summary: 'Delete an entity; its tokens become invalid',
       uses: ['write'],
       handle: deleteEntity,
     }),
-    row.list({ path: '/identity/entity/id', summary: 'List entities', handle: listIdentities('entity') }),
-    row.get({
+    endpointRow.list({
+      path: '/identity/entity/id',
+      summary: 'List entities',
+      handle: createIdentityListing('entity'),
+    }),
+    endpointRow.get({
       path: '/identity/entity-alias/id/:id',
       summary: 'Read an alias',
       subject: ({ pathParameters }) => key('alias-id', pathParameters['id'] ?? ''),
       handle: readAlias,
     }),
-    row.list({
+    endpointRow.list({
       path: '/identity/entity-alias/id',
       summary: 'List aliases',
-      handle: listIdentities('alias-id'),
+      handle: createIdentityListing('alias-id'),
     }),
-    row.post({
+    endpointRow.post({
       path: '/identity/lookup/entity',
       summary: 'Find an entity by one of its names',
       fields: entityLookupFields,

@@ -1,20 +1,20 @@
-import { anyone, type Group, row } from '../api/endpoint.ts'
-import { initFields, initialise } from '../cluster/init.ts'
+import { allowAnyone, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
+import { initFields, initialiseNewCluster } from '../cluster/init.ts'
 
 /** Not routed on AWS: an administrator invokes the Lambda directly. */
-export const initGroup: Group = {
+export const initGroup: EndpointGroup = {
   name: 'init',
   endpoints: [
-    row.post({
+    endpointRow.post({
       path: '/sys/init',
       summary: 'Initialise the cluster: keyring, recovery shares, root token',
       fields: initFields,
-      access: anyone,
+      access: allowAnyone,
       serves: 'always',
       uses: ['mint', 'write', 'key-factory', 'recovery'],
       answers: 'plain',
       unrouted: true,
-      handle: initialise,
+      handle: initialiseNewCluster,
     }),
   ],
 }

@@ -1,7 +1,7 @@
-import { type Group, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listKindOfMount } from '../api/listing.ts'
-import { removeSubject } from '../api/subject.ts'
-import { allowTag, denyTag, readAccessEntry, readDenyEntry } from '../auth-method/lists.ts'
+import { type EndpointGroup, endpointRow, type SubjectPlace } from '../api/endpoint.ts'
+import { createMountKindListing } from '../api/listing.ts'
+import { deleteSubject } from '../api/subject.ts'
+import { deleteTagDenial, denyRoleTag, readAccessEntry, readDenyEntry } from '../auth-method/lists.ts'
 import { key } from '../storage/kinds.ts'
 
 const access = {
@@ -16,40 +16,45 @@ const denied = {
   formerly: '/auth/:mount/roletag-blacklist/:role_tag',
 } as const
 
-export const listsGroup: Group = {
+export const listsGroup: EndpointGroup = {
   name: 'lists',
   endpoints: [
-    row.get({
+    endpointRow.get({
       ...access,
       summary: 'Read the access-list entry of an instance',
       secretAnswers: ['client_nonce'],
       handle: readAccessEntry,
     }),
-    row.delete({
+    endpointRow.delete({
       ...access,
       summary: 'Delete the access-list entry of an instance, so that its next login counts as its first',
       uses: ['write'],
-      handle: removeSubject,
+      handle: deleteSubject,
     }),
-    row.list({
+    endpointRow.list({
       path: '/auth/:mount/identity-accesslist',
       formerly: '/auth/:mount/identity-whitelist',
       summary: 'List instances that have logged in',
-      handle: listKindOfMount('access'),
+      handle: createMountKindListing('access'),
     }),
-    row.post({
+    endpointRow.post({
       ...denied,
       summary: 'Deny a role tag, so that no login can use it',
       uses: ['write'],
-      handle: denyTag,
+      handle: denyRoleTag,
     }),
-    row.get({ ...denied, summary: 'Read the entry of a denied role tag', handle: readDenyEntry }),
-    row.delete({ ...denied, summary: 'Allow a denied role tag again', uses: ['write'], handle: allowTag }),
-    row.list({
+    endpointRow.get({ ...denied, summary: 'Read the entry of a denied role tag', handle: readDenyEntry }),
+    endpointRow.delete({
+      ...denied,
+      summary: 'Allow a denied role tag again',
+      uses: ['write'],
+      handle: deleteTagDenial,
+    }),
+    endpointRow.list({
       path: '/auth/:mount/roletag-denylist',
       formerly: '/auth/:mount/roletag-blacklist',
       summary: 'List denied role tags',
-      handle: listKindOfMount('deny'),
+      handle: createMountKindListing('deny'),
     }),
   ],
 }

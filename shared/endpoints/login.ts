@@ -1,25 +1,25 @@
-import { anyone, type Group, row } from '../api/endpoint.ts'
+import { allowAnyone, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
 import { loginFields } from '../auth-method/login/fields.ts'
-import { loginPhases, prepareLogin, refuseLoginWithoutMount } from '../auth-method/login.ts'
+import { loginPhasesOf, prepareLogin, refuseLoginWithoutMount } from '../auth-method/login.ts'
 import { guessLoginType } from '../watching/logins.ts'
 
 const LARGEST_LOGIN = 64 * 1024
 
-export const loginGroup: Group = {
+export const loginGroup: EndpointGroup = {
   name: 'login',
   endpoints: [
-    row.post({
+    endpointRow.post({
       path: '/auth/:mount/login',
       summary: 'Log in with a signed identity document (ec2) or a signed caller-identity request (iam)',
       fields: loginFields,
-      access: anyone,
+      access: allowAnyone,
       uses: ['write', 'instances', 'principals', 'caller-identity'],
       answers: 'auth',
       largestBody: LARGEST_LOGIN,
       uniqueKeys: true,
       login: given => ({ type: guessLoginType(given) }),
       prepare: prepareLogin,
-      handle: { phases: loginPhases },
+      handle: { phases: loginPhasesOf },
       handleWithoutMount: refuseLoginWithoutMount,
     }),
   ],

@@ -16,7 +16,7 @@ import {
   withDescription,
 } from '../values/shape.ts'
 import type { AnswerDescription } from './answers/describe.ts'
-import { exampleOf } from './openapi-examples.ts'
+import { exampleOfSchema } from './openapi-examples.ts'
 
 type Json = Record<string, unknown>
 
@@ -133,7 +133,7 @@ export const commonResponses: Readonly<Record<string, Json>> = {
 }
 
 function contentOf(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): Json {
-  return { 'application/json': { schema, example: exampleOf(schema, schemas) } }
+  return { 'application/json': { schema, example: exampleOfSchema(schema, schemas) } }
 }
 
 const hasNames = (row: Endpoint): boolean =>
@@ -193,7 +193,7 @@ const descriptions: Readonly<Record<Endpoint['answers'], string>> = {
 const typeName = (id: string): string => `${id.slice(0, 1).toUpperCase()}${id.slice(1)}Answer`
 
 /** Returns the responses of an operation by status. Adds named schemas to `schemas`. */
-export function responsesOf(
+export function buildOpenApiResponses(
   row: Endpoint,
   told: AnswerDescription,
   schemas: Record<string, JsonSchema>,

@@ -27,12 +27,12 @@ const byName: Readonly<Record<string, unknown>> = {
 }
 
 /** Returns an example value of a schema. */
-export function exampleOf(
+export function exampleOfSchema(
   schema: JsonSchema,
   schemas: Readonly<Record<string, JsonSchema>>,
   name = '',
 ): unknown {
-  const of = (one: JsonSchema, called = name) => exampleOf(one, schemas, called)
+  const of = (one: JsonSchema, called = name) => exampleOfSchema(one, schemas, called)
   const { $ref, allOf, anyOf, oneOf, type, properties, items } = schema
   if (typeof $ref === 'string') return of(schemas[$ref.split('/').at(-1) ?? ''] ?? {})
   if (Object.hasOwn(schema, 'const')) return schema['const']

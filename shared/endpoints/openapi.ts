@@ -1,16 +1,16 @@
 import {
   describeAccess,
   type Endpoint,
-  type Group,
+  type EndpointGroup,
   identifyingCapability,
   isOpenToAnonymous,
 } from '../api/endpoint.ts'
 import type { ParameterField, ParameterFields } from '../api/fields.ts'
-import { paramOf } from '../api/params.ts'
+import { pathParameterRule } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 import type { JsonSchema } from '../values/shape.ts'
-import type { AnswerDescription, Answers } from './answers/describe.ts'
-import { commonResponses, commonSchemas, errorHeaders, responsesOf } from './openapi-answers.ts'
+import type { AnswerDescription, AnswerDescriptions } from './answers/describe.ts'
+import { buildOpenApiResponses, commonResponses, commonSchemas, errorHeaders } from './openapi-answers.ts'
 
 type Json = Record<string, unknown>
 
@@ -44,7 +44,11 @@ const tags: Readonly<Record<string, string>> = {
 }
 
 /** Builds the OpenAPI 3.1 document from the endpoint table and the responses of its rows. */
-export function openApi(groups: readonly Group[], answers: Answers, version: string): Json {
+export function buildOpenApi(
+  groups: readonly EndpointGroup[],
+  answers: AnswerDescriptions,
+  version: string,
+): Json {
   const schemas: Record<string, JsonSchema> = { ...commonSchemas }
   const { paths, ...shared } = shareRepeated(pathsOf(groups, answers, schemas))
   return {
@@ -154,7 +158,7 @@ interface Place {
 }
 
 /** Lists the operations. @throws Error for a row whose response is not described */
-function placesOf(groups: readonly Group[], answers: Answers): Place[] {
+function placesOf(groups: readonly EndpointGroup[], answers: AnswerDescriptions): Place[] {
   return groups.flatMap(({ name: tag, endpoints }) =>
     endpoints
       .filter(row => row.answers !== 'refused')
@@ -176,7 +180,11 @@ function placesOf(groups: readonly Group[], answers: Answers): Place[] {
 
 const verbs = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as const
 
-function pathsOf(groups: readonly Group[], answers: Answers, schemas: Record<string, JsonSchema>): Paths {
+function pathsOf(
+  groups: readonly EndpointGroup[],
+  answers: AnswerDescriptions,
+  schemas: Record<string, JsonSchema>,
+): Paths {
   const paths: Paths = {}
   for (const one of placesOf(groups, answers)) {
     const place = one.path.replace(/:(\w+)/g, '{$1}')
@@ -247,7 +255,7 @@ function operation(
       ...(row.method === 'POST' ? [] : queryOf(row.fields)),
     ],
     requestBody: body ? requestOf(row, told) : undefined,
-    responses: responsesOf(row, told, schemas),
+    responses: buildOpenApiResponses(row, told, schemas),
   })
 }
 
@@ -273,7 +281,7 @@ const parameters: Readonly<Record<string, { description: string; example: string
 }
 
 const pathParameter = (name: string): Json => {
-  const { pattern } = paramOf(name)
+  const { pattern } = pathParameterRule(name)
   return {
     name,
     in: 'path',

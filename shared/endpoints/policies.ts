@@ -1,4 +1,4 @@
-import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
+import { allowByPolicy, type EndpointGroup, endpointRow, type SubjectPlace } from '../api/endpoint.ts'
 import { listFields } from '../api/listing.ts'
 import {
   deletePolicy,
@@ -25,7 +25,7 @@ const older = { path: '/sys/policy/:policy_name', subject, mirrored: true } as c
 
 const write = {
   fields: policyFields,
-  access: byPolicy('by-existence'),
+  access: allowByPolicy('by-existence'),
   uses: ['write'],
   handle: writePolicy,
 } as const
@@ -33,45 +33,45 @@ const remove = { uses: ['write'], handle: deletePolicy } as const
 
 const asking = { answers: 'data', mirrored: true } as const
 
-export const policiesGroup: Group = {
+export const policiesGroup: EndpointGroup = {
   name: 'policies',
   endpoints: [
-    row.post({ ...current, ...write, summary: 'Write a policy' }),
-    row.get({ ...current, summary: 'Read a policy', handle: readPolicy }),
-    row.delete({ ...current, ...remove, summary: 'Delete a policy' }),
-    row.list({ path: '/sys/policies/acl', summary: 'List policies', handle: listPolicies }),
-    row.post({ ...older, ...write, summary: 'Write a policy (older path)' }),
-    row.get({ ...older, summary: 'Read a policy (older path)', handle: readRules }),
-    row.delete({ ...older, ...remove, summary: 'Delete a policy (older path)' }),
-    row.get({
+    endpointRow.post({ ...current, ...write, summary: 'Write a policy' }),
+    endpointRow.get({ ...current, summary: 'Read a policy', handle: readPolicy }),
+    endpointRow.delete({ ...current, ...remove, summary: 'Delete a policy' }),
+    endpointRow.list({ path: '/sys/policies/acl', summary: 'List policies', handle: listPolicies }),
+    endpointRow.post({ ...older, ...write, summary: 'Write a policy (older path)' }),
+    endpointRow.get({ ...older, summary: 'Read a policy (older path)', handle: readRules }),
+    endpointRow.delete({ ...older, ...remove, summary: 'Delete a policy (older path)' }),
+    endpointRow.get({
       path: '/sys/policy',
       summary: 'List policies (older path)',
       fields: listFields,
       mirrored: true,
       handle: listRules,
     }),
-    row.list({
+    endpointRow.list({
       path: '/sys/policy',
       summary: 'List policies (older path)',
       answers: 'data',
       mirrored: true,
       handle: listRules,
     }),
-    row.post({
+    endpointRow.post({
       ...asking,
       path: '/sys/capabilities-self',
       summary: 'Capabilities of the caller on given paths',
       fields: capabilityFields,
       handle: capabilitiesSelf,
     }),
-    row.post({
+    endpointRow.post({
       ...asking,
       path: '/sys/capabilities',
       summary: 'Capabilities of a token on given paths',
       fields: tokenCapabilityFields,
       handle: capabilitiesOfToken,
     }),
-    row.post({
+    endpointRow.post({
       ...asking,
       path: '/sys/capabilities-accessor',
       summary: 'Capabilities of an accessor’s token on given paths',

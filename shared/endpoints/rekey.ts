@@ -1,23 +1,23 @@
 import {
   type AccessRule,
-  anyone,
-  anyoneButIdentify,
-  anyoneUnlessStrict,
-  byPolicy,
+  allowAnyone,
+  allowAnyoneButIdentify,
+  allowAnyoneUnlessStrict,
+  allowByPolicy,
+  declareEndpoint,
   type Endpoint,
-  endpoint,
-  type Group,
-  row,
+  type EndpointGroup,
+  endpointRow,
 } from '../api/endpoint.ts'
 import {
   cancelRekey,
-  rekeyFields,
   rekeyShareFields,
-  restartVerification,
-  showRekey,
-  showVerification,
+  restartRekeyVerification,
+  showRekeyProgress,
+  showRekeyVerification,
   startRekey,
-  submitShare,
+  startRekeyFields,
+  submitRekeyShare,
   submitVerificationShare,
 } from '../ceremony/rekey.ts'
 import { backupUnsupportedError, noUnsealKeysError } from '../ceremony/rekey-refusals.ts'
@@ -46,42 +46,42 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
     { ...shared, path: `${path}/verify` },
   ]
   return [
-    row.get({
+    endpointRow.get({
       ...init,
       summary: 'State of the replacement of the recovery key',
       access: access.look,
-      handle: showRekey,
+      handle: showRekeyProgress,
     }),
-    row.post({
+    endpointRow.post({
       ...init,
       summary: 'Start replacing the recovery key with shares of the current one',
-      fields: rekeyFields,
+      fields: startRekeyFields,
       access: access.start,
       handle: startRekey,
     }),
-    row.delete({
+    endpointRow.delete({
       ...init,
       summary: 'Cancel the attempt and keep the current recovery key',
       access: access.cancel,
       answers: 'nothing',
       handle: cancelRekey,
     }),
-    row.post({
+    endpointRow.post({
       ...shared,
       path: `${path}/update`,
       summary: 'Submit one share of the current recovery key; the last required share creates the new key',
       fields: rekeyShareFields,
       access: access.give,
       uses: ['rekey', 'recovery'],
-      handle: submitShare,
+      handle: submitRekeyShare,
     }),
-    row.get({
+    endpointRow.get({
       ...verify,
       summary: 'State of the verification of the new recovery key',
       access: access.look,
-      handle: showVerification,
+      handle: showRekeyVerification,
     }),
-    row.post({
+    endpointRow.post({
       ...verify,
       summary: 'Submit one share of the new recovery key; the last required share activates it',
       fields: rekeyShareFields,
@@ -89,28 +89,28 @@ const rekeyAt = (path: string, access: Record<Act, AccessRule>, largestBody: num
       uses: ['rekey', 'recovery'],
       handle: submitVerificationShare,
     }),
-    row.delete({
+    endpointRow.delete({
       ...verify,
       summary: 'Restart the verification: discards the submitted shares and changes the nonce',
       access: access.cancel,
-      handle: restartVerification,
+      handle: restartRekeyVerification,
     }),
   ]
 }
 
 /** Needs no token, because the recovery shares authorise, except in a strict deployment. */
 const open = {
-  look: anyone,
-  start: anyoneUnlessStrict('update'),
-  cancel: anyoneUnlessStrict('delete'),
-  give: anyoneButIdentify('update'),
+  look: allowAnyone,
+  start: allowAnyoneUnlessStrict('update'),
+  cancel: allowAnyoneUnlessStrict('delete'),
+  give: allowAnyoneButIdentify('update'),
 }
 
 const held = {
-  look: byPolicy('read', { sudo: true }),
-  start: byPolicy('update', { sudo: true }),
-  cancel: byPolicy('delete', { sudo: true }),
-  give: byPolicy('update', { sudo: true }),
+  look: allowByPolicy('read', { sudo: true }),
+  start: allowByPolicy('update', { sudo: true }),
+  cancel: allowByPolicy('delete', { sudo: true }),
+  give: allowByPolicy('update', { sudo: true }),
 }
 
 /** Paths that Vault's command line uses for unseal shares and stored shares, which this service does not have. */
@@ -136,10 +136,10 @@ const refusals = refusedPaths.flatMap(({ paths, methods }) =>
 
 function refusing(method: Endpoint['method'], path: string): Endpoint {
   const refuse = path.endsWith('backup') ? backupUnsupportedError : noUnsealKeysError
-  return endpoint({
+  return declareEndpoint({
     method,
     path,
-    access: anyone,
+    access: allowAnyone,
     answers: 'refused',
     summary: path.endsWith('backup')
       ? 'Refused: no shares are kept'
@@ -151,7 +151,7 @@ function refusing(method: Endpoint['method'], path: string): Endpoint {
 }
 
 /** The endpoints that create a new recovery key with new shares. */
-export const rekeyGroup: Group = {
+export const rekeyGroup: EndpointGroup = {
   name: 'rekey',
   prefixes: ['/sys/rekey', '/sys/rekey-recovery-key', '/sys/rotate/recovery', '/sys/rotate/root'],
   endpoints: [

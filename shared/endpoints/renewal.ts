@@ -1,4 +1,4 @@
-import { type Group, row } from '../api/endpoint.ts'
+import { type EndpointGroup, endpointRow } from '../api/endpoint.ts'
 import {
   renewAccessorFields,
   renewAccessorPhases,
@@ -11,24 +11,24 @@ import {
 /** A group of its own, because a renewal calls EC2 and IAM and needs their grants. */
 const renewing = { uses: ['write', 'instances', 'principals'], answers: 'auth' } as const
 
-export const renewalGroup: Group = {
+export const renewalGroup: EndpointGroup = {
   name: 'renewal',
   endpoints: [
-    row.post({
+    endpointRow.post({
       ...renewing,
       path: '/auth/token/renew',
       summary: 'Renew a token',
       fields: renewFields,
       handle: { phases: () => renewPhases },
     }),
-    row.post({
+    endpointRow.post({
       ...renewing,
       path: '/auth/token/renew-self',
       summary: 'Renew the caller’s token',
       fields: renewSelfFields,
       handle: { phases: () => renewSelfPhases },
     }),
-    row.post({
+    endpointRow.post({
       ...renewing,
       path: '/auth/token/renew-accessor',
       summary: 'Renew a token by its accessor',

@@ -1,5 +1,11 @@
-import { anyone, byPolicy, type Group, operationToken, row } from '../api/endpoint.ts'
-import { isUnexpired, namesDrReplication } from '../api/licence.ts'
+import {
+  allowAnyone,
+  allowByPolicy,
+  allowOperationToken,
+  type EndpointGroup,
+  endpointRow,
+} from '../api/endpoint.ts'
+import { requireDrReplication, requireUnexpiredLicence } from '../api/licence.ts'
 import { divergenceFields, prepareDivergence, showDivergence } from '../replication/handlers/divergence.ts'
 import {
   disablePrimary,
@@ -42,7 +48,7 @@ import { licenseFeatures, licenseStatus } from '../system/license-status.ts'
 
 /** Monitors read it often, on clusters of every role and with any namespace. */
 const status = {
-  access: anyone,
+  access: allowAnyone,
   serves: 'always',
   anyNamespace: true,
   unaudited: true,
@@ -52,48 +58,48 @@ const status = {
 /** Works without a licence, because it reports why there is none. */
 const secondaryLicence = {
   path: '/sys/replication/dr/secondary/license/status',
-  access: operationToken,
+  access: allowOperationToken,
   serves: 'secondary',
   uses: ['licence'],
   answers: 'data',
   handle: licenseStatus,
 } as const
 
-export const replicationGroup: Group = {
+export const replicationGroup: EndpointGroup = {
   name: 'replication',
   prefixes: ['/sys/replication', '/sys/license'],
   endpoints: [
-    row.get({
+    endpointRow.get({
       ...status,
       path: '/sys/replication/dr/status',
       summary: 'Mode and progress of DR replication',
       prepare: prepareStatus,
       handle: showDrStatus,
     }),
-    row.get({
+    endpointRow.get({
       ...status,
       path: '/sys/replication/status',
       summary: 'Mode and progress of DR and performance replication',
       prepare: prepareStatus,
       handle: showStatus,
     }),
-    row.get({
+    endpointRow.get({
       ...status,
       path: '/sys/replication/performance/status',
       summary: 'State of performance replication, which this service does not have',
       handle: showPerformanceStatus,
     }),
-    row.post({
+    endpointRow.post({
       path: '/sys/replication/dr/primary/enable',
       summary: 'Make this cluster the primary of a new DR set',
       fields: primaryFields,
-      licence: isUnexpired,
+      licence: requireUnexpiredLicence,
       uses: ['journal', 'key-factory', 'link', 'background'],
       prepare: prepareRecord,
       handle: enablePrimary,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/primary/demote',
       summary: 'Demote this primary to a secondary that follows no cluster',
       serves: 'demotion',
@@ -102,8 +108,8 @@ export const replicationGroup: Group = {
       prepare: prepareRecord,
       handle: demotePrimary,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/primary/disable',
       summary: 'Disable DR replication on this primary, which ends its set',
       serves: 'primary',
@@ -112,13 +118,13 @@ export const replicationGroup: Group = {
       first: endOwnJournal,
       handle: disablePrimary,
     }),
-    row.post({
+    endpointRow.post({
       path: '/sys/replication/dr/primary/secondary-token',
       summary: 'Create an activation token for a new secondary',
       fields: secondaryTokenFields,
-      access: byPolicy('update', { sudo: true }),
+      access: allowByPolicy('update', { sudo: true }),
       serves: 'primary',
-      licence: isUnexpired,
+      licence: requireUnexpiredLicence,
       uses: ['link'],
       answers: 'data',
       secretAnswers: ['token'],
@@ -126,8 +132,8 @@ export const replicationGroup: Group = {
       first: noteReplacement,
       handle: makeSecondaryToken,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/primary/revoke-secondary',
       summary: 'Revoke a secondary',
       fields: revokeFields,
@@ -137,91 +143,91 @@ export const replicationGroup: Group = {
       first: revokeTarget,
       handle: revokeSecondary,
     }),
-    row.post({
+    endpointRow.post({
       path: '/sys/replication/dr/secondary/enable',
       summary: 'Make this cluster a secondary; deletes its data',
       fields: becomeFields,
-      licence: isUnexpired,
+      licence: requireUnexpiredLicence,
       uses: ['link', 'key-factory', 'workflow', 'authorities'],
       prepare: prepareActivation,
       handle: becomeSecondary,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/promote',
       summary: 'Promote this secondary to the primary of its set',
       fields: promoteFields,
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'dr',
       uses: ['link', 'role', 'workflow'],
       prepare: preparePromotion,
       handle: promote,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/disable',
       summary: 'Disable DR replication on this secondary: it leaves its set and serves clients with its data',
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['journal', 'role', 'link', 'workflow'],
       prepare: prepareRecord,
       handle: disableSecondary,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/update-primary',
       summary: 'Make this secondary follow another primary of its set, or none',
       fields: updateFields,
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['role', 'link', 'workflow', 'authorities'],
       prepare: prepareUpdate,
       handle: updatePrimary,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/generate-public-key',
       summary: 'Create a key pair for activating this cluster as a secondary',
-      access: byPolicy('update', { orOperationToken: true }),
+      access: allowByPolicy('update', { orOperationToken: true }),
       serves: 'dr',
       uses: ['link'],
       answers: 'data',
       handle: generatePublicKey,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/merkle-check',
       summary: 'Check the Merkle tree of this secondary',
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['link', 'workflow'],
       answers: 'data',
       prepare: prepareTreeWork,
       handle: checkSecondaryTree,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/merkle-root',
       summary: 'Compute the Merkle root of this secondary now',
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['journal'],
       answers: 'data',
       handle: computeMerkleRoot,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/reindex',
       summary: 'Rebuild the Merkle tree of this secondary',
       fields: reindexFields,
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['link', 'workflow'],
       prepare: prepareTreeWork,
       handle: reindexSecondary,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/merkle-check',
       summary: 'Check the Merkle tree of this cluster',
       serves: 'dr',
@@ -230,8 +236,8 @@ export const replicationGroup: Group = {
       prepare: prepareTreeWork,
       handle: checkMerkleTree,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/merkle-root',
       summary: 'Compute the Merkle root of this cluster now',
       serves: 'dr',
@@ -239,75 +245,75 @@ export const replicationGroup: Group = {
       answers: 'data',
       handle: computeMerkleRoot,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/reindex',
       summary: 'Rebuild the Merkle tree of this cluster',
       fields: reindexFields,
-      access: byPolicy('update', { sudo: true }),
+      access: allowByPolicy('update', { sudo: true }),
       serves: 'dr',
       uses: ['link', 'workflow'],
       prepare: prepareTreeWork,
       handle: reindexTree,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/recover',
       summary: 'Restart the link of this secondary to its primary',
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['link', 'pull'],
       handle: recoverLink,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/recover',
       summary: 'Restart a stopped link; needs a token with sudo instead of a DR operation token',
-      access: byPolicy('update', { sudo: true }),
+      access: allowByPolicy('update', { sudo: true }),
       serves: 'dr',
       uses: ['link', 'pull'],
       handle: recoverLink,
     }),
-    row.get({
+    endpointRow.get({
       path: '/sys/replication/dr/divergence',
       summary: 'Report the commits of this cluster that its set lost in a fail-over',
       fields: divergenceFields,
-      access: byPolicy('read', { sudo: true }),
+      access: allowByPolicy('read', { sudo: true }),
       serves: 'dr',
-      licence: namesDrReplication,
+      licence: requireDrReplication,
       prepare: prepareDivergence,
       handle: showDivergence,
     }),
-    row.get({
+    endpointRow.get({
       path: '/sys/replication/dr/readiness',
       summary: 'Report whether another cluster, or this one, could take over now, and with what effect',
-      access: byPolicy('read', { sudo: true }),
+      access: allowByPolicy('read', { sudo: true }),
       serves: 'dr',
-      licence: namesDrReplication,
+      licence: requireDrReplication,
       uses: ['journal', 'peers', 'authorities'],
       withoutKeyring: true,
       handle: showReadiness,
     }),
-    row.post({
-      licence: namesDrReplication,
+    endpointRow.post({
+      licence: requireDrReplication,
       path: '/sys/replication/dr/secondary/readiness',
       summary: 'Report whether this secondary could be promoted now, and with what effect',
-      access: operationToken,
+      access: allowOperationToken,
       serves: 'secondary',
       uses: ['journal', 'peers', 'authorities'],
       answers: 'data',
       withoutKeyring: true,
       handle: showSecondaryReadiness,
     }),
-    row.get({ ...secondaryLicence, summary: 'The licence of this deployment, on a secondary' }),
-    row.post({ ...secondaryLicence, summary: 'Look up a token that is sent in the body' }),
-    row.get({
+    endpointRow.get({ ...secondaryLicence, summary: 'The licence of this deployment, on a secondary' }),
+    endpointRow.post({ ...secondaryLicence, summary: 'Look up a token that is sent in the body' }),
+    endpointRow.get({
       path: '/sys/license/status',
       summary: 'The licence of this deployment',
       uses: ['licence'],
       handle: licenseStatus,
     }),
-    row.get({
+    endpointRow.get({
       path: '/sys/license/features',
       summary: 'The licensed features of this deployment',
       access: { by: 'token' },

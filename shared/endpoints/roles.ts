@@ -1,6 +1,6 @@
-import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listKindOfMount } from '../api/listing.ts'
-import { removeSubject } from '../api/subject.ts'
+import { allowByPolicy, type EndpointGroup, endpointRow, type SubjectPlace } from '../api/endpoint.ts'
+import { createMountKindListing } from '../api/listing.ts'
+import { deleteSubject } from '../api/subject.ts'
 import { createRoleTag, roleTagFields } from '../auth-method/role-tags/create.ts'
 import { roleFields } from '../auth-method/roles/fields.ts'
 import { readRole, writeRolePhases } from '../auth-method/roles/handlers.ts'
@@ -11,20 +11,20 @@ const role = {
   subject: ({ mount, pathParameters }: SubjectPlace) => key('role', mount, pathParameters['role'] ?? ''),
 } as const
 
-export const rolesGroup: Group = {
+export const rolesGroup: EndpointGroup = {
   name: 'roles',
   endpoints: [
-    row.post({
+    endpointRow.post({
       ...role,
       summary: 'Create or update a role',
       fields: roleFields,
-      access: byPolicy('by-existence'),
+      access: allowByPolicy('by-existence'),
       uses: ['write', 'principals'],
       handle: { phases: () => writeRolePhases },
     }),
-    row.get({ ...role, summary: 'Read a role', handle: readRole }),
-    row.delete({ ...role, summary: 'Delete a role', uses: ['write'], handle: removeSubject }),
-    row.post({
+    endpointRow.get({ ...role, summary: 'Read a role', handle: readRole }),
+    endpointRow.delete({ ...role, summary: 'Delete a role', uses: ['write'], handle: deleteSubject }),
+    endpointRow.post({
       ...role,
       path: `${role.path}/tag`,
       summary: 'Create a role tag',
@@ -33,11 +33,11 @@ export const rolesGroup: Group = {
       secretAnswers: ['tag_value'],
       handle: createRoleTag,
     }),
-    row.list({
+    endpointRow.list({
       path: '/auth/:mount/roles',
       also: '/auth/:mount/role',
       summary: 'List roles',
-      handle: listKindOfMount('role'),
+      handle: createMountKindListing('role'),
     }),
   ],
 }

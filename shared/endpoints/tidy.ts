@@ -1,12 +1,18 @@
-import { byPolicy, type Endpoint, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
 import {
-  deleteTidySettings,
+  allowByPolicy,
+  type Endpoint,
+  type EndpointGroup,
+  endpointRow,
+  type SubjectPlace,
+} from '../api/endpoint.ts'
+import {
+  createTidySettingsReset,
+  createTidySettingsWriter,
+  createTidyStarter,
   readTidySettings,
-  startTidy,
+  readTidyStatus,
   tidyFields,
   tidySettingsFields,
-  tidyStatus,
-  writeTidySettings,
 } from '../auth-method/tidy/manage.ts'
 import { type TidyList, tidyLists } from '../auth-method/tidy/settings.ts'
 import { key } from '../storage/kinds.ts'
@@ -24,41 +30,41 @@ function endpointsOf(list: TidyList): Endpoint[] {
     subject: ({ mount }: SubjectPlace) => key('tidy-settings', mount, list),
   } as const
   return [
-    row.post({
+    endpointRow.post({
       ...settings,
       summary: `Configure the periodic tidying of ${list}`,
       fields: tidySettingsFields,
-      access: byPolicy('by-existence'),
+      access: allowByPolicy('by-existence'),
       uses: ['write', 'background'],
-      handle: writeTidySettings(list),
+      handle: createTidySettingsWriter(list),
     }),
-    row.get({ ...settings, summary: `Read the tidy settings of ${list}`, handle: readTidySettings }),
-    row.delete({
+    endpointRow.get({ ...settings, summary: `Read the tidy settings of ${list}`, handle: readTidySettings }),
+    endpointRow.delete({
       ...settings,
       summary: `Let ${list} be tidied by the defaults again`,
       uses: ['write', 'background'],
-      handle: deleteTidySettings(list),
+      handle: createTidySettingsReset(list),
     }),
-    row.post({
+    endpointRow.post({
       path: `/auth/:mount/tidy/${list}`,
       formerly: `/auth/:mount/tidy/${former[list]}`,
       summary: `Remove expired entries of ${list} now`,
       fields: tidyFields,
       uses: ['write', 'background'],
       answers: 'accepted',
-      handle: startTidy(list),
+      handle: createTidyStarter(list),
     }),
   ]
 }
 
-export const tidyGroup: Group = {
+export const tidyGroup: EndpointGroup = {
   name: 'tidy',
   endpoints: [
     ...tidyLists.flatMap(endpointsOf),
-    row.get({
+    endpointRow.get({
       path: '/auth/:mount/tidy-status',
       summary: 'The last and the next tidy of each list',
-      handle: tidyStatus,
+      handle: readTidyStatus,
     }),
   ],
 }

@@ -1,6 +1,6 @@
-import { byPolicy, type Group, row, type SubjectPlace } from '../api/endpoint.ts'
-import { listKind } from '../api/listing.ts'
-import { removeSubject } from '../api/subject.ts'
+import { allowByPolicy, type EndpointGroup, endpointRow, type SubjectPlace } from '../api/endpoint.ts'
+import { createKindListing } from '../api/listing.ts'
+import { deleteSubject } from '../api/subject.ts'
 import { key } from '../storage/kinds.ts'
 import { listAccessors } from '../tokens/accessors.ts'
 import { createFields, createOrphan, createToken } from '../tokens/create.ts'
@@ -24,114 +24,123 @@ const tokenRole = {
   subject: ({ pathParameters }: SubjectPlace) => key('token-role', pathParameters['role_name'] ?? ''),
 }
 
-export const tokensGroup: Group = {
+export const tokensGroup: EndpointGroup = {
   name: 'tokens',
   endpoints: [
-    row.post({
+    endpointRow.post({
       ...look,
       path: '/auth/token/lookup',
       summary: 'Look up a token',
       fields: tokenField,
       handle: lookup,
     }),
-    row.get({
+    endpointRow.get({
       ...look,
       path: '/auth/token/lookup',
       summary: 'Look up a token',
       fields: tokenField,
       handle: lookup,
     }),
-    row.get({
+    endpointRow.get({
       ...look,
       path: '/auth/token/lookup-self',
       summary: 'Look up the caller’s token',
       handle: lookupSelf,
     }),
-    row.post({
+    endpointRow.post({
       ...look,
       path: '/auth/token/lookup-self',
       summary: 'Look up the caller’s token',
       handle: lookupSelf,
     }),
-    row.post({
+    endpointRow.post({
       ...look,
       path: '/auth/token/lookup-accessor',
       summary: 'Look up a token by its accessor',
       fields: accessorField,
       handle: lookupAccessor,
     }),
-    row.post({
+    endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke',
       summary: 'Revoke a token and its descendants',
       fields: requiredToken,
       handle: revoke,
     }),
-    row.post({
+    endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke-self',
       summary: 'Revoke the caller’s token',
       handle: revokeSelf,
     }),
-    row.post({
+    endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke-accessor',
       summary: 'Revoke a token by its accessor',
       fields: accessorField,
       handle: revokeAccessor,
     }),
-    row.post({
+    endpointRow.post({
       uses: ['write'],
       path: '/auth/token/revoke-orphan',
       summary: 'Revoke a token but not its children',
       fields: requiredToken,
-      access: byPolicy('update', { sudo: true }),
+      access: allowByPolicy('update', { sudo: true }),
       handle: revokeOrphan,
     }),
-    row.post({
+    endpointRow.post({
       ...creating,
       path: '/auth/token/create',
       summary: 'Create a token',
-      access: byPolicy('create-or-update'),
+      access: allowByPolicy('create-or-update'),
       handle: createToken,
     }),
-    row.post({
+    endpointRow.post({
       ...creating,
       path: '/auth/token/create-orphan',
       summary: 'Create an orphan token',
       handle: createOrphan,
     }),
-    row.post({
+    endpointRow.post({
       ...creating,
       path: '/auth/token/create/:role_name',
       summary: 'Create a token with a token role',
       subject: tokenRole.subject,
       handle: createWithRole,
     }),
-    row.list({
+    endpointRow.list({
       path: '/auth/token/accessors',
       summary: 'List the accessors of all tokens; pages are in table order',
-      access: byPolicy('list', { sudo: true }),
+      access: allowByPolicy('list', { sudo: true }),
       uses: ['scan'],
       handle: listAccessors,
     }),
-    row.post({
+    endpointRow.post({
       path: '/auth/token/tidy',
       summary: 'Remove the remains of revoked tokens',
       uses: ['background'],
       answers: 'accepted',
       handle: startTokenTidy,
     }),
-    row.post({
+    endpointRow.post({
       ...tokenRole,
       summary: 'Create or update a token role',
       fields: tokenRoleFields,
-      access: byPolicy('by-existence'),
+      access: allowByPolicy('by-existence'),
       uses: ['write'],
       handle: writeTokenRole,
     }),
-    row.get({ ...tokenRole, summary: 'Read a token role', handle: readTokenRole }),
-    row.delete({ ...tokenRole, summary: 'Delete a token role', uses: ['write'], handle: removeSubject }),
-    row.list({ path: '/auth/token/roles', summary: 'List token roles', handle: listKind('token-role') }),
+    endpointRow.get({ ...tokenRole, summary: 'Read a token role', handle: readTokenRole }),
+    endpointRow.delete({
+      ...tokenRole,
+      summary: 'Delete a token role',
+      uses: ['write'],
+      handle: deleteSubject,
+    }),
+    endpointRow.list({
+      path: '/auth/token/roles',
+      summary: 'List token roles',
+      handle: createKindListing('token-role'),
+    }),
   ],
 }

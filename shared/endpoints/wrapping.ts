@@ -1,13 +1,13 @@
-import { anyone, type Group, row } from '../api/endpoint.ts'
+import { allowAnyone, type EndpointGroup, endpointRow } from '../api/endpoint.ts'
 import { lookupWrapping, rewrap, unwrap, wrapBody, wrappingField } from '../tokens/unwrap.ts'
 
 /** Anonymous, because the wrapping token itself authorises. */
-const byToken = { fields: wrappingField, access: anyone } as const
+const byToken = { fields: wrappingField, access: allowAnyone } as const
 
-export const wrappingGroup: Group = {
+export const wrappingGroup: EndpointGroup = {
   name: 'wrapping',
   endpoints: [
-    row.post({
+    endpointRow.post({
       path: '/sys/wrapping/wrap',
       summary: 'Wrap the body of the request',
       uses: ['write'],
@@ -15,7 +15,7 @@ export const wrappingGroup: Group = {
       freeForm: true,
       handle: wrapBody,
     }),
-    row.post({
+    endpointRow.post({
       ...byToken,
       path: '/sys/wrapping/unwrap',
       summary: 'Unwrap a response; works once',
@@ -23,14 +23,14 @@ export const wrappingGroup: Group = {
       answers: 'data',
       handle: unwrap,
     }),
-    row.post({
+    endpointRow.post({
       ...byToken,
       path: '/sys/wrapping/lookup',
       summary: 'Describe a wrapped response without unwrapping it',
       answers: 'data',
       handle: lookupWrapping,
     }),
-    row.post({
+    endpointRow.post({
       ...byToken,
       path: '/sys/wrapping/rewrap',
       summary: 'Move a wrapped response to a new token',

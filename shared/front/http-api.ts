@@ -4,7 +4,7 @@ import { defined } from '../values/defined.ts'
 import type { SentAnswer } from './http-server.ts'
 
 /** The response of a function to an event. */
-export interface EventAnswer {
+export interface HttpApiAnswer {
   statusCode: number
   headers?: Record<string, string>
   body?: string
@@ -27,19 +27,23 @@ interface EventOptions {
 const TEXTUAL = /^(text\/|application\/(json|xml|javascript|x-www-form-urlencoded|[\w.-]+\+json))/i
 
 /** An event of payload version 2.0. */
-export type HttpEvent = ReturnType<typeof eventOf>
+export type HttpEvent = ReturnType<typeof buildHttpApiEvent>
 
 /**
  * Builds the event that an HTTP API sends for a request, payload version 2.0. The path is decoded and cut at a `?` that decoding reveals.
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
-export function eventOf(request: IncomingMessage, body: Buffer, { api, seenIn = () => ({}) }: EventOptions) {
-  const target = sentTarget(request)
-  const path = decoded(target.path).split('?')[0] ?? ''
+export function buildHttpApiEvent(
+  request: IncomingMessage,
+  body: Buffer,
+  { api, seenIn = () => ({}) }: EventOptions,
+) {
+  const target = splitRequestTarget(request)
+  const path = decodePath(target.path).split('?')[0] ?? ''
   const headers: Record<string, string> = {}
   for (const [name, values] of Object.entries(request.headersDistinct))
     headers[name] = (values ?? []).join(',')
-  const { source = peerOf(request), requestId = randomUUID() } = seenIn(headers)
+  const { source = peerAddressOf(request), requestId = randomUUID() } = seenIn(headers)
   const now = new Date()
   return {
     version: '2.0',
@@ -62,29 +66,29 @@ export function eventOf(request: IncomingMessage, body: Buffer, { api, seenIn = 
       time: now.toISOString(),
       timeEpoch: now.getTime(),
     },
-    ...bodyOf(body, TEXTUAL.test(headers['content-type'] ?? 'text/plain')),
+    ...toEventBody(body, TEXTUAL.test(headers['content-type'] ?? 'text/plain')),
   }
 }
 
 /** Returns path and query as sent. */
-export function sentTarget({ url = '/' }: IncomingMessage): { path: string; query: string } {
+export function splitRequestTarget({ url = '/' }: IncomingMessage): { path: string; query: string } {
   const mark = url.indexOf('?')
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }
 
 /** Returns the address of the connection's peer. */
-export const peerOf = ({ socket }: IncomingMessage): string =>
+export const peerAddressOf = ({ socket }: IncomingMessage): string =>
   (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 
 /** Returns a body in the form of an event: text or base64. */
-export const bodyOf = (body: Buffer, isText: boolean) =>
+export const toEventBody = (body: Buffer, isText: boolean) =>
   defined({
     body: body.length > 0 ? body.toString(isText ? 'utf8' : 'base64') : undefined,
     isBase64Encoded: body.length > 0 && !isText,
   })
 
 /** Decodes a path; returns an invalid one unchanged. */
-export function decoded(path: string): string {
+export function decodePath(path: string): string {
   try {
     return decodeURIComponent(path)
   } catch {
@@ -93,12 +97,12 @@ export function decoded(path: string): string {
 }
 
 /** Converts a function's response to the form that is sent. */
-export const sentOf = ({
+export const toSentAnswer = ({
   statusCode,
   headers = {},
   body = '',
   isBase64Encoded,
-}: EventAnswer): SentAnswer => ({
+}: HttpApiAnswer): SentAnswer => ({
   status: statusCode,
   headers,
   payload: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),
@@ -108,7 +112,7 @@ export const sentOf = ({
 const MESSAGES: Readonly<Record<number, string>> = { 413: 'Request Entity Too Large' }
 
 /** Builds a response of API Gateway itself. */
-export const ownAnswer = (statusCode: number): EventAnswer => ({
+export const createGatewayAnswer = (statusCode: number): HttpApiAnswer => ({
   statusCode,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({ message: MESSAGES[statusCode] ?? STATUS_CODES[statusCode] ?? '' }),

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { refuseUnreadable } from './unreadable.ts'
+import { refuseUnreadableRequest } from './unreadable.ts'
 
 /** A response as sent to a client. */
 export interface SentAnswer {
@@ -23,7 +23,7 @@ interface HttpServerOptions {
 /**
  * Creates an HTTP/1.1 server for front ends that build events. It accepts only verbs that Node's parser knows, which do not include LIST.
  */
-export function httpServer({ answer, refusal, largestBody, longestHead }: HttpServerOptions): Server {
+export function createHttpServer({ answer, refusal, largestBody, longestHead }: HttpServerOptions): Server {
   const server = createServer({ maxHeaderSize: longestHead }, (request, response) => {
     serve(request)
       .then(one => write(response, one))
@@ -34,7 +34,7 @@ export function httpServer({ answer, refusal, largestBody, longestHead }: HttpSe
     if ((request.headersDistinct.host?.length ?? 0) > 1) return refusal.twoHosts
     return body ? answer(request, body) : refusal.tooLarge
   }
-  return server.on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket))
+  return server.on('clientError', (error, socket) => refuseUnreadableRequest(error, socket as Socket))
 }
 
 function write(response: ServerResponse, { status, headers, payload }: SentAnswer): void {

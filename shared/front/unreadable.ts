@@ -48,7 +48,7 @@ const REFUSED_SOCKET_TIMEOUT_MS = 1000
  * Rejects an unreadable request and closes its connection. Destroying a socket that still receives data resets the connection and may
  * lose the response, so the socket reads on for a while.
  */
-export function refuseUnreadable({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
+export function refuseUnreadableRequest({ code = '' }: NodeJS.ErrnoException, socket: Socket): void {
   // the client is still sending
   if (socket.writableEnded) return
   if (!socket.writable) return void socket.destroy()

@@ -2,11 +2,17 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { Context } from 'aws-lambda'
 import { bounds } from '../values/bounds.ts'
-import { type EventAnswer, eventOf, type HttpEvent, ownAnswer, sentOf } from './http-api.ts'
-import { httpServer } from './http-server.ts'
+import {
+  buildHttpApiEvent,
+  createGatewayAnswer,
+  type HttpApiAnswer,
+  type HttpEvent,
+  toSentAnswer,
+} from './http-api.ts'
+import { createHttpServer } from './http-server.ts'
 
 /** Handles an event of an HTTP API; several events may be processed at once. */
-type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
+type Handler = (event: HttpEvent, context: Context) => Promise<HttpApiAnswer>
 
 /** Maximum bytes of a body. No endpoint accepts more, and a hundred concurrent requests share an environment's memory. */
 const LARGEST_BODY = 2 ** 20
@@ -36,13 +42,13 @@ export async function serveWebFunction(
   handler: Handler,
   at: { host: string; port: number },
 ): Promise<WebFunction> {
-  const server = httpServer({
+  const server = createHttpServer({
     answer: async (request, body) =>
-      sentOf(await inTime(handler, eventOf(request, body, { api: API, seenIn }))),
+      toSentAnswer(await inTime(handler, buildHttpApiEvent(request, body, { api: API, seenIn }))),
     refusal: {
-      tooLarge: sentOf(ownAnswer(413)),
-      failed: sentOf(ownAnswer(500)),
-      twoHosts: sentOf(ownAnswer(400)),
+      tooLarge: toSentAnswer(createGatewayAnswer(413)),
+      failed: toSentAnswer(createGatewayAnswer(500)),
+      twoHosts: toSentAnswer(createGatewayAnswer(400)),
     },
     largestBody: LARGEST_BODY,
     longestHead: LONGEST_HEAD,
@@ -70,7 +76,7 @@ const seenIn = ({
 })
 
 /** Runs the handler, or returns 503 when its time is up. Errors log the same line as Lambda's runtime. */
-async function inTime(handler: Handler, event: HttpEvent): Promise<EventAnswer> {
+async function inTime(handler: Handler, event: HttpEvent): Promise<HttpApiAnswer> {
   const deadline = Date.now() + bounds.LOGIN_SECONDS * 1000
   const context = {
     awsRequestId: event.requestContext.requestId,
@@ -82,10 +88,10 @@ async function inTime(handler: Handler, event: HttpEvent): Promise<EventAnswer> 
     const answer = await Promise.race([handler(event, context), late.promise])
     if (answer !== 'late') return answer
     complain(event, 'Timeout', `Task timed out after ${bounds.LOGIN_SECONDS} seconds`)
-    return ownAnswer(503)
+    return createGatewayAnswer(503)
   } catch (error) {
     complain(event, 'Error', error instanceof Error ? error.message : String(error))
-    return ownAnswer(500)
+    return createGatewayAnswer(500)
   } finally {
     clearTimeout(timer)
   }

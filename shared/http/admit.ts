@@ -1,24 +1,24 @@
-import { byPolicy, type Endpoint, identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
+import { allowByPolicy, type Endpoint, identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
 import type { Mount } from '../model/mount.ts'
 import type { Ports } from '../ports.ts'
-import { authenticate, type LiveToken, readSealingTerm, takeUse } from './authenticate.ts'
-import { type Admitted, authorise, loadCaller } from './authorise.ts'
-import type { Base } from './base.ts'
-import type { Intake } from './intake.ts'
+import { authenticateToken, countTokenUse, readSealingTerm, type ValidToken } from './authenticate.ts'
+import { type AdmittedRequest, authoriseRequest, loadCaller } from './authorise.ts'
+import type { FirstRead } from './base.ts'
+import type { RequestIntake } from './intake.ts'
 
 /**
  * Authenticates and authorises the caller. Returns undefined for anonymous endpoints.
  * @param state keeps the caller's token between attempts
  * @throws ApiError of the first check that fails
  */
-export async function admit(
-  intake: Intake,
-  base: Base,
+export async function admitCaller(
+  intake: RequestIntake,
+  base: FirstRead,
   mount: Mount | undefined,
   ports: Ports,
-  state: { alive?: LiveToken },
-): Promise<Admitted | undefined> {
+  state: { alive?: ValidToken },
+): Promise<AdmittedRequest | undefined> {
   const { match } = intake
   const { mounts } = base
   const identified = async () => {
@@ -38,16 +38,22 @@ export async function admit(
   if (intake.bodyFault) throw intake.bodyFault
   if (match.endpoint.access.by === 'operation-token' || mayOperate(match.endpoint, intake, base)) {
     // loaded on demand: few functions need it, and it would slow down logins
-    const { admitOperator } = await import('./operation-token.ts')
-    return admitOperator(match.endpoint, intake, base, ports, identified)
+    const { admitOperationToken } = await import('./operation-token.ts')
+    return admitOperationToken(match.endpoint, intake, base, ports, identified)
   }
-  const admission = await authorise(match.endpoint, intake, await identified(), { mounts, mount }, ports)
+  const admission = await authoriseRequest(
+    match.endpoint,
+    intake,
+    await identified(),
+    { mounts, mount },
+    ports,
+  )
   if (unknownMount) throw new ApiError('no_such_mount', `no handler for route "${intake.facts.path}"`)
   return admission
 }
 
 /** Reports whether the DR operation token in the body counts, where a token in the header would too. */
-const mayOperate = (endpoint: Endpoint, { raw }: Intake, { cluster }: Base): boolean =>
+const mayOperate = (endpoint: Endpoint, { raw }: RequestIntake, { cluster }: FirstRead): boolean =>
   takesOperationToken(endpoint) &&
   cluster?.record.mode === 'secondary' &&
   (raw['dr_operation_token'] ?? '') !== ''
@@ -58,16 +64,16 @@ const mayOperate = (endpoint: Endpoint, { raw }: Intake, { cluster }: Base): boo
  */
 async function admitKnown(
   endpoint: Endpoint,
-  intake: Intake,
-  { mounts }: Base,
+  intake: RequestIntake,
+  { mounts }: FirstRead,
   ports: Ports,
-  identified: () => Promise<LiveToken>,
-): Promise<Admitted | undefined> {
+  identified: () => Promise<ValidToken>,
+): Promise<AdmittedRequest | undefined> {
   const needed = identifyingCapability(endpoint.access)
   if (needed === undefined || !intake.token) return undefined
-  const row = { ...endpoint, access: byPolicy(needed) }
+  const row = { ...endpoint, access: allowByPolicy(needed) }
   try {
-    return await authorise(row, intake, await identified(), { mounts, mount: undefined }, ports)
+    return await authoriseRequest(row, intake, await identified(), { mounts, mount: undefined }, ports)
   } catch (error) {
     if (error instanceof ApiError) return undefined
     throw error
@@ -80,18 +86,18 @@ async function admitKnown(
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 async function identify(
-  intake: Intake,
-  base: Base,
+  intake: RequestIntake,
+  base: FirstRead,
   ports: Ports,
-  before: LiveToken | undefined,
-): Promise<LiveToken> {
+  before: ValidToken | undefined,
+): Promise<ValidToken> {
   if (before?.spent) return before
   const presented = await (await base.presented())?.open()
-  const alive = authenticate(presented, base.tokenItem, {
+  const alive = authenticateToken(presented, base.tokenItem, {
     mounts: base.mounts,
     source: intake.facts.source,
     now: base.now,
     term: presented && (await readSealingTerm(presented, base.termItem, ports)),
   })
-  return before || !base.cluster ? alive : takeUse(alive, base.cluster, ports)
+  return before || !base.cluster ? alive : countTokenUse(alive, base.cluster, ports)
 }

@@ -1,35 +1,35 @@
-import type { Answer, Caller, Operator } from '../api/call.ts'
+import type { Answer, Caller, OperationTokenKind } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { type ApiError, errorCodes } from '../api/errors.ts'
 import type { ParameterFields } from '../api/fields.ts'
-import { paramOf } from '../api/params.ts'
-import { type Mount, unmaskedKeys } from '../model/mount.ts'
-import { entityIdOf } from '../model/token.ts'
+import { pathParameterRule } from '../api/params.ts'
+import { type Mount, unmaskedAuditKeys } from '../model/mount.ts'
+import { tokenEntityId } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { FieldCipher, Ports } from '../ports.ts'
 import { defined } from '../values/defined.ts'
 import { printTime } from '../values/time.ts'
-import { fitEntry } from './fit-entry.ts'
-import type { Intake } from './intake.ts'
+import { fitAuditEntry } from './fit-entry.ts'
+import type { RequestIntake } from './intake.ts'
 
 /** The caller in an audit entry, as far as it is known. */
 export interface AuditedCaller {
   caller?: Caller | undefined
-  operator?: Operator | undefined
+  operator?: OperationTokenKind | undefined
   mount?: Mount | undefined
   /** the mount whose tuning selects the values to show: the same one, or the token store */
   tuned?: Mount | undefined
 }
 
 /** The end of a request. */
-export type Ending =
+export type RequestResult =
   | { kind: 'failed'; error: ApiError }
   | { kind: 'answered'; answer: Answer; wrapped?: WrapInfo }
 
 /** The audit trail of one request: an entry before it is processed, and one before its response is sent. */
-export interface Trail {
+export interface AuditTrail {
   request(seen: AuditedCaller, error?: ApiError): Promise<void>
-  response(ending: Ending): Promise<void>
+  response(ending: RequestResult): Promise<void>
 }
 
 /**
@@ -37,18 +37,18 @@ export interface Trail {
  * included. The size of an entry is bounded.
  * @see docs/spec/audit.md#entry
  */
-export function auditTrail(intake: Intake, { audit, clock, cipher: held }: Ports): Trail {
+export function createAuditTrail(intake: RequestIntake, { audit, clock, cipher: held }: Ports): AuditTrail {
   let begun: Begun | undefined
   const endpoint = intake.match.kind === 'miss' ? undefined : intake.match.endpoint
   const cipher = endpoint?.withoutKeyring ? hmacsWhereItOpens(held) : held
   const write = async (kind: 'request' | 'response', parts: Readonly<Record<string, unknown>>) =>
     audit.write(
-      await fitEntry({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
+      await fitAuditEntry({ audit: kind, time: printTime(clock.now()), ...parts }, text => cipher.hmac(text)),
     )
   const begin = async (seen: AuditedCaller, error?: ApiError): Promise<Begun> => {
     const path = await shownPath(intake, cipher)
     const told = { request: await requestOf(intake, path, seen, cipher), ...authOf(seen) }
-    begun = { common: told, path, shown: unmaskedKeys(seen.tuned, 'response') }
+    begun = { common: told, path, shown: unmaskedAuditKeys(seen.tuned, 'response') }
     await write('request', { ...told, ...errorOf(error, intake, path) })
     return begun
   }
@@ -92,16 +92,16 @@ interface Begun {
 }
 
 /** Returns the path with a possible secret in it replaced by its HMAC. */
-async function shownPath({ facts: { path }, match }: Intake, cipher: Hmacs): Promise<string> {
+async function shownPath({ facts: { path }, match }: RequestIntake, cipher: Hmacs): Promise<string> {
   const secret = secretIn(path, match)
   return secret !== '' && path.endsWith(secret)
     ? `${path.slice(0, -secret.length)}${await cipher.hmac(secret)}`
     : path
 }
 
-function secretIn(path: string, found: Intake['match']): string {
+function secretIn(path: string, found: RequestIntake['match']): string {
   if (found.kind === 'miss' && found.miss === 'path') return path.slice(shownOfMissed(path).length)
-  const parameter = Object.entries(found.pathParameters).find(([name]) => paramOf(name).secret)?.[1]
+  const parameter = Object.entries(found.pathParameters).find(([name]) => pathParameterRule(name).secret)?.[1]
   if (parameter !== undefined) return parameter
   // help also accepts path prefixes, whose parameters are not parsed, so anything that looks like a token is hidden
   const help = found.kind === 'endpoint' && found.endpoint.access.by === 'token'
@@ -128,13 +128,13 @@ function shownOfMissed(path: string): string {
 }
 
 async function requestOf(
-  { match, facts, token, raw, parameters }: Intake,
+  { match, facts, token, raw, parameters }: RequestIntake,
   path: string,
   { mount, tuned }: AuditedCaller,
   cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
   const fields = match.kind === 'miss' ? {} : match.endpoint.fields
-  const tunedKeys = unmaskedKeys(tuned, 'request')
+  const tunedKeys = unmaskedAuditKeys(tuned, 'request')
   const shown = [...shownFields(fields, parameters), ...tunedKeys]
   const declared = Object.entries(fields).flatMap(([name, { formerly }]) => [name, formerly ?? name])
   const known = new Set([...declared, ...tunedKeys])
@@ -155,7 +155,7 @@ async function requestOf(
 
 /** Computes one HMAC for all unknown parameters, over their object as JSON with sorted names. */
 async function unknownIn(
-  raw: Intake['raw'],
+  raw: RequestIntake['raw'],
   known: ReadonlySet<string>,
   cipher: Hmacs,
 ): Promise<Record<string, unknown>> {
@@ -167,7 +167,7 @@ async function unknownIn(
 }
 
 // A field that could not be read may contain a misplaced secret, so it is not shown.
-const shownFields = (fields: ParameterFields, given: Intake['parameters']): string[] =>
+const shownFields = (fields: ParameterFields, given: RequestIntake['parameters']): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
     field.secret || !Object.hasOwn(given, name) ? [] : [name, field.formerly ?? name],
   )
@@ -179,7 +179,7 @@ const authOf = ({ caller, operator }: AuditedCaller): Record<string, unknown> =>
         auth: defined({
           accessor: caller.accessor,
           display_name: caller.token.displayName,
-          entity_id: entityIdOf(caller.token),
+          entity_id: tokenEntityId(caller.token),
           metadata: caller.token.meta,
           policies: caller.token.policies,
           identity_policies: caller.identityPolicies.length > 0 ? caller.identityPolicies : undefined,
@@ -189,7 +189,11 @@ const authOf = ({ caller, operator }: AuditedCaller): Record<string, unknown> =>
     : {}),
 })
 
-const errorOf = (error: ApiError | undefined, { facts }: Intake, path: string): Record<string, unknown> =>
+const errorOf = (
+  error: ApiError | undefined,
+  { facts }: RequestIntake,
+  path: string,
+): Record<string, unknown> =>
   error
     ? defined({
         error: error.code,
@@ -199,7 +203,7 @@ const errorOf = (error: ApiError | undefined, { facts }: Intake, path: string): 
     : {}
 
 async function responseOf(
-  ending: Ending,
+  ending: RequestResult,
   endpoint: Endpoint | undefined,
   { path, shown }: Pick<Begun, 'path' | 'shown'>,
   cipher: Hmacs,

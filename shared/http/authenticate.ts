@@ -1,7 +1,14 @@
 import { ApiError, denialError } from '../api/errors.ts'
-import { isActive } from '../model/cluster.ts'
-import { isMounted, type MountTable } from '../model/mount.ts'
-import { accessorOf, BATCH_PREFIX, endOf, isExpired, storedHashOf, type Token } from '../model/token.ts'
+import { isActiveRecord } from '../model/cluster.ts'
+import { isMountedAccessor, type MountTable } from '../model/mount.ts'
+import {
+  accessorOfHash,
+  BATCH_TOKEN_PREFIX,
+  isTokenExpired,
+  storedTokenHashOf,
+  type Token,
+  tokenEndTime,
+} from '../model/token.ts'
 import type { ClusterRead, FieldCipher, Ports, SealedToken } from '../ports.ts'
 import { countDown, removeIfUnchanged } from '../storage/changes.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
@@ -19,10 +26,10 @@ export interface PresentedToken {
   /** the term that encrypted a batch token; absent for other texts */
   term?: Key<'term'>
   /** Computes the values that are compared with the stored token. */
-  open: () => Promise<OpenedToken>
+  open: () => Promise<DecryptedBatchToken>
 }
 
-export interface OpenedToken {
+export interface DecryptedBatchToken {
   text: Secret
   /** hash that is stored for a service token */
   hash?: string
@@ -30,15 +37,15 @@ export interface OpenedToken {
 }
 
 /** Parses the token of a request, without looking it up. */
-export async function readToken(
+export async function readPresentedToken(
   text: Secret | undefined,
   cipher: FieldCipher,
 ): Promise<PresentedToken | undefined> {
   if (!text) return undefined
   const plain = text.reveal()
-  if (!plain.startsWith(BATCH_PREFIX)) {
-    const hash = await storedHashOf(plain, cipher)
-    return { key: key('token', accessorOf(hash)), open: () => Promise.resolve({ text, hash }) }
+  if (!plain.startsWith(BATCH_TOKEN_PREFIX)) {
+    const hash = await storedTokenHashOf(plain, cipher)
+    return { key: key('token', accessorOfHash(hash)), open: () => Promise.resolve({ text, hash }) }
   }
   const early = await openBatch(plain, cipher)
   return defined({
@@ -50,7 +57,7 @@ export async function readToken(
 
 /** Returns the item of the term that encrypted a batch token. Reads it unless the first read included it. */
 export async function readSealingTerm(
-  { batch }: Pick<OpenedToken, 'batch'>,
+  { batch }: Pick<DecryptedBatchToken, 'batch'>,
   read: Item<'term'> | undefined,
   { store }: Pick<Ports, 'store'>,
 ): Promise<Item<'term'> | undefined> {
@@ -60,7 +67,7 @@ export async function readSealingTerm(
 }
 
 /** A valid token whose mount exists. */
-export interface LiveToken {
+export interface ValidToken {
   text: Secret
   /** the token as authenticated; its uses still include this request */
   token: Readonly<Token>
@@ -76,20 +83,21 @@ export interface LiveToken {
  * @throws ApiError `invalid_token` for an unknown or invalid token, `permission_denied` for any other reason
  * @see docs/spec/tokens.md#use
  */
-export function authenticate(
-  presented: OpenedToken | undefined,
+export function authenticateToken(
+  presented: DecryptedBatchToken | undefined,
   item: Item<'token'> | undefined,
   facts: { mounts: MountTable; source: string; now: number; term: Item<'term'> | undefined },
-): LiveToken {
+): ValidToken {
   if (!presented) throw denialError('token-missing')
   const batch = presented.batch && readBatch(presented.batch, facts.term)
   if (batch?.fault) throw denialError(batch.fault)
   const token = batch?.token ?? item?.data
   if (!token) throw denialError('token-unknown')
   if (item && !sameSecret(item.data.hash, presented.hash ?? '')) throw denialError('token-unknown')
-  if (isExpired(token, facts.now)) throw denialError('token-expired')
-  if (token.mount !== undefined && !isMounted(facts.mounts, token.mount)) throw denialError('mount-gone')
-  const bound = token.boundCidrs.length > 0 && endOf(token) !== undefined
+  if (isTokenExpired(token, facts.now)) throw denialError('token-expired')
+  if (token.mount !== undefined && !isMountedAccessor(facts.mounts, token.mount))
+    throw denialError('mount-gone')
+  const bound = token.boundCidrs.length > 0 && tokenEndTime(token) !== undefined
   if (bound && !anyContains(token.boundCidrs, facts.source)) throw denialError('source-address')
   return defined({ text: presented.text, token, item })
 }
@@ -102,14 +110,15 @@ const USE_COUNT_TRIES = 11
  * @throws ApiError `invalid_token` if no use is left
  * @see docs/spec/tokens.md#limited-uses
  */
-export async function takeUse(
-  alive: LiveToken,
+export async function countTokenUse(
+  alive: ValidToken,
   cluster: ClusterRead,
   { store, clock, entropy }: Ports,
-): Promise<LiveToken> {
+): Promise<ValidToken> {
   const { item: _, ...spent } = alive
   let item = alive.item
-  if (item && item.data.numUses > 0 && !isActive(cluster.record)) throw denialError('uses-not-counted-here')
+  if (item && item.data.numUses > 0 && !isActiveRecord(cluster.record))
+    throw denialError('uses-not-counted-here')
   const pause = async () => {
     await clock.sleep((entropy.bytes(1)[0] ?? 0) % 20)
     if (item) [item] = await store.read([item])
@@ -117,7 +126,7 @@ export async function takeUse(
   }
   const taken = await retry(
     { tries: USE_COUNT_TRIES, pause },
-    async (): Promise<Result<LiveToken, 'conflict'>> => {
+    async (): Promise<Result<ValidToken, 'conflict'>> => {
       if (!item || item.data.numUses <= 0) return ok(alive)
       const numUses = item.data.numUses - 1
       const change = numUses === 0 ? removeIfUnchanged(item) : countDown(item, numUses)

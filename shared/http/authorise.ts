@@ -1,7 +1,7 @@
-import type { Caller, Operator } from '../api/call.ts'
+import type { Caller, OperationTokenKind } from '../api/call.ts'
 import type { Endpoint, NeededCapability } from '../api/endpoint.ts'
 import { denialError } from '../api/errors.ts'
-import { type ParameterFields, parameterOf } from '../api/fields.ts'
+import { findParameter, type ParameterFields } from '../api/fields.ts'
 import type { Mount, MountTable } from '../model/mount.ts'
 import type { Capability } from '../model/policy.ts'
 import { accessorOfToken } from '../model/token.ts'
@@ -11,26 +11,26 @@ import type { Ports } from '../ports.ts'
 import type { Item, Key } from '../storage/kinds.ts'
 import { loadRights } from '../tokens/rights.ts'
 import { defined } from '../values/defined.ts'
-import type { LiveToken } from './authenticate.ts'
-import type { Intake } from './intake.ts'
+import type { ValidToken } from './authenticate.ts'
+import type { RequestIntake } from './intake.ts'
 
-export interface Admitted {
+export interface AdmittedRequest {
   caller?: Caller
-  operator?: Operator
+  operator?: OperationTokenKind
   subjectKey: Key | undefined
   subject: Item | undefined
 }
 
-type Known = Admitted & { caller: Caller }
+type Known = AdmittedRequest & { caller: Caller }
 
 /**
  * Authorises the caller. One read fetches the token's policies, its entity and the endpoint's subject.
  * @throws ApiError `permission_denied`, `invalid_token`
  */
-export async function authorise(
+export async function authoriseRequest(
   endpoint: Endpoint,
-  intake: Intake,
-  alive: LiveToken,
+  intake: RequestIntake,
+  alive: ValidToken,
   { mounts, mount }: { mounts: MountTable; mount: Mount | undefined },
   ports: Ports,
 ): Promise<Known> {
@@ -51,7 +51,7 @@ export async function authorise(
  * @throws ApiError `permission_denied`, `invalid_token`
  */
 export async function loadCaller(
-  { text, token, item }: LiveToken,
+  { text, token, item }: ValidToken,
   subjectKey: Key | undefined,
   mounts: MountTable,
   ports: Ports,
@@ -73,7 +73,7 @@ export async function loadCaller(
 /** Returns the access requests of which one must be permitted; empty for anonymous endpoints. */
 function attemptsOf(
   { access, fields }: Endpoint,
-  { facts, raw }: Intake,
+  { facts, raw }: RequestIntake,
   subject: Item | undefined,
 ): AccessRequest[] {
   if (access.by !== 'policy') return []
@@ -94,4 +94,4 @@ function capabilitiesFor(needed: NeededCapability, subject: Item | undefined): C
 }
 
 const namedParameters = (fields: ParameterFields, raw: Readonly<Record<string, unknown>>): Parameter[] =>
-  Object.entries(raw).map(([name, value]) => ({ ...parameterOf(fields, name), value }))
+  Object.entries(raw).map(([name, value]) => ({ ...findParameter(fields, name), value }))

@@ -1,15 +1,15 @@
-import type { Fetched } from '../api/call.ts'
+import type { FetchedItems } from '../api/call.ts'
 import { identifyingCapability, takesOperationToken } from '../api/endpoint.ts'
-import { isActive } from '../model/cluster.ts'
-import { findMountByPath, isMethod, type MountTable } from '../model/mount.ts'
+import { isActiveRecord } from '../model/cluster.ts'
+import { findMountByPath, isAuthMethodMount, type MountTable } from '../model/mount.ts'
 import type { ClusterRead, Items, Ports } from '../ports.ts'
 import { type Item, type Key, type Kind, key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
-import { type PresentedToken, readToken } from './authenticate.ts'
-import type { Intake } from './intake.ts'
+import { type PresentedToken, readPresentedToken } from './authenticate.ts'
+import type { RequestIntake } from './intake.ts'
 
 /** The result of the first read of a request. */
-export interface Base {
+export interface FirstRead {
   cluster?: ClusterRead
   mounts: MountTable
   /** The token of the request, parsed once: the HMAC of a token with a chosen ID needs the keyring. */
@@ -17,7 +17,7 @@ export interface Base {
   tokenItem: Item<'token'> | undefined
   /** the term that encrypted the caller's batch token */
   termItem?: Item<'term'> | undefined
-  fetched: Fetched
+  fetched: FetchedItems
   /** epoch milliseconds */
   now: number
 }
@@ -27,11 +27,11 @@ const noMounts: MountTable = { mounts: [], removing: [] }
 /** Returns the mount in the path; undefined unless it exists and is of the auth method's types. */
 export function findMount(
   pathParameters: Readonly<Record<string, string>>,
-  { mounts }: Pick<Base, 'mounts'>,
+  { mounts }: Pick<FirstRead, 'mounts'>,
 ) {
   const mount =
     pathParameters['mount'] === undefined ? undefined : findMountByPath(mounts, pathParameters['mount'])
-  return mount && isMethod(mount) ? mount : undefined
+  return mount && isAuthMethodMount(mount) ? mount : undefined
 }
 
 /**
@@ -39,10 +39,14 @@ export function findMount(
  * keys of this attempt. The mount table is read only if the environment does not have this revision. A request that is rejected
  * anyway reads one small item.
  */
-export async function readBase(intake: Intake, more: readonly Key[], ports: Ports): Promise<Base> {
+export async function readFirst(
+  intake: RequestIntake,
+  more: readonly Key[],
+  ports: Ports,
+): Promise<FirstRead> {
   let read: Promise<PresentedToken | undefined> | undefined
   const presented = () => {
-    read ??= readToken(intake.token, ports.cipher)
+    read ??= readPresentedToken(intake.token, ports.cipher)
     return read
   }
   if (isRefusedAnyway(intake)) return { ...(await recordOnly(ports)), presented }
@@ -73,15 +77,15 @@ export async function readBase(intake: Intake, more: readonly Key[], ports: Port
 }
 
 /** Reports whether the endpoint ignores tokens, as a login does. */
-function isStranger({ match }: Intake): boolean {
+function isStranger({ match }: RequestIntake): boolean {
   const access = match.kind === 'miss' ? undefined : match.endpoint.access
   return access?.by === 'anyone' && identifyingCapability(access) === undefined
 }
 
-type Found = Omit<Base, 'presented'>
+type Found = Omit<FirstRead, 'presented'>
 
 /** Reports whether a request is rejected whatever is stored, for example without a token or with an invalid proof. */
-function isRefusedAnyway({ match, token, bodyFault, fault, raw }: Intake): boolean {
+function isRefusedAnyway({ match, token, bodyFault, fault, raw }: RequestIntake): boolean {
   if (bodyFault) return true
   if (match.kind === 'miss') return match.open || !token
   const { by } = match.endpoint.access
@@ -105,7 +109,7 @@ async function recordOnly(ports: Ports): Promise<Found> {
  * Reads what rejects an anonymous request at a missing mount: the remembered mount table, if its revision is current. The remembered
  * cluster record only shows that this cluster serves requests.
  */
-async function atNoMount({ match }: Intake, ports: Ports): Promise<Found | undefined> {
+async function atNoMount({ match }: RequestIntake, ports: Ports): Promise<Found | undefined> {
   const known = ports.memory.mounts
   if (match.kind === 'miss' || match.endpoint.access.by !== 'anyone' || !known) return undefined
   if (match.pathParameters['mount'] === undefined || findMount(match.pathParameters, { mounts: known.table }))
@@ -113,7 +117,8 @@ async function atNoMount({ match }: Intake, ports: Ports): Promise<Found | undef
   const now = ports.clock.now()
   const cluster = ports.memory.cluster
   const age = cluster ? now - cluster.readAt : -1
-  if (!cluster || age < 0 || age > bounds.RECORD_REREAD_MS || !isActive(cluster.record)) return undefined
+  if (!cluster || age < 0 || age > bounds.RECORD_REREAD_MS || !isActiveRecord(cluster.record))
+    return undefined
   const [revision] = await ports.store.read([key('mounts-revision')])
   if (revision?.rev !== known.rev) return undefined
   return { cluster, mounts: known.table, tokenItem: undefined, fetched: fetchedItems([], ports.store), now }
@@ -125,7 +130,7 @@ function noted(
   readAt: number,
   ports: Ports,
   keyring?: Item<'keyring'>,
-): Pick<Base, 'cluster'> {
+): Pick<FirstRead, 'cluster'> {
   if (!record) return {}
   ports.cipher.expectKeyring(record.data, keyring)
   const cluster = { record: record.data, readAt }
@@ -134,7 +139,7 @@ function noted(
 }
 
 /** Returns the mount table of the revision that was read. One commit writes the table and the revision, so both have its revision. */
-async function mountsIn(found: Fetched, { memory, store }: Ports): Promise<MountTable> {
+async function mountsIn(found: FetchedItems, { memory, store }: Ports): Promise<MountTable> {
   const rev = found.get(key('mounts-revision'))?.rev
   const known = memory.mounts
   if (known && known.rev === rev) return known.table
@@ -144,7 +149,10 @@ async function mountsIn(found: Fetched, { memory, store }: Ports): Promise<Mount
   return table?.data ?? noMounts
 }
 
-function fetchedItems(read: readonly { key: Key; item: Item | undefined }[], store: Ports['store']): Fetched {
+function fetchedItems(
+  read: readonly { key: Key; item: Item | undefined }[],
+  store: Ports['store'],
+): FetchedItems {
   const nameOf = (one: Key) => `${one.kind}\n${one.pk}\n${one.sk}`
   const found = new Map(read.map(one => [nameOf(one.key), one]))
   const keep = (one: Key, item: Item | undefined): void => {

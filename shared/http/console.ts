@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { GroupHandler } from './cross-origin.ts'
-import { answerOf, requestOf } from './events.ts'
+import { toFrontAnswer, toHttpRequest } from './events.ts'
 
 /** The files of the console page and their types, by the last part of their paths. */
 const FILES: Readonly<Record<string, { file: string; type: string }>> = {
@@ -22,7 +22,7 @@ interface ConsoleOptions {
  * Serves the console page below `/ui/` and passes other requests to the handler. The page is the same for everyone: it needs no
  * authentication and reads only its own files.
  */
-export function serveConsole(
+export function createConsoleHandler(
   { isServed, peer, folder }: ConsoleOptions,
   handler: GroupHandler,
 ): GroupHandler {
@@ -34,12 +34,12 @@ export function serveConsole(
     return text
   }
   return async (event, context) => {
-    const { method, path } = requestOf(event, 0)
+    const { method, path } = toHttpRequest(event, 0)
     const isRead = method === 'GET' || method === 'HEAD'
     const [, rest] = /^\/ui(?:\/(.*))?$/.exec(path) ?? ['', undefined]
     if (!isRead || (rest === undefined && path !== '/ui')) return handler(event, context)
     const answer = (status: number, more: Record<string, string>, body: string) =>
-      answerOf(event, { status, headers: { ...headersFor(peer), ...more }, body }, method === 'HEAD')
+      toFrontAnswer(event, { status, headers: { ...headersFor(peer), ...more }, body }, method === 'HEAD')
     if (rest === undefined) return answer(302, { location: 'ui/' }, '')
     if (rest === 'settings.json')
       return answer(200, { 'content-type': 'application/json' }, JSON.stringify({ peer }))

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
-import { type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
-import { stripVersion } from './read-request.ts'
+import { type FrontAnswer, type FrontEvent, toHttpRequest } from './events.ts'
+import { stripApiVersion } from './read-request.ts'
 
 /** The Lambda handler of a group. */
 export type GroupHandler = (event: FrontEvent, context: Context) => Promise<FrontAnswer>
@@ -13,13 +13,13 @@ const READABLE = ['sys/health', 'sys/replication/dr/status']
  * preflight request.
  * @param origin origin of that page; empty: changes nothing
  */
-export const allowReadsFrom = (origin: string, handler: GroupHandler): GroupHandler =>
+export const allowReadsFromOrigin = (origin: string, handler: GroupHandler): GroupHandler =>
   origin === ''
     ? handler
     : async (event, context) => {
         const answer = await handler(event, context)
-        const { method, path, headers } = requestOf(event, 0)
-        if (method !== 'GET' || !READABLE.includes(stripVersion(path))) return answer
+        const { method, path, headers } = toHttpRequest(event, 0)
+        if (method !== 'GET' || !READABLE.includes(stripApiVersion(path))) return answer
         return withHeaders(answer, {
           vary: 'Origin',
           ...(headers['origin'] === origin ? { 'access-control-allow-origin': origin } : {}),

@@ -1,18 +1,23 @@
 import {
-  type AlwaysCall,
+  type AlwaysServedCall,
   type Answer,
-  type AskProvider,
+  type AskAws,
+  type AwsQuestion,
   addWarnings,
-  type Outcome,
-  type Phases,
-  type ProviderQuestion,
+  type CallOutcome,
+  type RequestPhases,
 } from '../api/call.ts'
-import { type Endpoint, type Group, handlerOf } from '../api/endpoint.ts'
+import { type Endpoint, type EndpointGroup, handlerOf } from '../api/endpoint.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
-import { BY_ROLE, countRefusal, isRoleRefusal, logRefusalCounts } from '../journal/counted-refusals.ts'
-import { isActive } from '../model/cluster.ts'
+import {
+  countRefusal,
+  isRoleRefusal,
+  logRefusalCounts,
+  REFUSED_BY_ROLE,
+} from '../journal/counted-refusals.ts'
+import { isActiveRecord } from '../model/cluster.ts'
 import { findMountByPath } from '../model/mount.ts'
-import { makeTokenText } from '../model/token.ts'
+import { generateServiceTokenText } from '../model/token.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
 import type { Ports } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
@@ -21,17 +26,23 @@ import type { Key } from '../storage/kinds.ts'
 import { wrap } from '../tokens/wrapping.ts'
 import { defined } from '../values/defined.ts'
 import type { LoginAttempt } from '../watching/logins.ts'
-import { admit } from './admit.ts'
-import { auditTrail, type Trail } from './audit.ts'
-import type { LiveToken } from './authenticate.ts'
-import { type Base, findMount, readBase } from './base.ts'
-import { checkCluster, checkRole } from './gate.ts'
-import { type Intake, readIntake } from './intake.ts'
-import { type Frame, render, renderError, renderWrapped, responseEnvelope } from './render.ts'
+import { admitCaller } from './admit.ts'
+import { type AuditTrail, createAuditTrail } from './audit.ts'
+import type { ValidToken } from './authenticate.ts'
+import { type FirstRead, findMount, readFirst } from './base.ts'
+import { checkClusterRole, checkClusterServes } from './gate.ts'
+import { type RequestIntake, readRequestIntake } from './intake.ts'
+import {
+  type ResponseFrame,
+  renderErrorResponse,
+  renderResponse,
+  renderWrappedResponse,
+  responseEnvelope,
+} from './render.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** The result of one request, for its log line. */
-export interface Served {
+export interface ServedRequest {
   /** request ID of this service; also in the response */
   id: string
   response: HttpResponse
@@ -46,13 +57,13 @@ export interface Served {
  * Serves the requests of a group. Order of the checks: path, verb and namespace, cluster role, body, authentication, policy,
  * parameters, state.
  */
-export const serve =
-  (group: Group, ports: Ports) =>
-  async (request: HttpRequest): Promise<Served> => {
+export const createDispatcher =
+  (group: EndpointGroup, ports: Ports) =>
+  async (request: HttpRequest): Promise<ServedRequest> => {
     const id = ports.entropy.uuid()
     let operation = 'refused early'
     let login: LoginAttempt | undefined
-    const served = ({ headers, ...response }: HttpResponse, accessor = '', error?: ApiError): Served =>
+    const served = ({ headers, ...response }: HttpResponse, accessor = '', error?: ApiError): ServedRequest =>
       defined({
         id,
         response: { ...response, headers: { ...headers, 'x-request-id': id } },
@@ -62,9 +73,9 @@ export const serve =
         login,
       })
     try {
-      const intake = await readIntake(group, request, id, ports)
+      const intake = await readRequestIntake(group, request, id, ports)
       const endpoint = intake.match.kind === 'miss' ? undefined : intake.match.endpoint
-      const trail = endpoint?.unaudited ? undefined : auditTrail(intake, ports)
+      const trail = endpoint?.unaudited ? undefined : createAuditTrail(intake, ports)
       operation = endpoint ? `${endpoint.method} ${endpoint.path}` : 'no endpoint'
       await logRefusalCounts(ports)
       const state: State = { accessor: '', login: endpoint?.login?.(intake.parameters) }
@@ -73,13 +84,13 @@ export const serve =
         return served(await attempt(intake, trail, ports, state), state.accessor)
       } catch (error) {
         const known = asApiError(error)
-        if (isRoleRefusal(known)) await countRefusal(BY_ROLE, operation, ports)
+        if (isRoleRefusal(known)) await countRefusal(REFUSED_BY_ROLE, operation, ports)
         else if (!state.uninitialised) await trail?.response({ kind: 'failed', error: known })
-        return served(renderError(known), state.accessor, known)
+        return served(renderErrorResponse(known), state.accessor, known)
       }
     } catch (error) {
       const known = asApiError(error)
-      return served(renderError(known), '', known)
+      return served(renderErrorResponse(known), '', known)
     }
   }
 
@@ -98,7 +109,7 @@ interface State {
    * writes entries, at its end.
    */
   uninitialised?: true
-  alive?: LiveToken
+  alive?: ValidToken
   /** result of the row's `first`, once it has run */
   first?: { result: unknown }
   /** set for a login; its mount is added after the look-up */
@@ -111,8 +122,8 @@ const ROUNDS = 4
 
 // Reads everything again after a commit conflict, and after AWS has answered if the phases require it.
 async function attempt(
-  intake: Intake,
-  trail: Trail | undefined,
+  intake: RequestIntake,
+  trail: AuditTrail | undefined,
   ports: Ports,
   state: State,
 ): Promise<HttpResponse> {
@@ -146,7 +157,7 @@ async function attempt(
       const more = (await outcome.lateWarnings?.().catch(() => undefined)) ?? []
       const answer = addWarnings(outcome.answer, more)
       await trail?.response(defined({ kind: 'answered' as const, answer, wrapped: info }))
-      return info ? renderWrapped(info, frame) : render(answer, frame)
+      return info ? renderWrappedResponse(info, frame) : renderResponse(answer, frame)
     }
     lost += 1
     if (lost === COMMIT_TRIES)
@@ -160,7 +171,7 @@ async function attempt(
 type Answers = Map<string, unknown>
 
 type Step =
-  | { kind: 'decided'; outcome: Outcome }
+  | { kind: 'decided'; outcome: CallOutcome }
   /** `keys`: additional keys to read, derived from the answers */
   | { kind: 'reread'; keys: readonly Key[] }
 
@@ -174,13 +185,13 @@ async function handled(call: Ready, answers: Answers, state: State): Promise<Ste
 
 /** Runs the phases of a request that calls AWS. */
 export async function runPhases<C, I, G, A>(
-  phases: Phases<C, I, G, A>,
+  phases: RequestPhases<C, I, G, A>,
   call: C,
   answers: Answers,
 ): Promise<Step> {
   const keys: Key[] = []
   const before = answers.size
-  const ask: AskProvider = async <T>({ key, ask, leadsTo }: ProviderQuestion<T>) => {
+  const ask: AskAws = async <T>({ key, ask, leadsTo }: AwsQuestion<T>) => {
     if (answers.has(key)) return answers.get(key) as T
     const answer = await ask()
     answers.set(key, answer)
@@ -197,14 +208,14 @@ export async function runPhases<C, I, G, A>(
 }
 
 // Issuing a batch token changes nothing, but its empty commit still rejects an outdated cluster record.
-const isIdle = ({ answer }: Outcome, changes: readonly Change[]): boolean =>
+const isIdle = ({ answer }: CallOutcome, changes: readonly Change[]): boolean =>
   changes.length === 0 && answer.kind !== 'auth'
 
 /** Returns the mount from the environment's memory, for requests that are rejected without reading the mounts. */
 const knownMount = (pathParameters: Readonly<Record<string, string>>, { memory }: Ports) =>
   memory.mounts && findMount(pathParameters, { mounts: memory.mounts.table })
 
-type Ready = AlwaysCall & { endpoint: Endpoint }
+type Ready = AlwaysServedCall & { endpoint: Endpoint }
 
 interface Attempt {
   first: boolean
@@ -213,22 +224,22 @@ interface Attempt {
 }
 
 async function admitted(
-  intake: Intake,
-  trail: Trail | undefined,
+  intake: RequestIntake,
+  trail: AuditTrail | undefined,
   ports: Ports,
   state: State,
   { first, more }: Attempt,
 ): Promise<Ready> {
   const { match } = intake
-  const base = await readBase(intake, more, ports)
+  const base = await readFirst(intake, more, ports)
   const endpoint = match.kind === 'miss' ? undefined : match.endpoint
   if (!base.cluster) state.uninitialised = true
-  checkCluster(base, match.kind === 'miss' ? match.serves : match.endpoint.serves, ports.deployment)
+  checkClusterServes(base, match.kind === 'miss' ? match.serves : match.endpoint.serves, ports.deployment)
   const mount = findMount(match.pathParameters, base)
   if (state.login) state.login.mount = (mount ?? knownMount(match.pathParameters, ports))?.path
   const tuned =
     mount ?? (match.path.startsWith('auth/token/') ? findMountByPath(base.mounts, 'token') : undefined)
-  const admission = await admit(intake, base, mount, ports, state).catch(async (error: unknown) => {
+  const admission = await admitCaller(intake, base, mount, ports, state).catch(async (error: unknown) => {
     if (first && base.cluster) await trail?.request({ mount, tuned }, asApiError(error))
     throw error
   })
@@ -237,7 +248,7 @@ async function admitted(
     await trail?.request({ caller: admission?.caller, operator: admission?.operator, mount, tuned })
   if (!endpoint) throw missed(intake)
   if (intake.fault) throw intake.fault
-  checkRole(base, endpoint.serves)
+  checkClusterRole(base, endpoint.serves)
   checkWrapping(base, intake)
   return defined({
     endpoint,
@@ -258,27 +269,27 @@ async function admitted(
 }
 
 /** @throws ApiError if the client asks a DR secondary, which stores nothing for clients, to wrap a response */
-function checkWrapping({ cluster }: Base, { facts }: Intake): void {
-  if (facts.wrapTtl !== undefined && cluster && !isActive(cluster.record))
+function checkWrapping({ cluster }: FirstRead, { facts }: RequestIntake): void {
+  if (facts.wrapTtl !== undefined && cluster && !isActiveRecord(cluster.record))
     throw invalidRequestError(
       'X-Vault-Wrap-TTL cannot be used on a DR secondary, because it stores nothing of its own',
     )
 }
 
-const missed = ({ match }: Intake): ApiError =>
+const missed = ({ match }: RequestIntake): ApiError =>
   match.kind === 'miss'
     ? new ApiError(match.miss === 'operation' ? 'unsupported_operation' : 'unsupported_path', match.hint)
     : new ApiError('unsupported_path')
 
 /** Returns the changes to commit, including the wrapped response if the client requested one. */
 async function completed(
-  { answer, changes = [] }: Outcome,
+  { answer, changes = [] }: CallOutcome,
   call: Ready,
   endpoint: Endpoint,
-  { facts, warnings, unknownFields }: Intake,
+  { facts, warnings, unknownFields }: RequestIntake,
   { cipher, entropy }: Ports,
-): Promise<{ changes: Outcome['changes'] & {}; info?: WrapInfo; frame: Frame }> {
-  const frame: Frame = {
+): Promise<{ changes: CallOutcome['changes'] & {}; info?: WrapInfo; frame: ResponseFrame }> {
+  const frame: ResponseFrame = {
     requestId: facts.id,
     mountType: call.mount?.type ?? (facts.path.startsWith('auth/token/') ? 'token' : 'system'),
     mirrored: endpoint.mirrored ?? false,
@@ -296,7 +307,7 @@ async function completed(
       ttl: facts.wrapTtl,
       now: call.now,
       wrappedAccessor: answer.kind === 'auth' ? answer.auth.accessor : '',
-      text: makeTokenText(entropy.bytes),
+      text: generateServiceTokenText(entropy.bytes),
     },
     cipher,
   )

@@ -1,6 +1,6 @@
 import { ApiError } from '../api/errors.ts'
 import type { FrontProxy } from '../ports.ts'
-import { checkPeer, clientAddress } from './proxy.ts'
+import { checkPeerAddress, clientAddress } from './proxy.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
 /** The fields of front-end events that this module reads. */
@@ -37,7 +37,7 @@ export interface FrontAnswer {
 const LONGEST_ID = 256
 
 /** Determines the front end from the shape of its event. */
-export function frontOf(event: FrontEvent): keyof typeof fronts {
+export function frontOfEvent(event: FrontEvent): keyof typeof fronts {
   if (event.version === '2.0') return 'httpApi'
   return event.requestContext?.elb === undefined ? 'restApi' : 'alb'
 }
@@ -73,10 +73,10 @@ const fronts = {
  * @param deadline epoch milliseconds
  * @param proxy settings of the proxy in front of the front end, if there is one
  */
-export function requestOf(event: FrontEvent, deadline: number, proxy?: FrontProxy): HttpRequest {
-  const { source: peer, ...seen } = fronts[frontOf(event)](event)
+export function toHttpRequest(event: FrontEvent, deadline: number, proxy?: FrontProxy): HttpRequest {
+  const { source: peer, ...seen } = fronts[frontOfEvent(event)](event)
   const headers = headersOf(event)
-  const bytes = bytesOf(event)
+  const bytes = eventBodyBytes(event)
   return {
     ...seen,
     headers,
@@ -96,8 +96,8 @@ function callerOf(
   proxy: FrontProxy | undefined,
 ): Pick<HttpRequest, 'source' | 'fault'> {
   try {
-    const front = frontOf(event)
-    const peer = front === 'alb' ? checkPeer(given) : given
+    const front = frontOfEvent(event)
+    const peer = front === 'alb' ? checkPeerAddress(given) : given
     // a direct invocation has no front end: events from a front end always have a request ID
     const isDirect = front === 'httpApi' && event.requestContext?.requestId === undefined
     return { source: proxy && !isDirect ? clientAddress(proxy, headers, peer) : peer }
@@ -112,13 +112,14 @@ function callerOf(
  * may omit or empty; then a fixed text is returned.
  */
 function gatewayIdOf(event: FrontEvent, headers: HttpRequest['headers']): string {
-  if (frontOf(event) === 'alb') return headers['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
+  if (frontOfEvent(event) === 'alb')
+    return headers['x-amzn-trace-id']?.slice(0, LONGEST_ID) || 'a load balancer'
   const id = event.requestContext?.requestId
   return id === undefined ? '' : id || 'a gateway'
 }
 
 /** Returns the body of an event. */
-export const bytesOf = ({ body, isBase64Encoded }: FrontEvent): Buffer =>
+export const eventBodyBytes = ({ body, isBase64Encoded }: FrontEvent): Buffer =>
   Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8')
 
 function headersOf({ headers, multiValueHeaders }: FrontEvent): Record<string, string> {
@@ -147,14 +148,14 @@ function decoded(text: string): string {
 }
 
 /** Converts a response to the form that the event's front end expects. */
-export const answerOf = (
+export const toFrontAnswer = (
   event: FrontEvent,
   { status, headers, body }: HttpResponse,
   head: boolean,
 ): FrontAnswer => ({
   statusCode: status,
   headers: { ...headers },
-  ...(frontOf(event) === 'alb' &&
+  ...(frontOfEvent(event) === 'alb' &&
     event.multiValueHeaders && {
       multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
     }),
@@ -172,8 +173,8 @@ const MOST_BYTES = 6
 const FRAME = 4096
 
 /** Reports whether the front end can carry a response. */
-export const isCarried = (event: FrontEvent, answer: FrontAnswer): boolean => {
-  const largest = LARGEST_ANSWER[frontOf(event)]
+export const fitsFrontLimit = (event: FrontEvent, answer: FrontAnswer): boolean => {
+  const largest = LARGEST_ANSWER[frontOfEvent(event)]
   return (
     answer.body.length * MOST_BYTES + FRAME <= largest || Buffer.byteLength(JSON.stringify(answer)) <= largest
   )

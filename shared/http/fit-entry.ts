@@ -1,7 +1,7 @@
 import { isObject } from '../values/json.ts'
 
 /** Maximum bytes of an audit entry as JSON. @see docs/spec/audit.md#size */
-export const LARGEST_ENTRY = 32 * 1024
+export const MAX_AUDIT_ENTRY_BYTES = 32 * 1024
 
 /** Values of up to this many bytes as JSON are kept, because replacing them saves nothing. */
 const SMALL = 128
@@ -22,10 +22,10 @@ interface Place {
  * Shrinks an entry to the allowed size. Replaces the largest values by their length and HMAC until the entry fits: lists and texts
  * before objects, inner objects before outer ones. The result is deterministic.
  */
-export async function fitEntry(
+export async function fitAuditEntry(
   entry: Entry,
   hmac: (text: string) => Promise<string>,
-  largest = LARGEST_ENTRY,
+  largest = MAX_AUDIT_ENTRY_BYTES,
 ): Promise<Entry> {
   const text = JSON.stringify(entry)
   let excess = Buffer.byteLength(text) - largest

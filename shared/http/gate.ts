@@ -1,6 +1,6 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../api/errors.ts'
-import { BY_ROLE } from '../journal/counted-refusals.ts'
+import { REFUSED_BY_ROLE } from '../journal/counted-refusals.ts'
 import { type ClusterMode, isCopyOfPrimary } from '../model/cluster.ts'
 import type { Deployment } from '../ports.ts'
 import {
@@ -10,12 +10,12 @@ import {
   restoredPrimaryCopyError,
 } from '../replication/operation/refusals.ts'
 import { hasSteppedDown } from '../replication/operation/transitions.ts'
-import type { Base } from './base.ts'
+import type { FirstRead } from './base.ts'
 
 type Serves = Endpoint['serves']
 
 /**
- * The result of the gate. `open`: `checkRole` may still reject the role, once the caller is authorised. `stepped-down`: open for a
+ * The result of the gate. `open`: `checkClusterRole` may still reject the role, once the caller is authorised. `stepped-down`: open for a
  * secondary that was the primary of its set; `path_disabled` for others.
  */
 type Verdict = 'open' | 'path_disabled' | 'changing' | 'not_initialised' | 'stepped-down'
@@ -51,8 +51,8 @@ const gate: Readonly<Record<Serves, Verdicts>> = {
  * @param deployment identifies a restored copy of a primary, which serves nobody
  * @throws ApiError `path_disabled` on a DR secondary, `busy` while the role changes, `not_initialised`
  */
-export function checkCluster(
-  { cluster }: Pick<Base, 'cluster'>,
+export function checkClusterServes(
+  { cluster }: Pick<FirstRead, 'cluster'>,
   serves: Serves | undefined,
   deployment: Pick<Deployment, 'home'>,
 ): void {
@@ -68,14 +68,14 @@ export function checkCluster(
   throw new ApiError(verdict, '', verdict === 'path_disabled' ? byRole : {})
 }
 
-const byRole = { reason: { why: BY_ROLE } }
+const byRole = { reason: { why: REFUSED_BY_ROLE } }
 
 /**
  * Checks whether this cluster has the endpoint's role. Runs after the parameters are checked, so only authorised callers learn the
  * role.
  * @throws ApiError `invalid_request`, with the current mode and what to do
  */
-export function checkRole({ cluster }: Pick<Base, 'cluster'>, serves: Serves): void {
+export function checkClusterRole({ cluster }: Pick<FirstRead, 'cluster'>, serves: Serves): void {
   const mode = cluster?.record.mode
   if (serves === 'primary' && mode && mode !== 'primary') throw notAPrimaryError(mode)
   if (serves === 'demotion' && mode === 'disabled') throw notAPrimaryError(mode)

@@ -1,16 +1,25 @@
 import { answer } from '../api/call.ts'
-import { describeAccess, type Endpoint, endpoint, type Group, type Named } from '../api/endpoint.ts'
+import {
+  declareEndpoint,
+  describeAccess,
+  type Endpoint,
+  type EndpointGroup,
+  type EndpointName,
+} from '../api/endpoint.ts'
 import { type ParameterFields, text } from '../api/fields.ts'
 import type { JsonSchema } from '../values/shape.ts'
-import { findRows, type Match } from './match.ts'
+import { type EndpointMatch, findEndpointsOfPath } from './match.ts'
 
 /**
  * Finds the help for `?help=1`: the endpoints of a path, or those below it if it is only a prefix. Returns undefined if there are
  * none.
  */
-export async function findHelp(group: Group, path: string): Promise<Match | undefined> {
+export async function findEndpointHelp(
+  group: EndpointGroup,
+  path: string,
+): Promise<EndpointMatch | undefined> {
   const place = path.replace(/\/$/, '')
-  const exact = findRows(group, place)
+  const exact = findEndpointsOfPath(group, place)
   if (exact) return found(exact.template, exact.pathParameters, path, helpOf(exact.template, exact.rows))
   const below = rowsBelow((await group.all?.()) ?? [group], place)
   if (below.length === 0) return undefined
@@ -23,7 +32,7 @@ export async function findHelp(group: Group, path: string): Promise<Match | unde
 }
 
 /** Returns the paths to show. Deprecated paths have help but are not listed. */
-const currentPaths = ({ path, also }: Named): string[] => [path, ...(also ? [also] : [])]
+const currentPaths = ({ path, also }: EndpointName): string[] => [path, ...(also ? [also] : [])]
 
 interface Help {
   help: string
@@ -35,9 +44,9 @@ const found = (
   pathParameters: Readonly<Record<string, string>>,
   path: string,
   help: Help,
-): Match => ({
+): EndpointMatch => ({
   kind: 'endpoint',
-  endpoint: endpoint({
+  endpoint: declareEndpoint({
     method: 'GET',
     path: `${place}?help`,
     summary: 'What a path is for',
@@ -69,11 +78,11 @@ const typeOf = ({ type, oneOf }: JsonSchema): string =>
 
 interface Below {
   template: string
-  row: Named
+  row: EndpointName
 }
 
 /** Returns the endpoints below a place. Literal matches win over matches with a mount parameter. */
-function rowsBelow(groups: readonly { endpoints: readonly Named[] }[], place: string): Below[] {
+function rowsBelow(groups: readonly { endpoints: readonly EndpointName[] }[], place: string): Below[] {
   const words = place.split('/')
   const all = groups.flatMap(group =>
     group.endpoints.flatMap(row => currentPaths(row).map(template => ({ template, row }))),

@@ -1,41 +1,41 @@
-import type { Early, Operation, RequestFacts } from '../api/call.ts'
+import type { EarlyCall, Operation, RequestFacts } from '../api/call.ts'
 import {
-  byPolicy,
+  allowByPolicy,
   type Endpoint,
-  type Group,
+  type EndpointGroup,
   isOpenToAnonymous,
-  type Prepared,
+  type PreparedKeys,
   takesOperationToken,
 } from '../api/endpoint.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { ParameterError, readParameterFields } from '../api/fields.ts'
-import { paramOf } from '../api/params.ts'
+import { pathParameterRule } from '../api/params.ts'
 import type { Ports } from '../ports.ts'
 import { type Key, key } from '../storage/kinds.ts'
 import { defined } from '../values/defined.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import type { Secret } from '../values/secret.ts'
-import { type Match, matchEndpoint, missOperation } from './match.ts'
+import { createOperationMiss, type EndpointMatch, matchEndpoint } from './match.ts'
 import {
-  checkHead,
   checkNamespace,
+  checkRequestHead,
+  findPathFault,
   operationOf,
-  parametersOf,
-  pathFault,
+  readRequestParameters,
   readTokenHeader,
-  stripVersion,
+  stripApiVersion,
   wrapTtlOf,
 } from './read-request.ts'
 import type { HttpRequest } from './request.ts'
 
 /** A request, parsed as far as no storage is needed. */
-export interface Intake {
-  match: Match
+export interface RequestIntake {
+  match: EndpointMatch
   facts: RequestFacts
   token: Secret | undefined
   /** parameters as sent */
   raw: Readonly<Record<string, unknown>>
-  parameters: Early['parameters']
+  parameters: EarlyCall['parameters']
   /** warnings for the response, if it has a body */
   warnings: readonly string[]
   /** true if the warnings name unknown fields of a write; then the response has a body */
@@ -48,24 +48,25 @@ export interface Intake {
   keys: readonly Key[]
   prepared: unknown
   /** replaces the first read */
-  read?: Prepared['read']
+  read?: PreparedKeys['read']
 }
 
 /** Parses a request. @throws ApiError for invalid paths, verbs, namespaces and headers, before anything is read */
-export async function readIntake(
-  group: Group,
+export async function readRequestIntake(
+  group: EndpointGroup,
   request: HttpRequest,
   id: string,
   ports: Ports,
-): Promise<Intake> {
+): Promise<RequestIntake> {
   if (request.fault) throw request.fault
-  checkHead(request)
-  const fault = pathFault(request.path)
+  checkRequestHead(request)
+  const fault = findPathFault(request.path)
   if (fault) throw invalidRequestError(fault)
-  const path = stripVersion(request.path)
+  const path = stripApiVersion(request.path)
   const operation = operationOf(request)
   const matched =
-    (await loadHelp(group, request, path)) ?? refuseHead(request, matchEndpoint(group, operation, path))
+    (await loadEndpointHelp(group, request, path)) ??
+    refuseHead(request, matchEndpoint(group, operation, path))
   const found = strictly(matched, request, ports)
   checkLicence(found, ports)
   if (found.kind === 'miss' || !found.endpoint.anyNamespace) checkNamespace(request, path)
@@ -80,7 +81,7 @@ export async function readIntake(
     deadline: request.deadline,
     wrapTtl,
   })
-  const base: Intake = {
+  const base: RequestIntake = {
     match: found,
     facts,
     token: readTokenHeader(request),
@@ -95,15 +96,19 @@ export async function readIntake(
 }
 
 /** Finds help if the request asks for it. Loads the help code on demand. */
-export async function loadHelp(group: Group, request: HttpRequest, path: string): Promise<Match | undefined> {
+export async function loadEndpointHelp(
+  group: EndpointGroup,
+  request: HttpRequest,
+  path: string,
+): Promise<EndpointMatch | undefined> {
   const wanted = request.query.some(([name, value]) => name === 'help' && value !== '')
   if (!wanted || request.method !== 'GET') return undefined
-  const { findHelp } = await import('./help.ts')
-  return findHelp(group, path)
+  const { findEndpointHelp } = await import('./help.ts')
+  return findEndpointHelp(group, path)
 }
 
 /** Rejects licensed endpoints without a licence, for every caller. @throws ApiError `not_licensed` */
-function checkLicence(found: Match, { deployment, clock }: Ports): void {
+function checkLicence(found: EndpointMatch, { deployment, clock }: Ports): void {
   const rule = found.kind === 'miss' ? undefined : found.endpoint.licence
   const missing = rule?.(deployment.license, clock.now())
   if (missing)
@@ -114,15 +119,16 @@ function checkLicence(found: Match, { deployment, clock }: Ports): void {
 }
 
 /** Requires a capability of API callers if strict ceremonies are on. IAM has already authorised a direct invocation. */
-function strictly(found: Match, { gatewayId }: HttpRequest, { deployment }: Ports): Match {
+function strictly(found: EndpointMatch, { gatewayId }: HttpRequest, { deployment }: Ports): EndpointMatch {
   if (found.kind === 'miss' || found.endpoint.access.by !== 'anyone') return found
   const needed = found.endpoint.access.strictly
   if (!needed || !deployment.strictCeremony || gatewayId === '') return found
-  return { ...found, endpoint: { ...found.endpoint, access: byPolicy(needed) } }
+  return { ...found, endpoint: { ...found.endpoint, access: allowByPolicy(needed) } }
 }
 
 // probes send arbitrary headers, and their responses contain nothing to wrap
-const isProbe = (found: Match): boolean => found.kind === 'endpoint' && found.endpoint.unaudited === true
+const isProbe = (found: EndpointMatch): boolean =>
+  found.kind === 'endpoint' && found.endpoint.unaudited === true
 
 /** Returns the error for wrapping an anonymous endpoint. Only logins can be wrapped, because anyone could store data otherwise. */
 const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): ApiError | undefined =>
@@ -131,22 +137,22 @@ const wrapFault = ({ access, answers }: Endpoint, { wrapTtl }: RequestFacts): Ap
     : invalidRequestError('X-Vault-Wrap-TTL: without a token only the response of a login can be wrapped')
 
 // HEAD is a separate operation that few endpoints implement.
-const refuseHead = (request: HttpRequest, found: Match): Match =>
+const refuseHead = (request: HttpRequest, found: EndpointMatch): EndpointMatch =>
   request.method !== 'HEAD' || found.kind === 'miss' || found.endpoint.head
     ? found
-    : missOperation(found.endpoint, found.pathParameters, found.path)
+    : createOperationMiss(found.endpoint, found.pathParameters, found.path)
 
 async function readParameters(
-  base: Intake,
+  base: RequestIntake,
   { endpoint, pathParameters }: { endpoint: Endpoint; pathParameters: Readonly<Record<string, string>> },
   request: HttpRequest,
   operation: Operation,
   ports: Ports,
-): Promise<Intake> {
-  const body = await settled(() => parametersOf(request, operation, endpoint))
+): Promise<RequestIntake> {
+  const body = await settled(() => readRequestParameters(request, operation, endpoint))
   if (!body.ok) return { ...base, bodyFault: body.fault }
   const overridden = Object.keys(body.value).filter(name => Object.hasOwn(pathParameters, name))
-  const repeated = Object.keys(pathParameters).flatMap(name => paramOf(name).repeatedAs ?? [])
+  const repeated = Object.keys(pathParameters).flatMap(name => pathParameterRule(name).repeatedAs ?? [])
   const raw = Object.fromEntries(
     Object.entries(body.value).filter(([name]) => !Object.hasOwn(pathParameters, name)),
   )
@@ -173,8 +179,8 @@ async function readParameters(
 
 /** Returns the warning for unknown fields. Loads the similarity code on demand. */
 async function warningOf(unknown: readonly string[], { fields }: Endpoint): Promise<string> {
-  const { unknownWarning } = await import('../api/unknown-fields.ts')
-  return unknownWarning(unknown, fields)
+  const { unknownFieldsWarning } = await import('../api/unknown-fields.ts')
+  return unknownFieldsWarning(unknown, fields)
 }
 
 /** Runs a parser, and returns its error instead of throwing it. */

@@ -1,44 +1,47 @@
 import middy from '@middy/core'
 import type { Context } from 'aws-lambda'
-import { awsPorts } from '../adapters/aws/ports.ts'
-import { type Group, usesOf } from '../api/endpoint.ts'
+import { createAwsPorts } from '../adapters/aws/ports.ts'
+import { type EndpointGroup, usesOf } from '../api/endpoint.ts'
 import { errorCodes, invalidRequestError } from '../api/errors.ts'
 import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { Ports } from '../ports.ts'
 import { bounds } from '../values/bounds.ts'
 import { defined } from '../values/defined.ts'
 import { classifyLogin, countProviderFaults, measureLogin } from '../watching/logins.ts'
-import { type Served, serve } from './dispatch.ts'
-import { answerOf, type FrontAnswer, type FrontEvent, isCarried, requestOf } from './events.ts'
-import { renderError } from './render.ts'
+import { createDispatcher, type ServedRequest } from './dispatch.ts'
+import { type FrontAnswer, type FrontEvent, fitsFrontLimit, toFrontAnswer, toHttpRequest } from './events.ts'
+import { renderErrorResponse } from './render.ts'
 
 const REQUEST_REST_MS = 4_000
 
 /** Builds the Lambda handler of a group, which accepts events of any front end and several requests at once. */
-export function groupHandler(group: Group, ports: Ports = awsPorts(group.name, usesOf(group))) {
-  const served = serve(group, ports)
+export function createGroupHandler(
+  group: EndpointGroup,
+  ports: Ports = createAwsPorts(group.name, usesOf(group)),
+) {
+  const served = createDispatcher(group, ports)
   return middy<FrontEvent>({ timeoutEarlyInMillis: 0 })
     .use(observe(ports))
     .handler(async (event: FrontEvent, context: Context): Promise<Observed> => {
       const left = context.getRemainingTimeInMillis()
       const deadline = ports.clock.now() + Math.min(bounds.PROVIDER_MS, Math.max(1, left - REQUEST_REST_MS))
-      const request = requestOf(event, deadline, ports.deployment.proxy)
+      const request = toHttpRequest(event, deadline, ports.deployment.proxy)
       const { value: done, calls } = await ports.meter.measure(() => served(request))
       const hasFailed = done.error && errorCodes[done.error.code].status >= 500
       if (hasFailed || ports.memory.faults?.size) {
         // loaded on the first fault
-        const { noteFaults } = await import('./note-faults.ts')
-        await noteFaults({ error: done.error, login: done.login, calls }, ports)
+        const { recordPartFaults } = await import('./note-faults.ts')
+        await recordPartFaults({ error: done.error, login: done.login, calls }, ports)
       }
-      const value = isCarried(event, answerOf(event, done.response, false)) ? done : refused(done)
-      const front = answerOf(event, value.response, request.method === 'HEAD')
+      const value = fitsFrontLimit(event, toFrontAnswer(event, done.response, false)) ? done : refused(done)
+      const front = toFrontAnswer(event, value.response, request.method === 'HEAD')
       return { served: value, gatewayId: request.gatewayId, calls, front }
     })
 }
 
 /** The result of a request: its log facts and its response. */
 interface Observed {
-  served: Served
+  served: ServedRequest
   gatewayId: string
   calls: Readonly<Record<string, number>>
   front: FrontAnswer
@@ -65,9 +68,9 @@ const observe = (ports: Ports) => ({
 })
 
 /** Replaces a response that is too large for the front end by an error. */
-function refused(served: Served): Served {
+function refused(served: ServedRequest): ServedRequest {
   const error = invalidRequestError('the response is too large: use the parameters after and limit')
-  const response = renderError(error)
+  const response = renderErrorResponse(error)
   const { 'x-request-id': id = '' } = served.response.headers
   return { ...served, error, response: { ...response, headers: { ...response.headers, 'x-request-id': id } } }
 }
@@ -83,7 +86,11 @@ interface Cost {
  * Writes one log line per request: its operation, caller, result and cost. Contains no parameter value except the mount of a login,
  * if that mount exists. The metrics come from the same line.
  */
-function tell({ id, operation, accessor, error, response, login }: Served, cost: Cost, { log }: Ports): void {
+function tell(
+  { id, operation, accessor, error, response, login }: ServedRequest,
+  cost: Cost,
+  { log }: Ports,
+): void {
   const { why, service } = error?.reason ?? {}
   const status = error && errorCodes[error.code].status
   const fault = status === undefined ? undefined : { status, why, service }

@@ -1,11 +1,11 @@
 import { createConnectRouter } from '@connectrpc/connect'
 import { createAsyncIterable, readAllBytes, type UniversalHandler } from '@connectrpc/connect/protocol'
 import { ApiError } from '../api/errors.ts'
-import { createLinkRoutes, isCall } from '../link/routes.ts'
-import type { LinkPorts } from '../link/serve/ports.ts'
+import { createLinkRoutes, isLinkCallMessage } from '../link/routes.ts'
+import type { LinkServerPorts } from '../link/serve/ports.ts'
 import { createLinkService } from '../link/serve/service.ts'
-import { answerOf, bytesOf, type FrontAnswer, type FrontEvent, requestOf } from './events.ts'
-import { renderError } from './render.ts'
+import { eventBodyBytes, type FrontAnswer, type FrontEvent, toFrontAnswer, toHttpRequest } from './events.ts'
+import { renderErrorResponse } from './render.ts'
 import type { HttpRequest } from './request.ts'
 
 /** A binary response for any front end. */
@@ -19,16 +19,16 @@ const LARGEST_ANSWER = 5 * 2 ** 20
  * Builds the Lambda handler of the link: gRPC-Web and Connect. Plain gRPC is not supported, because it needs trailers, which no
  * front end carries.
  */
-export function linkHandler(ports: LinkPorts) {
+export function createLinkHandler(ports: LinkServerPorts) {
   const scheme = ports.deployment.plainEndpoints ? 'http' : 'https'
   const options = { grpc: false, readMaxBytes: LARGEST_QUESTION, writeMaxBytes: LARGEST_ANSWER }
   const routes = createLinkRoutes(createLinkService(ports))
   const { handlers } = routes(createConnectRouter(options))
   const byPath = new Map(handlers.map(one => [one.requestPath, one]))
   return async (event: FrontEvent): Promise<BinaryAnswer> => {
-    const request = requestOf(event, 0, ports.deployment.proxy)
+    const request = toHttpRequest(event, 0, ports.deployment.proxy)
     const { status, headers, body } = await answered(byPath.get(request.path), request, event, scheme)
-    const front = answerOf(event, { status, headers, body: body.toString('base64') }, false)
+    const front = toFrontAnswer(event, { status, headers, body: body.toString('base64') }, false)
     return { ...front, isBase64Encoded: true }
   }
 }
@@ -40,7 +40,7 @@ async function answered(
   scheme: string,
 ) {
   if (!request.fault && handler) return asked(handler, request, event, scheme)
-  const { status, headers, body } = renderError(request.fault ?? new ApiError('unsupported_path'))
+  const { status, headers, body } = renderErrorResponse(request.fault ?? new ApiError('unsupported_path'))
   return { status, headers, body: Buffer.from(body) }
 }
 
@@ -61,7 +61,9 @@ function callIn(bytes: Buffer, headers: Headers): Buffer {
   const head = HEADS[headers.get('content-type') ?? '']
   const isPacked = headers.has('content-encoding') || headers.has('grpc-encoding')
   if (head === undefined || isPacked || bytes.length > LARGEST_QUESTION) return bytes
-  return (head === 0 || isFrame(bytes)) && isCall(bytes.subarray(head)) ? bytes : Buffer.alloc(head)
+  return (head === 0 || isFrame(bytes)) && isLinkCallMessage(bytes.subarray(head))
+    ? bytes
+    : Buffer.alloc(head)
 }
 
 /** Reports whether the bytes are exactly one uncompressed gRPC-Web frame. */
@@ -79,7 +81,7 @@ async function asked(
     url: `${scheme}://${domain || 'localhost'}${path}`,
     method,
     header: new Headers(headers),
-    body: createAsyncIterable([callIn(bytesOf(event), new Headers(headers))]),
+    body: createAsyncIterable([callIn(eventBodyBytes(event), new Headers(headers))]),
     signal: new AbortController().signal,
   })
   const body = response.body ? await readAllBytes(response.body, Number.MAX_SAFE_INTEGER) : new Uint8Array()

@@ -1,10 +1,16 @@
 import type { Operation } from '../api/call.ts'
-import { type Endpoint, type Group, isOpenToAnonymous, operations, pathsOf } from '../api/endpoint.ts'
-import { normaliseParameter, paramOf } from '../api/params.ts'
+import {
+  type Endpoint,
+  type EndpointGroup,
+  isOpenToAnonymous,
+  operationByMethod,
+  pathsOf,
+} from '../api/endpoint.ts'
+import { normalisePathParameter, pathParameterRule } from '../api/params.ts'
 import { defined } from '../values/defined.ts'
 
 /** The endpoint and path parameters of a request, or why none matches. */
-export type Match =
+export type EndpointMatch =
   | { kind: 'endpoint'; endpoint: Endpoint; pathParameters: Readonly<Record<string, string>>; path: string }
   | {
       kind: 'miss'
@@ -31,21 +37,21 @@ interface Route {
 
 const NAME = /:(\w+)/g
 
-const compiled = new WeakMap<Group, readonly Route[]>()
+const compiled = new WeakMap<EndpointGroup, readonly Route[]>()
 
-function routesOf(group: Group): readonly Route[] {
+function routesOf(group: EndpointGroup): readonly Route[] {
   const found = compiled.get(group)
   if (found) return found
   const routes = group.endpoints.flatMap(endpoint =>
     pathsOf(endpoint).map(template => ({
       endpoint,
-      operation: operations[endpoint.method],
+      operation: operationByMethod[endpoint.method],
       template,
       pattern: patternOf(template, endpoint.method === 'LIST'),
       anyNames: new RegExp(`^${template.slice(1).replace(NAME, '(?<$1>[^/]+)')}$`),
       names: [...template.matchAll(NAME)].map(([, name = '']) => ({
         name,
-        pattern: new RegExp(`^${paramOf(name).pattern}$`),
+        pattern: new RegExp(`^${pathParameterRule(name).pattern}$`),
       })),
     })),
   )
@@ -57,7 +63,7 @@ function routesOf(group: Group): readonly Route[] {
 function patternOf(template: string, list: boolean): RegExp {
   const parts = template.split('/').map(part => {
     if (!part.startsWith(':')) return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    return `(?<${part.slice(1)}>${paramOf(part.slice(1)).pattern})`
+    return `(?<${part.slice(1)}>${pathParameterRule(part.slice(1)).pattern})`
   })
   return new RegExp(`^${parts.join('/').slice(1)}${list ? '/?' : ''}$`)
 }
@@ -66,7 +72,11 @@ function patternOf(template: string, list: boolean): RegExp {
  * Finds the endpoint of a path below `/v1`, without leading slash.
  * `open` marks a miss that anyone may learn about: the path is anonymous and names no mount.
  */
-export function matchEndpoint(group: Group, operation: Operation | undefined, path: string): Match {
+export function matchEndpoint(
+  group: EndpointGroup,
+  operation: Operation | undefined,
+  path: string,
+): EndpointMatch {
   const hits = routesOf(group).flatMap(route => {
     const found = route.pattern.exec(path)
     return found ? [{ route, pathParameters: normalised(found.groups ?? {}) }] : []
@@ -103,7 +113,7 @@ export function matchEndpoint(group: Group, operation: Operation | undefined, pa
 }
 
 /** Returns which path parameter is invalid; undefined if more than a parameter differs from every endpoint. */
-function nameFault(group: Group, path: string): string | undefined {
+function nameFault(group: EndpointGroup, path: string): string | undefined {
   for (const { anyNames, names } of routesOf(group)) {
     const texts = anyNames.exec(path)?.groups
     const faulty = texts && names.find(({ name, pattern }) => !pattern.test(texts[name] ?? ''))
@@ -117,11 +127,11 @@ const isOpen = (endpoint: Endpoint, template: string): boolean =>
   !template.includes(':') || (isOpenToAnonymous(endpoint) && !template.includes(':mount'))
 
 /** Builds the miss for a verb that the endpoint does not support. */
-export const missOperation = (
+export const createOperationMiss = (
   endpoint: Endpoint,
-  pathParameters: Match['pathParameters'],
+  pathParameters: EndpointMatch['pathParameters'],
   path: string,
-): Match => ({
+): EndpointMatch => ({
   kind: 'miss',
   miss: 'operation',
   open: isOpen(endpoint, endpoint.path),
@@ -131,8 +141,8 @@ export const missOperation = (
 })
 
 /** Returns the endpoints of a path for all operations, by the first matching template. */
-export function findRows(
-  group: Group,
+export function findEndpointsOfPath(
+  group: EndpointGroup,
   path: string,
 ):
   | { template: string; rows: readonly Endpoint[]; pathParameters: Readonly<Record<string, string>> }
@@ -146,7 +156,7 @@ export function findRows(
 }
 
 const normalised = (groups: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, normaliseParameter(name, text)]))
+  Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, normalisePathParameter(name, text)]))
 
 // Parameters are put back in canonical form, so that a policy for role/prod governs role/PROD too.
 const typed = (template: string, pathParameters: Readonly<Record<string, string>>): string =>

@@ -1,5 +1,5 @@
-import { alarming } from '../api/alarming.ts'
-import { type ApiError, AUDIT_UNWRITABLE, errorCodes, STORAGE_BUSY } from '../api/errors.ts'
+import { alarmingTexts } from '../api/alarming.ts'
+import { type ApiError, AUDIT_UNWRITABLE_TEXT, errorCodes, STORAGE_BUSY_TEXT } from '../api/errors.ts'
 import type { FaultyPart, RecentFault } from '../model/fault.ts'
 import type { Ports } from '../ports.ts'
 import { put } from '../storage/changes.ts'
@@ -9,7 +9,7 @@ import { key } from '../storage/kinds.ts'
 const FAULT_NOTE_PAUSE_MS = 30_000
 
 /** The end of a request, as evidence of what works. */
-export interface RequestEnd {
+export interface CompletedRequest {
   error: ApiError | undefined
   /** set for a login */
   login: unknown
@@ -24,7 +24,7 @@ type NotingPorts = Pick<Ports, 'memory' | 'store' | 'clock' | 'log'>
  * environment writes one small item per part every 30 seconds at most, and one when the part works again. While nothing fails, it
  * reads and writes nothing. Never throws.
  */
-export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise<void> {
+export async function recordPartFaults(ended: CompletedRequest, ports: NotingPorts): Promise<void> {
   const noted = ports.memory.faults ?? new Map<FaultyPart, RecentFault>()
   ports.memory.faults = noted
   const now = ports.clock.now()
@@ -45,19 +45,19 @@ export async function noteFaults(ended: RequestEnd, ports: NotingPorts): Promise
   }
 }
 
-function failingParts({ error, login }: RequestEnd): ReadonlySet<FaultyPart> {
+function failingParts({ error, login }: CompletedRequest): ReadonlySet<FaultyPart> {
   const failing = new Set<FaultyPart>()
   if (!error || errorCodes[error.code].status < 500) return failing
-  if (error.message.startsWith(alarming.keyring)) failing.add('keyring')
-  if (error.message === STORAGE_BUSY) failing.add('storage')
-  if (error.message.startsWith(AUDIT_UNWRITABLE)) failing.add('audit')
+  if (error.message.startsWith(alarmingTexts.keyring)) failing.add('keyring')
+  if (error.message === STORAGE_BUSY_TEXT) failing.add('storage')
+  if (error.message.startsWith(AUDIT_UNWRITABLE_TEXT)) failing.add('audit')
   if (login !== undefined) failing.add('logins')
   return failing
 }
 
 /** Returns the parts that have worked in this request. A cached keyring proves nothing about KMS. */
 function workingParts(
-  { error, login, calls }: RequestEnd,
+  { error, login, calls }: CompletedRequest,
   failing: ReadonlySet<FaultyPart>,
 ): ReadonlySet<FaultyPart> {
   const working = new Set<FaultyPart>()
@@ -69,7 +69,7 @@ function workingParts(
 }
 
 /** Returns the client's error text with the name of the cause. The cause's own text may contain keys or file names. */
-function textOf({ error }: RequestEnd): string {
+function textOf({ error }: CompletedRequest): string {
   const { cause, message = '' } = error ?? {}
   const { name = '', code } = (cause ?? {}) as { name?: string; code?: unknown }
   const named = typeof code === 'string' ? code : name

@@ -1,22 +1,22 @@
-import { byPolicy, type Endpoint } from '../api/endpoint.ts'
+import { allowByPolicy, type Endpoint } from '../api/endpoint.ts'
 import { ApiError, denialError } from '../api/errors.ts'
-import { matchesGenerated } from '../ceremony/generated-token.ts'
+import { matchesOperationToken } from '../ceremony/generated-token.ts'
 import {
   operationTokenMissingError,
   operationTokenTypeError,
   unknownTermError,
 } from '../ceremony/refusals.ts'
 import type { ClusterRecord } from '../model/cluster.ts'
-import { BATCH_PREFIX, LONGEST_TOKEN } from '../model/token.ts'
+import { BATCH_TOKEN_PREFIX, MAX_TOKEN_LENGTH } from '../model/token.ts'
 import type { Ports } from '../ports.ts'
 import { notASecondaryError } from '../replication/operation/refusals.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { listSuccessorSigners } from '../tokens/successor-signers.ts'
 import { Secret } from '../values/secret.ts'
-import { authenticate, type LiveToken, readSealingTerm, readToken } from './authenticate.ts'
-import { type Admitted, authorise, loadCaller } from './authorise.ts'
-import type { Base } from './base.ts'
-import type { Intake } from './intake.ts'
+import { authenticateToken, readPresentedToken, readSealingTerm, type ValidToken } from './authenticate.ts'
+import { type AdmittedRequest, authoriseRequest, loadCaller } from './authorise.ts'
+import type { FirstRead } from './base.ts'
+import type { RequestIntake } from './intake.ts'
 
 /**
  * Admits a request by its DR operation token. On a cluster that is not a secondary only the token in the header is checked, and a
@@ -24,13 +24,13 @@ import type { Intake } from './intake.ts'
  * @throws ApiError `permission_denied`, `invalid_token`, `invalid_request`
  * @see docs/spec/operation-tokens.md#operation-tokens
  */
-export async function admitOperator(
+export async function admitOperationToken(
   endpoint: Endpoint,
-  intake: Intake,
-  { cluster, mounts, fetched, now }: Base,
+  intake: RequestIntake,
+  { cluster, mounts, fetched, now }: FirstRead,
   ports: Ports,
-  identified: () => Promise<LiveToken>,
-): Promise<Admitted | undefined> {
+  identified: () => Promise<ValidToken>,
+): Promise<AdmittedRequest | undefined> {
   if (!cluster) throw new ApiError('not_initialised')
   const { record } = cluster
   if (record.mode !== 'secondary') {
@@ -43,8 +43,8 @@ export async function admitOperator(
   const facts = { mounts, source: intake.facts.source, now, record }
   const holder = await operatorOf(intake.raw, fetched.get(key('operation-token')), facts, ports)
   if (holder === 'generated') return { operator: 'generated', subjectKey: undefined, subject: undefined }
-  const row = { ...endpoint, access: byPolicy('update') }
-  const admitted = await authorise(row, intake, holder, { mounts, mount: undefined }, ports)
+  const row = { ...endpoint, access: allowByPolicy('update') }
+  const admitted = await authoriseRequest(row, intake, holder, { mounts, mount: undefined }, ports)
   return { ...admitted, operator: 'batch' }
 }
 
@@ -57,21 +57,21 @@ export async function admitOperator(
 async function operatorOf(
   raw: Readonly<Record<string, unknown>>,
   generated: Item<'operation-token'> | undefined,
-  { record, ...facts }: Omit<Parameters<typeof authenticate>[2], 'term'> & { record: ClusterRecord },
+  { record, ...facts }: Omit<Parameters<typeof authenticateToken>[2], 'term'> & { record: ClusterRecord },
   { cipher, store }: Pick<Ports, 'cipher' | 'store'>,
-): Promise<'generated' | LiveToken> {
+): Promise<'generated' | ValidToken> {
   const text = raw['dr_operation_token'] ?? ''
   if (text === '') throw operationTokenMissingError()
   if (typeof text !== 'string') throw operationTokenTypeError()
-  if (text.length > LONGEST_TOKEN) throw denialError('operation-token-unknown')
-  if (generated && matchesGenerated(text, generated.data, record)) return 'generated'
+  if (text.length > MAX_TOKEN_LENGTH) throw denialError('operation-token-unknown')
+  if (generated && matchesOperationToken(text, generated.data, record)) return 'generated'
   // service tokens are not accepted in the body, so they are not looked up
-  if (!text.startsWith(BATCH_PREFIX)) throw denialError('operation-token-unknown')
-  const presented = await readToken(new Secret(text), cipher)
+  if (!text.startsWith(BATCH_TOKEN_PREFIX)) throw denialError('operation-token-unknown')
+  const presented = await readPresentedToken(new Secret(text), cipher)
   const opened = await presented?.open()
   if (!opened?.batch) throw unknownTermError()
   const term = await readSealingTerm(opened, undefined, { store })
-  const alive = authenticate(opened, undefined, {
+  const alive = authenticateToken(opened, undefined, {
     ...facts,
     term: term && (await withSuccessors(term, record, { store })),
   })

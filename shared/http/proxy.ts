@@ -38,7 +38,7 @@ export function clientAddress(
  * Checks the peer address that a load balancer appended.
  * @throws ApiError `invalid_request` if it is not an address: the balancer does not append, or the function was invoked directly
  */
-export function checkPeer(appended: string): string {
+export function checkPeerAddress(appended: string): string {
   if (isAddress(appended)) return appended
   throw invalidRequestError(
     'X-Forwarded-For: its last entry must be the address of the caller, without a port',

@@ -2,7 +2,7 @@ import type { Operation } from '../api/call.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { parseBoolean } from '../api/fields.ts'
-import { LONGEST_TOKEN } from '../model/token.ts'
+import { MAX_TOKEN_LENGTH } from '../model/token.ts'
 import { LONGEST_WRAPPING } from '../tokens/wrapping.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
@@ -49,7 +49,7 @@ const BEARER = /(?:^|,[ \t]*)Bearer ([^,]+)/
 const LARGEST_HEAD = 12 * 1024
 
 /** @throws ApiError if path, query and headers are too large */
-export function checkHead({ path, query, headers }: HttpRequest): void {
+export function checkRequestHead({ path, query, headers }: HttpRequest): void {
   const all = [path, ...query.flat(), ...Object.entries(headers).flat()].join('')
   if (Buffer.byteLength(all) > LARGEST_HEAD) throw new ApiError('head_too_large', 'the head is too large')
 }
@@ -58,7 +58,7 @@ export function checkHead({ path, query, headers }: HttpRequest): void {
 export function readTokenHeader({ headers }: HttpRequest): Secret | undefined {
   const bearer = BEARER.exec(headers['authorization'] ?? '')?.[1]
   const token = headers['x-vault-token'] || headers['x-service-token'] || bearer
-  if ((token?.length ?? 0) > LONGEST_TOKEN) throw new ApiError('head_too_large', 'the token is too long')
+  if ((token?.length ?? 0) > MAX_TOKEN_LENGTH) throw new ApiError('head_too_large', 'the token is too long')
   return token ? new Secret(token) : undefined
 }
 
@@ -100,7 +100,7 @@ const LIMITS: JsonLimits = { depth: 64, members: 10_000, values: 100_000 }
  * @throws ApiError whose message never quotes the body
  * @see docs/spec/transport.md#bodies
  */
-export function parametersOf(
+export function readRequestParameters(
   request: HttpRequest,
   operation: Operation,
   endpoint: Endpoint,
@@ -160,7 +160,7 @@ function fromPairs(pairs: readonly (readonly [string, string])[]): Record<string
  * @param path decoded once
  * @see docs/spec/transport.md#paths
  */
-export function pathFault(path: string): string | undefined {
+export function findPathFault(path: string): string | undefined {
   const checked = ROLE_TAG.exec(path)?.[1] ?? path
   const tag = path.slice(checked.length).replace(/[\t\n\r]/g, '')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -175,4 +175,4 @@ export function pathFault(path: string): string | undefined {
 const ROLE_TAG = /^(\/(?:v1\/)?auth\/[^/]+\/roletag-(?:denylist|blacklist)\/)/
 
 /** Strips `/v1` and the leading slash from a path. Some front ends have already stripped the version. */
-export const stripVersion = (path: string): string => path.replace(/^\/(?:v1\/)?/, '')
+export const stripApiVersion = (path: string): string => path.replace(/^\/(?:v1\/)?/, '')

@@ -1,4 +1,4 @@
-import type { Answer, Auth } from '../api/call.ts'
+import type { Answer, ResponseAuth } from '../api/call.ts'
 import { ApiError, errorCodes } from '../api/errors.ts'
 import { isRoleRefusal } from '../journal/counted-refusals.ts'
 import type { WrapInfo } from '../model/wrapped.ts'
@@ -13,7 +13,7 @@ const HEADERS = {
 } as const
 
 /** The facts around a response. */
-export interface Frame {
+export interface ResponseFrame {
   requestId: string
   /** `cloud`, `token`, `system` … */
   mountType: string
@@ -29,9 +29,9 @@ export interface Frame {
  * Builds the body of a successful response; undefined means 204.
  * @see docs/spec/transport.md#successes
  */
-export function responseEnvelope(answer: Answer, frame: Frame): Record<string, unknown> | undefined {
+export function responseEnvelope(answer: Answer, frame: ResponseFrame): Record<string, unknown> | undefined {
   const warnings = [...new Set([...(answer.warnings ?? []), ...frame.warnings])]
-  const envelope = (data: unknown, auth: Auth | null = null) => ({
+  const envelope = (data: unknown, auth: ResponseAuth | null = null) => ({
     request_id: frame.requestId,
     lease_id: '',
     renewable: false,
@@ -70,8 +70,9 @@ const statusOf = (answer: Answer): number =>
       : (answer.kind === 'data' && answer.status) || 200
 
 /** Renders a successful response. */
-export function render(answer: Answer, frame: Frame): HttpResponse {
-  if (answer.kind === 'keys' && answer.keys.length === 0) return renderError(new ApiError('not_found'))
+export function renderResponse(answer: Answer, frame: ResponseFrame): HttpResponse {
+  if (answer.kind === 'keys' && answer.keys.length === 0)
+    return renderErrorResponse(new ApiError('not_found'))
   const envelope = responseEnvelope(answer, frame)
   if (!envelope) {
     const { 'content-type': _, ...headers } = HEADERS
@@ -85,7 +86,7 @@ const retryIn = (seconds: number | undefined): Record<string, string> =>
   seconds === undefined ? {} : { 'retry-after': String(seconds) }
 
 /** Renders a response whose content was wrapped; it contains the wrapping token. */
-export const renderWrapped = (info: WrapInfo, frame: Frame): HttpResponse => ({
+export const renderWrappedResponse = (info: WrapInfo, frame: ResponseFrame): HttpResponse => ({
   status: 200,
   headers: HEADERS,
   body: JSON.stringify({
@@ -109,7 +110,7 @@ const leadsElsewhere = (error: ApiError): boolean =>
   error.code === 'path_disabled' || isRoleRefusal(error) || error.reason?.['why'] === 'handing-over'
 
 /** Renders an error response. @see docs/spec/transport.md#errors */
-export function renderError(error: ApiError): HttpResponse {
+export function renderErrorResponse(error: ApiError): HttpResponse {
   const row: { status: number; always?: string; begins?: string } = errorCodes[error.code]
   const text = row.always ?? [row.begins ?? '', error.message].filter(part => part !== '').join(': ')
   return {

@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import known from './algorithms.json' with { type: 'json' }
 
 /** A signature algorithm of AWS identity documents, and whether this runtime supports it. */
-export interface Algorithm {
+export interface AlgorithmSupport {
   name: string
   /** the documents that AWS signs with it, named as in a login */
   documents: string
@@ -17,7 +17,7 @@ export interface Algorithm {
  * whose policy may reject SHA-1, DSA or short keys. The test signatures come from discarded keys that nothing trusts.
  * @param check the runtime's signature verification
  */
-export const tryAlgorithms = (check: typeof verify = verify): Algorithm[] =>
+export const trySignatureAlgorithms = (check: typeof verify = verify): AlgorithmSupport[] =>
   known.algorithms.map(({ name, documents, legacy, digest, key, signature }) => {
     const judge = (message: string): boolean => {
       const trusted = createPublicKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' })
@@ -35,7 +35,7 @@ function worksFor(judge: (message: string) => boolean): boolean {
 }
 
 /** Reports to an administrator which algorithms this deployment accepts, and whether they work. */
-export function reportAlgorithms(algorithms: readonly Algorithm[], legacySignatures: boolean) {
+export function reportAlgorithms(algorithms: readonly AlgorithmSupport[], legacySignatures: boolean) {
   const signatures = algorithms.map(({ name, documents, legacy, works }) => ({
     algorithm: name,
     documents,

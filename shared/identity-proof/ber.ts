@@ -10,7 +10,7 @@ export interface BerNode {
   children: readonly BerNode[]
 }
 
-export const TAG = {
+export const BER_TAG = {
   integer: 0x02,
   octetString: 0x04,
   null: 0x05,
@@ -96,10 +96,10 @@ function readIndefinite(
 }
 
 /** Returns the bytes of an OCTET STRING, also if it is split into nested parts; undefined for other elements. */
-export function readOctets(node: BerNode | undefined): Buffer | undefined {
-  if (node?.tag === TAG.octetString) return node.content
-  if (node?.tag !== (TAG.octetString | CONSTRUCTED)) return undefined
-  const pieces = node.children.map(readOctets)
+export function readBerOctets(node: BerNode | undefined): Buffer | undefined {
+  if (node?.tag === BER_TAG.octetString) return node.content
+  if (node?.tag !== (BER_TAG.octetString | CONSTRUCTED)) return undefined
+  const pieces = node.children.map(readBerOctets)
   return pieces.includes(undefined) ? undefined : Buffer.concat(pieces as Buffer[])
 }
 
@@ -109,8 +109,8 @@ const LONGEST_OID = 20
  * Returns the dotted text of an OBJECT IDENTIFIER; undefined for other elements, truncated identifiers and padded arcs, because
  * each identifier has exactly one encoding.
  */
-export function readOid(node: BerNode | undefined): string | undefined {
-  if (node?.tag !== TAG.oid || node.content.length > LONGEST_OID) return undefined
+export function readBerOid(node: BerNode | undefined): string | undefined {
+  if (node?.tag !== BER_TAG.oid || node.content.length > LONGEST_OID) return undefined
   const arcs: number[] = []
   let value = 0
   let begun = false
@@ -129,15 +129,18 @@ export function readOid(node: BerNode | undefined): string | undefined {
 }
 
 /** Re-encodes an element with definite, shortest lengths and unsplit octet strings, as DER requires. */
-export function toDer(node: BerNode): Buffer {
-  const string = readOctets(node)
-  if (string) return encodeElement(TAG.octetString, string)
+export function encodeAsDer(node: BerNode): Buffer {
+  const string = readBerOctets(node)
+  if (string) return encodeDerElement(BER_TAG.octetString, string)
   const constructed = (node.tag & CONSTRUCTED) !== 0
-  return encodeElement(node.tag, constructed ? Buffer.concat(node.children.map(toDer)) : node.content)
+  return encodeDerElement(
+    node.tag,
+    constructed ? Buffer.concat(node.children.map(encodeAsDer)) : node.content,
+  )
 }
 
 /** Encodes content under a tag, with the shortest definite length. The result is DER if the content is. */
-export function encodeElement(tag: number, content: Buffer): Buffer {
+export function encodeDerElement(tag: number, content: Buffer): Buffer {
   if (content.length < LONG_FORM) return Buffer.concat([Buffer.from([tag, content.length]), content])
   const hex = content.length.toString(16)
   const length = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')

@@ -7,7 +7,7 @@ import { isThrottling } from '../values/throttling.ts'
 import { onlyChild, readXml, type XmlElement } from '../values/xml.ts'
 
 /** The identity of the signer of a caller-identity request, as STS returned it. */
-export interface Identity {
+export interface CallerArnIdentity {
   /** as returned by STS, including the session name of an assumed role */
   arn: string
   entity: Entity
@@ -18,7 +18,7 @@ export interface Identity {
 declare const verified: unique symbol
 
 /** An identity that STS returned for the caller's own signature. Only `readCallerIdentity` produces this type. */
-export type VerifiedIdentity = Identity & { readonly [verified]: true }
+export type VerifiedIdentity = CallerArnIdentity & { readonly [verified]: true }
 
 const NAMESPACE = 'https://sts.amazonaws.com/doc/2011-06-15/'
 
@@ -62,7 +62,7 @@ export function readCallerIdentity(
   if (contentType !== 'text/xml') return unexpected
   if (status >= 400)
     return failed({
-      ...stsRefusal(age),
+      ...createStsRefusal(age),
       seen: defined({
         status,
         code: code && CODES.includes(code) ? code : undefined,
@@ -85,7 +85,7 @@ const DAY_SECONDS = 24 * 60 * 60
  * request alone.
  * @param age seconds since the request was signed, by the server's clock
  */
-export function stsRefusal(age = 0): Refusal {
+export function createStsRefusal(age = 0): Refusal {
   const off = Math.abs(age)
   const time = off > DAY_SECONDS ? 'more than a day' : `${Math.round(off / 60)} minutes`
   const when = age > 0 ? `${time} ago, and STS takes 15 minutes` : `${time} ahead of time`

@@ -7,7 +7,7 @@ import { partitionOf, unsupportedFault } from '../values/region.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { type Instant, parseInstant } from '../values/time.ts'
 import { verifySignedData } from './pkcs7.ts'
-import { readSignedData, type SignedData } from './signed-data.ts'
+import { type CmsSignedData, parseSignedData } from './signed-data.ts'
 
 /** The content of an identity document that AWS signs for an instance. @see docs/spec/login-ec2.md#document */
 export interface InstanceDocument {
@@ -23,15 +23,15 @@ export interface InstanceDocument {
 
 declare const verified: unique symbol
 
-/** A document whose signature a trusted key has verified. Only `proveDocument` produces this type. */
+/** A document whose signature a trusted key has verified. Only `verifyDocumentProof` produces this type. */
 export type VerifiedProof = InstanceDocument & { readonly [verified]: true }
 
 /** A parsed but unverified proof. */
 export type DocumentProof =
-  | { form: 'pkcs7'; message: SignedData }
+  | { form: 'pkcs7'; message: CmsSignedData }
   | { form: 'identity'; bytes: Buffer; signature: Buffer }
 
-export interface ProofInput {
+export interface DocumentProofInput {
   pkcs7?: string
   identity?: string
   signature?: string
@@ -48,11 +48,11 @@ const unverifiable = (why: string) => failed(createRefusal(why, UNVERIFIED))
  * Parses the proof of a login. Returns a refusal if it cannot be a signed identity document.
  * @see docs/spec/login-ec2.md#proof
  */
-export function readProof({
+export function readDocumentProof({
   pkcs7 = '',
   identity = '',
   signature = '',
-}: ProofInput): Result<DocumentProof, Refusal> {
+}: DocumentProofInput): Result<DocumentProof, Refusal> {
   if (pkcs7 === '' && identity === '' && signature === '') {
     return failed(createRefusal('proof-missing', 'give pkcs7, or identity with signature'))
   }
@@ -76,7 +76,7 @@ const ARMOUR = /^\s*-----BEGIN (PKCS7|CMS)-----\s([\s\S]*?)-----END \1-----\s*$/
 function readPkcs7(pkcs7: string): Result<DocumentProof, Refusal> {
   const body = ARMOUR.exec(pkcs7)?.[2] ?? pkcs7
   const der = readBase64(body)
-  const message = der && readSignedData(der)
+  const message = der && parseSignedData(der)
   if (message) return ok({ form: 'pkcs7', message })
   const fault = messageFault(body, der)
   const text = `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`
@@ -122,7 +122,7 @@ const formsOf: Readonly<Record<TrustedKey['origin'], readonly DocumentProof['for
  * @param legacy accepts SHA-1, and for documents in pkcs7 form also DSA and RSA-1024
  * @see docs/spec/login-ec2.md#proof
  */
-export function proveDocument(
+export function verifyDocumentProof(
   proof: DocumentProof,
   keys: readonly TrustedKey[],
   legacy: boolean,
@@ -130,7 +130,7 @@ export function proveDocument(
   const ofForm = keys.filter(({ origin }) => formsOf[origin].includes(proof.form))
   const fault = faultOf(proof, ofForm, legacy)
   if (fault) return unverifiable(fault)
-  const document = readDocument(proof.form === 'pkcs7' ? proof.message.content : proof.bytes)
+  const document = parseInstanceDocument(proof.form === 'pkcs7' ? proof.message.content : proof.bytes)
   if (!document.ok) return document
   // AWS publishes some keys for certain regions only, so they must not verify documents of other regions.
   const here = ofForm.filter(({ regions }) => !regions || regions.includes(document.value.region))
@@ -149,7 +149,7 @@ export const needsMoreKeys = (found: Refusal): boolean =>
   ['unknown-signer', 'signature', 'weak-key'].includes(found.why)
 
 /** Adds to a refusal that the mount has no registered certificate that could have verified the document. */
-export const mentionMissingCertificate = (found: Refusal, form: DocumentProof['form']): Refusal =>
+export const addCertificateHint = (found: Refusal, form: DocumentProof['form']): Refusal =>
   needsMoreKeys(found)
     ? {
         ...found,
@@ -173,7 +173,7 @@ const INSTANCE = /^i-[0-9a-f]{8,17}$/
 const ACCOUNT = /^\d{12}$/
 
 /** Parses the document's fields from exactly the signed bytes. @see docs/spec/login-ec2.md#document */
-export function readDocument(bytes: Buffer): Result<InstanceDocument, Refusal> {
+export function parseInstanceDocument(bytes: Buffer): Result<InstanceDocument, Refusal> {
   const fault = (what: string) => failed(createRefusal('document', `the identity document ${what}`))
   const text = bytes.toString('utf8')
   const read = readJson(text, LIMITS)

@@ -2,8 +2,8 @@ import { createHash, verify } from 'node:crypto'
 import type { TrustedKey } from '../model/trusted-key.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
-import { isModern } from './signature-algorithms.ts'
-import type { SignedData, Signer } from './signed-data.ts'
+import { isModernKey } from './signature-algorithms.ts'
+import type { CmsSignedData, CmsSigner } from './signed-data.ts'
 
 /** Reasons for rejecting a signature. More keys may turn `unknown-signer` into another result. */
 export type SignatureFault = 'unknown-signer' | 'sha1' | 'weak-key' | 'digest' | 'signature'
@@ -16,7 +16,7 @@ export type SignatureFault = 'unknown-signer' | 'sha1' | 'weak-key' | 'digest' |
  * @see docs/spec/login-ec2.md#pkcs7
  */
 export function verifySignedData(
-  message: SignedData,
+  message: CmsSignedData,
   keys: readonly TrustedKey[],
   legacy: boolean,
 ): Result<TrustedKey, SignatureFault> {
@@ -26,7 +26,7 @@ export function verifySignedData(
 
 function verifySigner(
   content: Buffer,
-  signer: Signer,
+  signer: CmsSigner,
   keys: readonly TrustedKey[],
   legacy: boolean,
 ): Result<TrustedKey, SignatureFault> {
@@ -35,16 +35,16 @@ function verifySigner(
   if (signer.algorithm.digest.legacy && !legacy) return failed('sha1')
   if (named.length === 0) return failed('unknown-signer')
   if (!digestMatches(content, signer)) return failed('digest')
-  const strong = named.filter(key => legacy || isModern(key.key()))
+  const strong = named.filter(key => legacy || isModernKey(key.key()))
   if (strong.length === 0) return failed('weak-key')
   const by = strong.find(key => isSignedBy(key, signer, signer.attributes?.signed ?? content))
   return by ? ok(by) : failed('signature')
 }
 
-const digestMatches = (content: Buffer, { attributes, algorithm: { digest } }: Signer): boolean =>
+const digestMatches = (content: Buffer, { attributes, algorithm: { digest } }: CmsSigner): boolean =>
   !attributes || sameSecret(createHash(digest.name).update(content).digest(), attributes.messageDigest)
 
-function isSignedBy(trusted: TrustedKey, { algorithm, signature }: Signer, signed: Buffer): boolean {
+function isSignedBy(trusted: TrustedKey, { algorithm, signature }: CmsSigner, signed: Buffer): boolean {
   const key = trusted.key()
   if (key.asymmetricKeyType !== algorithm.key.type) return false
   try {

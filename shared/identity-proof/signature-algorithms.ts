@@ -63,13 +63,13 @@ const algorithms: Readonly<Record<string, { key: KeyKind; digest?: Digest }>> = 
 }
 
 /** Returns the digest with this object identifier. */
-export const digestOf = (id = ''): Digest | undefined => digests[id]
+export const digestAlgorithmOf = (id = ''): Digest | undefined => digests[id]
 
 /**
  * Returns the algorithm for a signer's digest and signature identifiers.
  * @returns undefined if an identifier is unknown or they contradict each other
  */
-export function signatureAlgorithm(digestId = '', signatureId = ''): SignatureAlgorithm | undefined {
+export function findSignatureAlgorithm(digestId = '', signatureId = ''): SignatureAlgorithm | undefined {
   const digest = digests[digestId]
   const named = algorithms[signatureId]
   if (!digest || !named) return undefined
@@ -80,9 +80,9 @@ const kindOf = ({ asymmetricKeyType }: KeyObject): KeyKind | undefined =>
   [RSA, DSA, EC].find(({ type }) => type === asymmetricKeyType)
 
 /** Reports whether an administrator may register the key. */
-export const mayRegister = (key: KeyObject): boolean =>
+export const isRegistrableKey = (key: KeyObject): boolean =>
   kindOf(key)?.registered(key.asymmetricKeyDetails ?? {}) ?? false
 
 /** Reports whether signatures by the key are accepted without legacy signatures. */
-export const isModern = (key: KeyObject): boolean =>
+export const isModernKey = (key: KeyObject): boolean =>
   kindOf(key)?.modern(key.asymmetricKeyDetails ?? {}) ?? false

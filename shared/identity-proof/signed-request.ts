@@ -27,14 +27,14 @@ const AMZ_DATE = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/
  * Returns the seconds since the request was signed; negative if the signing time is in the future, undefined if it is unreadable.
  * @param now epoch milliseconds
  */
-export function ageOf({ headers, query }: Pick<SignedRequest, 'headers' | 'query'>, now: number) {
+export function requestAgeSeconds({ headers, query }: Pick<SignedRequest, 'headers' | 'query'>, now: number) {
   const named = query.find(([name]) => name === 'X-Amz-Date')?.[1] ?? headers.get('X-Amz-Date')?.[0] ?? ''
   const at = Date.parse(named.replace(AMZ_DATE, '$1-$2-$3T$4:$5:$6Z'))
   return AMZ_DATE.test(named) && Number.isFinite(at) ? Math.round((now - at) / 1000) : undefined
 }
 
 /** The request parameters of a login, as sent. */
-export interface RequestInput {
+export interface SignedRequestInput {
   method: string
   url: string
   body: string
@@ -50,7 +50,7 @@ const BODIES = ['Action=GetCallerIdentity&Version=2011-06-15', 'Version=2011-06-
  * @throws ApiError `invalid_request`
  * @see docs/spec/login-iam.md#request
  */
-export function readSignedRequest(input: RequestInput): SignedRequest {
+export function readSignedRequest(input: SignedRequestInput): SignedRequest {
   const { method } = input
   if (method !== 'GET' && method !== 'POST')
     throw invalidRequestError('iam_http_request_method must be GET or POST')

@@ -12,7 +12,7 @@ import { failed, ok, type Result } from '../values/result.ts'
 import type { SignedRequest } from './signed-request.ts'
 
 /** The settings that decide which STS endpoint gets a caller's request. */
-export interface EndpointRules {
+export interface StsEndpointRules {
   /** empty: the partition's default endpoint */
   endpoint: string
   regionFromClient: boolean
@@ -34,7 +34,7 @@ const unconfiguredRegion = createRefusal(
  * Chooses the STS endpoint for a caller's request. The server always connects to a host of its own choice; the signed host name is
  * sent only as a header.
  */
-export function chooseEndpoint(request: SignedRequest, rules: EndpointRules): Result<string, Refusal> {
+export function chooseStsEndpoint(request: SignedRequest, rules: StsEndpointRules): Result<string, Refusal> {
   const unsupported = unsupportedFault(request.scope.region, 'the region of the signature')
   if (unsupported) return failed(createRefusal('sts-region', unsupported))
   const region = regionOfStsHost(request.host)
@@ -60,7 +60,7 @@ const isRegionalUnderGlobalName = ({ host, scope }: SignedRequest): boolean =>
 function configuredEndpoint(
   request: SignedRequest,
   region: string | undefined,
-  { endpoint, endpointRegion }: EndpointRules,
+  { endpoint, endpointRegion }: StsEndpointRules,
 ): Result<string, Refusal> {
   const { host, origin } = new URL(endpoint)
   if (region === undefined && request.host !== host) return failed(unknownHost)
@@ -76,7 +76,7 @@ function configuredEndpoint(
 function regionalEndpoint(
   request: SignedRequest,
   region: string | undefined,
-  rules: EndpointRules,
+  rules: StsEndpointRules,
 ): Result<string, Refusal> {
   const { scope, host } = request
   const fault =
@@ -92,7 +92,7 @@ function regionalEndpoint(
 /** Rejects regions that do not exist, because the region becomes part of a host name. The deployment's own regions are allowed. */
 const absentFault = (
   { scope: { region } }: SignedRequest,
-  { homeRegion, endpointRegion }: EndpointRules,
+  { homeRegion, endpointRegion }: StsEndpointRules,
 ): Refusal | undefined =>
   isExistingRegion(region) || [homeRegion, endpointRegion].includes(region) ? undefined : noRegion
 

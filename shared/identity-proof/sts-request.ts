@@ -4,10 +4,10 @@ import { headerName } from '../values/names.ts'
 import { failed, ok, type Result } from '../values/result.ts'
 import { sameSecret } from '../values/secret.ts'
 import type { SignedRequest } from './signed-request.ts'
-import { chooseEndpoint, type EndpointRules } from './sts-endpoint.ts'
+import { chooseStsEndpoint, type StsEndpointRules } from './sts-endpoint.ts'
 
 /** The settings that decide whether and where a caller's request is sent. */
-export interface StsRules extends EndpointRules {
+export interface StsRequestRules extends StsEndpointRules {
   /** empty: not required */
   serverId: string
   /** name of the server ID header in error texts, as clients of the mount know it */
@@ -59,8 +59,11 @@ const isHopByHop = (name: string): boolean => HOP_BY_HOP.includes(name) || name.
  *
  * @see docs/spec/login-iam.md#sent-headers
  */
-export function rebuildRequest(request: SignedRequest, rules: StsRules): Result<StsRequest, Refusal> {
-  const endpoint = chooseEndpoint(request, rules)
+export function rebuildStsRequest(
+  request: SignedRequest,
+  rules: StsRequestRules,
+): Result<StsRequest, Refusal> {
+  const endpoint = chooseStsEndpoint(request, rules)
   if (!endpoint.ok) return endpoint
   const fault = serverIdFault(request, rules) ?? nameFault(request, rules) ?? headerFault(request)
   if (fault) return failed(fault)
@@ -77,7 +80,7 @@ export function rebuildRequest(request: SignedRequest, rules: StsRules): Result<
 
 function serverIdFault(
   request: SignedRequest,
-  { serverId, serverIdHeader }: Pick<StsRules, 'serverId' | 'serverIdHeader'>,
+  { serverId, serverIdHeader }: Pick<StsRequestRules, 'serverId' | 'serverIdHeader'>,
 ): Refusal | undefined {
   if (serverId === '') return undefined
   const valuesOf = (name: string) => request.headers.get(headerName(name))
@@ -94,7 +97,10 @@ function serverIdFault(
     : createRefusal('server-id-unsigned', `${header} is not among the signed headers: ${next}`)
 }
 
-function nameFault({ headers, query }: SignedRequest, { allowedHeaders }: StsRules): Refusal | undefined {
+function nameFault(
+  { headers, query }: SignedRequest,
+  { allowedHeaders }: StsRequestRules,
+): Refusal | undefined {
   const extra = allowedHeaders.map(name => name.toLowerCase())
   const header = [...headers.keys()].find(name => {
     const lower = name.toLowerCase()
@@ -134,7 +140,7 @@ const NEEDED = ['content-type', 'authorization']
 
 function forwarded(
   { headers, signedHeaders, body }: SignedRequest,
-  { allowedHeaders }: StsRules,
+  { allowedHeaders }: StsRequestRules,
 ): [string, string][] {
   const extra = allowedHeaders.map(name => name.toLowerCase())
   const sent = [...headers].filter(([name]) => {

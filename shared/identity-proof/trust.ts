@@ -1,9 +1,9 @@
 import { createPublicKey, X509Certificate } from 'node:crypto'
 import type { TrustedKey } from '../model/trusted-key.ts'
-import { readBer, TAG } from './ber.ts'
+import { BER_TAG, readBer } from './ber.ts'
 
 /** The published certificates in compact form. See certificates/README.md. */
-export interface Compiled {
+export interface CompiledCertificates {
   issuers: readonly string[]
   keys: readonly string[]
   certificates: readonly {
@@ -16,7 +16,7 @@ export interface Compiled {
 }
 
 /** Returns the keys of a compiled list. Each key is decoded at its first use. */
-export const trustedKeysOf = (compiled: Compiled): TrustedKey[] =>
+export const trustedKeysOf = (compiled: CompiledCertificates): TrustedKey[] =>
   compiled.certificates.map(({ kind, serial, issuer, key, regions }) => ({
     origin: kind as TrustedKey['origin'],
     issuer: Buffer.from(compiled.issuers[issuer] ?? '', 'base64').toString('hex'),
@@ -57,7 +57,7 @@ export async function loadBuiltInKeys(legacySignatures: boolean): Promise<readon
 /** Reads the key of a registered certificate. */
 export function readRegisteredKey(pem: string): TrustedKey {
   const certificate = new X509Certificate(pem)
-  const { issuer, serial } = certificateName(certificate.raw)
+  const { issuer, serial } = readCertificateName(certificate.raw)
   return { origin: 'registered', issuer, serial, key: once(() => certificate.publicKey) }
 }
 
@@ -65,9 +65,9 @@ export function readRegisteredKey(pem: string): TrustedKey {
  * Returns the issuer and serial number of a DER certificate as hex, as a CMS signer names it.
  * @throws if the bytes are not a certificate
  */
-export function certificateName(certificate: Buffer): { issuer: string; serial: string } {
+export function readCertificateName(certificate: Buffer): { issuer: string; serial: string } {
   const fields = readBer(certificate)?.children[0]?.children ?? []
-  const [serial, , issuer] = fields[0]?.tag === TAG.context0 ? fields.slice(1) : fields
+  const [serial, , issuer] = fields[0]?.tag === BER_TAG.context0 ? fields.slice(1) : fields
   if (!serial || !issuer) throw new Error('not an X.509 certificate')
   return { issuer: issuer.raw.toString('hex'), serial: serial.content.toString('hex') }
 }

@@ -21,7 +21,7 @@ export interface AliasWrites {
 }
 
 /** Returns the entity of a login, and the writes it needs. @see docs/spec/tokens.md#entities */
-export function ensureAlias(
+export function ensureIdentityAlias(
   stored: Item<'alias'> | undefined,
   seen: LoginIdentity,
 ): { alias: Alias } & AliasWrites {
@@ -38,7 +38,7 @@ export function ensureAlias(
       ],
     }
   }
-  if (sameTexts(stored.data.metadata, seen.metadata)) return { alias: stored.data, created: [] }
+  if (equalTextMaps(stored.data.metadata, seen.metadata)) return { alias: stored.data, created: [] }
   const alias = { ...stored.data, metadata: seen.metadata, updatedAt: seen.now }
   return { alias, created: [], metadata: replace(place, stored, alias) }
 }
@@ -58,7 +58,7 @@ const newAlias = ({ mount, name, metadata, now, fresh }: LoginIdentity): Alias =
 })
 
 /** Reports whether two maps of texts are equal. */
-export const sameTexts = (
+export const equalTextMaps = (
   a: Readonly<Record<string, string>>,
   b: Readonly<Record<string, string>>,
 ): boolean =>

@@ -1,7 +1,15 @@
-import { answer, answerAfter, type Call, data, keyList, noContent, type Outcome } from '../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  keyListAnswer,
+  noContentAnswer,
+} from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { boolField, listField, text, textMapField } from '../api/fields.ts'
-import { type listFields, pageOf } from '../api/listing.ts'
+import { type listFields, readPageParameters } from '../api/listing.ts'
 import { subjectKeyOf, subjectOf } from '../api/subject.ts'
 import type { Alias } from '../model/alias.ts'
 import type { MountTable } from '../model/mount.ts'
@@ -41,15 +49,15 @@ const known = (item: Item<'alias'> | undefined): Item<'alias'> => {
 }
 
 /** Handles GET identity/entity/id/:id. */
-export const readEntity = async (call: Call): Promise<Outcome> =>
-  answer(data(entityAnswer(known(await aliasOf(call, 'entity')).data, call.mounts)))
+export const readEntity = async (call: Call): Promise<CallOutcome> =>
+  answer(dataAnswer(entityAnswer(known(await aliasOf(call, 'entity')).data, call.mounts)))
 
 /** Handles GET identity/entity-alias/id/:id. */
-export const readAlias = async (call: Call): Promise<Outcome> =>
-  answer(data(aliasAnswer(known(await aliasOf(call, 'alias-id')).data, call.mounts)))
+export const readAlias = async (call: Call): Promise<CallOutcome> =>
+  answer(dataAnswer(aliasAnswer(known(await aliasOf(call, 'alias-id')).data, call.mounts)))
 
 /** Handles POST identity/entity/id/:id. Disabling takes effect with the next request of any of the entity's tokens. */
-export async function writeEntity(call: Call<typeof entityFields>): Promise<Outcome> {
+export async function writeEntity(call: Call<typeof entityFields>): Promise<CallOutcome> {
   const item = known(await aliasOf(call, 'entity'))
   const { parameters } = call
   const policies = parameters.policies && sanitisePolicies(parameters.policies)
@@ -63,18 +71,18 @@ export async function writeEntity(call: Call<typeof entityFields>): Promise<Outc
     entityMetadata: parameters.metadata ?? item.data.entityMetadata,
     updatedAt: call.now,
   }
-  return answerAfter([replace(item, item, next)])
+  return answerAfterChanges([replace(item, item, next)])
 }
 
 /**
  * Handles DELETE identity/entity/id/:id: removes the entity with its alias. Its tokens are rejected from then on, and the next login
  * creates a new entity. Deleting a missing entity succeeds.
  */
-export async function deleteEntity(call: Call): Promise<Outcome> {
+export async function deleteEntity(call: Call): Promise<CallOutcome> {
   const item = await aliasOf(call, 'entity')
-  if (!item) return answer(noContent())
+  if (!item) return answer(noContentAnswer())
   const { aliasId } = item.data
-  return answerAfter([
+  return answerAfterChanges([
     removeIfUnchanged(item),
     remove(subjectKeyOf(call, 'entity')),
     remove(key('alias-id', aliasId)),
@@ -92,14 +100,14 @@ async function aliasesBehind(call: Call, pointers: readonly Item<Kind>[]): Promi
 }
 
 /** Handles LIST identity/entity/id and LIST identity/entity-alias/id. Returns the IDs, and the info that clients show. */
-export const listIdentities =
+export const createIdentityListing =
   (kind: Kind) =>
-  async (call: Call<typeof listFields>): Promise<Outcome> => {
-    const found = await call.ports.store.list(partitions(kind), pageOf(call.parameters))
+  async (call: Call<typeof listFields>): Promise<CallOutcome> => {
+    const found = await call.ports.store.list(partitions(kind), readPageParameters(call.parameters))
     const infoOf = kind === 'entity' ? entityInfo : aliasInfo
     const info = (await aliasesBehind(call, found)).map(([id, alias]) => [id, infoOf(alias, call.mounts)])
     return answer(
-      keyList(
+      keyListAnswer(
         found.map(({ sk }) => sk),
         Object.fromEntries(info),
       ),
@@ -107,7 +115,7 @@ export const listIdentities =
   }
 
 /** Handles POST identity/lookup/entity. Returns 204 if no entity matches. */
-export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<Outcome> {
+export async function lookupEntity(call: Call<typeof entityLookupFields>): Promise<CallOutcome> {
   const { id, alias_id: aliasId, alias_name: name, alias_mount_accessor: mount } = call.parameters
   const { store } = call.ports
   if (!id && !aliasId && !(name && mount)) {
@@ -122,14 +130,14 @@ export async function lookupEntity(call: Call<typeof entityLookupFields>): Promi
       : []
   const place = pointer?.data ?? (name && mount ? { name, mount } : undefined)
   const [item] = place ? await store.read([key('alias', place.mount, place.name)]) : []
-  return answer(item ? data(entityAnswer(item.data, call.mounts)) : { kind: 'nothing' })
+  return answer(item ? dataAnswer(entityAnswer(item.data, call.mounts)) : { kind: 'nothing' })
 }
 
 // entity names have no index, so all entities are searched
-async function lookupByName(call: Call, name: string): Promise<Outcome> {
+async function lookupByName(call: Call, name: string): Promise<CallOutcome> {
   const all = await aliasesBehind(call, await call.ports.store.list(partitions('entity'), {}))
   const found = all.find(([, { entityName }]) => entityName === name)?.[1]
-  return answer(found ? data(entityAnswer(found, call.mounts)) : { kind: 'nothing' })
+  return answer(found ? dataAnswer(entityAnswer(found, call.mounts)) : { kind: 'nothing' })
 }
 
 const entityInfo = (alias: Alias, mounts: MountTable): Record<string, unknown> => {

@@ -1,5 +1,5 @@
 import { ApiError } from '../api/errors.ts'
-import { isActive, isCopyOfPrimary } from '../model/cluster.ts'
+import { isActiveRecord, isCopyOfPrimary } from '../model/cluster.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { bounds } from '../values/bounds.ts'
@@ -17,7 +17,7 @@ export interface JobRun {
 export type JobResult = 'done' | { again: Readonly<Record<string, unknown>> }
 
 /** Builds the context of a run. */
-export function createRun(ports: Ports, deadline: number): JobRun {
+export function createJobRun(ports: Ports, deadline: number): JobRun {
   let read: ClusterRead | undefined
   return {
     ports,
@@ -31,7 +31,7 @@ export function createRun(ports: Ports, deadline: number): JobRun {
 }
 
 /** Reports whether there is time for another step. */
-export const hasTime = ({ ports, deadline }: JobRun): boolean => ports.clock.now() < deadline
+export const hasTimeLeft = ({ ports, deadline }: JobRun): boolean => ports.clock.now() < deadline
 
 const AT_ONCE = 16
 
@@ -62,7 +62,7 @@ async function activeCluster({
 }: Dependencies): Promise<ClusterRead | undefined> {
   const readAt = clock.now()
   const [item] = await store.read([key('cluster')])
-  if (!item || !isActive(item.data) || isCopyOfPrimary(item.data, deployment)) return undefined
+  if (!item || !isActiveRecord(item.data) || isCopyOfPrimary(item.data, deployment)) return undefined
   cipher.expectKeyring(item.data)
   return { record: item.data, readAt }
 }
@@ -71,7 +71,7 @@ async function activeCluster({
  * Reads the cluster record again, for work that takes longer than a commit accepts a record's age.
  * @throws ApiError `busy` if this cluster no longer serves requests
  */
-export async function currentCluster(ports: Dependencies): Promise<ClusterRead> {
+export async function readCurrentCluster(ports: Dependencies): Promise<ClusterRead> {
   const cluster = await activeCluster(ports)
   if (!cluster) throw new ApiError('busy', 'this cluster is changing its role', { retryAfter: 5 })
   return cluster

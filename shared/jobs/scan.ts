@@ -1,6 +1,6 @@
 import type { Cursor, OneOrMore } from '../ports.ts'
 import type { Item, Kind } from '../storage/kinds.ts'
-import { hasTime, type JobRun } from './job.ts'
+import { hasTimeLeft, type JobRun } from './job.ts'
 
 const SEGMENTS = 4
 
@@ -11,14 +11,14 @@ export interface ScanPlace {
   from?: Cursor | undefined
 }
 
-export const scanStart: ScanPlace = { segment: 0 }
+export const scanStartPlace: ScanPlace = { segment: 0 }
 
 /**
  * Processes all items of some kinds, page by page, while there is time.
  * @param work returns whether it has finished the page
  * @returns where to continue; undefined at the end
  */
-export async function scanAll<K extends Kind>(
+export async function scanAllItems<K extends Kind>(
   run: JobRun,
   kinds: OneOrMore<K>,
   start: ScanPlace,
@@ -29,7 +29,7 @@ export async function scanAll<K extends Kind>(
     for await (const { items, next } of run.ports.store.scan(kinds, { index: segment, of: SEGMENTS, from })) {
       if (!(await work(items))) return { segment, from }
       from = next
-      if (!hasTime(run)) return next ? { segment, from: next } : { segment: segment + 1 }
+      if (!hasTimeLeft(run)) return next ? { segment, from: next } : { segment: segment + 1 }
     }
     from = undefined
   }

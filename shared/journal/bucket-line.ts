@@ -1,6 +1,6 @@
 import type { StoredItem } from '../storage/requests.ts'
 import { generationOfTtl } from './generation.ts'
-import { leafOf } from './tree.ts'
+import { computeItemLeaf } from './tree.ts'
 
 /** An item of a bucket as clusters exchange it, in JSON: its key, its leaf and its generation. */
 export type BucketLine = [kind: string, pk: string, sk: string, leaf: string, gen: number | null]
@@ -8,7 +8,7 @@ export type BucketLine = [kind: string, pk: string, sk: string, leaf: string, ge
 /** Formats an item of a bucket as a line. */
 export function formatBucketLine(item: StoredItem): string {
   const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
-  const line: BucketLine = [item.kind, item.pk, item.sk, leafOf(item), gen]
+  const line: BucketLine = [item.kind, item.pk, item.sk, computeItemLeaf(item), gen]
   return JSON.stringify(line)
 }
 

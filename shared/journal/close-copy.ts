@@ -1,9 +1,9 @@
-import { isRestoredCopy, makeEmptyLink, primaryOf } from '../model/cluster.ts'
+import { createEmptyLink, isRestoredCopy, linkToPrimaryOf } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
-import { stepDown } from './step-down.ts'
-import { moves } from './transitions.ts'
+import { stepDownAsPrimary } from './step-down.ts'
+import { headMoves } from './transitions.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'journal' | 'clock' | 'audit' | 'entropy' | 'deployment' | 'log'>
 
@@ -22,8 +22,8 @@ export async function handleRestoredCopy(ports: Dependencies): Promise<void> {
   if (!record || !isRestoredCopy(record.data, deployment)) return
   if (record.data.mode === 'secondary') return leavePrimary(ports, record, readAt)
   if (record.data.mode !== 'primary') return
-  await journal.moveHead(moves.distrustOwn({}))
-  await stepDown(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
+  await journal.moveHead(headMoves.distrustOwn({}))
+  await stepDownAsPrimary(ports, { reason: 'restored', epoch: record.data.epoch ?? '' }, entropy.uuid())
   log.error('these tables are a restored copy: this cluster is no longer the primary of its set', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',
   })
@@ -36,11 +36,11 @@ async function leavePrimary(
   readAt: number,
 ): Promise<void> {
   const { link } = record.data
-  if (!link || !primaryOf(record.data)) return
+  if (!link || !linkToPrimaryOf(record.data)) return
   const name = entropy.uuid()
-  await journal.moveHead(moves.distrustCopy({}, name))
+  await journal.moveHead(headMoves.distrustCopy({}, name))
   // a new id, because epochs are named after it, and the original cluster keeps the old one
-  const alone = { ...record.data, id: entropy.uuid(), link: { ...makeEmptyLink(link.ownKey), name } }
+  const alone = { ...record.data, id: entropy.uuid(), link: { ...createEmptyLink(link.ownKey), name } }
   await store.commit([replace(record, record, alone)], { record: record.data, readAt })
   log.error('these tables are a restored copy: this cluster no longer follows its primary', {
     reason: 'POST sys/replication/dr/secondary/disable or secondary/update-primary decides what it becomes',

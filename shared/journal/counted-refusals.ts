@@ -9,13 +9,13 @@ import { printTime } from '../values/time.ts'
 const REFUSALS_PERIOD_MS = 10_000
 
 /** The reason of refusals because of the cluster's role. */
-export const BY_ROLE = 'cluster-role'
-export const isRoleRefusal = ({ reason }: ApiError): boolean => reason?.['why'] === BY_ROLE
+export const REFUSED_BY_ROLE = 'cluster-role'
+export const isRoleRefusal = ({ reason }: ApiError): boolean => reason?.['why'] === REFUSED_BY_ROLE
 
 /** The reason of refusals of activation tokens and fences by the link. */
-export const BY_LINK = 'link'
+export const REFUSED_BY_LINK = 'link'
 
-type Why = typeof BY_ROLE | typeof BY_LINK
+type Why = typeof REFUSED_BY_ROLE | typeof REFUSED_BY_LINK
 
 type Dependencies = Pick<Ports, 'memory' | 'audit' | 'clock'>
 

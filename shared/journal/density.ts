@@ -2,12 +2,12 @@ import type { Ports } from '../ports.ts'
 import { JOURNAL_PROMISE_MS } from '../values/bounds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
 import { retry } from '../values/retrying.ts'
-import type { Head } from './head.ts'
+import type { JournalHead } from './head.ts'
 import type { Journal } from './journal.ts'
-import { noopEntry } from './journal-entry.ts'
+import { createNoopEntry } from './journal-entry.ts'
 import { epochNumber } from './position.ts'
 import { journalBusyError } from './refusals.ts'
-import { moves } from './transitions.ts'
+import { headMoves } from './transitions.ts'
 
 type Dependencies = Pick<Ports, 'journal' | 'clock'>
 
@@ -17,7 +17,7 @@ const HOLE_GRACE_MS = 300
 const SETTLINGS = 40
 
 /** Returns the frontier: the last position up to which no entry is missing. A follower's journal is always dense. */
-export async function findFrontier(journal: Journal, head: Head): Promise<number> {
+export async function findDenseFrontier(journal: Journal, head: JournalHead): Promise<number> {
   if (head.mode !== 'writing' && head.mode !== 'closed') return head.last
   for (let at = Math.max(head.applied, head.retainedFrom); at < head.last; at += WINDOW) {
     const entries = await journal.entries(head.lineage, at, Math.min(at + WINDOW, head.last))
@@ -30,9 +30,9 @@ export async function findFrontier(journal: Journal, head: Head): Promise<number
 /** Returns the frontier, and the positions after it without an entry. `below`: a later position has an entry. */
 async function findHoles(
   { journal }: Dependencies,
-  head: Head,
+  head: JournalHead,
 ): Promise<{ dense: number; open: { seq: number; below: boolean; since: number }[] }> {
-  const dense = await findFrontier(journal, head)
+  const dense = await findDenseFrontier(journal, head)
   const entries = await journal.entries(head.lineage, dense, head.last)
   const last = entries.findLastIndex(entry => entry !== undefined)
   const open = entries.flatMap((entry, index) => {
@@ -49,7 +49,7 @@ async function findHoles(
  */
 async function mayHaveLost(
   { journal, clock }: Dependencies,
-  { lineage, applied, retainedFrom }: Head,
+  { lineage, applied, retainedFrom }: JournalHead,
 ): Promise<boolean> {
   if (applied <= retainedFrom) return false
   const [last] = await journal.entries(lineage, applied - 1, applied)
@@ -62,7 +62,7 @@ async function mayHaveLost(
  * @param which `below`: positions below an existing entry; `all`: also the newest positions
  * @returns the frontier
  */
-export async function fillHoles(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
+export async function fillJournalHoles(ports: Dependencies, which: 'below' | 'all'): Promise<number> {
   const { journal, clock } = ports
   const head = await journal.head()
   if (head?.mode !== 'writing' || head.ownEpoch !== head.epoch) return head?.applied ?? 0
@@ -73,11 +73,11 @@ export async function fillHoles(ports: Dependencies, which: 'below' | 'all'): Pr
     const age = Math.min(...found.map(({ since }) => clock.now() - since))
     if (age < HOLE_GRACE_MS) await clock.sleep(Math.min(HOLE_GRACE_MS, HOLE_GRACE_MS - Math.max(age, 0)))
     await Promise.all(
-      found.map(({ seq }) => journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))),
+      found.map(({ seq }) => journal.putEntry(createNoopEntry({ epoch: head.epoch, seq }, clock.now()))),
     )
   }
-  const dense = found.length > 0 ? await findFrontier(journal, head) : before
-  if (dense > head.applied) await journal.moveHead(moves.noteDense(head, dense, { isOld }))
+  const dense = found.length > 0 ? await findDenseFrontier(journal, head) : before
+  if (dense > head.applied) await journal.moveHead(headMoves.noteDense(head, dense, { isOld }))
   return dense
 }
 
@@ -86,14 +86,17 @@ export async function fillHoles(ports: Dependencies, which: 'below' | 'all'): Pr
  * @returns `isOld`: some of them may have been commits
  * @throws ApiError `busy` when a position stays undecided: call again
  */
-async function fillAllHoles({ journal, clock }: Dependencies, head: Head): Promise<{ isOld: boolean }> {
+async function fillAllHoles(
+  { journal, clock }: Dependencies,
+  head: JournalHead,
+): Promise<{ isOld: boolean }> {
   const { open } = await findHoles({ journal, clock }, head)
   const isOld = open.length > 0 && (await mayHaveLost({ journal, clock }, head))
   for (const { seq } of open) {
     const result = await retry(
       { tries: SETTLINGS, pause: tried => clock.sleep(25 * Math.min(tried, 8)) },
       async () => {
-        const put = await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, clock.now()))
+        const put = await journal.putEntry(createNoopEntry({ epoch: head.epoch, seq }, clock.now()))
         return put === 'conflict' ? CONFLICT : ok()
       },
     )
@@ -108,7 +111,7 @@ export interface EpochToEnd {
   readonly below?: string
 }
 
-const mustEnd = ({ epoch, below = '' }: EpochToEnd, head: Pick<Head, 'epoch'>): boolean =>
+const mustEnd = ({ epoch, below = '' }: EpochToEnd, head: Pick<JournalHead, 'epoch'>): boolean =>
   epoch === undefined ? head.epoch < below : head.epoch === epoch
 
 /**
@@ -118,7 +121,7 @@ const mustEnd = ({ epoch, below = '' }: EpochToEnd, head: Pick<Head, 'epoch'>): 
  * @param successor UUID of the cluster that may take the epoch over; stored if this call closes the epoch
  * @returns the end, which the caller may send to others; undefined if this cluster has no such epoch
  */
-export async function endEpoch(
+export async function endOwnEpoch(
   ports: Dependencies,
   ending: EpochToEnd,
   successor = '',
@@ -127,10 +130,10 @@ export async function endEpoch(
   const before = await journal.head()
   const seen = ending.below === undefined ? 0 : epochNumber(ending.below)
   if (before?.mode === 'writing' && mustEnd(ending, before))
-    await journal.moveHead(moves.close(before, successor, seen))
+    await journal.moveHead(headMoves.close(before, successor, seen))
   const head = await journal.head()
   if (head?.mode !== 'closed' || head.ownEpoch !== head.epoch || !mustEnd(ending, head)) return undefined
-  await journal.moveHead(moves.noteEnd(head, await fillAllHoles(ports, head)))
+  await journal.moveHead(headMoves.noteEnd(head, await fillAllHoles(ports, head)))
   const last = await journal.head()
   return last?.mode === 'closed' && last.epoch === head.epoch
     ? { epoch: head.epoch, seq: head.last }

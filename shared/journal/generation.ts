@@ -14,19 +14,21 @@ const LONGEST_IN_GENERATION_SECONDS = 36 * 24 * 3600
  * @param now epoch seconds of the write
  * @returns null when the item never expires, or expires too late: it is in the permanent sum
  */
-export const generationOf = (expires: number | undefined, now: number): number | null =>
+export const generationOfExpiry = (expires: number | undefined, now: number): number | null =>
   expires === undefined || expires - now > LONGEST_IN_GENERATION_SECONDS
     ? null
     : Math.ceil(expires / GENERATION_SECONDS)
 
 /** Reports whether a generation has ended. Every cluster then ignores its items in sums and hashes. */
-export const hasEnded = (generation: number, now: number): boolean => generation * GENERATION_SECONDS <= now
+export const hasGenerationEnded = (generation: number, now: number): boolean =>
+  generation * GENERATION_SECONDS <= now
 
 /** Returns the newest generation that has ended. Sums and hashes computed now leave it out. */
 export const lastEndedGeneration = (now: number): number => Math.floor(now / GENERATION_SECONDS)
 
 /** Returns the epoch second from which DynamoDB may delete the items of a generation. */
-export const ttlOf = (generation: number): number => generation * GENERATION_SECONDS + DELETION_MARGIN_SECONDS
+export const ttlOfGeneration = (generation: number): number =>
+  generation * GENERATION_SECONDS + DELETION_MARGIN_SECONDS
 
 /** Returns the generation of an item from its DynamoDB time to live. */
 export const generationOfTtl = (ttl: number): number => (ttl - DELETION_MARGIN_SECONDS) / GENERATION_SECONDS
@@ -37,7 +39,7 @@ const currentGeneration = (now: number): number => Math.ceil(now / GENERATION_SE
  * Reports whether a generation ended so long ago that it counts by no cluster's clock. Nothing is added to its sums
  * any more.
  */
-export const isForgotten = (generation: number, now: number): boolean =>
+export const isGenerationForgotten = (generation: number, now: number): boolean =>
   generation <= currentGeneration(now) - 2
 
 // How many of the newest forgotten generations are removed.

@@ -1,20 +1,26 @@
-import { type Epoch, epochNumber, type Lineage, LONGEST_LINEAGE, type Position } from './position.ts'
+import {
+  type Epoch,
+  epochNumber,
+  type JournalLineage,
+  type JournalPosition,
+  MAX_LINEAGE_EPOCHS,
+} from './position.ts'
 
 /**
  * The state of a cluster's journal. `writing`: the primary appends to it. `closed`: its epoch has ended, or is about
  * to. `applying`: a secondary stages and applies entries of its source. `draining`: a secondary applies what is
  * staged and stages nothing new. `syncing`: a secondary fetches items.
  */
-export type HeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
+export type JournalHeadMode = 'writing' | 'closed' | 'applying' | 'draining' | 'syncing'
 
 /**
  * The head of a journal: one small item. It changes only by the rows of `transitions.ts`. Every write checks
  * `headRules`.
  * @see docs/spec/journal-head.md
  */
-export interface Head {
+export interface JournalHead {
   /** `mode` names what the journal is doing. `mode` decides which moves are possible. */
-  mode: HeadMode
+  mode: JournalHeadMode
   /** `epoch` is the epoch of the last position. A call that takes a position or ends the epoch names `epoch`. */
   epoch: Epoch
   /** `ownEpoch` is the epoch that this cluster writes, or wrote last; on a follower `ownEpoch` is empty. Only the owner of an epoch serves the journal to other clusters. */
@@ -26,7 +32,7 @@ export interface Head {
   /** `incarnation` is the first part of all bucket marks. `incarnation` grows with every promotion, sync and end of a sync, so DynamoDB rejects writes of earlier runs. */
   incarnation: number
   /** `lineage` lists epochs with their first positions. The lineages of two journals show where the journals fork. */
-  lineage: Lineage
+  lineage: JournalLineage
   /** The cluster keeps journal entries after the position `retainedFrom`. Entries up to `retainedFrom` are neither read nor rewound. */
   retainedFrom: number
   /** `replayUntil` is the position at which the replay after a sync ends; 0 means no replay. During a replay an item may be newer than its journal entry. */
@@ -46,9 +52,9 @@ export interface Head {
 }
 
 /** The field names, each under itself. */
-type Fields = { readonly [K in keyof Head]-?: K }
+type Fields = { readonly [K in keyof JournalHead]-?: K }
 
-const all: { readonly [K in keyof Head]-?: true } = {
+const all: { readonly [K in keyof JournalHead]-?: true } = {
   mode: true,
   epoch: true,
   ownEpoch: true,
@@ -72,29 +78,37 @@ const f = Object.fromEntries(Object.keys(all).map(name => [name, name])) as unkn
  * A statement about a head that DynamoDB can check in a condition: the value of one field, or a relation of two
  * fields. `within`: the number of an epoch is not above the other field.
  */
-export type Fact =
-  | { readonly kind: 'among'; readonly field: keyof Head; readonly among: readonly unknown[] }
-  | { readonly kind: 'isNot'; readonly field: keyof Head; readonly value: unknown }
-  | { readonly kind: FieldRelation; readonly field: keyof Head; readonly other: keyof Head }
+export type HeadFact =
+  | { readonly kind: 'among'; readonly field: keyof JournalHead; readonly among: readonly unknown[] }
+  | { readonly kind: 'isNot'; readonly field: keyof JournalHead; readonly value: unknown }
+  | { readonly kind: HeadFieldRelation; readonly field: keyof JournalHead; readonly other: keyof JournalHead }
 
-export type FieldRelation = 'upTo' | 'below' | 'same' | 'within'
+export type HeadFieldRelation = 'upTo' | 'below' | 'same' | 'within'
 
 /**
  * An invariant of the head, with its sentence. Either at least one of its facts holds, or, for the lineage, `holds`
  * returns true. DynamoDB cannot check `holds`.
  */
 export type HeadRule =
-  | { readonly says: string; readonly oneOf: readonly Fact[]; readonly holds?: undefined }
+  | { readonly says: string; readonly oneOf: readonly HeadFact[]; readonly holds?: undefined }
   | {
       readonly says: string
-      readonly of: readonly (keyof Head)[]
-      readonly holds: (head: Head) => boolean
+      readonly of: readonly (keyof JournalHead)[]
+      readonly holds: (head: JournalHead) => boolean
     }
 
-const is = (field: keyof Head, ...among: readonly unknown[]): Fact => ({ kind: 'among', field, among })
-const isNot = (field: keyof Head, value: unknown): Fact => ({ kind: 'isNot', field, value })
-const compared = (field: keyof Head, kind: FieldRelation, other: keyof Head): Fact => ({ kind, field, other })
-const modeIs = (...among: readonly HeadMode[]): Fact => is(f.mode, ...among)
+const is = (field: keyof JournalHead, ...among: readonly unknown[]): HeadFact => ({
+  kind: 'among',
+  field,
+  among,
+})
+const isNot = (field: keyof JournalHead, value: unknown): HeadFact => ({ kind: 'isNot', field, value })
+const compared = (field: keyof JournalHead, kind: HeadFieldRelation, other: keyof JournalHead): HeadFact => ({
+  kind,
+  field,
+  other,
+})
+const modeIs = (...among: readonly JournalHeadMode[]): HeadFact => is(f.mode, ...among)
 
 /**
  * The invariants of the head, for example `retainedFrom <= applied <= last`. Every write carries them in its
@@ -150,7 +164,7 @@ export const headRules = {
         const [before, startBefore] = lineage[index - 1] ?? ['', 0]
         return one > before && start > startBefore
       })
-      return rises && lineage.length <= LONGEST_LINEAGE && lastEpoch <= epoch && lastStart <= last + 1
+      return rises && lineage.length <= MAX_LINEAGE_EPOCHS && lastEpoch <= epoch && lastStart <= last + 1
     },
   },
 } satisfies Readonly<Record<string, HeadRule>>
@@ -162,10 +176,10 @@ export const headRuleList: readonly (readonly [HeadRuleName, HeadRule])[] = Obje
 ) as unknown as readonly (readonly [HeadRuleName, HeadRule])[]
 
 /** The fields that never decrease. */
-export const growingFields: readonly (keyof Head)[] = [f.incarnation, f.maxEpoch]
+export const growingHeadFields: readonly (keyof JournalHead)[] = [f.incarnation, f.maxEpoch]
 
 /** Evaluates a fact. Returns undefined if one of its fields is unknown. */
-export function evaluateFact(fact: Fact, head: Partial<Head>): boolean | undefined {
+export function evaluateHeadFact(fact: HeadFact, head: Partial<JournalHead>): boolean | undefined {
   const value = head[fact.field]
   if (value === undefined) return undefined
   if (fact.kind === 'among') return fact.among.includes(value)
@@ -181,15 +195,15 @@ export function evaluateFact(fact: Fact, head: Partial<Head>): boolean | undefin
  * Returns the names of the rules that a head breaks. For a partly known head: the rules that it breaks whatever the
  * unknown fields are.
  */
-export function brokenRules(head: Partial<Head>): HeadRuleName[] {
+export function findBrokenHeadRules(head: Partial<JournalHead>): HeadRuleName[] {
   return headRuleList.flatMap(([name, rule]) => {
-    if (!rule.holds) return rule.oneOf.every(fact => evaluateFact(fact, head) === false) ? [name] : []
-    return rule.of.some(field => head[field] === undefined) || rule.holds(head as Head) ? [] : [name]
+    if (!rule.holds) return rule.oneOf.every(fact => evaluateHeadFact(fact, head) === false) ? [name] : []
+    return rule.of.some(field => head[field] === undefined) || rule.holds(head as JournalHead) ? [] : [name]
   })
 }
 
 /** Returns the last position that was allocated to a commit, or staged. */
-export const lastPosition = ({ epoch, last }: Pick<Head, 'epoch' | 'last'>): Position => ({
+export const lastPosition = ({ epoch, last }: Pick<JournalHead, 'epoch' | 'last'>): JournalPosition => ({
   epoch,
   seq: last,
 })
@@ -198,7 +212,7 @@ export const lastPosition = ({ epoch, last }: Pick<Head, 'epoch' | 'last'>): Pos
  * Returns the head of a new journal.
  * @param number of its epoch
  */
-export const firstHead = (epoch: Epoch, number: number): Head => ({
+export const createFirstHead = (epoch: Epoch, number: number): JournalHead => ({
   mode: 'writing',
   epoch,
   ownEpoch: epoch,

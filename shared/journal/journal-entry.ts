@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync, type ZlibOptions } from 'node:zlib'
 import type { Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import { type Position, posText } from './position.ts'
-import type { Leaf } from './tree.ts'
+import { type JournalPosition, positionText } from './position.ts'
+import type { TreeLeaf } from './tree.ts'
 
 /** The effect of a commit on one item. */
 export interface EntryChange {
@@ -10,15 +10,15 @@ export interface EntryChange {
   readonly pk: string
   readonly sk: string
   /** its leaf in the tree before the commit; null: the item did not exist, or was not in the tree */
-  readonly prev: Leaf | null
+  readonly prev: TreeLeaf | null
   /** its leaf in the tree after the commit; null: the commit deletes the item */
-  readonly next: Leaf | null
+  readonly next: TreeLeaf | null
   /** the item as stored, without `bucket`, which differs between clusters; null: the commit deletes it */
   readonly item: StoredItem | null
 }
 
 /** The journal entry at one position: all changes of one commit, or none. It is written once and never changes. */
-export interface JournalEntry extends Position {
+export interface JournalEntry extends JournalPosition {
   /** random id of the commit; empty if nothing was committed at this position */
   readonly id: string
   /** epoch milliseconds */
@@ -31,7 +31,7 @@ export interface JournalEntry extends Position {
 }
 
 /** Returns an empty journal entry, which closes a hole. */
-export const noopEntry = ({ epoch, seq }: Position, at: number): JournalEntry => ({
+export const createNoopEntry = ({ epoch, seq }: JournalPosition, at: number): JournalEntry => ({
   epoch,
   seq,
   id: '',
@@ -49,11 +49,11 @@ export const isSameEntry = (a: JournalEntry, b: JournalEntry): boolean =>
 type Packed = [kind: Kind, pk: string, sk: string, prev: PackedLeaf, next: PackedLeaf, item: object | null]
 type PackedLeaf = [leaf: string, gen: number | null] | null
 
-const packLeaf = (leaf: Leaf | null): PackedLeaf => (leaf ? [leaf.leaf, leaf.gen] : null)
-const leafOf = (packed: PackedLeaf): Leaf | null => (packed ? { leaf: packed[0], gen: packed[1] } : null)
+const packLeaf = (leaf: TreeLeaf | null): PackedLeaf => (leaf ? [leaf.leaf, leaf.gen] : null)
+const leafOf = (packed: PackedLeaf): TreeLeaf | null => (packed ? { leaf: packed[0], gen: packed[1] } : null)
 
 /** Encodes the changes of a commit for storage: deflated JSON, without fields that follow from others. */
-export function encodeBody(body: readonly EntryChange[]): Buffer {
+export function encodeEntryBody(body: readonly EntryChange[]): Buffer {
   const packed = body.map(({ kind, pk, sk, prev, next, item }): Packed => {
     const { pk: _pk, sk: _sk, kind: _kind, pos: _pos, leaf: _leaf, bucket: _bucket, ...rest } = item ?? {}
     return [kind, pk, sk, packLeaf(prev), packLeaf(next), item ? rest : null]
@@ -77,12 +77,14 @@ const LARGEST_BODY = 16 * 2 ** 20
  * Decodes the changes of a commit.
  * @throws Error for malformed bytes, and for bytes that inflate beyond `LARGEST_BODY`
  */
-export function decodeBody(body: Uint8Array, position: Position): EntryChange[] {
+export function decodeEntryBody(body: Uint8Array, position: JournalPosition): EntryChange[] {
   const text = inflateRawSync(body, { maxOutputLength: LARGEST_BODY }).toString('utf8')
   return (JSON.parse(text) as Packed[]).map(([kind, pk, sk, before, after, rest]) => {
     const [prev, next] = [leafOf(before), leafOf(after)]
     const item =
-      rest && next ? ({ pk, sk, kind, ...rest, pos: posText(position), leaf: next.leaf } as StoredItem) : null
+      rest && next
+        ? ({ pk, sk, kind, ...rest, pos: positionText(position), leaf: next.leaf } as StoredItem)
+        : null
     return { kind, pk, sk, prev, next, item }
   })
 }

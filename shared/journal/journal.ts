@@ -1,24 +1,24 @@
 import type { ClusterRecord } from '../model/cluster.ts'
 import type { Item, Key, Kind } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
-import type { Head } from './head.ts'
+import type { JournalHead } from './head.ts'
 import type { JournalEntry } from './journal-entry.ts'
-import type { Epoch, Lineage } from './position.ts'
+import type { Epoch, JournalLineage } from './position.ts'
 import type { HeadMove } from './transitions.ts'
-import type { Bucket, Sums } from './tree.ts'
+import type { BucketSums, TreeBucket } from './tree.ts'
 
 /** The key of an item with its kind. The kind decides the table. */
-export interface Place {
+export interface ItemPlace {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
 }
 
 /** Returns a text that identifies a key. It is unique because no key contains a line break. */
-export const placeText = ({ pk, sk }: Pick<Place, 'pk' | 'sk'>): string => `${pk}\n${sk}`
+export const itemPlaceText = ({ pk, sk }: Pick<ItemPlace, 'pk' | 'sk'>): string => `${pk}\n${sk}`
 
 /** A condition on an item: the item does not exist, or all conditions named here hold. */
-export type Test =
+export type ItemTest =
   | 'absent'
   | {
       readonly rev?: string
@@ -33,28 +33,38 @@ export type Test =
     }
 
 /** Conditions of which at least one must hold. */
-export type Condition = Test | readonly Test[]
+export type ItemCondition = ItemTest | readonly ItemTest[]
 
 /** A part of a transaction. Each item, bucket and journal entry may occur in it once. */
-export type Element =
+export type TransactionElement =
   /** stores an item attribute by attribute as given, or deletes it */
-  | { readonly kind: 'item'; readonly item: Place; readonly put: StoredItem | null; readonly if: Condition }
+  | {
+      readonly kind: 'item'
+      readonly item: ItemPlace
+      readonly put: StoredItem | null
+      readonly if: ItemCondition
+    }
   /** changes nothing; only for items that only this cluster's applier writes */
-  | { readonly kind: 'check'; readonly check: Place; readonly if: Condition }
+  | { readonly kind: 'check'; readonly check: ItemPlace; readonly if: ItemCondition }
   /**
    * Adds to the sums of a bucket. With a mark: only if the bucket's mark is lower; the bucket then gets this mark.
    * Without a mark: unconditionally; the bucket keeps its mark.
    */
-  | { readonly kind: 'bucket'; readonly bucket: Bucket; readonly sums: Sums; readonly mark?: string }
+  | {
+      readonly kind: 'bucket'
+      readonly bucket: TreeBucket
+      readonly sums: BucketSums
+      readonly mark?: string
+    }
   /**
    * Replaces the sums of a bucket, except those of ended generations, if its mark and all of its sums are still as
    * read. The mark stays.
    */
   | {
       readonly kind: 'renewal'
-      readonly renew: Bucket
-      readonly sums: Sums
-      readonly was: StoredBucket | undefined
+      readonly renew: TreeBucket
+      readonly sums: BucketSums
+      readonly was: StoredTreeBucket | undefined
     }
   /** writes a journal entry if the position has none */
   | { readonly kind: 'entry'; readonly entry: JournalEntry }
@@ -67,20 +77,20 @@ export type Element =
  */
 export type TransactionOutcome = 'done' | 'conflict' | { readonly condition: readonly number[] }
 
-export interface ScanPage {
+export interface TableScanPage {
   readonly items: StoredItem[]
   /** where the next page of the segment begins; absent at its end */
   readonly next?: { readonly pk: string; readonly sk: string }
 }
 
 /** A bucket as stored. It has no mark if only syncs have written to it. */
-export interface StoredBucket {
+export interface StoredTreeBucket {
   readonly mark?: string
-  readonly sums: Sums
+  readonly sums: BucketSums
 }
 
 /** The hash of a page or of a root, and the position that it describes. */
-export interface StoredPage {
+export interface StoredPageHash {
   readonly hash: string
   readonly asOf: string
   /**
@@ -96,10 +106,10 @@ export interface StoredPage {
 /**
  * The roots of both subtrees, and the root of the whole tree. If `whole` is absent, it follows from the other two.
  */
-export interface StoredRoots {
-  readonly replicated: StoredPage
-  readonly local: StoredPage
-  readonly whole?: StoredPage
+export interface StoredTreeRoots {
+  readonly replicated: StoredPageHash
+  readonly local: StoredPageHash
+  readonly whole?: StoredPageHash
 }
 
 /** A read-only view of the journal for status and health. It reads no sums and no journaled items. */
@@ -112,7 +122,7 @@ export interface JournalStatusView {
   readStatus(
     treeId: string | undefined,
     keys?: readonly Key[],
-  ): Promise<{ head?: Head; roots?: StoredRoots; items: readonly (Item | undefined)[] }>
+  ): Promise<{ head?: JournalHead; roots?: StoredTreeRoots; items: readonly (Item | undefined)[] }>
 }
 
 /**
@@ -122,18 +132,18 @@ export interface JournalStatusView {
  * so
  */
 export interface Journal {
-  head(): Promise<Head | undefined>
+  head(): Promise<JournalHead | undefined>
   /**
    * Moves the head by a row of `transitions.ts`. `refused`: the head is not as the row expects, or would break a
    * rule.
    */
-  moveHead(move: HeadMove): Promise<Head | 'refused'>
+  moveHead(move: HeadMove): Promise<JournalHead | 'refused'>
   /** Allocates the next position of the epoch that this cluster writes. No other caller gets the same position. */
   allocate(epoch: Epoch): Promise<{ seq: number; incarnation: number } | 'refused'>
   /**
    * Returns the journal entries after `after`, up to and including `to`; undefined for a position without an entry.
    */
-  entries(lineage: Lineage, after: number, to: number): Promise<(JournalEntry | undefined)[]>
+  entries(lineage: JournalLineage, after: number, to: number): Promise<(JournalEntry | undefined)[]>
   /**
    * Stores a journal entry if the position has none; otherwise returns the stored entry. If the stored entry is the
    * same one, this counts as stored.
@@ -146,16 +156,20 @@ export interface Journal {
    */
   putEntries(entries: readonly JournalEntry[]): Promise<'done' | JournalEntry>
   /** Writes all elements or none. */
-  transact(elements: readonly Element[]): Promise<TransactionOutcome>
+  transact(elements: readonly TransactionElement[]): Promise<TransactionOutcome>
   /** Returns items as stored, expired ones included. */
-  readRaw(places: readonly Place[]): Promise<(StoredItem | undefined)[]>
+  readRaw(places: readonly ItemPlace[]): Promise<(StoredItem | undefined)[]>
   /** Returns a page of the items of the table `data`, as stored. */
-  scan(segment: { index: number; of: number; from?: ScanPage['next'] | undefined }): Promise<ScanPage>
+  scan(segment: {
+    index: number
+    of: number
+    from?: TableScanPage['next'] | undefined
+  }): Promise<TableScanPage>
   /**
    * Deletes items of the table `data`, except those of the tree with this id.
    * @returns how many were deleted
    */
-  wipe(items: readonly Pick<Place, 'pk' | 'sk'>[], treeId: string): Promise<number>
+  wipe(items: readonly Pick<ItemPlace, 'pk' | 'sk'>[], treeId: string): Promise<number>
   /**
    * Adds stored items to journal and tree, with new revisions and one position. A conflict means that one of the
    * items has changed.
@@ -169,24 +183,24 @@ export interface Journal {
    * @returns how many were changed
    */
   detach(items: readonly StoredItem[]): Promise<number>
-  buckets(at: readonly Bucket[]): Promise<(StoredBucket | undefined)[]>
+  buckets(at: readonly TreeBucket[]): Promise<(StoredTreeBucket | undefined)[]>
   /**
    * Returns the items of a bucket, as stored. The index that lists them may be seconds behind, so the caller names
    * items that the index may lack.
    * @param also further keys, of any bucket; keys without an item are left out
    */
-  readBucketItems(bucket: Bucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
+  readBucketItems(bucket: TreeBucket, also: readonly { pk: string; sk: string }[]): Promise<StoredItem[]>
   /**
    * Deletes all buckets or hashes of one partition of an unused tree.
    * @returns how many were deleted
    */
   dropPartition(pk: string): Promise<number>
   /** Returns all buckets of a page, by sort key. */
-  page(pk: string): Promise<Map<string, StoredBucket>>
-  pageHashes(root: string): Promise<Map<string, StoredPage>>
+  page(pk: string): Promise<Map<string, StoredTreeBucket>>
+  pageHashes(root: string): Promise<Map<string, StoredPageHash>>
   /**
    * Stores the hash of a page, unless a hash of a later position is stored.
    * @param was a hash that is replaced even if it has the same position
    */
-  putPageHash(root: string, page: string, stored: StoredPage, was?: string): Promise<void>
+  putPageHash(root: string, page: string, stored: StoredPageHash, was?: string): Promise<void>
 }

@@ -1,7 +1,7 @@
-import type { StoredBucket } from './journal.ts'
-import { type Position, parsePosition, posText } from './position.ts'
-import type { Tail } from './tail.ts'
-import { type Limbs, pageHash, sumLive } from './tree.ts'
+import type { StoredTreeBucket } from './journal.ts'
+import { type JournalPosition, parsePosition, positionText } from './position.ts'
+import type { JournalTail } from './tail.ts'
+import { addLiveSums, hashTreePage, type LeafLimbs } from './tree.ts'
 
 /** Returns the position in a mark. */
 const positionInMark = (mark: string): string => mark.slice(mark.indexOf('/') + 1)
@@ -14,20 +14,20 @@ const positionInMark = (mark: string): string => mark.slice(mark.indexOf('/') + 
  */
 export async function computePageHashAt(
   pk: string,
-  buckets: ReadonlyMap<string, StoredBucket>,
-  { tail, at, now }: { tail: Tail; at: Position; now: number },
+  buckets: ReadonlyMap<string, StoredTreeBucket>,
+  { tail, at, now }: { tail: JournalTail; at: JournalPosition; now: number },
 ): Promise<string | undefined> {
   const marks = [...buckets.values()].flatMap(({ mark }) => (mark ? [positionInMark(mark)] : []))
-  const ahead = marks.filter(pos => pos > posText(at)).map(pos => parsePosition(pos).seq)
+  const ahead = marks.filter(pos => pos > positionText(at)).map(pos => parsePosition(pos).seq)
   const missing = await tail.readUpTo(Math.max(at.seq, ...ahead))
   if (ahead.some(seq => missing.has(seq))) return undefined
-  const sums = new Map([...buckets].map(([sk, bucket]) => [sk, sumLive(bucket.sums, now)]))
+  const sums = new Map([...buckets].map(([sk, bucket]) => [sk, addLiveSums(bucket.sums, now)]))
   for (const { pos, sk, limbs } of tail.changesOfPage(pk)) {
     const mark = buckets.get(sk)?.mark
-    if (pos > posText(at) && mark && positionInMark(mark) >= pos)
+    if (pos > positionText(at) && mark && positionInMark(mark) >= pos)
       sums.set(sk, minus(sums.get(sk) ?? [0n, 0n, 0n], limbs))
   }
-  return pageHash(sums)
+  return hashTreePage(sums)
 }
 
-const minus = (a: Limbs, b: Limbs): Limbs => [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+const minus = (a: LeafLimbs, b: LeafLimbs): LeafLimbs => [a[0] - b[0], a[1] - b[1], a[2] - b[2]]

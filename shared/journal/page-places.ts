@@ -1,21 +1,21 @@
-import { SUBTREES, type Subtree } from './refresh.ts'
-import { type Bucket, pageNames, pagePk } from './tree.ts'
+import { TREE_SUBTREES, type TreeSubtree } from './refresh.ts'
+import { type TreeBucket, treePageNames, treePagePkByName } from './tree.ts'
 
 /** A page of a subtree, by its number. */
-export interface PagePlace {
-  readonly of: Subtree
+export interface TreePagePlace {
+  readonly of: TreeSubtree
   readonly page: number
 }
 
 /** All pages of both subtrees. */
-export const allPages: readonly PagePlace[] = SUBTREES.flatMap(of =>
-  pageNames.map((_, page) => ({ of, page })),
+export const allTreePages: readonly TreePagePlace[] = TREE_SUBTREES.flatMap(of =>
+  treePageNames.map((_, page) => ({ of, page })),
 )
 
-export const pkOfPage = (treeId: string, { of, page }: PagePlace): string =>
-  pagePk(treeId, of, pageNames[page] ?? '')
+export const treePagePk = (treeId: string, { of, page }: TreePagePlace): string =>
+  treePagePkByName(treeId, of, treePageNames[page] ?? '')
 
-export const bucketAt = (treeId: string, place: PagePlace, subpage: number): Bucket => ({
-  pk: pkOfPage(treeId, place),
-  sk: pageNames[subpage] ?? '',
+export const treeBucketAt = (treeId: string, place: TreePagePlace, subpage: number): TreeBucket => ({
+  pk: treePagePk(treeId, place),
+  sk: treePageNames[subpage] ?? '',
 })

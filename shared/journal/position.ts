@@ -6,21 +6,22 @@
 export type Epoch = string
 
 /** A position in the journal. `seq` 0 is before the first position. */
-export interface Position {
+export interface JournalPosition {
   readonly epoch: Epoch
   readonly seq: number
 }
 
 /** The epochs of a journal with their first positions, oldest first, at most twelve. */
-export type Lineage = readonly (readonly [epoch: Epoch, start: number])[]
+export type JournalLineage = readonly (readonly [epoch: Epoch, start: number])[]
 
 /** Reports whether two lineages are the same. */
-export const isSameLineage = (a: Lineage, b: Lineage): boolean => JSON.stringify(a) === JSON.stringify(b)
+export const isSameLineage = (a: JournalLineage, b: JournalLineage): boolean =>
+  JSON.stringify(a) === JSON.stringify(b)
 
 const SEQ_DIGITS = 12
 const INCARNATION_DIGITS = 9
 /** The maximum number of epochs in a lineage. */
-export const LONGEST_LINEAGE = 12
+export const MAX_LINEAGE_EPOCHS = 12
 
 const POSITION = /^([^/]+)\/(\d{12})$/
 const EPOCH = /^(\d{6}|[a-i][1-9]\d{6,14})\.[0-9a-f]{12}$/
@@ -38,14 +39,14 @@ export const MAX_EPOCH_LEAD = 1000
  * Reports whether an epoch number is further above the known one than take-overs can explain.
  * @param known number of an epoch
  */
-export const isTooFarAhead = (epoch: Epoch, known: number): boolean =>
+export const isEpochTooFarAhead = (epoch: Epoch, known: number): boolean =>
   epochNumber(epoch) > known + MAX_EPOCH_LEAD
 
 /**
  * Returns the name of an epoch. It contains the cluster's id, so no two clusters write in the same epoch.
  * @throws Error when there is no higher number
  */
-export function epochName(number: number, cluster: string): Epoch {
+export function formatEpoch(number: number, cluster: string): Epoch {
   if (number > LAST_EPOCH)
     throw new Error('no epoch is left: make a new set with primary/disable and primary/enable')
   return `${epochDigits(number)}.${cluster.replaceAll('-', '').slice(-12)}`
@@ -66,26 +67,26 @@ export const isEpoch = (text: string): text is Epoch =>
  * @param cluster UUID
  */
 export const isEpochOf = (epoch: Epoch, cluster: string): boolean =>
-  epochName(epochNumber(epoch), cluster) === epoch
+  formatEpoch(epochNumber(epoch), cluster) === epoch
 
 /** Returns the number of an epoch; 0 for an empty name. */
 export const epochNumber = (epoch: Epoch): number =>
   Number(epoch.slice(0, Math.max(0, epoch.indexOf('.'))).replace(/^[a-i]/, ''))
 
 /** Returns a text that sorts after all positions of epochs with a lower number. */
-export const lowestPositionText = (number: number): string => `${String(number).padStart(6, '0')}/`
+export const lowestPositionOfEpoch = (number: number): string => `${String(number).padStart(6, '0')}/`
 
 /** Returns a position as `<epoch>/<12 digits>`. These texts sort as positions do. */
-export const posText = ({ epoch, seq }: Position): string => `${epoch}/${seqText(seq)}`
+export const positionText = ({ epoch, seq }: JournalPosition): string => `${epoch}/${sequenceText(seq)}`
 
 /** Returns the number of a position as 12 digits. */
-export const seqText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
+export const sequenceText = (seq: number): string => String(seq).padStart(SEQ_DIGITS, '0')
 
 /**
  * Parses a position.
  * @throws Error for malformed text
  */
-export function parsePosition(text: string): Position {
+export function parsePosition(text: string): JournalPosition {
   const [, epoch, seq] = POSITION.exec(text) ?? []
   if (!epoch || !isEpoch(epoch) || !seq) throw new Error(`${JSON.stringify(text)} is not a journal position`)
   return { epoch, seq: Number(seq) }
@@ -96,16 +97,16 @@ export function parsePosition(text: string): Position {
  * The incarnation grows at each take-over and each sync, so the marks of a replay are above those of what it
  * replaces.
  */
-export const markText = (incarnation: number, pos: string): string =>
+export const bucketMarkText = (incarnation: number, pos: string): string =>
   `${String(incarnation).padStart(INCARNATION_DIGITS, '0')}/${pos}`
 
 /** Returns the epoch of a position by its number; empty for positions before the lineage begins. */
-export const epochAt = (lineage: Lineage, seq: number): Epoch =>
+export const epochAt = (lineage: JournalLineage, seq: number): Epoch =>
   lineage.findLast(([, start]) => start <= seq)?.[0] ?? ''
 
 /** Appends an epoch to the lineage. If the lineage would have more than twelve epochs, the oldest is dropped. */
-export const appendEpoch = (lineage: Lineage, epoch: Epoch, start: number): Lineage =>
-  [...lineage, [epoch, start] as const].slice(-LONGEST_LINEAGE)
+export const appendEpoch = (lineage: JournalLineage, epoch: Epoch, start: number): JournalLineage =>
+  [...lineage, [epoch, start] as const].slice(-MAX_LINEAGE_EPOCHS)
 
 /**
  * Finds the fork point of two journals. Epochs that one of the lineages has dropped do not matter, because lineages
@@ -113,10 +114,10 @@ export const appendEpoch = (lineage: Lineage, epoch: Epoch, start: number): Line
  * @returns `forkPoint`: the last common position, or -1; `diverged`: the own journal continues after it
  */
 export function compareLineages(
-  source: { readonly lineage: Lineage },
-  own: { readonly lineage: Lineage; readonly last: number },
+  source: { readonly lineage: JournalLineage },
+  own: { readonly lineage: JournalLineage; readonly last: number },
 ): { forkPoint: number; diverged: boolean } {
-  const same = ([epoch, start]: Lineage[number]) =>
+  const same = ([epoch, start]: JournalLineage[number]) =>
     source.lineage.findIndex(([other, at]) => other === epoch && at === start)
   const last = own.lineage.findLastIndex(entry => same(entry) >= 0)
   const shared = own.lineage[last]

@@ -1,23 +1,29 @@
-import { findFrontier } from './density.ts'
+import { findDenseFrontier } from './density.ts'
 import { lastEndedGeneration } from './generation.ts'
-import type { Head } from './head.ts'
-import type { Journal, StoredPage } from './journal.ts'
+import type { JournalHead } from './head.ts'
+import type { Journal, StoredPageHash } from './journal.ts'
 import { computePageHashAt } from './page-at.ts'
-import { epochAt, type Position, parsePosition, posText } from './position.ts'
+import { epochAt, type JournalPosition, parsePosition, positionText } from './position.ts'
 import { treeAheadError } from './refusals.ts'
-import { openTail, type Tail } from './tail.ts'
-import { computeDeltas, pageNames, pagePk, rootHash, wholeRoot } from './tree.ts'
+import { type JournalTail, openJournalTail } from './tail.ts'
+import {
+  computeBucketDeltas,
+  hashTreeRoot,
+  hashWholeTreeRoot,
+  treePageNames,
+  treePagePkByName,
+} from './tree.ts'
 
 /** Returns the partition of the root hashes: one for each subtree, and `whole` for both together. */
-export const rootsPk = (treeId: string): string => `t#${treeId}#root`
+export const treeRootsPk = (treeId: string): string => `t#${treeId}#root`
 
-export const SUBTREES = ['replicated', 'local'] as const
-export type Subtree = (typeof SUBTREES)[number]
+export const TREE_SUBTREES = ['replicated', 'local'] as const
+export type TreeSubtree = (typeof TREE_SUBTREES)[number]
 
 /** Returns all partitions of a tree: its buckets, and the hashes of pages and roots. */
 export const listTreePartitions = (treeId: string): string[] => [
-  ...SUBTREES.flatMap(of => [...pageNames, 'root'].map(page => pagePk(treeId, of, page))),
-  rootsPk(treeId),
+  ...TREE_SUBTREES.flatMap(of => [...treePageNames, 'root'].map(page => treePagePkByName(treeId, of, page))),
+  treeRootsPk(treeId),
 ]
 
 /** Journal entries read at once. */
@@ -34,15 +40,15 @@ const LOOKS = 5
 interface TreeContext {
   journal: Journal
   treeId: string
-  head: Head
+  head: JournalHead
   /** epoch seconds */
   now: number
 }
 
 /** Partition keys of pages, or all of them. */
-export type Pages = ReadonlySet<string> | 'all'
+export type ChosenTreePages = ReadonlySet<string> | 'all'
 
-const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(pk)
+const has = (pages: ChosenTreePages, pk: string): boolean => pages === 'all' || pages.has(pk)
 
 /**
  * Milliseconds between two paced refreshes: `aPage` for each page that the first of them computed, at most `most`. So
@@ -51,13 +57,13 @@ const has = (pages: Pages, pk: string): boolean => pages === 'all' || pages.has(
 const REFRESH_PACE_MS = { aPage: 1200, most: 600_000 } as const
 
 /** Reports whether a paced refresh may compute hashes now. A tree without a root is always due. */
-const isDue = ({ at = 0, pages = 0 }: Pick<StoredPage, 'at' | 'pages'>, now: number): boolean =>
+const isDue = ({ at = 0, pages = 0 }: Pick<StoredPageHash, 'at' | 'pages'>, now: number): boolean =>
   now * 1000 >= at + Math.min(REFRESH_PACE_MS.most, REFRESH_PACE_MS.aPage * pages)
 
 /** Options of a refresh. */
 interface RefreshOptions {
   /** pages to compute even if unchanged; if given, both roots are computed too */
-  recompute?: Pages
+  recompute?: ChosenTreePages
   /** skips the refresh if the last one was costly and recent */
   paced?: boolean
 }
@@ -68,20 +74,20 @@ interface RefreshOptions {
  * again.
  * @returns how many pages were computed
  */
-export async function refreshTree(
+export async function refreshTreeHashes(
   standing: TreeContext,
   { recompute, paced }: RefreshOptions = {},
 ): Promise<number> {
   const { journal, treeId, head, now } = standing
   if (head.mode === 'syncing' || head.replayUntil > 0) return 0
   const own = head.mode === 'writing' || head.mode === 'closed'
-  const seq = own ? await findFrontier(journal, head) : head.applied
+  const seq = own ? await findDenseFrontier(journal, head) : head.applied
   const at = { epoch: epochAt(head.lineage, seq) || head.epoch, seq }
-  const [asOf, gen] = [posText(at), lastEndedGeneration(now)]
-  const roots = await journal.pageHashes(rootsPk(treeId))
-  const isFresh = SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
+  const [asOf, gen] = [positionText(at), lastEndedGeneration(now)]
+  const roots = await journal.pageHashes(treeRootsPk(treeId))
+  const isFresh = TREE_SUBTREES.every(of => roots.get(of)?.asOf === asOf && roots.get(of)?.gen === gen)
   if (isFresh && !recompute) return 0
-  const known = Math.min(...SUBTREES.map(of => refreshedPosition(roots.get(of), head, gen)))
+  const known = Math.min(...TREE_SUBTREES.map(of => refreshedTreePosition(roots.get(of), head, gen)))
   if (paced && known >= 0 && !isDue(roots.get('whole') ?? {}, now)) return 0
   const changed = await changedPages(standing, known, seq)
   const making: RefreshContext = {
@@ -92,42 +98,42 @@ export async function refreshTree(
     at,
     asOf,
     gen,
-    tail: openTail(journal, { treeId, lineage: head.lineage, after: seq, now }),
+    tail: openJournalTail(journal, { treeId, lineage: head.lineage, after: seq, now }),
     due: pk => has(changed, pk) || (recompute !== undefined && has(recompute, pk)),
   }
   const made = new Map<string, string>()
   let count = 0
-  for (const of of SUBTREES) {
+  for (const of of TREE_SUBTREES) {
     const { hash, pages } = await refreshSubtree(making, of, recompute ? undefined : roots.get(of))
     // If a sync has begun meanwhile, these hashes are wrong: its changes have no journal entries.
     if ((await journal.head())?.incarnation !== head.incarnation) return 0
-    await journal.putPageHash(rootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
+    await journal.putPageHash(treeRootsPk(treeId), of, { hash, asOf, gen }, roots.get(of)?.hash)
     made.set(of, hash)
     count += pages
   }
-  const whole = wholeRoot(made.get('replicated') ?? '', made.get('local') ?? '')
+  const whole = hashWholeTreeRoot(made.get('replicated') ?? '', made.get('local') ?? '')
   const stored = { hash: whole, asOf, gen, at: now * 1000, pages: count }
-  await journal.putPageHash(rootsPk(treeId), 'whole', stored, roots.get('whole')?.hash)
+  await journal.putPageHash(treeRootsPk(treeId), 'whole', stored, roots.get('whole')?.hash)
   return count
 }
 
 /** Makes the next refresh compute all hashes. Needed after changes that have no journal entry. */
-export async function invalidateHashes(
+export async function invalidateTreeHashes(
   journal: Pick<Journal, 'pageHashes' | 'putPageHash'>,
   treeId: string,
 ): Promise<void> {
-  const roots = await journal.pageHashes(rootsPk(treeId))
-  for (const of of SUBTREES) {
+  const roots = await journal.pageHashes(treeRootsPk(treeId))
+  for (const of of TREE_SUBTREES) {
     const root = roots.get(of)
-    if (root) await journal.putPageHash(rootsPk(treeId), of, { ...root, gen: 0 }, root.hash)
+    if (root) await journal.putPageHash(treeRootsPk(treeId), of, { ...root, gen: 0 }, root.hash)
   }
 }
 
 interface RefreshContext extends TreeContext {
-  at: Position
+  at: JournalPosition
   asOf: string
   gen: number
-  tail: Tail
+  tail: JournalTail
   due(pk: string): boolean
 }
 
@@ -137,32 +143,32 @@ interface RefreshContext extends TreeContext {
  */
 async function refreshSubtree(
   making: RefreshContext,
-  of: Subtree,
-  known: StoredPage | undefined,
+  of: TreeSubtree,
+  known: StoredPageHash | undefined,
 ): Promise<{ hash: string; pages: number }> {
   const { journal, treeId, asOf, gen, due } = making
-  const wanted = pageNames.filter(page => due(pagePk(treeId, of, page)))
+  const wanted = treePageNames.filter(page => due(treePagePkByName(treeId, of, page)))
   if (known && wanted.length === 0) return { hash: known.hash, pages: 0 }
-  const pk = pagePk(treeId, of, 'root')
+  const pk = treePagePkByName(treeId, of, 'root')
   const hashes = await journal.pageHashes(pk)
   for (let index = 0; index < wanted.length; index += AT_ONCE)
     await Promise.all(
       wanted.slice(index, index + AT_ONCE).map(async page => {
-        const next = { hash: await computePageHash(making, pagePk(treeId, of, page)), asOf, gen }
+        const next = { hash: await computePageHash(making, treePagePkByName(treeId, of, page)), asOf, gen }
         await journal.putPageHash(pk, page, next, hashes.get(page)?.hash)
         hashes.set(page, next)
       }),
     )
-  return { hash: rootHash(pageNames.map(page => hashes.get(page)?.hash ?? '')), pages: wanted.length }
+  return { hash: hashTreeRoot(treePageNames.map(page => hashes.get(page)?.hash ?? '')), pages: wanted.length }
 }
 
 /**
  * Returns the position that the stored root describes; -1 if that position is not in this journal's lineage, or if a
  * generation has ended since.
  */
-export function refreshedPosition(
-  root: StoredPage | undefined,
-  { lineage }: Pick<Head, 'lineage'>,
+export function refreshedTreePosition(
+  root: StoredPageHash | undefined,
+  { lineage }: Pick<JournalHead, 'lineage'>,
   gen: number,
 ): number {
   if (!root || root.gen !== gen) return -1
@@ -175,12 +181,12 @@ async function changedPages(
   { journal, treeId, head, now }: TreeContext,
   after: number,
   to: number,
-): Promise<Pages> {
+): Promise<ChosenTreePages> {
   if (after < head.retainedFrom || to - after > MANY) return 'all'
   const changed = new Set<string>()
   for (let at = after; at < to; at += WINDOW)
     for (const entry of await journal.entries(head.lineage, at, Math.min(at + WINDOW, to)))
-      for (const { bucket } of computeDeltas(treeId, entry?.body ?? [], now)) changed.add(bucket.pk)
+      for (const { bucket } of computeBucketDeltas(treeId, entry?.body ?? [], now)) changed.add(bucket.pk)
   return changed
 }
 

@@ -1,4 +1,4 @@
-import { alarming } from '../api/alarming.ts'
+import { alarmingTexts } from '../api/alarming.ts'
 import type { Ports } from '../ports.ts'
 import { removeUnlessChanged } from '../storage/changes.ts'
 import { key, partitions } from '../storage/kinds.ts'
@@ -19,7 +19,7 @@ export async function sendRoleEvents({
 }: Pick<Ports, 'store' | 'events' | 'clock' | 'log'>): Promise<void> {
   const waiting = await store.list(partitions('role-event'))
   if (waiting.length === 0) return
-  for (const { data } of waiting) log.warn(alarming.role, { ...data.detail })
+  for (const { data } of waiting) log.warn(alarmingTexts.role, { ...data.detail })
   await events.put(
     waiting.map(({ data: { at, detail } }) => ({
       type: DETAIL_TYPE,

@@ -1,17 +1,17 @@
-import { type ClusterRecord, makeEmptyLink } from '../model/cluster.ts'
+import { type ClusterRecord, createEmptyLink } from '../model/cluster.ts'
 import type { Ports } from '../ports.ts'
 import { replace } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
 import { CONFLICT, ok } from '../values/result.ts'
 import { retry } from '../values/retrying.ts'
-import { endEpoch } from './density.ts'
+import { endOwnEpoch } from './density.ts'
 import { writeReplicationEvent } from './events.ts'
-import { type Position, posText } from './position.ts'
+import { type JournalPosition, positionText } from './position.ts'
 import { clusterRecordBusyError } from './refusals.ts'
 import { makeRoleEventChange } from './role-event.ts'
 
 /** The reason for which a primary steps down. */
-export type StepDown =
+export type StepDownReason =
   | { reason: 'demote'; epoch: string; successor?: undefined }
   /** its tables are a restored copy */
   | { reason: 'restored'; epoch: string; successor?: undefined }
@@ -34,12 +34,12 @@ const RECORD_TRIES = 5
  * @returns the end, which the caller may send to others; undefined if this cluster has no epoch of its own
  * @throws ApiError `busy` while the end is undecided: call again
  */
-export async function stepDown(
+export async function stepDownAsPrimary(
   ports: Pick<Ports, 'store' | 'journal' | 'clock' | 'audit'>,
-  why: StepDown,
+  why: StepDownReason,
   operation: string,
-): Promise<Position | undefined> {
-  const end = await endEpoch(ports, why, why.successor)
+): Promise<JournalPosition | undefined> {
+  const end = await endOwnEpoch(ports, why, why.successor)
   if (!end) return undefined
   const ended = await retry({ tries: RECORD_TRIES }, async () => {
     const readAt = ports.clock.now()
@@ -49,12 +49,12 @@ export async function stepDown(
     const closed: ClusterRecord = {
       ...record.data,
       mode: 'secondary',
-      link: makeEmptyLink(record.data.link.ownKey),
+      link: createEmptyLink(record.data.link.ownKey),
     }
     await writeReplicationEvent('primary-closed', operation, record.data, { ...why, seq: end.seq }, ports)
     const as = { record: record.data, readAt }
     const lost = why.reason === 'demote' || why.reason === 'handover' ? 0 : null
-    const roleChange = { from: record.data, to: closed, position: posText(end), operation, lost }
+    const roleChange = { from: record.data, to: closed, position: positionText(end), operation, lost }
     const changes = [replace(record, record, closed), makeRoleEventChange(roleChange, readAt)]
     return (await ports.store.commit(changes, as)) === 'done' ? ok(end) : CONFLICT
   })
@@ -74,5 +74,5 @@ export async function finishStepDown(
   if (mode !== 'primary' || epoch === undefined || operation !== undefined) return
   const head = await ports.journal.head()
   if (head?.mode !== 'closed' || head.epoch !== epoch) return
-  await stepDown(ports, { reason: 'unfinished', epoch }, ports.entropy.uuid())
+  await stepDownAsPrimary(ports, { reason: 'unfinished', epoch }, ports.entropy.uuid())
 }

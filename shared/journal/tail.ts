@@ -1,22 +1,22 @@
 import type { Journal } from './journal.ts'
-import { type Lineage, posText } from './position.ts'
-import { type Bucket, bucketText, computeDeltas, type Limbs, sumLive } from './tree.ts'
+import { type JournalLineage, positionText } from './position.ts'
+import { addLiveSums, computeBucketDeltas, type LeafLimbs, type TreeBucket, treeBucketText } from './tree.ts'
 
 /** The effect of one entry of the tail on a bucket. */
 interface TailChange {
   readonly pos: string
   readonly sk: string
-  readonly limbs: Limbs
+  readonly limbs: LeafLimbs
 }
 
 /** The key of an item in the table `data`. */
-export interface DataKey {
+export interface DataTableKey {
   readonly pk: string
   readonly sk: string
 }
 
 /** The journal entries after a position. Each entry is read once, and only as far as callers ask. */
-export interface Tail {
+export interface JournalTail {
   /**
    * Reads up to a position.
    * @returns the positions up to there that have no entry yet
@@ -25,7 +25,7 @@ export interface Tail {
   /** Returns the changes that the entries read so far make to the buckets of a page, in order. */
   changesOfPage(pk: string): readonly TailChange[]
   /** Returns the keys that these entries change in a bucket. */
-  changedKeys(bucket: Bucket): readonly DataKey[]
+  changedKeys(bucket: TreeBucket): readonly DataTableKey[]
 }
 
 function push<T>(lists: Map<string, T[]>, name: string, one: T): void {
@@ -42,25 +42,25 @@ const WINDOW = 500
  * @param after the position after which the tail begins
  * @param now epoch seconds: generations that had ended at this time do not count
  */
-export function openTail(
+export function openJournalTail(
   journal: Pick<Journal, 'entries'>,
-  { treeId, lineage, after, now }: { treeId: string; lineage: Lineage; after: number; now: number },
-): Tail {
+  { treeId, lineage, after, now }: { treeId: string; lineage: JournalLineage; after: number; now: number },
+): JournalTail {
   const lates = new Map<string, TailChange[]>()
-  const keys = new Map<string, DataKey[]>()
+  const keys = new Map<string, DataTableKey[]>()
   const missing = new Set<number>()
   let end = after
 
   function take(entry: Awaited<ReturnType<Journal['entries']>>[number]): void {
     if (!entry) return
     missing.delete(entry.seq)
-    for (const { bucket, sums } of computeDeltas(treeId, entry.body, now)) {
-      const late = { pos: posText(entry), sk: bucket.sk, limbs: sumLive(sums, now) }
+    for (const { bucket, sums } of computeBucketDeltas(treeId, entry.body, now)) {
+      const late = { pos: positionText(entry), sk: bucket.sk, limbs: addLiveSums(sums, now) }
       push(lates, bucket.pk, late)
     }
     for (const change of entry.body) {
-      const [delta] = computeDeltas(treeId, [change], now)
-      const name = delta ? bucketText(delta.bucket) : ''
+      const [delta] = computeBucketDeltas(treeId, [change], now)
+      const name = delta ? treeBucketText(delta.bucket) : ''
       push(keys, name, { pk: change.pk, sk: change.sk })
     }
   }
@@ -87,6 +87,6 @@ export function openTail(
       return mine
     },
     changesOfPage: pk => lates.get(pk) ?? [],
-    changedKeys: bucket => keys.get(bucketText(bucket)) ?? [],
+    changedKeys: bucket => keys.get(treeBucketText(bucket)) ?? [],
   }
 }

@@ -1,4 +1,4 @@
-import type { Term } from '../model/term.ts'
+import type { KeyringTerm } from '../model/term.ts'
 import { findEncryptedFields } from '../storage/encrypted-paths.ts'
 import { termNumberOf } from '../storage/encryption.ts'
 import { specOf } from '../storage/kinds.ts'
@@ -35,7 +35,7 @@ export const hasNeededTerms = (held: TermNeeds, { number, ids, active }: TermNee
   (active === undefined || held.active === undefined || active === held.active)
 
 const isLiving = ({ kind, data }: StoredItem): boolean =>
-  kind === 'term' && (data as Partial<Term>).destroyed === undefined
+  kind === 'term' && (data as Partial<KeyringTerm>).destroyed === undefined
 
 function numberOf({ kind, data }: StoredItem): number {
   // A term item is needed by its identity, not by its number.

@@ -1,19 +1,19 @@
 import type { Entropy } from '../ports.ts'
 import type { Change } from '../storage/changes.ts'
 import { newRevision, toStored } from '../storage/requests.ts'
-import type { Element } from './journal.ts'
+import type { TransactionElement } from './journal.ts'
 
 /**
  * Converts changes to elements of a transaction that also moves the head; no commit contains that. All items get one
  * revision.
  * @throws Error for a change that is not a put, or that has no expectation about the stored item
  */
-export function toElements<const C extends readonly Change[]>(
+export function toTransactionElements<const C extends readonly Change[]>(
   changes: C,
   entropy: Pick<Entropy, 'bytes'>,
-): { [I in keyof C]: Element } {
+): { [I in keyof C]: TransactionElement } {
   const rev = newRevision(entropy)
-  const elements = changes.map((change): Element => {
+  const elements = changes.map((change): TransactionElement => {
     const { expected } = change
     if (change.kind !== 'put' || expected === 'any')
       throw new Error('a change beside a move of the head must be a put of an item that was read')
@@ -25,5 +25,5 @@ export function toElements<const C extends readonly Change[]>(
       if: expected === 'absent' ? expected : { rev: expected.rev },
     }
   })
-  return elements as { [I in keyof C]: Element }
+  return elements as { [I in keyof C]: TransactionElement }
 }

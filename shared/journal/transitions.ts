@@ -1,19 +1,26 @@
-import { firstHead, type Head, type HeadMode } from './head.ts'
-import { appendEpoch, type Epoch, epochAt, epochNumber, type Lineage, type Position } from './position.ts'
+import { createFirstHead, type JournalHead, type JournalHeadMode } from './head.ts'
+import {
+  appendEpoch,
+  type Epoch,
+  epochAt,
+  epochNumber,
+  type JournalLineage,
+  type JournalPosition,
+} from './position.ts'
 
 /*
  * All moves of a journal's head, one row for each. The invariants that every row keeps are in `headRules`.
  * @see docs/spec/journal-head.md
  */
 
-interface Transition<S extends Partial<Head> | undefined, G extends readonly unknown[]> {
+interface Transition<S extends Partial<JournalHead> | undefined, G extends readonly unknown[]> {
   /** for each mode in which the head may be (`none`: there is no head yet), the mode after the move */
-  readonly modes: { readonly [M in HeadMode | 'none']?: HeadMode }
+  readonly modes: { readonly [M in JournalHeadMode | 'none']?: JournalHeadMode }
   /** fields that must be as the caller read them, in addition to the mode if the caller read it */
   readonly expects: { readonly [K in keyof NonNullable<S>]?: true }
-  readonly becomes: (seen: S, ...given: G) => Partial<Head>
+  readonly becomes: (seen: S, ...given: G) => Partial<JournalHead>
   /** a field to which the move adds, whatever its value */
-  readonly adds?: Partial<Pick<Head, 'last'>>
+  readonly adds?: Partial<Pick<JournalHead, 'last'>>
   /** the component that makes the move */
   readonly by: string
   readonly why: string
@@ -23,7 +30,7 @@ interface Transition<S extends Partial<Head> | undefined, G extends readonly unk
  * Types a row. The parameters of `becomes` are the fields that the caller has read, and further values that it
  * passes.
  */
-const row = <S extends Partial<Head> | undefined, G extends readonly unknown[]>(
+const row = <S extends Partial<JournalHead> | undefined, G extends readonly unknown[]>(
   one: Transition<S, G>,
 ): Transition<S, G> => one
 
@@ -41,12 +48,12 @@ const FOLLOWING = {
 const NOTHING_TO_FETCH = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' } as const
 const ALL_TO_FETCH = { unfinishedSync: 'all', unfinishedSyncEpoch: '' } as const
 
-export const transitions = {
+export const headTransitions = {
   begin: row({
     modes: { none: 'writing', closed: 'writing' },
     expects: { maxEpoch: true, incarnation: true },
-    becomes: (old: Head | undefined, epoch: Epoch) => ({
-      ...firstHead(epoch, epochNumber(epoch)),
+    becomes: (old: JournalHead | undefined, epoch: Epoch) => ({
+      ...createFirstHead(epoch, epochNumber(epoch)),
       incarnation: (old?.incarnation ?? 0) + 1,
     }),
     by: 'a cluster that becomes the primary of a new set, with its record',
@@ -55,7 +62,7 @@ export const transitions = {
   allocate: row({
     modes: { writing: 'writing' },
     expects: { epoch: true },
-    becomes: (_: Pick<Head, 'epoch'>) => ({}),
+    becomes: (_: Pick<JournalHead, 'epoch'>) => ({}),
     adds: { last: 1 },
     by: 'every commit of a primary, before its transaction',
     why: 'the position belongs to this commit alone; a closed journal gives none',
@@ -63,7 +70,7 @@ export const transitions = {
   noteDense: row({
     modes: { writing: 'writing' },
     expects: { epoch: true, incarnation: true, applied: true },
-    becomes: (_: Head, dense: number, { isOld }: Filled = { isOld: false }) => ({
+    becomes: (_: JournalHead, dense: number, { isOld }: Filled = { isOld: false }) => ({
       applied: dense,
       ...(isOld ? { retainedFrom: dense } : {}),
     }),
@@ -73,7 +80,7 @@ export const transitions = {
   close: row({
     modes: { writing: 'closed' },
     expects: { epoch: true },
-    becomes: (head: Head, successor: string, seenNumber: number) => ({
+    becomes: (head: JournalHead, successor: string, seenNumber: number) => ({
       successor,
       maxEpoch: Math.max(head.maxEpoch, seenNumber),
     }),
@@ -83,7 +90,7 @@ export const transitions = {
   noteEnd: row({
     modes: { closed: 'closed' },
     expects: { epoch: true, incarnation: true },
-    becomes: ({ last }: Head, { isOld }: Filled) => ({
+    becomes: ({ last }: JournalHead, { isOld }: Filled) => ({
       applied: last,
       ...(isOld ? { retainedFrom: last } : {}),
     }),
@@ -93,42 +100,46 @@ export const transitions = {
   nameSuccessor: row({
     modes: { closed: 'closed' },
     expects: { epoch: true, successor: true },
-    becomes: (_: Head, successor: string) => ({ successor }),
+    becomes: (_: JournalHead, successor: string) => ({ successor }),
     by: 'a handover of an epoch that was closed without successor',
     why: 'only one cluster takes over a closed epoch',
   }),
   noteFence: row({
     modes: { closed: 'closed' },
     expects: { epoch: true, maxEpoch: true, successor: true },
-    becomes: (_: Head, successor: string, number: number) => ({ successor, maxEpoch: number }),
+    becomes: (_: JournalHead, successor: string, number: number) => ({ successor, maxEpoch: number }),
     by: 'a cluster whose epoch was ended by a fence, or was closed before',
     why: 'its next epoch gets a higher number than the claimant’s, and only the claimant takes over the closed one',
   }),
   trim: row({
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
     expects: { epoch: true, incarnation: true, retainedFrom: true },
-    becomes: (_: Head, from: number) => ({ retainedFrom: from }),
+    becomes: (_: JournalHead, from: number) => ({ retainedFrom: from }),
     by: 'the journal worker, twice a day',
     why: 'no cluster reads journal entries that DynamoDB may delete soon',
   }),
   distrustOwn: row({
     modes: { writing: 'writing', closed: 'closed' },
     expects: {},
-    becomes: (_: Pick<Head, never>) => ALL_TO_FETCH,
+    becomes: (_: Pick<JournalHead, never>) => ALL_TO_FETCH,
     by: 'a primary whose tables are a restored copy',
     why: 'its tables mix states of several times, so it fetches everything from the next primary',
   }),
   distrustCopy: row({
     modes: FOLLOWING,
     expects: {},
-    becomes: (_: Pick<Head, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
+    becomes: (_: Pick<JournalHead, never>, link: string) => ({ ...ALL_TO_FETCH, link }),
     by: 'a secondary whose tables are a restored copy',
     why: 'the same; entries by the link of the copied cluster are rejected',
   }),
   stage: row({
     modes: { applying: 'applying' },
     expects: { incarnation: true, last: true, epoch: true, applied: true, link: true },
-    becomes: ({ maxEpoch }: Head, last: Position & { at: number }, lineage: Lineage) => ({
+    becomes: (
+      { maxEpoch }: JournalHead,
+      last: JournalPosition & { at: number },
+      lineage: JournalLineage,
+    ) => ({
       last: last.seq,
       epoch: last.epoch,
       lineage: lineage.filter(([, start]) => start <= last.seq),
@@ -141,7 +152,7 @@ export const transitions = {
   noteApplied: row({
     modes: { applying: 'applying', draining: 'draining' },
     expects: { incarnation: true, applied: true },
-    becomes: ({ last, replayUntil }: Head) => ({
+    becomes: ({ last, replayUntil }: JournalHead) => ({
       applied: last,
       ...(replayUntil > 0 && last >= replayUntil ? NOTHING_TO_FETCH : {}),
     }),
@@ -151,28 +162,32 @@ export const transitions = {
   stopStaging: row({
     modes: { applying: 'draining' },
     expects: { incarnation: true, link: true },
-    becomes: (_: Head) => ({}),
+    becomes: (_: JournalHead) => ({}),
     by: 'a sync or a promotion',
     why: 'nothing more is staged, so everything staged can be applied',
   }),
   resume: row({
     modes: { draining: 'applying' },
     expects: { incarnation: true, last: true, link: true },
-    becomes: (_: Head) => ({}),
+    becomes: (_: JournalHead) => ({}),
     by: 'a secondary whose journal fits its source’s, or that follows no cluster now; a failed promotion',
     why: 'entries may be staged again',
   }),
   follow: row({
     modes: { closed: 'applying' },
     expects: { incarnation: true, last: true, link: true },
-    becomes: ({ incarnation, last }: Head) => ({ ownEpoch: '', incarnation: incarnation + 1, applied: last }),
+    becomes: ({ incarnation, last }: JournalHead) => ({
+      ownEpoch: '',
+      incarnation: incarnation + 1,
+      applied: last,
+    }),
     by: 'a former primary whose journal is part of its new source’s',
     why: 'marks of entries applied from now on are above those of its own writes',
   }),
   beginSync: row({
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
     expects: { incarnation: true, last: true, applied: true, link: true },
-    becomes: ({ incarnation }: Head, unfinishedSync: 'all' | string) => ({
+    becomes: ({ incarnation }: JournalHead, unfinishedSync: 'all' | string) => ({
       incarnation: incarnation + 1,
       unfinishedSync,
       unfinishedSyncEpoch: '',
@@ -183,7 +198,7 @@ export const transitions = {
   refetchAll: row({
     modes: { draining: 'syncing' },
     expects: { incarnation: true },
-    becomes: ({ incarnation }: Pick<Head, 'mode' | 'incarnation'>) => ({
+    becomes: ({ incarnation }: Pick<JournalHead, 'mode' | 'incarnation'>) => ({
       incarnation: incarnation + 1,
       ...ALL_TO_FETCH,
     }),
@@ -193,7 +208,7 @@ export const transitions = {
   stopSync: row({
     modes: { syncing: 'syncing' },
     expects: { incarnation: true, last: true, maxEpoch: true },
-    becomes: ({ incarnation, last }: Head, number: number) => ({
+    becomes: ({ incarnation, last }: JournalHead, number: number) => ({
       incarnation: incarnation + 1,
       applied: last,
       maxEpoch: number,
@@ -204,35 +219,35 @@ export const transitions = {
   endSync: row({
     modes: { syncing: 'applying' },
     expects: { incarnation: true, link: true },
-    becomes: (head: Head, sync: EndedSync) => afterSync(head, sync),
+    becomes: (head: JournalHead, sync: CompletedSync) => afterSync(head, sync),
     by: 'a secondary that fetched everything and closed its segments',
     why: 'the replay covers the time of the fetches; until its end items may be newer than their journal entries',
   }),
   requestSync: row({
     modes: { applying: 'applying' },
     expects: { incarnation: true, replayUntil: true, unfinishedSync: true },
-    becomes: (_: Head, report: string) => ({ unfinishedSync: report, unfinishedSyncEpoch: '' }),
+    becomes: (_: JournalHead, report: string) => ({ unfinishedSync: report, unfinishedSyncEpoch: '' }),
     by: 'a comparison with the primary that found differences',
     why: 'the next sync also fetches what the report names',
   }),
   changeLink: row({
     modes: { ...FOLLOWING, applying: 'draining' },
     expects: { incarnation: true, link: true },
-    becomes: (_: Head, link: string) => ({ link }),
+    becomes: (_: JournalHead, link: string) => ({ link }),
     by: 'a change of the primary, or a secondary that leaves its set',
     why: 'there is one link at a time: everything from the old one is rejected, however late',
   }),
   restoreLink: row({
     modes: FOLLOWING,
     expects: { link: true },
-    becomes: (_: Pick<Head, 'link'>, link: string) => ({ link }),
+    becomes: (_: Pick<JournalHead, 'link'>, link: string) => ({ link }),
     by: 'a change of the primary that fails before the cluster record names the new primary',
     why: 'this cluster follows its old primary again',
   }),
   leaveSet: row({
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
     expects: { incarnation: true, last: true, applied: true, link: true },
-    becomes: (_: Head, number: number) => ({ ownEpoch: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
+    becomes: (_: JournalHead, number: number) => ({ ownEpoch: '', maxEpoch: number, ...NOTHING_TO_FETCH }),
     by: 'a secondary that leaves its set, with record and keyring',
     why: 'it follows no cluster; its next journal gets an epoch above that of every item here',
   }),
@@ -246,7 +261,7 @@ export const transitions = {
       maxEpoch: true,
       unfinishedSync: true,
     },
-    becomes: ({ incarnation, last, lineage, unfinishedSync }: Head, epoch: Epoch) => ({
+    becomes: ({ incarnation, last, lineage, unfinishedSync }: JournalHead, epoch: Epoch) => ({
       epoch,
       ownEpoch: epoch,
       maxEpoch: epochNumber(epoch),
@@ -264,8 +279,8 @@ export const transitions = {
   startEmpty: row({
     modes: { none: 'syncing', closed: 'syncing' },
     expects: { incarnation: true, last: true },
-    becomes: (old: Head | undefined, link: string) => ({
-      ...firstHead('', old?.maxEpoch ?? 0),
+    becomes: (old: JournalHead | undefined, link: string) => ({
+      ...createFirstHead('', old?.maxEpoch ?? 0),
       lineage: [],
       incarnation: (old?.incarnation ?? 0) + 1,
       unfinishedSync: 'all',
@@ -277,29 +292,33 @@ export const transitions = {
   skipStaged: row({
     modes: { draining: 'draining' },
     expects: { incarnation: true, last: true, applied: true },
-    becomes: ({ last }: Head) => ({ applied: last, ...ALL_TO_FETCH }),
+    becomes: ({ last }: JournalHead) => ({ applied: last, ...ALL_TO_FETCH }),
     by: 'a promotion by force, if staged entries cannot be applied',
     why: 'they never will be, but some may be already; so no journal entries lead to this state',
   }),
 }
 
 /** Returns the part of a lineage up to a position. */
-const before = (lineage: Lineage, seq: number): Lineage => lineage.filter(([, start]) => start <= seq)
+const before = (lineage: JournalLineage, seq: number): JournalLineage =>
+  lineage.filter(([, start]) => start <= seq)
 
 /** A sync whose segments are closed. */
-export interface EndedSync {
+export interface CompletedSync {
   readonly what: 'all' | 'touched'
   /** the position after which the replay begins */
   readonly start: number
   /** lineage of the source */
-  readonly lineage: Lineage
+  readonly lineage: JournalLineage
   /** whether items were fetched that may be newer than their journal entries */
   readonly hasFetched: boolean
   /** the end of the source's journal after the last fetch */
-  readonly end: Position
+  readonly end: JournalPosition
 }
 
-function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }: EndedSync): Partial<Head> {
+function afterSync(
+  head: JournalHead,
+  { what, start, lineage: known, hasFetched, end }: CompletedSync,
+): Partial<JournalHead> {
   const until = end.seq > start && (what === 'all' || hasFetched) ? end.seq : 0
   const lineage = before(known, start)
   return {
@@ -317,49 +336,49 @@ function afterSync(head: Head, { what, start, lineage: known, hasFetched, end }:
   }
 }
 
-export type TransitionName = keyof typeof transitions
+export type HeadTransitionName = keyof typeof headTransitions
 
 declare const made: unique symbol
 
-/** A move of the head. Only the rows of `transitions` create moves. */
+/** A move of the head. Only the rows of `headTransitions` create moves. */
 export interface HeadMove {
   readonly [made]: true
-  readonly name: TransitionName
+  readonly name: HeadTransitionName
   /**
    * modes in which the head may be; empty if the caller has read a mode that the row does not allow; `none`: there is
    * no head yet
    */
-  readonly from: readonly HeadMode[] | 'none'
-  readonly expect: Partial<Head>
-  readonly next: Partial<Head>
-  readonly add: Partial<Pick<Head, 'last'>>
+  readonly from: readonly JournalHeadMode[] | 'none'
+  readonly expect: Partial<JournalHead>
+  readonly next: Partial<JournalHead>
+  readonly add: Partial<Pick<JournalHead, 'last'>>
   /** fields of the head after the move, as far as the caller knows them */
-  readonly after: Partial<Head>
+  readonly after: Partial<JournalHead>
 }
 
-type Rows = typeof transitions
+type Rows = typeof headTransitions
 
 /**
  * The moves by the names of their rows. Each takes the head as its caller has read it, and further values that the
  * row needs.
  */
-export const moves = Object.fromEntries(
-  Object.entries(transitions).map(([name, one]) => [
+export const headMoves = Object.fromEntries(
+  Object.entries(headTransitions).map(([name, one]) => [
     name,
-    (seen: Partial<Head> | undefined, ...given: readonly unknown[]) =>
+    (seen: Partial<JournalHead> | undefined, ...given: readonly unknown[]) =>
       moveBy(
-        name as TransitionName,
-        one as unknown as Transition<Partial<Head> | undefined, readonly unknown[]>,
+        name as HeadTransitionName,
+        one as unknown as Transition<Partial<JournalHead> | undefined, readonly unknown[]>,
         seen,
         given,
       ),
   ]),
-) as unknown as { readonly [N in TransitionName]: (...given: Parameters<Rows[N]['becomes']>) => HeadMove }
+) as unknown as { readonly [N in HeadTransitionName]: (...given: Parameters<Rows[N]['becomes']>) => HeadMove }
 
 function moveBy(
-  name: TransitionName,
-  { modes, expects, becomes, adds = {} }: Transition<Partial<Head> | undefined, readonly unknown[]>,
-  seen: Partial<Head> | undefined,
+  name: HeadTransitionName,
+  { modes, expects, becomes, adds = {} }: Transition<Partial<JournalHead> | undefined, readonly unknown[]>,
+  seen: Partial<JournalHead> | undefined,
   given: readonly unknown[],
 ): HeadMove {
   const { none, ...there } = modes
@@ -370,7 +389,7 @@ function moveBy(
   const expected = Object.entries(seen ?? {}).filter(([field]) => field === 'mode' || field in expects)
   const move: Omit<HeadMove, typeof made> = {
     name,
-    from: seen ? (isOfNone ? [] : (Object.keys(there) as HeadMode[])) : 'none',
+    from: seen ? (isOfNone ? [] : (Object.keys(there) as JournalHeadMode[])) : 'none',
     expect: Object.fromEntries(expected),
     next,
     add: adds,

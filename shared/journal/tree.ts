@@ -1,10 +1,10 @@
 import { type Kind, specOf } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { sha256 } from '../values/secret.ts'
-import { generationOfTtl, hasEnded, isForgotten } from './generation.ts'
+import { generationOfTtl, hasGenerationEnded, isGenerationForgotten } from './generation.ts'
 
 /** An item's leaf in the tree, with its generation. */
-export interface Leaf {
+export interface TreeLeaf {
   /** base64url of 32 bytes */
   readonly leaf: string
   /** the generation whose sum contains it; null: it is in the permanent sum */
@@ -12,21 +12,21 @@ export interface Leaf {
 }
 
 /** The key of a bucket. An item's bucket depends only on the item's key. */
-export interface Bucket {
+export interface TreeBucket {
   readonly pk: string
   readonly sk: string
 }
 
 /** A leaf of 256 bits, or a sum of leaves, in three parts of 86 bits, so that sums of 10^8 leaves stay exact. */
-export type Limbs = readonly [bigint, bigint, bigint]
+export type LeafLimbs = readonly [bigint, bigint, bigint]
 
 /** The sums of a bucket: `p` for permanent items, `g<number>` for a generation. */
-export type Sums = ReadonlyMap<string, Limbs>
+export type BucketSums = ReadonlyMap<string, LeafLimbs>
 
-export const PAGES = 256
+export const TREE_PAGE_COUNT = 256
 const BITS = 86n
 const LIMB = (1n << BITS) - 1n
-const ZERO: Limbs = [0n, 0n, 0n]
+const ZERO: LeafLimbs = [0n, 0n, 0n]
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
@@ -34,7 +34,7 @@ const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
  * Returns the bucket of a key: one of 256 in one of 256 pages of its subtree.
  * @param treeId id of the tree; a wipe begins another tree
  */
-export function bucketOf(treeId: string, kind: Kind, pk: string, sk: string): Bucket {
+export function treeBucketOf(treeId: string, kind: Kind, pk: string, sk: string): TreeBucket {
   const [page = 0, sub = 0] = sha256(`${pk}\n${sk}`)
   return { pk: `${subtree(treeId, specOf(kind).class)}#${hex(page)}`, sk: hex(sub) }
 }
@@ -44,14 +44,14 @@ const subtree = (treeId: string, of: 'replicated' | 'local'): string =>
   `t#${treeId}#${of === 'replicated' ? 'r' : 'l'}`
 
 /** Returns the partition of a page. The page `root` has the hashes of all pages. */
-export const pagePk = (treeId: string, of: 'replicated' | 'local', page: string): string =>
+export const treePagePkByName = (treeId: string, of: 'replicated' | 'local', page: string): string =>
   `${subtree(treeId, of)}#${page}`
 
 /** Returns the value of an item's attribute `bucket`. The index `tree` lists the items of a bucket by it. */
-export const bucketText = ({ pk, sk }: Bucket): string => `${pk}/${sk}`
+export const treeBucketText = ({ pk, sk }: TreeBucket): string => `${pk}/${sk}`
 
 /** Parses the attribute `bucket` of an item. */
-export function parseBucketText(text: string): Bucket {
+export function parseTreeBucketText(text: string): TreeBucket {
   const at = text.lastIndexOf('/')
   return { pk: text.slice(0, at), sk: text.slice(at + 1) }
 }
@@ -60,25 +60,25 @@ export function parseBucketText(text: string): Bucket {
  * Computes the leaf of an item: the SHA-256 of everything that readers can see of it. Its position, its place in the tree
  * and its time to live are not included.
  */
-export function leafOf({ pk, sk, kind, rev, data, uses, expires, due }: StoredItem): string {
+export function computeItemLeaf({ pk, sk, kind, rev, data, uses, expires, due }: StoredItem): string {
   const content = [pk, sk, kind, rev, data, uses ?? null, expires ?? null, due ?? null]
   return sha256(canonical(content)).toString('base64url')
 }
 
 /** Returns the leaf of a stored item; null if it was written without a journal. */
-export const storedLeaf = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): Leaf | null =>
+export const readStoredLeaf = ({ leaf, ttl }: Pick<StoredItem, 'leaf' | 'ttl'>): TreeLeaf | null =>
   leaf === undefined ? null : { leaf, gen: ttl === undefined ? null : generationOfTtl(ttl) }
 
 /** Returns the leaf of a stored item in one tree; null for items of another tree. */
-export const storedLeafInTree = (
+export const readStoredLeafInTree = (
   stored: Pick<StoredItem, 'leaf' | 'ttl' | 'bucket'>,
   treeId: string,
-): Leaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? storedLeaf(stored) : null)
+): TreeLeaf | null => (stored.bucket?.startsWith(`t#${treeId}#`) ? readStoredLeaf(stored) : null)
 
 /** Adds an item's bucket in a tree. */
-export const placeInTree = (item: StoredItem, treeId: string): StoredItem => ({
+export const addTreeBucket = (item: StoredItem, treeId: string): StoredItem => ({
   ...item,
-  bucket: bucketText(bucketOf(treeId, item.kind, item.pk, item.sk)),
+  bucket: treeBucketText(treeBucketOf(treeId, item.kind, item.pk, item.sk)),
 })
 
 /** Returns JSON with sorted names, so that equal values give equal texts. */
@@ -92,30 +92,30 @@ function canonical(value: unknown): string {
 }
 
 /** Splits a leaf into three parts, the lowest bits first. */
-export function limbsOf(leaf: string): Limbs {
+export function splitLeafIntoLimbs(leaf: string): LeafLimbs {
   const number = BigInt(`0x${Buffer.from(leaf, 'base64url').toString('hex')}`)
   return [number & LIMB, (number >> BITS) & LIMB, number >> (2n * BITS)]
 }
 
-const plus = (a: Limbs, b: Limbs): Limbs => [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-const negative = ([a, b, c]: Limbs): Limbs => [-a, -b, -c]
+const plus = (a: LeafLimbs, b: LeafLimbs): LeafLimbs => [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+const negative = ([a, b, c]: LeafLimbs): LeafLimbs => [-a, -b, -c]
 
-const slotOf = ({ gen }: Pick<Leaf, 'gen'>): string => (gen === null ? 'p' : `g${gen}`)
+const slotOf = ({ gen }: Pick<TreeLeaf, 'gen'>): string => (gen === null ? 'p' : `g${gen}`)
 
 /** A change of the sums of one bucket; an element of a transaction. */
-export interface Delta {
+export interface BucketDelta {
   readonly kind: 'bucket'
-  readonly bucket: Bucket
-  readonly sums: Sums
+  readonly bucket: TreeBucket
+  readonly sums: BucketSums
 }
 
 /** An item that is added, deleted or changed. */
-export interface LeafChange {
+export interface ItemLeafChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
-  readonly prev: Leaf | null
-  readonly next: Leaf | null
+  readonly prev: TreeLeaf | null
+  readonly next: TreeLeaf | null
 }
 
 /**
@@ -123,14 +123,18 @@ export interface LeafChange {
  * whose sums do not change are included, because their marks keep the order of changes.
  * @param now epoch seconds: forgotten generations are left out
  */
-export function computeDeltas(treeId: string, changes: readonly LeafChange[], now: number): Delta[] {
-  const byBucket = new Map<string, { bucket: Bucket; sums: Map<string, Limbs> }>()
+export function computeBucketDeltas(
+  treeId: string,
+  changes: readonly ItemLeafChange[],
+  now: number,
+): BucketDelta[] {
+  const byBucket = new Map<string, { bucket: TreeBucket; sums: Map<string, LeafLimbs> }>()
   for (const { kind, pk, sk, prev, next } of changes) {
-    const bucket = bucketOf(treeId, kind, pk, sk)
-    const delta = byBucket.get(bucketText(bucket)) ?? { bucket, sums: new Map<string, Limbs>() }
-    byBucket.set(bucketText(bucket), delta)
-    if (prev) add(delta.sums, prev, negative(limbsOf(prev.leaf)), now)
-    if (next) add(delta.sums, next, limbsOf(next.leaf), now)
+    const bucket = treeBucketOf(treeId, kind, pk, sk)
+    const delta = byBucket.get(treeBucketText(bucket)) ?? { bucket, sums: new Map<string, LeafLimbs>() }
+    byBucket.set(treeBucketText(bucket), delta)
+    if (prev) add(delta.sums, prev, negative(splitLeafIntoLimbs(prev.leaf)), now)
+    if (next) add(delta.sums, next, splitLeafIntoLimbs(next.leaf), now)
   }
   return [...byBucket.values()].map(({ bucket, sums }) => ({
     kind: 'bucket',
@@ -139,14 +143,14 @@ export function computeDeltas(treeId: string, changes: readonly LeafChange[], no
   }))
 }
 
-function add(sums: Map<string, Limbs>, leaf: Leaf, limbs: Limbs, now: number): void {
-  if (leaf.gen !== null && isForgotten(leaf.gen, now)) return
+function add(sums: Map<string, LeafLimbs>, leaf: TreeLeaf, limbs: LeafLimbs, now: number): void {
+  if (leaf.gen !== null && isGenerationForgotten(leaf.gen, now)) return
   const slot = slotOf(leaf)
   sums.set(slot, plus(sums.get(slot) ?? ZERO, limbs))
 }
 
 /** Returns the attributes of a bucket for the parts of its sums: `p0`, `p1`, `p2`, `g5300_0` and so on. */
-export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =>
+export const bucketSumAttributes = (sums: BucketSums): [attribute: string, part: bigint][] =>
   [...sums].flatMap(([slot, limbs]) =>
     limbs.map((limb, index): [string, bigint] => [slot === 'p' ? `p${index}` : `${slot}_${index}`, limb]),
   )
@@ -154,7 +158,7 @@ export const sumAttributes = (sums: Sums): [attribute: string, part: bigint][] =
 const SUM = /^(?:(p)|(g\d+)_)([012])$/
 
 /** Parses the sums of a bucket from its attributes. Other attributes are ignored. */
-export function parseSums(attributes: Readonly<Record<string, bigint>>): Sums {
+export function parseBucketSums(attributes: Readonly<Record<string, bigint>>): BucketSums {
   const sums = new Map<string, [bigint, bigint, bigint]>()
   for (const [attribute, part] of Object.entries(attributes)) {
     const [, p, generation, index] = SUM.exec(attribute) ?? []
@@ -168,24 +172,24 @@ export function parseSums(attributes: Readonly<Record<string, bigint>>): Sums {
 }
 
 /** Returns the total of a bucket's sums, without ended generations. */
-export function sumLive(sums: Sums, now: number): Limbs {
+export function addLiveSums(sums: BucketSums, now: number): LeafLimbs {
   let total = ZERO
-  for (const limbs of liveSums(sums, now).values()) total = plus(total, limbs)
+  for (const limbs of selectLiveSums(sums, now).values()) total = plus(total, limbs)
   return total
 }
 
 /** Returns the sums without ended generations. */
-export const liveSums = (sums: Sums, now: number): Sums =>
-  new Map([...sums].filter(([slot]) => slot === 'p' || !hasEnded(Number(slot.slice(1)), now)))
+export const selectLiveSums = (sums: BucketSums, now: number): BucketSums =>
+  new Map([...sums].filter(([slot]) => slot === 'p' || !hasGenerationEnded(Number(slot.slice(1)), now)))
 
 /** Returns the total of a bucket as text; empty if the total is zero. */
-export function totalText(sums: Sums, now: number): string {
-  const limbs = sumLive(sums, now)
+export function liveTotalText(sums: BucketSums, now: number): string {
+  const limbs = addLiveSums(sums, now)
   return limbs.some(limb => limb !== 0n) ? limbs.join(' ') : ''
 }
 
 /** Computes the hash of a page from the totals of its buckets, by sort key; base64url. Empty buckets do not count. */
-export function pageHash(buckets: ReadonlyMap<string, Limbs>): string {
+export function hashTreePage(buckets: ReadonlyMap<string, LeafLimbs>): string {
   const lines = [...buckets]
     .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -194,11 +198,14 @@ export function pageHash(buckets: ReadonlyMap<string, Limbs>): string {
 }
 
 /** Computes the root of a subtree from the hashes of all its pages, in order; base64url. */
-export const rootHash = (pages: readonly string[]): string => sha256(pages.join('\n')).toString('base64url')
+export const hashTreeRoot = (pages: readonly string[]): string =>
+  sha256(pages.join('\n')).toString('base64url')
 
 /** Computes the root of the whole tree from those of its subtrees; hex. Clusters compare it at equal positions. */
-export const wholeRoot = (replicated: string, local: string): string =>
+export const hashWholeTreeRoot = (replicated: string, local: string): string =>
   sha256(`${replicated}\n${local}`).toString('hex')
 
 /** The names of a subtree's pages, in the order in which they are hashed into the root. */
-export const pageNames: readonly string[] = Array.from({ length: PAGES }, (_, index) => hex(index))
+export const treePageNames: readonly string[] = Array.from({ length: TREE_PAGE_COUNT }, (_, index) =>
+  hex(index),
+)

@@ -1,11 +1,11 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { openBox, sealBox } from '../storage/box.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
-import { readActivation } from './activation-token.ts'
-import type { LinkKeys } from './pair.ts'
+import { readActivationClaims } from './activation-token.ts'
+import type { LinkPublicKeys } from './pair.ts'
 import { notAnActivationTokenError } from './refusals.ts'
-import { type ActivateQuestion, activateForms } from './role-messages.ts'
-import { type ActivateRequest, FORMAT } from './source.ts'
+import { type ActivateQuestion, activateMessageForms } from './role-messages.ts'
+import { type ActivateRequest, LINK_FORMAT } from './source.ts'
 
 /*
  * Seals an activation token to the exchange key that it names, together with a proof that the cluster has the private
@@ -46,7 +46,7 @@ const activationProof = (signing: KeyObject, set: string, named: Named): Buffer 
  * Reports whether a key made the proof.
  * @param key raw Ed25519 key, 32 bytes
  */
-export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
+export const isActivationProofOf = (key: Uint8Array, set: string, named: Named, proof: Uint8Array): boolean =>
   key.length === RAW_KEY && verify(null, textOf(set, named), publicKey('Ed25519', key), proof)
 
 /**
@@ -55,7 +55,7 @@ export const isProofOf = (key: Uint8Array, set: string, named: Named, proof: Uin
  */
 export function makeActivationQuestion(
   { earlier, ...request }: ActivateRequest,
-  { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkKeys },
+  { set, signing, keys }: { set: string; signing: KeyObject; keys: LinkPublicKeys },
   random: (length: number) => Buffer,
 ): ActivateQuestion {
   const named = {
@@ -63,11 +63,11 @@ export function makeActivationQuestion(
     ...request,
     signingKey: keys.signing,
     exchangeKey: keys.exchange,
-    format: FORMAT,
+    format: LINK_FORMAT,
   }
-  const recipient = readActivation(request.token)?.exchangeKey
+  const recipient = readActivationClaims(request.token)?.exchangeKey
   if (recipient === undefined) throw notAnActivationTokenError()
-  return sealActivation(
+  return sealActivationRequest(
     named,
     { set, recipient: Buffer.from(recipient, 'base64url') },
     { signing, earlier },
@@ -80,7 +80,7 @@ export function makeActivationQuestion(
  * @param to raw X25519 key of the primary, and UUID of the DR set
  * @param by keys that sign proofs: the one that the question names, and one that the primary already knows
  */
-export function sealActivation(
+export function sealActivationRequest(
   named: ActivateQuestion,
   { set, recipient }: { set: string; recipient: Uint8Array },
   { signing, earlier }: { signing: KeyObject; earlier?: KeyObject | undefined },
@@ -88,7 +88,7 @@ export function sealActivation(
 ): ActivateQuestion {
   const proof = activationProof(signing, set, named)
   const earlierProof = earlier ? activationProof(earlier, set, named) : NOTHING
-  const inner = activateForms.question.write({ ...named, proof, earlierProof })
+  const inner = activateMessageForms.question.write({ ...named, proof, earlierProof })
   const sealed = sealBox(recipient, placeOf(set), Buffer.from(inner).toString('base64'), random)
   return { ...EMPTY, format: named.format, sealed }
 }
@@ -98,7 +98,11 @@ export function sealActivation(
  * @param own X25519
  * @throws Error for malformed content
  */
-export function openActivation(own: KeyObject, set: string, sealed: string): ActivateQuestion | undefined {
+export function openActivationRequest(
+  own: KeyObject,
+  set: string,
+  sealed: string,
+): ActivateQuestion | undefined {
   const text = openBox(own, placeOf(set), sealed)
-  return text === undefined ? undefined : activateForms.question.read(Buffer.from(text, 'base64'))
+  return text === undefined ? undefined : activateMessageForms.question.read(Buffer.from(text, 'base64'))
 }

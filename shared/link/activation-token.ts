@@ -12,7 +12,7 @@ import { parseObject } from '../values/json.ts'
 import { RAW_KEY } from '../values/raw-keys.ts'
 
 /** The claims of an activation token. Times are epoch seconds. */
-export interface Activation {
+export interface ActivationClaims {
   /** random, used once */
   jti: string
   /** address of the primary */
@@ -37,7 +37,7 @@ const SIGNATURE = { dsaEncoding: 'ieee-p1363' } as const
 const KEY_TEXT = { type: 'pkcs8', format: 'der' } as const
 
 /** Creates a P-521 key that signs activation tokens, as text. It is a secret. */
-export const newSignerKey = (): string =>
+export const generateSignerKey = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export(KEY_TEXT).toString('base64')
 
 export const parseSignerKey = (text: string): KeyObject =>
@@ -46,7 +46,7 @@ export const parseSignerKey = (text: string): KeyObject =>
 /** Signs an activation token: a three-part JWT in the form that Vault's clients know, with additional claims. */
 export function makeActivationJwt(
   signer: KeyObject,
-  { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<Activation, 'nbf'>,
+  { jti, addr, iat, exp, id, set, primaryKey, exchangeKey }: Omit<ActivationClaims, 'nbf'>,
 ): string {
   const claims = {
     jti,
@@ -66,7 +66,7 @@ export function makeActivationJwt(
 }
 
 /** Reports whether the primary's own key signed a token. The signature is the only proof of who made the token. */
-export function isSignedBy(signer: KeyObject, token: string): boolean {
+export function isTokenSignedBy(signer: KeyObject, token: string): boolean {
   const [header, claims, signature = '', ...more] = token.split('.')
   const bytes = decodeStrictly(signature)
   if (header !== HEADER || more.length > 0 || !bytes) return false
@@ -79,7 +79,7 @@ export function isSignedBy(signer: KeyObject, token: string): boolean {
 }
 
 /** Returns the claims of a token, unverified; undefined for a text that is not an activation token. */
-export function readActivation(token: string): Activation | undefined {
+export function readActivationClaims(token: string): ActivationClaims | undefined {
   const [header, middle = '', signature = '', ...more] = token.split('.')
   const json = decodeStrictly(middle)
   if (header !== HEADER || more.length > 0 || !json || !decodeStrictly(signature)) return undefined
@@ -92,7 +92,7 @@ export function readActivation(token: string): Activation | undefined {
   if (!texts.every(one => typeof one === 'string' && one !== '')) return undefined
   if (!times.every(one => Number.isSafeInteger(one))) return undefined
   if (!isRawKey(exchangeKey)) return undefined
-  return { jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf } as Activation
+  return { jti, addr, id, set, primaryKey, exchangeKey, iat, exp, nbf } as ActivationClaims
 }
 
 const isRawKey = (value: unknown): boolean =>
@@ -107,11 +107,15 @@ const BOX = { purpose: 'activation token', set: '' } as const
  * Seals a token so that only one secondary can read it. The text has no dots.
  * @param recipient raw X25519 key of the secondary
  */
-export const sealToken = (recipient: Uint8Array, token: string, random: (length: number) => Buffer): string =>
-  sealBox(recipient, BOX, token, random)
+export const sealActivationToken = (
+  recipient: Uint8Array,
+  token: string,
+  random: (length: number) => Buffer,
+): string => sealBox(recipient, BOX, token, random)
 
 /**
  * Opens a sealed token; undefined when it was not sealed to this key.
  * @param own X25519
  */
-export const openSealedToken = (own: KeyObject, text: string): string | undefined => openBox(own, BOX, text)
+export const openActivationToken = (own: KeyObject, text: string): string | undefined =>
+  openBox(own, BOX, text)

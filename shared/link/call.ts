@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto'
-import type { Lineage } from '../journal/position.ts'
+import type { JournalLineage } from '../journal/position.ts'
 import type { Clock, Entropy } from '../ports.ts'
 import { type AddressRules, memberAddress, memberAddresses } from '../values/member-address.ts'
 import { type Carry, FrontAnswered, type Method } from '../wire/carry.ts'
 import type { Answer } from '../wire/gen/link_pb.ts'
-import { type LinkCaller, readUnverifiedOutcome, signCall, verifyOutcome } from './envelope.ts'
-import { type Question, type Reply, rowOf } from './methods.ts'
+import { type LinkCaller, readUnverifiedLinkOutcome, signLinkCall, verifyLinkOutcome } from './envelope.ts'
+import { linkMethodRow, type MethodQuestion, type MethodReply } from './methods.ts'
 import { LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from './source.ts'
 
 /** One end of a link, with what it needs to call the other end. */
@@ -18,7 +18,7 @@ export interface LinkEnd {
   otherKey: Uint8Array
 }
 
-export interface CallContext {
+export interface LinkCallContext {
   carry: Carry
   clock: Pick<Clock, 'now'>
   entropy: Pick<Entropy, 'bytes'>
@@ -32,18 +32,21 @@ export interface CallContext {
 export const DEFAULT_CALL_TIMEOUT_MS = 10_000
 const NONCE = 16
 
-export type SendCall = <M extends Method>(
+export type SendLinkCall = <M extends Method>(
   method: M,
-  question: Question<M>,
-  lineage: Lineage,
-) => Promise<{ reply: Reply<M>; time: number }>
+  question: MethodQuestion<M>,
+  lineage: JournalLineage,
+) => Promise<{ reply: MethodReply<M>; time: number }>
 
 /**
  * Returns a function that sends signed calls to the other end. The signed time grows with every call, so that no call
  * can be replayed.
  * @throws LinkRefused, LinkSilent, LinkUnsigned, LinkUnbelieved
  */
-export function createSendCall({ set, from, signing, otherKey }: LinkEnd, means: CallContext): SendCall {
+export function createLinkCallSender(
+  { set, from, signing, otherKey }: LinkEnd,
+  means: LinkCallContext,
+): SendLinkCall {
   const { carry, clock, entropy, rules, until = Number.POSITIVE_INFINITY } = means
   let last = 0
   return async (method, question, lineage) => {
@@ -51,22 +54,22 @@ export function createSendCall({ set, from, signing, otherKey }: LinkEnd, means:
     last = Math.max(now, last + 1)
     const caller: LinkCaller = { set, from, lineage }
     const nonce = entropy.bytes(NONCE)
-    const { forms, timeoutMs = DEFAULT_CALL_TIMEOUT_MS } = rowOf(method)
+    const { forms, timeoutMs = DEFAULT_CALL_TIMEOUT_MS } = linkMethodRow(method)
     const body = forms.question.write(question)
-    const call = signCall(method, caller, body, { signing, nonce, time: last })
+    const call = signLinkCall(method, caller, body, { signing, nonce, time: last })
     const patience = Math.min(timeoutMs, until - now)
     if (patience <= 0) throw new LinkSilent(`no time is left for ${method}`)
     const answer = await carry(method, call, patience).catch((error: unknown) => {
       throw toLinkSilent(`no answer to ${method}`, error)
     })
-    const outcome = verifyOutcome(otherKey, method, nonce, answer)
+    const outcome = verifyLinkOutcome(otherKey, method, nonce, answer)
     if (!outcome) throw describeUnverified(method, answer)
     if (outcome.kind === 'refusal') {
       const { code, text, addresses } = outcome.refusal
       throw new LinkRefused(code, text, memberAddresses(addresses, rules))
     }
     // `forms` of a method reads the reply of the same method. TypeScript cannot see that through the table.
-    const reply = readReply(() => forms.answer.read(outcome.body) as Reply<typeof method>)
+    const reply = readReply(() => forms.answer.read(outcome.body) as MethodReply<typeof method>)
     return { reply: dropUnusableAddresses(reply, rules), time: Number(answer.time) }
   }
 }
@@ -106,7 +109,7 @@ function toLinkSilent(text: string, cause: unknown): LinkSilent {
  * Returns the error for an unverified answer. Its text includes the answer's text, which may help to find the fault.
  */
 function describeUnverified(method: Method, answer: Answer): LinkSilent {
-  const outcome = readUnverifiedOutcome(answer)
+  const outcome = readUnverifiedLinkOutcome(answer)
   const quote = outcome?.kind === 'refusal' ? `; it said: ${outcome.refusal.text.slice(0, 200)}` : ''
   return answer.signature.length === 0
     ? new LinkUnsigned(`the answer to ${method} is not signed at all${quote}`)

@@ -1,6 +1,6 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
-import type { Lineage } from '../journal/position.ts'
+import type { JournalLineage } from '../journal/position.ts'
 import { publicKey } from '../values/raw-keys.ts'
 import { sha256 } from '../values/secret.ts'
 import type { Method } from '../wire/carry.ts'
@@ -12,7 +12,7 @@ import {
   type Envelope,
   EnvelopeSchema,
 } from '../wire/gen/link_pb.ts'
-import { checkBounds } from './forms.ts'
+import { checkMessageBounds } from './forms.ts'
 import type { RefusalCode } from './source.ts'
 
 /** The caller of a call, and the lineage that it knows. */
@@ -22,19 +22,21 @@ export interface LinkCaller {
   /** the secondary's name; for a call by the primary, its cluster's UUID */
   from: string
   /** lineage of the source as the caller last received it; empty: it knows none */
-  lineage: Lineage
+  lineage: JournalLineage
 }
 
 /** Sizes of a nonce and of a signature, bytes. */
 const NONCE = 16
 const SIGNATURE = 64
 
-const digestOf = (lineage: Lineage): Buffer =>
+const digestOf = (lineage: JournalLineage): Buffer =>
   lineage.length === 0 ? Buffer.alloc(0) : sha256(JSON.stringify(lineage))
 
 /** Reports whether the caller's lineage equals this one. A caller that knows no lineage yet matches any. */
-export const knowsLineage = (envelope: Pick<Envelope, 'lineageDigest'>, lineage: Lineage): boolean =>
-  envelope.lineageDigest.length === 0 || digestOf(lineage).equals(envelope.lineageDigest)
+export const callerKnowsLineage = (
+  envelope: Pick<Envelope, 'lineageDigest'>,
+  lineage: JournalLineage,
+): boolean => envelope.lineageDigest.length === 0 || digestOf(lineage).equals(envelope.lineageDigest)
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
@@ -61,7 +63,7 @@ const callText = (
  * Signs a call.
  * @param time epoch milliseconds, later than that of every earlier call
  */
-export function signCall(
+export function signLinkCall(
   method: Method,
   { set, from, lineage }: LinkCaller,
   body: Uint8Array,
@@ -80,7 +82,7 @@ export function signCall(
 }
 
 /** Returns the envelope of a call if all of its fields exist and are within their bounds; otherwise undefined. */
-export function readEnvelope({ envelope, $unknown }: Call): Envelope | undefined {
+export function readCallEnvelope({ envelope, $unknown }: Call): Envelope | undefined {
   const known = envelope && !$unknown?.length && !envelope.$unknown?.length
   return known &&
     envelope.nonce.length === NONCE &&
@@ -93,7 +95,7 @@ export function readEnvelope({ envelope, $unknown }: Call): Envelope | undefined
 
 function isWithin(envelope: Envelope): boolean {
   try {
-    return checkBounds(EnvelopeSchema, envelope) === envelope
+    return checkMessageBounds(EnvelopeSchema, envelope) === envelope
   } catch {
     return false
   }
@@ -103,7 +105,7 @@ function isWithin(envelope: Envelope): boolean {
  * Reports whether a key signed a call.
  * @param key raw Ed25519 key, 32 bytes
  */
-export const isCallSignedBy = (
+export const isLinkCallSignedBy = (
   key: Uint8Array,
   method: Method,
   envelope: Envelope,
@@ -111,7 +113,7 @@ export const isCallSignedBy = (
 ): boolean => verify(null, callText(method, envelope, body), publicKey('Ed25519', key), envelope.signature)
 
 /** Returns the milliseconds by which the caller's clock is ahead, according to the signed time. */
-export const skewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
+export const clockSkewOf = ({ time }: Pick<Envelope, 'time'>, now: number): number => Number(time) - now
 
 /** The outcome of a call: a body, or a refusal. */
 export type LinkOutcome =
@@ -130,7 +132,7 @@ const answerText = (method: Method, nonce: Uint8Array, time: bigint, outcome: Li
  * Signs an answer together with the nonce of its call.
  * @param signing absent: this cluster is in no set and has no key, so the caller cannot verify the answer
  */
-export function signAnswer(
+export function signLinkAnswer(
   method: Method,
   nonce: Uint8Array,
   outcome: LinkOutcome,
@@ -149,20 +151,20 @@ export function signAnswer(
 }
 
 /** Returns the outcome in an answer to the call with this nonce; undefined if the key did not sign it. */
-export function verifyOutcome(
+export function verifyLinkOutcome(
   key: Uint8Array,
   method: Method,
   nonce: Uint8Array,
   answer: Answer,
 ): LinkOutcome | undefined {
-  const outcome = readUnverifiedOutcome(answer)
+  const outcome = readUnverifiedLinkOutcome(answer)
   if (!outcome || answer.signature.length !== SIGNATURE) return undefined
   const text = answerText(method, nonce, answer.time, outcome)
   return verify(null, text, publicKey('Ed25519', key), answer.signature) ? outcome : undefined
 }
 
 /** Returns the outcome in an answer without verifying the signature. */
-export function readUnverifiedOutcome({ outcome }: Answer): LinkOutcome | undefined {
+export function readUnverifiedLinkOutcome({ outcome }: Answer): LinkOutcome | undefined {
   if (outcome.case === 'body') return { kind: 'body', body: outcome.value }
   if (outcome.case !== 'refusal') return undefined
   const { code, text, addresses } = outcome.value

@@ -1,23 +1,29 @@
 import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
-import { epochNumber, isEpoch, isTooFarAhead, type Lineage, MAX_EPOCH_LEAD } from '../journal/position.ts'
+import {
+  epochNumber,
+  isEpoch,
+  isEpochTooFarAhead,
+  type JournalLineage,
+  MAX_EPOCH_LEAD,
+} from '../journal/position.ts'
 import type { LineageEpoch } from '../wire/gen/link_pb.ts'
-import { MOST_KEYS } from './source.ts'
-import { LONGEST_CHAIN } from './statements.ts'
+import { MAX_KEYS_PER_MESSAGE } from './source.ts'
+import { MAX_STATEMENT_CHAIN } from './statements.ts'
 
 /** Converts values to bytes and back. `read` throws an Error for malformed bytes. */
-export interface Form<T> {
+export interface MessageForm<T> {
   write(value: T): Uint8Array
   read(bytes: Uint8Array): T
 }
 
 /** Creates a form from a message of the link's interface. */
-export const createForm = <D extends DescMessage, T>(
+export const createMessageForm = <D extends DescMessage, T>(
   schema: D,
   to: (value: T) => Parameters<typeof create<D>>[1],
   from: (message: MessageShape<D>) => T,
-): Form<T> => ({
+): MessageForm<T> => ({
   write: value => toBinary(schema, create(schema, to(value))),
-  read: bytes => from(checkBounds(schema, fromBinary(schema, bytes))),
+  read: bytes => from(checkMessageBounds(schema, fromBinary(schema, bytes))),
 })
 
 /** The bounds of a field: `bytes` of a text or of each element of a list, and `most` elements of a list. */
@@ -38,7 +44,7 @@ const MOST_SIGNERS = 4
 const PAGE = { bytes: 8 * 2 ** 20, most: 200_000 }
 
 /** Bounds of all fields of messages except numbers, by field name. A test fails for a field without bounds. */
-export const fieldBounds: Readonly<Record<string, Bound>> = {
+export const messageFieldBounds: Readonly<Record<string, Bound>> = {
   set: SHORT,
   cluster: SHORT,
   primary: SHORT,
@@ -73,9 +79,9 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
   kind: SHORT,
   pk: { bytes: 2048 },
   sk: { bytes: 1024 },
-  chain: { most: LONGEST_CHAIN },
+  chain: { most: MAX_STATEMENT_CHAIN },
   signers: { most: MOST_SIGNERS },
-  keys: { most: MOST_KEYS },
+  keys: { most: MAX_KEYS_PER_MESSAGE },
   entries: { most: 100_000 },
   items: PAGE,
   hashes: PAGE,
@@ -86,7 +92,10 @@ export const fieldBounds: Readonly<Record<string, Bound>> = {
  * Checks that each field of a message is within its bounds, and returns the message.
  * @throws Error that names the field
  */
-export function checkBounds<D extends DescMessage>(schema: D, message: MessageShape<D>): MessageShape<D> {
+export function checkMessageBounds<D extends DescMessage>(
+  schema: D,
+  message: MessageShape<D>,
+): MessageShape<D> {
   const values = message as unknown as Record<string, unknown>
   for (const field of schema.fields) {
     const chosen = field.oneof && (values[field.oneof.localName] as { case?: string; value?: unknown })
@@ -95,13 +104,14 @@ export function checkBounds<D extends DescMessage>(schema: D, message: MessageSh
         ? chosen.value
         : undefined
       : values[field.localName]
-    const { bytes = 0, most = 0 } = fieldBounds[field.localName] ?? {}
+    const { bytes = 0, most = 0 } = messageFieldBounds[field.localName] ?? {}
     const all = Array.isArray(value) ? value : [value]
     if (Array.isArray(value) && all.length > most)
       throw new Error(`${field.name} has more than ${most} elements`)
     for (const one of all) {
       if (sizeOf(one) > bytes) throw new Error(`${field.name} is longer than ${bytes} bytes`)
-      if (field.message && one !== undefined) checkBounds(field.message, one as MessageShape<DescMessage>)
+      if (field.message && one !== undefined)
+        checkMessageBounds(field.message, one as MessageShape<DescMessage>)
     }
   }
   return message
@@ -124,21 +134,23 @@ export const toSafeInteger = (number: bigint): number => {
  * Checks the name of an epoch.
  * @throws Error for any other text
  */
-export const parseEpoch = (text: string): string => {
+export const parseMessageEpoch = (text: string): string => {
   if (!isEpoch(text)) throw new Error('an epoch has a malformed name')
   return text
 }
 
-export const encodeLineage = (lineage: Lineage) =>
+export const encodeLineage = (lineage: JournalLineage) =>
   lineage.map(([name, start]) => ({ epoch: name, start: BigInt(start) }))
 /**
  * Decodes a lineage.
  * @throws Error for a malformed lineage
  */
-export const decodeLineage = (given: readonly LineageEpoch[]): Lineage => {
-  const line = given.map(one => [parseEpoch(one.epoch), toSafeInteger(one.start)] as const)
+export const decodeLineage = (given: readonly LineageEpoch[]): JournalLineage => {
+  const line = given.map(one => [parseMessageEpoch(one.epoch), toSafeInteger(one.start)] as const)
   if (
-    line.some(([epoch], index) => index > 0 && isTooFarAhead(epoch, epochNumber(line[index - 1]?.[0] ?? '')))
+    line.some(
+      ([epoch], index) => index > 0 && isEpochTooFarAhead(epoch, epochNumber(line[index - 1]?.[0] ?? '')),
+    )
   )
     throw new Error(`a lineage leaves out more than ${MAX_EPOCH_LEAD} epochs`)
   return line

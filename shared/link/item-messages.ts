@@ -11,7 +11,7 @@ import {
   TreeRequestSchema,
   TreeResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
+import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch, toSafeInteger } from './forms.ts'
 import type {
   ItemsAnswer,
   ItemsRequest,
@@ -36,13 +36,13 @@ function keyOf({ kind, pk, sk }: { kind: string; pk: string; sk: string }): Key 
   return { kind: kind as Kind, pk, sk }
 }
 
-export const itemsForms = {
-  question: createForm(
+export const itemsMessageForms = {
+  question: createMessageForm(
     ItemsRequestSchema,
     ({ keys }: ItemsRequest) => ({ keys: keys.map(({ kind, pk, sk }) => ({ kind, pk, sk })) }),
     ({ keys }): ItemsRequest => ({ keys: keys.map(keyOf) }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     ItemsResponseSchema,
     ({ items, seq, lineage, epoch: name }: ItemsAnswer) => ({
       items: items.map(json),
@@ -54,7 +54,7 @@ export const itemsForms = {
       items: items.map(itemOf),
       seq: toSafeInteger(seq),
       lineage: decodeLineage(lineage),
-      epoch: parseEpoch(name),
+      epoch: parseMessageEpoch(name),
     }),
   ),
 }
@@ -62,8 +62,8 @@ export const itemsForms = {
 /** The maximum number of segments of a scan. */
 const MOST_SEGMENTS = 64
 
-export const scanForms = {
-  question: createForm(
+export const scanMessageForms = {
+  question: createMessageForm(
     ScanRequestSchema,
     ({ segment, segments, cursor }: ScanRequest) => defined({ segment, segments, cursor }),
     ({ segment, segments, cursor }): ScanRequest => {
@@ -72,7 +72,7 @@ export const scanForms = {
       return defined({ segment, segments, cursor: cursor ? { pk: cursor.pk, sk: cursor.sk } : undefined })
     },
   ),
-  answer: createForm(
+  answer: createMessageForm(
     ScanResponseSchema,
     ({ items, next, frontier }: ScanAnswer) =>
       defined({ items: items.map(json), frontier: BigInt(frontier), next }),
@@ -87,8 +87,8 @@ export const scanForms = {
 
 const LEVELS: readonly string[] = ['root', 'page', 'bucket'] satisfies TreeRequest['level'][]
 
-export const treeForms = {
-  question: createForm(
+export const treeMessageForms = {
+  question: createMessageForm(
     TreeRequestSchema,
     ({ level, page = '' }: TreeRequest) => ({ level, page }),
     ({ level, page }): TreeRequest => {
@@ -96,20 +96,20 @@ export const treeForms = {
       return defined({ level: level as TreeRequest['level'], page: page || undefined })
     },
   ),
-  answer: createForm(
+  answer: createMessageForm(
     TreeResponseSchema,
     (answer: TreeAnswer) => answer,
     ({ hashes }): TreeAnswer => ({ hashes }),
   ),
 }
 
-export const keyringForms = {
-  question: createForm(
+export const keyringMessageForms = {
+  question: createMessageForm(
     KeyringRequestSchema,
     (one: { term: number }) => one,
     ({ term }): { term: number } => ({ term }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     KeyringResponseSchema,
     (one: KeyringAnswer) => one,
     ({ keyring, term }): KeyringAnswer => ({ keyring, term }),

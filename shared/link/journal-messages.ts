@@ -1,4 +1,4 @@
-import { decodeBody, encodeBody, type JournalEntry } from '../journal/journal-entry.ts'
+import { decodeEntryBody, encodeEntryBody, type JournalEntry } from '../journal/journal-entry.ts'
 import { defined } from '../values/defined.ts'
 import {
   EntriesRequestSchema,
@@ -9,7 +9,7 @@ import {
   NotifyRequestSchema,
   NotifyResponseSchema,
 } from '../wire/gen/link_pb.ts'
-import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
+import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch, toSafeInteger } from './forms.ts'
 import type { EntriesAnswer, EntriesRequest, HeartbeatAnswer, HeartbeatRequest } from './source.ts'
 
 /* Messages of the frequent methods: heartbeats, journal entries, and notices of new entries. */
@@ -19,8 +19,8 @@ export type HeartbeatReply = Omit<HeartbeatAnswer, 'time' | 'roundTripMs' | 'ske
 
 type HeartbeatQuestion = HeartbeatRequest & { format: number; roundTripMs: number }
 
-export const heartbeatForms = {
-  question: createForm(
+export const heartbeatMessageForms = {
+  question: createMessageForm(
     HeartbeatRequestSchema,
     ({ position, roundTripMs, ...one }: HeartbeatQuestion) => ({
       ...one,
@@ -47,7 +47,7 @@ export const heartbeatForms = {
       maxEpoch,
     }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     HeartbeatResponseSchema,
     ({ seq, frontier, lineage, canaryAt, ...one }: HeartbeatReply) => ({
       ...one,
@@ -60,7 +60,7 @@ export const heartbeatForms = {
       seq: toSafeInteger(one.seq),
       frontier: toSafeInteger(one.frontier),
       canaryAt: toSafeInteger(one.canaryAt),
-      epoch: parseEpoch(one.epoch),
+      epoch: parseMessageEpoch(one.epoch),
       lineage: decodeLineage(one.lineage),
       addresses: one.addresses,
       memberAddresses: one.memberAddresses,
@@ -77,24 +77,24 @@ const entryForm = ({ epoch: name, seq, id, at, body, noop, root }: JournalEntry)
     seq: BigInt(seq),
     id,
     at: BigInt(at),
-    body: noop ? undefined : encodeBody(body),
+    body: noop ? undefined : encodeEntryBody(body),
     root,
   })
 
 function entryOf({ epoch: name, seq, id, at, body, root }: JournalEntryMessage): JournalEntry {
-  const position = { epoch: parseEpoch(name), seq: toSafeInteger(seq) }
+  const position = { epoch: parseMessageEpoch(name), seq: toSafeInteger(seq) }
   return defined({
     ...position,
     id,
     at: toSafeInteger(at),
-    body: body === undefined ? [] : decodeBody(body, position),
+    body: body === undefined ? [] : decodeEntryBody(body, position),
     noop: body === undefined || undefined,
     root,
   })
 }
 
-export const entriesForms = {
-  question: createForm(
+export const entriesMessageForms = {
+  question: createMessageForm(
     EntriesRequestSchema,
     ({ lineage, after, maxBytes }: EntriesRequest) => ({
       lineage: encodeLineage(lineage),
@@ -107,7 +107,7 @@ export const entriesForms = {
       maxBytes,
     }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     EntriesResponseSchema,
     (answer: EntriesAnswer) => {
       switch (answer.kind) {
@@ -142,13 +142,13 @@ export const entriesForms = {
   ),
 }
 
-export const notifyForms = {
-  question: createForm(
+export const notifyMessageForms = {
+  question: createMessageForm(
     NotifyRequestSchema,
     (_: Record<never, never>) => ({}),
     () => ({}),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     NotifyResponseSchema,
     (_: Record<never, never>) => ({}),
     () => ({}),

@@ -1,6 +1,6 @@
-import type { Member, Statement } from '../model/link.ts'
-import { type LinkPair, publicKeysOf } from './pair.ts'
-import { LONGEST_CHAIN, signStatement } from './statements.ts'
+import type { MembershipStatement, SetMembership } from '../model/link.ts'
+import { type LinkKeyPairs, linkPublicKeysOf } from './pair.ts'
+import { MAX_STATEMENT_CHAIN, signMemberStatement } from './statements.ts'
 
 /*
  * Adds to what a cluster knows of its own membership: after an admission, after a take-over, and after a fence that
@@ -11,26 +11,29 @@ const MOST_ADDRESSES = 32
 const LONGEST_ADDRESS = 2048
 
 /** Merges addresses without duplicates. If there are more than 32, the addresses known longest stay. */
-export const mergeAddresses = (known: readonly string[], more: readonly string[]): string[] =>
+export const mergeMemberAddresses = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more])]
     .filter(one => one !== '' && one.length <= LONGEST_ADDRESS)
     .slice(0, MOST_ADDRESSES)
 
 /** Merges statements, each after those on which it depends. If there are more than 256, the newest stay. */
-const mergeStatements = (known: readonly Statement[], more: readonly Statement[]): Statement[] => {
+const mergeStatements = (
+  known: readonly MembershipStatement[],
+  more: readonly MembershipStatement[],
+): MembershipStatement[] => {
   const all = new Map([...known, ...more].map(one => [one.signature, one]))
-  return [...all.values()].slice(-LONGEST_CHAIN)
+  return [...all.values()].slice(-MAX_STATEMENT_CHAIN)
 }
 
-const EMPTY_MEMBER: Member = { statements: [], addresses: [] }
+const EMPTY_MEMBER: SetMembership = { statements: [], addresses: [] }
 
 /** The answer of a primary that admitted this cluster. */
-export interface Admission {
+export interface NewAdmission {
   /** raw Ed25519 key of the primary, base64 */
   primaryKey: string
-  statement: Statement
+  statement: MembershipStatement
   /** statements that lead to that key */
-  chain: readonly Statement[]
+  chain: readonly MembershipStatement[]
   addresses: readonly string[]
 }
 
@@ -39,53 +42,56 @@ export interface Admission {
  * because its own admission has a later epoch.
  * @param before absent: this cluster comes from another set, or from none
  */
-export function addAdmission(
-  before: Member | undefined,
-  { primaryKey, statement, chain, addresses }: Admission,
-): Member {
+export function addAdmissionToMembership(
+  before: SetMembership | undefined,
+  { primaryKey, statement, chain, addresses }: NewAdmission,
+): SetMembership {
   const { statements, addresses: known } = before ?? EMPTY_MEMBER
   return {
     statements: mergeStatements(statements, [...chain, statement]),
-    addresses: mergeAddresses(known, addresses),
+    addresses: mergeMemberAddresses(known, addresses),
     issuer: { id: statement.issuer, key: primaryKey, epoch: statement.epoch },
   }
 }
 
 /** A take-over: the old key, which other clusters know, signs a statement about the next key. */
-export interface TakeOver {
+export interface KeyTakeOver {
   set: string
   /** UUID of this cluster */
   id: string
   /** the epoch that begins */
   epoch: string
-  old: LinkPair
-  next: LinkPair
+  old: LinkKeyPairs
+  next: LinkKeyPairs
 }
 
 /**
  * Returns the membership after a take-over, to be stored in the take-over's transaction.
  * @param met addresses that only the link record knew
  */
-export const addTakeOver = (
-  before: Member | undefined,
-  { set, id, epoch, old, next }: TakeOver,
+export const addTakeOverToMembership = (
+  before: SetMembership | undefined,
+  { set, id, epoch, old, next }: KeyTakeOver,
   met: readonly string[] = [],
-): Member => ({
+): SetMembership => ({
   ...(before ?? EMPTY_MEMBER),
   statements: mergeStatements(before?.statements ?? [], [
-    signStatement(old.signing, { set, issuer: id, subject: id, key: base64Of(next), epoch }),
+    signMemberStatement(old.signing, { set, issuer: id, subject: id, key: base64Of(next), epoch }),
   ]),
-  addresses: mergeAddresses(before?.addresses ?? [], met),
+  addresses: mergeMemberAddresses(before?.addresses ?? [], met),
 })
 
 /** Returns the membership after an acknowledged fence, or after an answer with new addresses. */
-export const addVouchers = (
-  before: Member | undefined,
-  { vouchers = [], addresses = [] }: { vouchers?: readonly Statement[]; addresses?: readonly string[] },
-): Member => ({
+export const addVouchersToMembership = (
+  before: SetMembership | undefined,
+  {
+    vouchers = [],
+    addresses = [],
+  }: { vouchers?: readonly MembershipStatement[]; addresses?: readonly string[] },
+): SetMembership => ({
   ...(before ?? EMPTY_MEMBER),
   statements: mergeStatements(before?.statements ?? [], vouchers),
-  addresses: mergeAddresses(before?.addresses ?? [], addresses),
+  addresses: mergeMemberAddresses(before?.addresses ?? [], addresses),
 })
 
-const base64Of = (pair: LinkPair): string => publicKeysOf(pair).signing.toString('base64')
+const base64Of = (pair: LinkKeyPairs): string => linkPublicKeysOf(pair).signing.toString('base64')

@@ -1,13 +1,18 @@
 import type { Method } from '../wire/carry.ts'
-import type { Form } from './forms.ts'
-import { itemsForms, keyringForms, scanForms, treeForms } from './item-messages.ts'
-import { entriesForms, heartbeatForms, notifyForms } from './journal-messages.ts'
+import type { MessageForm } from './forms.ts'
+import {
+  itemsMessageForms,
+  keyringMessageForms,
+  scanMessageForms,
+  treeMessageForms,
+} from './item-messages.ts'
+import { entriesMessageForms, heartbeatMessageForms, notifyMessageForms } from './journal-messages.ts'
 import { callBodyUnreadableError } from './refusals.ts'
-import { activateForms, fenceForms, handoverForms } from './role-messages.ts'
+import { activateMessageForms, fenceMessageForms, handoverMessageForms } from './role-messages.ts'
 
 /** The properties of a link method, except its handler. */
-export interface MethodRow {
-  readonly forms: { readonly question: Form<unknown>; readonly answer: Form<unknown> }
+export interface LinkMethodRow {
+  readonly forms: { readonly question: MessageForm<unknown>; readonly answer: MessageForm<unknown> }
   /**
    * The kind of caller. `secondary`: signs with the key that it was admitted with; a primary's journal answers it.
    * `newcomer`: signs with the key that the call itself names. `primary`: signs with the key that the link record
@@ -38,72 +43,74 @@ export interface MethodRow {
 }
 
 /** The methods of `link.proto`, one row for each. Their handlers are in `serve/handlers.ts`. */
-export const methods = {
+export const linkMethods = {
   /** Hands in an activation token. The same cluster may repeat it with the same keys until its first heartbeat. */
   Activate: {
-    forms: activateForms,
+    forms: activateMessageForms,
     by: 'newcomer',
     timeoutMs: 20_000,
     requiresLaterTime: true,
     countsRefusals: true,
   },
   /** Sends the secondary's position and returns the primary's. */
-  Heartbeat: { forms: heartbeatForms, by: 'secondary', requiresLaterTime: true },
+  Heartbeat: { forms: heartbeatMessageForms, by: 'secondary', requiresLaterTime: true },
   /**
    * Returns the journal entries after a position, in order and without gaps, up to the frontier or up to a number of
    * bytes.
    */
-  Entries: { forms: entriesForms, by: 'secondary', timeoutMs: 20_000 },
+  Entries: { forms: entriesMessageForms, by: 'secondary', timeoutMs: 20_000 },
   /**
    * Returns items in their present state, read consistently, in the order of their keys. The head is read after them.
    */
-  Items: { forms: itemsForms, by: 'secondary', requiresSameLineage: true },
+  Items: { forms: itemsMessageForms, by: 'secondary', requiresSameLineage: true },
   /** Returns a page of one segment of all items, read consistently. */
-  Scan: { forms: scanForms, by: 'secondary', timeoutMs: 20_000, requiresSameLineage: true },
+  Scan: { forms: scanMessageForms, by: 'secondary', timeoutMs: 20_000, requiresSameLineage: true },
   /** Returns hashes of the Merkle tree, by level. */
-  Tree: { forms: treeForms, by: 'secondary', requiresSameLineage: true },
+  Tree: { forms: treeMessageForms, by: 'secondary', requiresSameLineage: true },
   /** Returns the keyring, once it has at least the term that the secondary asks for. */
-  Keyring: { forms: keyringForms, by: 'secondary' },
+  Keyring: { forms: keyringMessageForms, by: 'secondary' },
   /**
    * Makes the primary end the epoch of its last heartbeat, for this secondary only. A repeated call gets the same
    * answer.
    */
-  Handover: { forms: handoverForms, by: 'secondary', timeoutMs: 20_000, requiresLaterTime: true },
+  Handover: { forms: handoverMessageForms, by: 'secondary', timeoutMs: 20_000, requiresLaterTime: true },
   /** Makes a cluster end its epoch if that is earlier than the caller's. A repeated call gets the same answer. */
   Fence: {
-    forms: fenceForms,
+    forms: fenceMessageForms,
     by: 'newcomer',
     ignoresClock: true,
     countsRefusals: true,
     servedByCopies: true,
   },
   /** Tells a secondary that there are new entries to fetch. */
-  Notify: { forms: notifyForms, by: 'primary', timeoutMs: 2000 },
-} as const satisfies Readonly<Record<Method, MethodRow>>
+  Notify: { forms: notifyMessageForms, by: 'primary', timeoutMs: 2000 },
+} as const satisfies Readonly<Record<Method, LinkMethodRow>>
 
-export const methodNames = Object.keys(methods) as readonly Method[]
+export const linkMethodNames = Object.keys(linkMethods) as readonly Method[]
 
 /** Returns the row of a method. */
-export const rowOf = (method: Method): MethodRow => methods[method]
+export const linkMethodRow = (method: Method): LinkMethodRow => linkMethods[method]
 
 /** The methods with this kind of caller. */
-export type MethodBy<By extends MethodRow['by']> = {
-  [M in Method]: (typeof methods)[M]['by'] extends By ? M : never
+export type MethodByCaller<By extends LinkMethodRow['by']> = {
+  [M in Method]: (typeof linkMethods)[M]['by'] extends By ? M : never
 }[Method]
 
 /** The name of a method as a property name in code. */
-export type CodeName<M extends Method> = Uncapitalize<M>
+export type MethodPropertyName<M extends Method> = Uncapitalize<M>
 
 /** The question of a method. */
-export type Question<M extends Method> = ReturnType<(typeof methods)[M]['forms']['question']['read']>
-export type Reply<M extends Method> = ReturnType<(typeof methods)[M]['forms']['answer']['read']>
+export type MethodQuestion<M extends Method> = ReturnType<
+  (typeof linkMethods)[M]['forms']['question']['read']
+>
+export type MethodReply<M extends Method> = ReturnType<(typeof linkMethods)[M]['forms']['answer']['read']>
 
 /**
  * Reads the question of a call.
  * @throws LinkRefused when its body is malformed
  */
-export function readQuestion<M extends Method>(method: M, body: Uint8Array): Question<M> {
-  return readCallBody(method, () => methods[method].forms.question.read(body) as Question<M>)
+export function readMethodQuestion<M extends Method>(method: M, body: Uint8Array): MethodQuestion<M> {
+  return readCallBody(method, () => linkMethods[method].forms.question.read(body) as MethodQuestion<M>)
 }
 
 /**

@@ -3,7 +3,7 @@ import { decodeBase64 } from '../values/base64.ts'
 import { privateKey, publicKey, RAW_KEY, rawPublicKey } from '../values/raw-keys.ts'
 
 /** The two private keys of a member of a set. */
-export interface LinkPair {
+export interface LinkKeyPairs {
   /** Ed25519: signs calls, answers and statements */
   signing: KeyObject
   /** X25519: opens boxes sealed to this cluster */
@@ -11,7 +11,7 @@ export interface LinkPair {
 }
 
 /** The public keys of a pair, raw, 32 bytes each. */
-export interface LinkKeys {
+export interface LinkPublicKeys {
   signing: Buffer
   exchange: Buffer
 }
@@ -19,14 +19,14 @@ export interface LinkKeys {
 const VERSION = 1
 
 /** Creates a pair as text: base64 of the seeds, signing before exchange. It is a secret. */
-export const newLinkPair = (random: (length: number) => Buffer): string =>
+export const generateLinkKeyPairs = (random: (length: number) => Buffer): string =>
   random(2 * RAW_KEY).toString('base64')
 
 /**
  * Parses the text of a pair.
- * @throws Error for a text that `newLinkPair` did not make
+ * @throws Error for a text that `generateLinkKeyPairs` did not make
  */
-export function parseLinkPair(text: string): LinkPair {
+export function parseLinkKeyPairs(text: string): LinkKeyPairs {
   const seeds = Buffer.from(text, 'base64')
   if (seeds.length !== 2 * RAW_KEY) throw new Error('a link key has 64 bytes')
   return {
@@ -35,13 +35,13 @@ export function parseLinkPair(text: string): LinkPair {
   }
 }
 
-export const publicKeysOf = ({ signing, exchange }: LinkPair): LinkKeys => ({
+export const linkPublicKeysOf = ({ signing, exchange }: LinkKeyPairs): LinkPublicKeys => ({
   signing: rawPublicKey(signing),
   exchange: rawPublicKey(exchange),
 })
 
 /** Returns public keys as a secondary shows them: base64 of version, X25519 key, Ed25519 key. */
-export const formatPublicKey = ({ signing, exchange }: LinkKeys): string =>
+export const formatLinkPublicKeys = ({ signing, exchange }: LinkPublicKeys): string =>
   Buffer.concat([Buffer.of(VERSION), exchange, signing]).toString('base64')
 
 /** Reports whether a box may be sealed to this key. Some keys, such as one of zeros, would keep nothing secret. */
@@ -56,8 +56,8 @@ export function isExchangeKey(raw: Uint8Array): boolean {
 
 const ANY = privateKey('X25519', Buffer.alloc(RAW_KEY, 1))
 
-/** Parses a text of `formatPublicKey`; undefined for any other text. */
-export function readPublicKey(text: string): LinkKeys | undefined {
+/** Parses a text of `formatLinkPublicKeys`; undefined for any other text. */
+export function parseLinkPublicKeys(text: string): LinkPublicKeys | undefined {
   const bytes = decodeBase64(text)
   if (bytes?.length !== 1 + 2 * RAW_KEY || bytes[0] !== VERSION) return undefined
   return { exchange: bytes.subarray(1, 1 + RAW_KEY), signing: bytes.subarray(1 + RAW_KEY) }

@@ -1,7 +1,7 @@
 import { MAX_EPOCH_LEAD } from '../journal/position.ts'
 import { printTime } from '../values/time.ts'
 import type { Method } from '../wire/carry.ts'
-import { FORMAT, LinkRefused, type RefusalCode } from './source.ts'
+import { LINK_FORMAT, LinkRefused, type RefusalCode } from './source.ts'
 
 /*
  * Refusals that clusters of a set send each other, one row for each. Each text says what is wrong and what to do
@@ -141,7 +141,7 @@ export const termNotYetAddedError = (term: number) =>
 export const secondaryTooOldError = (format: number) =>
   refused(
     'failed_precondition',
-    `this cluster speaks format ${FORMAT}, the secondary ${format} at most`,
+    `this cluster speaks format ${LINK_FORMAT}, the secondary ${format} at most`,
     'upgrade the secondary first; it keeps its data',
   )
 
@@ -152,7 +152,7 @@ export const secondaryTooOldError = (format: number) =>
 export const primaryTooNewError = (format: number) =>
   refused(
     'failed_precondition',
-    `the primary speaks format ${format}, this version ${FORMAT} at most`,
+    `the primary speaks format ${format}, this version ${LINK_FORMAT} at most`,
     'upgrade the secondaries first',
   )
 

@@ -1,5 +1,5 @@
-import type { Epoch, Lineage, Position } from '../journal/position.ts'
-import type { Statement, TermSigner } from '../model/link.ts'
+import type { Epoch, JournalLineage, JournalPosition } from '../journal/position.ts'
+import type { MembershipStatement, TermSigner } from '../model/link.ts'
 import {
   ActivateRequestSchema,
   ActivateResponseSchema,
@@ -9,18 +9,18 @@ import {
   HandoverResponseSchema,
   type Statement as StatementMessage,
 } from '../wire/gen/link_pb.ts'
-import { createForm, decodeLineage, encodeLineage, parseEpoch, toSafeInteger } from './forms.ts'
-import type { Activated, ActivateRequest, HandedOver } from './source.ts'
+import { createMessageForm, decodeLineage, encodeLineage, parseMessageEpoch, toSafeInteger } from './forms.ts'
+import type { ActivateAnswer, ActivateRequest, HandedOverEpoch } from './source.ts'
 
 /* Messages that change the role of a cluster: an activation, a handover, a fence. */
 
-const statementForm = ({ key, signature, ...statement }: Statement) => ({
+const statementForm = ({ key, signature, ...statement }: MembershipStatement) => ({
   ...statement,
   key: Buffer.from(key, 'base64'),
   signature: Buffer.from(signature, 'base64'),
 })
 
-function readStatement(message: StatementMessage | undefined): Statement {
+function readStatement(message: StatementMessage | undefined): MembershipStatement {
   if (!message) throw new Error('a statement is missing')
   const { set, issuer, subject, key, epoch, signature } = message
   return {
@@ -33,7 +33,7 @@ function readStatement(message: StatementMessage | undefined): Statement {
   }
 }
 
-const chainOf = (messages: readonly StatementMessage[]): Statement[] => messages.map(readStatement)
+const chainOf = (messages: readonly StatementMessage[]): MembershipStatement[] => messages.map(readStatement)
 
 /** The question that hands in an activation token. It has either `sealed` and the format, or everything else. */
 export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
@@ -41,15 +41,15 @@ export interface ActivateQuestion extends Omit<ActivateRequest, 'earlier'> {
   signingKey: Buffer
   exchangeKey: Buffer
   format: number
-  /** contains such a question, from `sealActivation`; empty: this question is unsealed */
+  /** contains such a question, from `sealActivationRequest`; empty: this question is unsealed */
   sealed: string
   /** proofs that the cluster has these keys; empty: none */
   proof: Buffer
   earlierProof: Buffer
 }
 
-export const activateForms = {
-  question: createForm(
+export const activateMessageForms = {
+  question: createMessageForm(
     ActivateRequestSchema,
     (one: ActivateQuestion) => one,
     ({ token, cluster, address, format, version, sealed, ...one }): ActivateQuestion => ({
@@ -65,7 +65,7 @@ export const activateForms = {
       earlierProof: Buffer.from(one.earlierProof),
     }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     ActivateResponseSchema,
     ({
       lineage,
@@ -73,7 +73,7 @@ export const activateForms = {
       statement,
       chain,
       ...one
-    }: Omit<Activated, 'set' | 'primaryKey'> & { format: number }) => ({
+    }: Omit<ActivateAnswer, 'set' | 'primaryKey'> & { format: number }) => ({
       ...one,
       ...recovery,
       lineage: encodeLineage(lineage),
@@ -83,7 +83,7 @@ export const activateForms = {
     ({ lineage, shares, threshold, statement, chain, ...one }) => {
       return {
         primary: one.primary,
-        epoch: parseEpoch(one.epoch),
+        epoch: parseMessageEpoch(one.epoch),
         keyring: one.keyring,
         format: one.format,
         addresses: one.addresses,
@@ -97,21 +97,21 @@ export const activateForms = {
   ),
 }
 
-export const handoverForms = {
-  question: createForm(
+export const handoverMessageForms = {
+  question: createMessageForm(
     HandoverRequestSchema,
     (one: { epoch: string }) => one,
-    ({ epoch: name }): { epoch: string } => ({ epoch: parseEpoch(name) }),
+    ({ epoch: name }): { epoch: string } => ({ epoch: parseMessageEpoch(name) }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     HandoverResponseSchema,
-    ({ epoch: name, seq, addresses, keyring }: HandedOver) => ({
+    ({ epoch: name, seq, addresses, keyring }: HandedOverEpoch) => ({
       end: { epoch: name, seq: BigInt(seq) },
       addresses: [...addresses],
       keyring,
     }),
-    ({ end, addresses, keyring }): HandedOver => ({
-      epoch: parseEpoch(end?.epoch ?? ''),
+    ({ end, addresses, keyring }): HandedOverEpoch => ({
+      epoch: parseMessageEpoch(end?.epoch ?? ''),
       seq: toSafeInteger(end?.seq ?? 0n),
       addresses,
       keyring,
@@ -126,30 +126,30 @@ export interface FenceQuestion {
   /** raw Ed25519 key that signed the call, base64 */
   key: string
   epoch: Epoch
-  lineage: Lineage
+  lineage: JournalLineage
   /** statements that lead to that key */
-  chain: readonly Statement[]
+  chain: readonly MembershipStatement[]
   addresses: readonly string[]
   /** the keys with which the claimant signs batch tokens */
   signers: readonly TermSigner[]
 }
 
 /** The answer of a cluster that has ended its epoch because of a fence. */
-export interface FenceReply extends Position {
+export interface FenceReply extends JournalPosition {
   /** the fenced cluster's statement about the claimant */
-  voucher: Statement
+  voucher: MembershipStatement
   /**
    * UUID of the fenced cluster, the raw Ed25519 key that signs the answer (base64), and the statements that lead to
    * it
    */
   cluster: string
   key: string
-  chain: readonly Statement[]
+  chain: readonly MembershipStatement[]
   addresses: readonly string[]
 }
 
-export const fenceForms = {
-  question: createForm(
+export const fenceMessageForms = {
+  question: createMessageForm(
     FenceRequestSchema,
     ({ key, lineage, chain, addresses, signers, ...one }: FenceQuestion) => ({
       ...one,
@@ -161,7 +161,7 @@ export const fenceForms = {
     }),
     ({ cluster, signingKey, epoch: name, lineage, chain, addresses, signers }): FenceQuestion => ({
       cluster,
-      epoch: parseEpoch(name),
+      epoch: parseMessageEpoch(name),
       lineage: decodeLineage(lineage),
       chain: chainOf(chain),
       addresses,
@@ -172,7 +172,7 @@ export const fenceForms = {
       key: Buffer.from(signingKey).toString('base64'),
     }),
   ),
-  answer: createForm(
+  answer: createMessageForm(
     FenceResponseSchema,
     ({ epoch: name, seq, voucher, cluster, key, chain, addresses }: FenceReply) => ({
       end: { epoch: name, seq: BigInt(seq) },
@@ -183,7 +183,7 @@ export const fenceForms = {
       addresses: [...addresses],
     }),
     ({ end, voucher, cluster, signingKey, chain, addresses }): FenceReply => ({
-      epoch: parseEpoch(end?.epoch ?? ''),
+      epoch: parseMessageEpoch(end?.epoch ?? ''),
       seq: toSafeInteger(end?.seq ?? 0n),
       voucher: readStatement(voucher),
       cluster,

@@ -6,7 +6,7 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from '@connectrpc/connect'
-import type { Use } from '../api/endpoint.ts'
+import type { EndpointUse } from '../api/endpoint.ts'
 import type { Method } from '../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, CallSchema, LinkService } from '../wire/gen/link_pb.ts'
 import type { RefusalCode } from './source.ts'
@@ -14,7 +14,7 @@ import type { RefusalCode } from './source.ts'
 /**
  * The uses of the link's function: it reads replicated items, writes what it knows of other members, and hands over.
  */
-export const linkUses: readonly Use[] = ['read', 'scan', 'journal', 'pull', 'link', 'role']
+export const linkUses: readonly EndpointUse[] = ['read', 'scan', 'journal', 'pull', 'link', 'role']
 
 /** The prefix of the link's paths. They are not part of the API and are outside `/v1`. */
 export const linkPath = `/${LinkService.typeName}/`
@@ -23,7 +23,7 @@ export const linkPath = `/${LinkService.typeName}/`
  * Answers a call.
  * @param reachedAt address at which the call arrived
  */
-export type AnswerCall = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
+export type AnswerLinkCall = (method: Method, call: Call, reachedAt: string) => Promise<Answer>
 
 const codes: Readonly<Record<RefusalCode, Code>> = {
   unauthenticated: Code.Unauthenticated,
@@ -38,7 +38,7 @@ const codes: Readonly<Record<RefusalCode, Code>> = {
  * error's detail.
  */
 export const createLinkRoutes =
-  (answering: AnswerCall) =>
+  (answering: AnswerLinkCall) =>
   (router: ConnectRouter): ConnectRouter => {
     const by = (method: Method) => async (call: Call, context: HandlerContext) =>
       throwRefusal(await answering(method, call, new URL(context.url).origin))
@@ -55,7 +55,7 @@ function throwRefusal(answer: Answer): Answer {
 }
 
 /** Reports whether bytes are a `Call`, whatever it contains. */
-export function isCall(bytes: Uint8Array): boolean {
+export function isLinkCallMessage(bytes: Uint8Array): boolean {
   try {
     return fromBinary(CallSchema, bytes) !== undefined
   } catch {

@@ -1,23 +1,30 @@
-import type { Lineage } from '../journal/position.ts'
+import type { JournalLineage } from '../journal/position.ts'
 import type { StoredItem } from '../storage/requests.ts'
 import { makeActivationQuestion } from './activation-request.ts'
-import { type CallContext, createSendCall, type LinkEnd } from './call.ts'
-import { type CodeName, type MethodBy, methodNames, type Question, type Reply, rowOf } from './methods.ts'
-import type { LinkKeys } from './pair.ts'
+import { createLinkCallSender, type LinkCallContext, type LinkEnd } from './call.ts'
+import {
+  linkMethodNames,
+  linkMethodRow,
+  type MethodByCaller,
+  type MethodPropertyName,
+  type MethodQuestion,
+  type MethodReply,
+} from './methods.ts'
+import type { LinkPublicKeys } from './pair.ts'
 import { primaryTooNewError } from './refusals.ts'
 import {
-  type Activated,
+  type ActivateAnswer,
   type ActivateRequest,
-  FORMAT,
   type HeartbeatAnswer,
   type HeartbeatRequest,
   type ItemsAnswer,
   type ItemsRequest,
+  LINK_FORMAT,
   LinkSilent,
-  MOST_KEYS,
+  MAX_KEYS_PER_MESSAGE,
 } from './source.ts'
 
-type AnsweredBySource = MethodBy<'secondary'>
+type AnsweredBySource = MethodByCaller<'secondary'>
 
 /**
  * The methods that a primary answers, by the names of their rows. All but `activate`, `heartbeat` and `handover` may
@@ -25,28 +32,33 @@ type AnsweredBySource = MethodBy<'secondary'>
  * @throws LinkRefused when the primary refuses, in a signed answer; LinkSilent when there is no acceptable answer
  */
 export type SourceLink = {
-  [M in Exclude<AnsweredBySource, 'Heartbeat'> as CodeName<M>]: (request: Question<M>) => Promise<Reply<M>>
+  [M in Exclude<AnsweredBySource, 'Heartbeat'> as MethodPropertyName<M>]: (
+    request: MethodQuestion<M>,
+  ) => Promise<MethodReply<M>>
 } & {
-  activate(request: ActivateRequest): Promise<Activated>
+  activate(request: ActivateRequest): Promise<ActivateAnswer>
   heartbeat(request: HeartbeatRequest): Promise<HeartbeatAnswer>
 }
 
-const answeredBySource = methodNames.filter(
-  (method): method is AnsweredBySource => rowOf(method).by === 'secondary',
+const answeredBySource = linkMethodNames.filter(
+  (method): method is AnsweredBySource => linkMethodRow(method).by === 'secondary',
 )
 
 /**
  * Creates the link to a primary.
  * @param keys of this cluster
  */
-export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: CallContext): SourceLink {
-  const ask = createSendCall(end, around)
+export function createSourceLink(
+  end: LinkEnd & { keys: LinkPublicKeys },
+  around: LinkCallContext,
+): SourceLink {
+  const ask = createLinkCallSender(end, around)
   /** the source's lineage as of its last heartbeat; the source refuses calls with another one */
-  let lineage: Lineage = []
+  let lineage: JournalLineage = []
   let took = 0
   const asking = answeredBySource.map(method => [
     method[0]?.toLowerCase() + method.slice(1),
-    async (request: Question<typeof method>) => (await ask(method, request, lineage)).reply,
+    async (request: MethodQuestion<typeof method>) => (await ask(method, request, lineage)).reply,
   ])
 
   return {
@@ -63,7 +75,7 @@ export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: Call
       const asked = around.clock.now()
       const { reply, time } = await ask(
         'Heartbeat',
-        { ...request, format: FORMAT, roundTripMs: took },
+        { ...request, format: LINK_FORMAT, roundTripMs: took },
         lineage,
       )
       const now = around.clock.now()
@@ -92,7 +104,7 @@ export function createSourceLink(end: LinkEnd & { keys: LinkKeys }, around: Call
  */
 function checkFormat(format: number): void {
   if (format < 1) throw new LinkSilent('the primary names no format of the link')
-  if (format > FORMAT) throw primaryTooNewError(format)
+  if (format > LINK_FORMAT) throw primaryTooNewError(format)
 }
 
 /** Asks until all keys are answered, and returns the head of the last answer. */
@@ -102,7 +114,7 @@ async function fetchAllItems(
 ): Promise<ItemsAnswer> {
   const items: (StoredItem | undefined)[] = []
   for (;;) {
-    const { reply } = await ask({ keys: keys.slice(items.length, items.length + MOST_KEYS) })
+    const { reply } = await ask({ keys: keys.slice(items.length, items.length + MAX_KEYS_PER_MESSAGE) })
     items.push(...reply.items)
     if (items.length >= keys.length) return { ...reply, items }
     if (reply.items.length === 0) throw new LinkSilent('the primary answers no keys at all')

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { JournalEntry } from '../journal/journal-entry.ts'
-import type { Epoch, Lineage, Position } from '../journal/position.ts'
-import type { Statement } from '../model/link.ts'
+import type { Epoch, JournalLineage, JournalPosition } from '../journal/position.ts'
+import type { MembershipStatement } from '../model/link.ts'
 import type { Cursor } from '../ports.ts'
 import type { Key } from '../storage/kinds.ts'
 import type { StoredItem } from '../storage/requests.ts'
@@ -9,13 +9,13 @@ import type { StoredItem } from '../storage/requests.ts'
 /**
  * The format of journal and link that this version speaks. A secondary does not follow a cluster with a higher one.
  */
-export const FORMAT = 1
+export const LINK_FORMAT = 1
 
 /** The maximum number of keys that one message asks for. */
-export const MOST_KEYS = 100
+export const MAX_KEYS_PER_MESSAGE = 100
 
 /** The exact end of a primary's epoch. No commit of that epoch has a higher position. */
-export interface HandedOver {
+export interface HandedOverEpoch {
   epoch: Epoch
   seq: number
   /** addresses of all clusters of the set that the primary knows */
@@ -38,12 +38,12 @@ export interface ActivateRequest {
 }
 
 /** The answer of a primary to a cluster that it admits. */
-export interface Activated {
+export interface ActivateAnswer {
   /** UUIDs of the set and of the primary's cluster */
   set: string
   primary: string
   epoch: Epoch
-  lineage: Lineage
+  lineage: JournalLineage
   /** a keyring to import, sealed to this cluster's exchange key */
   keyring: string
   recovery: { shares: number; threshold: number }
@@ -53,13 +53,13 @@ export interface Activated {
   addresses: string[]
   memberAddresses: string[]
   /** the primary's statement that this cluster's key is a member of the set */
-  statement: Statement
+  statement: MembershipStatement
   /** statements that lead from other clusters to the primary's own key */
-  chain: readonly Statement[]
+  chain: readonly MembershipStatement[]
 }
 
 export interface HeartbeatRequest {
-  position: Position
+  position: JournalPosition
   /** as status shows it */
   state: string
   /** addresses of this secondary for the link and for clients; empty: unknown */
@@ -84,7 +84,7 @@ export interface HeartbeatAnswer {
   /** the last position below which no journal entry is missing */
   frontier: number
   epoch: Epoch
-  lineage: Lineage
+  lineage: JournalLineage
   /** addresses of the primary, and of other clusters of the set */
   addresses: string[]
   memberAddresses: string[]
@@ -98,7 +98,7 @@ export interface HeartbeatAnswer {
 }
 
 export interface EntriesRequest {
-  lineage: Lineage
+  lineage: JournalLineage
   /** the last position that the caller has; the answer begins with the next one */
   after: number
   /** bytes of all bodies together; at least one journal entry is returned */
@@ -107,7 +107,7 @@ export interface EntriesRequest {
 
 export type EntriesAnswer =
   /** `frontier`: the position up to which no journal entry is missing */
-  | { kind: 'entries'; entries: JournalEntry[]; lineage: Lineage; frontier: number }
+  | { kind: 'entries'; entries: JournalEntry[]; lineage: JournalLineage; frontier: number }
   /** the caller's journal continues after the fork point */
   | { kind: 'diverged'; forkPoint: number }
   /** only journal entries after `retainedFrom` are kept */
@@ -121,7 +121,7 @@ export interface ItemsAnswer {
   items: (StoredItem | undefined)[]
   /** `last` of the head, which is read after the items */
   seq: number
-  lineage: Lineage
+  lineage: JournalLineage
   epoch: Epoch
 }
 

@@ -1,18 +1,18 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
-import type { Statement } from '../model/link.ts'
+import type { MembershipStatement } from '../model/link.ts'
 import { decodeBase64 } from '../values/base64.ts'
 import { publicKey, RAW_KEY } from '../values/raw-keys.ts'
 
 /** The maximum number of statements in a chain. */
-export const LONGEST_CHAIN = 256
+export const MAX_STATEMENT_CHAIN = 256
 
-type Membership = Omit<Statement, 'signature'>
+type Membership = Omit<MembershipStatement, 'signature'>
 
 const textOf = ({ set, issuer, subject, key, epoch }: Membership): Buffer =>
   Buffer.from(JSON.stringify(['cloud-auth membership', set, issuer, subject, key, epoch]))
 
 /** Signs a statement that a key belongs to a cluster of the set. */
-export const signStatement = (signing: KeyObject, membership: Membership): Statement => ({
+export const signMemberStatement = (signing: KeyObject, membership: Membership): MembershipStatement => ({
   ...membership,
   signature: sign(null, textOf(membership), signing).toString('base64'),
 })
@@ -21,7 +21,10 @@ export const signStatement = (signing: KeyObject, membership: Membership): State
  * Reports whether a key signed a statement.
  * @param issuer raw Ed25519 key, 32 bytes
  */
-export function isStatementSignedBy(issuer: Uint8Array, { signature, ...membership }: Statement): boolean {
+export function isStatementSignedBy(
+  issuer: Uint8Array,
+  { signature, ...membership }: MembershipStatement,
+): boolean {
   const bytes = decodeBase64(signature)
   return (
     bytes !== undefined &&

@@ -1,5 +1,5 @@
-import { type Epoch, epochNumber, isEpochOf, type Lineage } from '../journal/position.ts'
-import type { Statement } from '../model/link.ts'
+import { type Epoch, epochNumber, isEpochOf, type JournalLineage } from '../journal/position.ts'
+import type { MembershipStatement } from '../model/link.ts'
 import {
   claimantRevokedError,
   lineageRevokedError,
@@ -10,7 +10,7 @@ import type { LinkRefused } from './source.ts'
 import { isStatementSignedBy } from './statements.ts'
 
 /** A key of a cluster of the set. */
-export interface MemberKey {
+export interface SetMemberKey {
   /** UUID of the cluster */
   id: string
   /** raw Ed25519 key, base64 */
@@ -18,15 +18,15 @@ export interface MemberKey {
 }
 
 /** The facts by which a cluster decides whether a fence counts. */
-export interface FenceFacts {
+export interface FenceDecisionFacts {
   set: string
   /** epoch that this cluster writes, or wrote last, and its lineage */
   ownEpoch: Epoch
-  lineage: Lineage
+  lineage: JournalLineage
   /** keys that this cluster has admitted since it last joined a primary, and has not revoked */
-  registered: readonly MemberKey[]
+  registered: readonly SetMemberKey[]
   /** the key of the primary that admitted this cluster */
-  issuer?: MemberKey | undefined
+  issuer?: SetMemberKey | undefined
   /**
    * The highest epoch number that the claimant had seen when it last followed this cluster. By following, the
    * claimant gave up every epoch up to this number. It can claim only higher ones later. Absent or 0: it has not
@@ -38,25 +38,25 @@ export interface FenceFacts {
 }
 
 /** A cluster that claims to be primary, in a call signed by its key. */
-export interface Claimant extends MemberKey {
+export interface PrimaryClaimant extends SetMemberKey {
   epoch: Epoch
-  lineage: Lineage
+  lineage: JournalLineage
   /** statements, each after those on which it depends */
-  chain: readonly Statement[]
+  chain: readonly MembershipStatement[]
 }
 
-const nameOf = ({ id, key }: MemberKey): string => `${id} ${key}`
+const nameOf = ({ id, key }: SetMemberKey): string => `${id} ${key}`
 
 /**
  * Returns the keys to which statements lead from known keys, the known ones included.
  * @param usable which statements may be used; default: all
  */
-export function collectTrustedKeys(
+export function collectTrustedMemberKeys(
   set: string,
-  roots: readonly MemberKey[],
-  chain: readonly Statement[],
-  usable: (statement: Statement) => boolean = () => true,
-): MemberKey[] {
+  roots: readonly SetMemberKey[],
+  chain: readonly MembershipStatement[],
+  usable: (statement: MembershipStatement) => boolean = () => true,
+): SetMemberKey[] {
   const found = new Map(roots.map(one => [nameOf(one), one]))
   for (const statement of chain) {
     if (statement.set !== set || !usable(statement)) continue
@@ -69,7 +69,7 @@ export function collectTrustedKeys(
 }
 
 /** Reports whether a key is among others. */
-export const includesKey = (keys: readonly MemberKey[], wanted: MemberKey): boolean =>
+export const includesMemberKey = (keys: readonly SetMemberKey[], wanted: SetMemberKey): boolean =>
   keys.some(one => nameOf(one) === nameOf(wanted))
 
 /**
@@ -77,7 +77,10 @@ export const includesKey = (keys: readonly MemberKey[], wanted: MemberKey): bool
  * cluster that has revoked it, neither by its own take-over nor through others. A cluster that became primary after
  * several switches may fence.
  */
-export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefused | undefined {
+export function findFenceFault(
+  facts: FenceDecisionFacts,
+  claimant: PrimaryClaimant,
+): LinkRefused | undefined {
   const isRevoked = (id: string): boolean => facts.revoked.includes(id)
   if (isRevoked(claimant.id)) return claimantRevokedError(claimant.id)
   if (epochNumber(claimant.epoch) <= (facts.abandonedUpTo ?? 0))
@@ -86,7 +89,7 @@ export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefus
   const outlaw = strange.find(([epoch]) => facts.revoked.some(id => isEpochOf(epoch, id)))
   if (outlaw) return lineageRevokedError(outlaw[0])
   const roots = [...facts.registered, ...(facts.issuer ? [facts.issuer] : [])]
-  const keys = collectTrustedKeys(
+  const keys = collectTrustedMemberKeys(
     facts.set,
     roots,
     claimant.chain,
@@ -95,5 +98,5 @@ export function findFenceFault(facts: FenceFacts, claimant: Claimant): LinkRefus
     ({ issuer, subject, epoch }) =>
       !isRevoked(issuer) && !isRevoked(subject) && (issuer === subject || epoch > facts.ownEpoch),
   )
-  return includesKey(keys, claimant) ? undefined : unknownClaimantError(claimant.id)
+  return includesMemberKey(keys, claimant) ? undefined : unknownClaimantError(claimant.id)
 }

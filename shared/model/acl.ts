@@ -1,9 +1,9 @@
-import type { Rule } from './policy.ts'
+import type { PolicyRule } from './policy.ts'
 
 /** The rights of a caller, compiled from all of its policies. */
 export interface Acl {
   /** the `root` policy, which allows everything */
   root: boolean
   /** one rule per path text */
-  rules: readonly Rule[]
+  rules: readonly PolicyRule[]
 }

@@ -22,7 +22,7 @@ export interface Alias {
 }
 
 /** Points from an id to the alias item. */
-export interface Pointer {
+export interface EntityAliasPointer {
   mount: string
   name: string
 }

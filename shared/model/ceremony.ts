@@ -6,34 +6,34 @@ import type { RecoveryKey } from './cluster.ts'
  * one slot. A rekeying has its own slot: it collects shares of the present recovery key (`rekey`), then shares of the
  * new one (`verification`).
  */
-export type Purpose = 'root' | 'operation' | 'rekey' | 'verification'
+export type CeremonyPurpose = 'root' | 'operation' | 'rekey' | 'verification'
 
 /** An attempt to collect as many recovery shares as the threshold requires. */
-export interface Attempt {
-  purpose: Purpose
+export interface CeremonyAttempt {
+  purpose: CeremonyPurpose
   /** identifies the attempt; every share must come with it */
   nonce: string
   /** the key to which the token is encrypted; absent: the token is masked with the one-time password */
-  pgp?: PgpKey
+  pgp?: CeremonyPgpKey
   /** shares given so far */
   progress: number
   /** whether an authorised caller began it; then an unauthorised caller cannot end it */
   authorised?: true
   /** verifier of the recovery key whose shares count; if the recovery key changes, the attempt is void */
   recoveryKey: string
-  /** `Secrets` as JSON */
+  /** `AttemptSecrets` as JSON */
   secrets: Encrypted
   /** of a rekeying only */
-  rekey?: Rekey
+  rekey?: RekeyParameters
 }
 
 /** The parameters of a rekeying, and the key that it has made. */
-export interface Rekey {
+export interface RekeyParameters {
   /** the number of shares of the new key */
   shares: number
   threshold: number
   /** the keys to which the new shares are encrypted, one for each share; empty: the shares are returned in clear */
-  pgp: readonly PgpKey[]
+  pgp: readonly CeremonyPgpKey[]
   /** whether the new key takes effect only after its own shares were submitted */
   verify: boolean
   /** identifies the attempt from start to end, also while shares come with the nonce of the verification */
@@ -48,14 +48,14 @@ export interface Rekey {
  * The recent starts of a slot, for its rate limits. Unauthorised and authorised starts have separate limits, so that
  * unauthorised callers cannot use up the starts of others.
  */
-export type Tries = {
+export type AttemptStarts = {
   /** unauthorised starts, epoch milliseconds */
   strangerStarts: readonly number[]
   /** starts by holders of a sufficient token and by direct invocations of the function, epoch milliseconds */
   authorisedStarts?: readonly number[]
 }
 
-export interface PgpKey {
+export interface CeremonyPgpKey {
   /** OpenPGP public key, base64 or armoured */
   key: string
   /** lower-case hex */
@@ -63,7 +63,7 @@ export interface PgpKey {
 }
 
 /** The secrets of an attempt. They are encrypted in the table, and in clear only in the memory of an invocation. */
-export interface Secrets {
+export interface AttemptSecrets {
   nonce: string
   /** empty if an OpenPGP key is used */
   otp: string
@@ -72,8 +72,8 @@ export interface Secrets {
 }
 
 /** The only slot of an attempt. It expires an hour after the last write. */
-export interface Slot extends Tries {
-  attempt?: Attempt
+export interface CeremonySlot extends AttemptStarts {
+  attempt?: CeremonyAttempt
   /** the previous attempt, unless it lapsed */
   last?: { nonce: string; outcome: 'completed' | 'cancelled' }
 }
@@ -82,12 +82,12 @@ export interface Slot extends Tries {
  * An event that is sent to the workflow execution that watches an attempt. It contains no secrets, because the
  * execution's history shows it.
  */
-export type AttemptEvent =
+export type CeremonyAttemptEvent =
   | { outcome: 'share'; progress: number; required: number }
   | { outcome: 'completed' | 'cancelled' | 'lapsed' }
 
 /** A workflow execution that waits for an event. */
-export interface Watcher {
+export interface AttemptWatcher {
   /** nonce of the attempt that it watches; empty: it waits for an attempt to begin */
   nonce: string
   /** the task token with which it is answered */

@@ -40,7 +40,7 @@ export interface ClusterRecord {
    */
   observedAddr?: string
   /** the link of this cluster in its set; absent: it is in no set */
-  link?: Link
+  link?: PrimaryLink
   /** number of promotions in the set, up to and including this cluster's last one; absent: none */
   promotions?: number
   /** id of the running role change; another one must wait. Absent: none */
@@ -72,7 +72,7 @@ export const isCopyOfPrimary = (
 ): boolean => record?.mode === 'primary' && isRestoredCopy(record, deployment)
 
 /** A secondary's link to its primary. Without a primary only `ownKey` is set, and the rest is empty. */
-export interface Link {
+export interface PrimaryLink {
   /**
    * id of the operation that made the link. The head of the journal has the same name, so that only one link is
    * valid. Absent: ''
@@ -121,7 +121,7 @@ export type MadeKeyring = Omit<Keyring, 'edition'>
  * Sets the keyring of a record. Both are written together and get the next edition, so that every holder of an
  * earlier edition notices the change, whatever its terms are.
  */
-export const setKeyring = <R extends Partial<ClusterRecord>>(
+export const setRecordKeyring = <R extends Partial<ClusterRecord>>(
   record: R,
   keyring: MadeKeyring,
 ): { record: R & Pick<ClusterRecord, 'keyring' | 'term' | 'keyringEdition'>; keyring: Keyring } => {
@@ -151,7 +151,7 @@ export interface RecoveryKey {
 }
 
 /** Returns the link of a cluster without a primary. */
-export const makeEmptyLink = (ownKey: Encrypted): Link => ({
+export const createEmptyLink = (ownKey: Encrypted): PrimaryLink => ({
   secondaryId: '',
   primaryAddr: '',
   primaryAddrs: [],
@@ -160,14 +160,14 @@ export const makeEmptyLink = (ownKey: Encrypted): Link => ({
 })
 
 /** Returns the link to the primary; undefined if this cluster follows no primary. */
-export const primaryOf = ({ link }: Pick<ClusterRecord, 'link'>): Link | undefined =>
+export const linkToPrimaryOf = ({ link }: Pick<ClusterRecord, 'link'>): PrimaryLink | undefined =>
   link?.primaryKey ? link : undefined
 
 /**
  * The addresses of a cluster in its deployment settings: for clients, and for other members of its set if that is
  * another one.
  */
-export interface Addresses {
+export interface DeployedAddresses {
   /** address for clients; empty: the address that each request was sent to */
   apiAddress: string
   /** address for other clusters of the set; empty or absent: `apiAddress` */
@@ -175,12 +175,13 @@ export interface Addresses {
 }
 
 /** Returns the address for other members of the set from the deployment's settings; empty: none is set. */
-export const deployedLinkAddress = ({ apiAddress, linkAddress: own }: Addresses): string => own || apiAddress
+export const deployedLinkAddress = ({ apiAddress, linkAddress: own }: DeployedAddresses): string =>
+  own || apiAddress
 
 /** Returns the address for other members of the set, as far as it is known without a request; empty: unknown. */
-export const linkAddress = (
+export const linkAddressOf = (
   { clusterAddr, observedAddr }: Pick<ClusterRecord, 'clusterAddr' | 'observedAddr'>,
-  deployment: Addresses,
+  deployment: DeployedAddresses,
 ): string => clusterAddr || deployedLinkAddress(deployment) || observedAddr || ''
 
 /** Returns the address for clients, as far as it is known. The link may have another address. */
@@ -190,7 +191,7 @@ export const apiAddressOf = (
 ): string => apiAddress || observedAddr || clusterAddr || ''
 
 /** Reports whether this cluster's writes go through a journal. */
-export const keepsJournal = ({
+export const recordKeepsJournal = ({
   mode,
   epoch,
   treeId,
@@ -198,5 +199,5 @@ export const keepsJournal = ({
   mode === 'primary' && epoch !== undefined && treeId !== undefined
 
 /** Reports whether this cluster serves clients. A DR secondary does not. */
-export const isActive = (record: ClusterRecord): boolean =>
+export const isActiveRecord = (record: ClusterRecord): boolean =>
   record.mode === 'disabled' || record.mode === 'primary'

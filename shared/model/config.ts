@@ -5,7 +5,7 @@ import type { Encrypted } from '../values/secret.ts'
  * The client configuration of a mount, with its secrets.
  * @see docs/spec/configuration.md#client
  */
-export interface ClientConfig extends ClientSettings {
+export interface AwsClientConfig extends ClientSettings {
   secretKey?: Encrypted
   /** the key pair before the last rotation, until its deletion is confirmed */
   previousAccessKey?: string
@@ -13,7 +13,7 @@ export interface ClientConfig extends ClientSettings {
 }
 
 /** A set of metadata fields. `default` follows later changes of the default set; a list does not. */
-export type Selection = 'default' | readonly string[]
+export type MetadataSelection = 'default' | readonly string[]
 
 /**
  * The settings for aliases and metadata of logins.
@@ -22,8 +22,8 @@ export type Selection = 'default' | readonly string[]
 export interface IdentityConfig {
   iamAlias: 'role_id' | 'unique_id' | 'canonical_arn' | 'full_arn'
   ec2Alias: 'role_id' | 'instance_id' | 'image_id'
-  iamMetadata: Selection
-  ec2Metadata: Selection
+  iamMetadata: MetadataSelection
+  ec2Metadata: MetadataSelection
 }
 
 /**
@@ -38,7 +38,7 @@ export interface Certificate {
 }
 
 /** The role to assume for a satellite account. @see docs/spec/configuration.md#sts-roles */
-export interface StsRole {
+export interface StsRoleConfig {
   role: string
   externalId: string
 }

@@ -7,7 +7,7 @@ export interface TakeOverMeasurement {
 }
 
 /** The last drill that this cluster began as primary. Times are epoch milliseconds. */
-export interface Drill {
+export interface DrillRecord {
   id: string
   status: 'running' | 'done' | 'refused' | 'stopped'
   /** the next step, or the step at which it stopped */

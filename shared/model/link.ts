@@ -32,11 +32,11 @@ export interface Secondary {
   /** version of the product */
   version: string
   /** its last heartbeat; absent: none yet */
-  heartbeat?: Heartbeat
+  heartbeat?: StoredHeartbeat
 }
 
 /** The report of a secondary in a heartbeat. */
-export interface Heartbeat {
+export interface StoredHeartbeat {
   /** epoch milliseconds by this cluster's clock */
   at: number
   /** duration of the previous heartbeat, milliseconds; 0: unknown */
@@ -60,7 +60,7 @@ export interface Heartbeat {
 }
 
 /** The revocation of a cluster. None of its keys counts until it is admitted again. */
-export interface Revoked {
+export interface RevokedCluster {
   /** epoch milliseconds */
   at: number
   /** epoch of this cluster in which it revoked the other one */
@@ -68,12 +68,12 @@ export interface Revoked {
 }
 
 /** The key that signs activation tokens: P-521, PKCS #8 as base64. */
-export interface TokenKey {
+export interface ActivationTokenKey {
   key: Encrypted
 }
 
 /** The keys that a secondary made for its next link. The link uses them once a primary has admitted them. */
-export interface PendingKey {
+export interface PendingLinkKey {
   pair: Encrypted
   /** epoch milliseconds */
   createdAt: number
@@ -120,13 +120,13 @@ export interface UnansweredCall {
  * Returns when the newest journal entry that a secondary has was written, epoch milliseconds by the primary's clock;
  * 0: unknown. The head changes with each entry, a heartbeat comes only every ten seconds.
  */
-export const newestEntryAt = (
+export const newestEntryTime = (
   { canaryAt }: Pick<PrimaryContact, 'canaryAt'>,
   head: { mode: string; stagedAt?: number } | undefined,
 ): number => (head && ['applying', 'draining'].includes(head.mode) && head.stagedAt) || canaryAt
 
 /** A signed statement of a cluster about another one's membership, or about its own next key. It never expires. */
-export interface Statement {
+export interface MembershipStatement {
   /** UUID of the DR set */
   set: string
   /** UUIDs of the cluster that makes the statement, and of the cluster that it is about */
@@ -149,7 +149,7 @@ export interface TermSigner {
 }
 
 /** The outcomes of a primary's fences. */
-export interface Fences {
+export interface FenceRecord {
   /** epoch that this cluster writes; outcomes of another epoch are void */
   epoch: string
   /** by address */
@@ -176,9 +176,9 @@ export interface FenceOutcome {
  * What this cluster knows of a cluster of its set, itself included. Some attributes are set only for itself, some
  * only for others.
  */
-export interface Member {
+export interface SetMembership {
   /** this cluster only: the statements that lead from others to its key, each after those on which it depends */
-  statements: readonly Statement[]
+  statements: readonly MembershipStatement[]
   /** addresses at which it was reached; for this cluster: all known addresses of the set */
   addresses: readonly string[]
   /** this cluster only: the primary that last admitted it, with its key and epoch */

@@ -2,9 +2,9 @@
  * The types of mounts: the auth method under its names, and the token store.
  * @see docs/spec/mounts.md#types
  */
-export const methodTypes = ['cloud', 'aws', 'cloud-ec2', 'aws-ec2'] as const
+export const authMethodTypes = ['cloud', 'aws', 'cloud-ec2', 'aws-ec2'] as const
 
-export type MountType = (typeof methodTypes)[number] | 'token'
+export type MountType = (typeof authMethodTypes)[number] | 'token'
 
 export const mountTokenTypes = ['default-service', 'default-batch', 'service', 'batch'] as const
 
@@ -41,26 +41,28 @@ export interface DisabledMount extends Mount {
 export const SYSTEM_LEASE_TTL_SECONDS = 768 * 3600
 
 /** Returns the maximum lifetime of a mount's tokens, seconds. */
-export const maxTtlOf = (mount: Pick<Mount, 'maxLeaseTtl'>): number =>
+export const maxTtlOfMount = (mount: Pick<Mount, 'maxLeaseTtl'>): number =>
   mount.maxLeaseTtl || SYSTEM_LEASE_TTL_SECONDS
 
 /** Returns the default lifetime of a mount's tokens, seconds. */
-export const defaultTtlOf = (mount: Pick<Mount, 'defaultLeaseTtl'>): number =>
+export const defaultTtlOfMount = (mount: Pick<Mount, 'defaultLeaseTtl'>): number =>
   mount.defaultLeaseTtl || SYSTEM_LEASE_TTL_SECONDS
 
 export const findMountByPath = (table: MountTable, path: string): Mount | undefined =>
   table.mounts.find(mount => mount.path === path)
 
 /** Reports whether a mount with this accessor is enabled. Tokens of other accessors are invalid. */
-export const isMounted = (table: MountTable, accessor: string): boolean =>
+export const isMountedAccessor = (table: MountTable, accessor: string): boolean =>
   table.mounts.some(mount => mount.accessor === accessor)
 
 /** Returns the names of parameters or response fields that the audit log shows in clear for requests to a mount. */
-export const unmaskedKeys = (mount: Mount | undefined, part: 'request' | 'response'): readonly string[] =>
-  (mount?.options[`audit_non_hmac_${part}_keys`] as readonly string[] | undefined) ?? []
+export const unmaskedAuditKeys = (
+  mount: Mount | undefined,
+  part: 'request' | 'response',
+): readonly string[] => (mount?.options[`audit_non_hmac_${part}_keys`] as readonly string[] | undefined) ?? []
 
 /** Reports whether the mount is the auth method under one of its names. */
-export const isMethod = (mount: Mount): boolean => mount.type !== 'token'
+export const isAuthMethodMount = (mount: Mount): boolean => mount.type !== 'token'
 
 /** Reports whether a mount has one of the old ec2-only types. Its roles get the auth type ec2 by default. */
 export const isLegacyEc2 = (mount: Mount): boolean => mount.type === 'cloud-ec2' || mount.type === 'aws-ec2'

@@ -1,6 +1,6 @@
 import type { Encrypted } from '../values/secret.ts'
 import type { MadeKeyring } from './cluster.ts'
-import type { Statement } from './link.ts'
+import type { MembershipStatement } from './link.ts'
 
 /** The operations that take several steps. Each has a workflow of the same name. */
 export type OperationName =
@@ -101,7 +101,7 @@ export interface PromotionState {
 }
 
 /** A promotion that succeeded. For a while a repeated request gets the same answer. */
-export interface Promoted {
+export interface PromotionRecord {
   operation: string
   requestHmac: string
   warnings: readonly string[]
@@ -116,8 +116,10 @@ const NEW_PROMOTION_MS = 10 * 60_000
  * Reports whether a promotion is newer than ten minutes.
  * @param now epoch milliseconds
  */
-export const isNewlyPromoted = (promoted: Pick<Promoted, 'at'> | undefined, now: number): boolean =>
-  promoted !== undefined && now < promoted.at + NEW_PROMOTION_MS
+export const wasPromotedRecently = (
+  promoted: Pick<PromotionRecord, 'at'> | undefined,
+  now: number,
+): boolean => promoted !== undefined && now < promoted.at + NEW_PROMOTION_MS
 
 /** A role change that was not sent to the event bus yet. */
 export interface RoleEvent {
@@ -156,7 +158,7 @@ export interface PrimaryUpdate {
 }
 
 /** What a primary gave to this cluster, until the cluster record has it. */
-export interface PendingLink {
+export interface PendingPrimaryLink {
   /** operation that it belongs to */
   operation: string
   /** UUID of the DR set */
@@ -173,7 +175,7 @@ export interface PendingLink {
   /** the set's keyring under this cluster's own KMS key */
   keyring: MadeKeyring
   /** the primary's statement about this cluster's membership */
-  statement: Statement
+  statement: MembershipStatement
   /** statements that lead from other clusters to the primary's own key */
-  chain: readonly Statement[]
+  chain: readonly MembershipStatement[]
 }

@@ -27,7 +27,7 @@ export type Capability = (typeof capabilities)[number]
 export type ParameterRules = Readonly<Record<string, readonly unknown[]>>
 
 /** The rights for one path pattern. */
-export interface Rule {
+export interface PolicyRule {
   /** exact, with a trailing `*`, or with `+` for one segment */
   path: string
   capabilities: ReadonlySet<Capability>

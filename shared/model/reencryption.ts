@@ -2,7 +2,7 @@
  * The progress of re-encryption with the term that encrypts. Times are epoch milliseconds.
  * @see docs/spec/keys.md#re-encryption
  */
-export interface Reencryption {
+export interface ReencryptionProgress {
   /** identity and number of the term */
   term: string
   termNumber: number

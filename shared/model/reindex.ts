@@ -1,5 +1,5 @@
 /** The progress of building the tree of all items, or of removing it. */
-export interface Reindex {
+export interface ReindexProgress {
   /** id of the tree; empty while it is removed */
   treeId: string
   stage: 'building' | 'done' | 'clearing'

@@ -1,4 +1,4 @@
-import type { Bound } from '../auth-method/roles/bindings.ts'
+import type { RoleBindings } from '../auth-method/roles/bindings.ts'
 import type { TokenParameters } from '../tokens/terms.ts'
 import type { Encrypted } from '../values/secret.ts'
 
@@ -8,7 +8,7 @@ import type { Encrypted } from '../values/secret.ts'
  */
 export interface Role {
   authType: 'ec2' | 'iam'
-  bound: Bound
+  bound: RoleBindings
   boundIamPrincipalArns: readonly string[]
   /** unique IDs of these ARNs */
   boundIamPrincipalIds: readonly string[]

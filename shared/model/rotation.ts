@@ -1,5 +1,5 @@
 /** The guard of a rotation, and what a later rotation needs to clean up after one that crashed. */
-export interface Rotation {
+export interface RotationGuard {
   /** epoch milliseconds until which its owner holds it; 0: nobody does */
   leaseUntil: number
   /** id of the request that holds it */

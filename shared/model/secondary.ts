@@ -37,7 +37,7 @@ export interface LostChange {
 }
 
 /** Journal entries that only this cluster's journal had, and keys that a sync may have changed. */
-export interface Report {
+export interface DifferenceReport {
   /** epoch milliseconds */
   at: number
   /** the source's epoch, and the last position that both journals have in common */
@@ -49,19 +49,19 @@ export interface Report {
 }
 
 /** A request to reset a stopped link: the next run clears what stopped it. */
-export interface Recovery {
+export interface SyncRecovery {
   /** epoch milliseconds */
   at: number
 }
 
 /** A notice that there are new entries: a resting run fetches at once. */
-export interface Notice {
+export interface PrimaryNotice {
   /** epoch milliseconds */
   at: number
 }
 
 /** The result of the last readiness check: whether a promotion would have been accepted. */
-export interface ReadinessTried {
+export interface ReadinessTest {
   /** epoch milliseconds */
   at: number
   /** names of the rows of the promotion table that would have refused the promotion; empty: no row */
@@ -82,7 +82,7 @@ export interface DivergingKey {
 }
 
 /** The keys that repeatedly differ from the primary. */
-export interface Diverging {
+export interface DivergingKeys {
   /** ids of this cluster's tree and of the link to that primary; with others the list is void */
   treeId: string
   link: string
@@ -90,7 +90,7 @@ export interface Diverging {
 }
 
 /** The lease of the follower, with its progress. */
-export interface Puller {
+export interface PullerState {
   /** unique id of the run */
   runId: string
   /** epoch milliseconds until which the run holds the lease */

@@ -4,7 +4,7 @@ import type { Encrypted } from '../values/secret.ts'
  * A term of the set's keyring, identified by a hash of its key. Times are epoch milliseconds.
  * @see docs/spec/keys.md#terms
  */
-export interface Term {
+export interface KeyringTerm {
   /**
    * the number that encrypted texts begin with and that `sys/key-status` shows; after a forced promotion two terms
    * may have the same number

@@ -64,21 +64,21 @@ const TOKEN_BYTES = 21
 const TOKEN_LENGTH = 29
 const ACCESSOR_LENGTH = 24
 
-export const SERVICE_PREFIX = 'hvs.'
-export const BATCH_PREFIX = 'hvb.'
+export const SERVICE_TOKEN_PREFIX = 'hvs.'
+export const BATCH_TOKEN_PREFIX = 'hvb.'
 
 /** The number of characters of a service token. */
-export const TOKEN_TEXT_LENGTH = SERVICE_PREFIX.length + TOKEN_LENGTH
+export const TOKEN_TEXT_LENGTH = SERVICE_TOKEN_PREFIX.length + TOKEN_LENGTH
 
 /**
  * The maximum number of characters of a token in a request.
  * @see docs/spec/transport.md#token
  */
-export const LONGEST_TOKEN = 8192
+export const MAX_TOKEN_LENGTH = 8192
 
 /** Creates the text of a token from 168 random bits. That is enough to use its plain SHA-256 as a key. */
-export const makeTokenText = (random: (length: number) => Buffer): Secret =>
-  new Secret(SERVICE_PREFIX + encodeBase62(random(TOKEN_BYTES), TOKEN_LENGTH))
+export const generateServiceTokenText = (random: (length: number) => Buffer): Secret =>
+  new Secret(SERVICE_TOKEN_PREFIX + encodeBase62(random(TOKEN_BYTES), TOKEN_LENGTH))
 
 /** Makes HMACs with a key that never changes during the life of the cluster. */
 interface Keyed {
@@ -86,29 +86,29 @@ interface Keyed {
 }
 
 /** Returns the stored hash of a random token. */
-export const hashOf = (text: string): string => sha256(text).toString('base64url')
+export const tokenHashOf = (text: string): string => sha256(text).toString('base64url')
 
 /**
  * Returns the stored hash of a token. A text without our prefix was chosen by a client and may be guessed, so its
  * hash is keyed. Without the key, nobody can compare the accessor or the stored token with guesses.
  */
-export const storedHashOf = async (text: string, keyed: Keyed): Promise<string> =>
-  hashOf(text.startsWith(SERVICE_PREFIX) ? text : await keyed.hmac(`chosen token id\n${text}`))
+export const storedTokenHashOf = async (text: string, keyed: Keyed): Promise<string> =>
+  tokenHashOf(text.startsWith(SERVICE_TOKEN_PREFIX) ? text : await keyed.hmac(`chosen token id\n${text}`))
 
 /**
  * Returns the accessor of a token from its hash. So one item is found by token and by accessor, and SHA-256 hides the
  * token from holders of the accessor. 24 characters of base 62 are 142 bits.
  */
-export const accessorOf = (hash: string): string =>
+export const accessorOfHash = (hash: string): string =>
   encodeBase62(sha256(`accessor:${hash}`), ACCESSOR_LENGTH).slice(-ACCESSOR_LENGTH)
 
 /** Returns the accessor of a token; empty for a batch token. */
 export const accessorOfToken = ({ hash }: Pick<Token, 'hash'>): string =>
-  hash === '' ? '' : accessorOf(hash)
+  hash === '' ? '' : accessorOfHash(hash)
 
 /** Returns the accessor that a token with this text would have. */
-export const accessorOfText = async (text: string, keyed: Keyed): Promise<string> =>
-  accessorOf(await storedHashOf(text, keyed))
+export const accessorOfTokenText = async (text: string, keyed: Keyed): Promise<string> =>
+  accessorOfHash(await storedTokenHashOf(text, keyed))
 
 /** Converts milliseconds to whole epoch seconds, rounded down. */
 export const toSeconds = (ms: number): number => Math.floor(ms / 1000)
@@ -119,15 +119,16 @@ const TOKEN_ANSWER_MS = 100
 type Lasting = Pick<Token, 'ttl' | 'createdAt' | 'renewedAt'>
 
 /** Returns the moment at which a token ends, epoch milliseconds; undefined for a token without end. */
-export const endOf = (token: Lasting): number | undefined =>
+export const tokenEndTime = (token: Lasting): number | undefined =>
   token.ttl === 0 ? undefined : (token.renewedAt ?? token.createdAt) + TOKEN_ANSWER_MS + token.ttl * 1000
 
 /** Reports whether a token has ended. @param now epoch milliseconds */
-export const isExpired = (token: Lasting, now: number): boolean => now >= (endOf(token) ?? Infinity)
+export const isTokenExpired = (token: Lasting, now: number): boolean =>
+  now >= (tokenEndTime(token) ?? Infinity)
 
 /** Returns the epoch second from which storage may remove a token; undefined for a token without end. */
-export function expirySecondOf(token: Lasting): number | undefined {
-  const end = endOf(token)
+export function tokenExpirySecond(token: Lasting): number | undefined {
+  const end = tokenEndTime(token)
   return end === undefined ? undefined : Math.ceil(end / 1000)
 }
 
@@ -135,11 +136,11 @@ export function expirySecondOf(token: Lasting): number | undefined {
  * Returns the whole seconds that a token has left, at most its full lifetime; 0 for a token without end.
  * @param now epoch milliseconds
  */
-export const secondsLeftOf = (token: Lasting, now: number): number =>
-  Math.min(token.ttl, Math.max(0, Math.floor(((endOf(token) ?? 0) - now) / 1000)))
+export const tokenSecondsLeft = (token: Lasting, now: number): number =>
+  Math.min(token.ttl, Math.max(0, Math.floor(((tokenEndTime(token) ?? 0) - now) / 1000)))
 
 /** Returns the entity id that lookups and answers show. */
-export const entityIdOf = ({ entity }: Pick<Token, 'entity'>): string => entity?.id ?? ''
+export const tokenEntityId = ({ entity }: Pick<Token, 'entity'>): string => entity?.id ?? ''
 
 /** Reports whether a token has the root policy. */
-export const isRoot = (token: Pick<Token, 'policies'>): boolean => token.policies.includes('root')
+export const isRootToken = (token: Pick<Token, 'policies'>): boolean => token.policies.includes('root')

@@ -1,5 +1,5 @@
 /** The findings of a check. Each level is compared with what is stored one level below. */
-export interface Findings {
+export interface TreeFindings {
   /** the root of the whole tree does not follow from those of both subtrees */
   readonly whole: boolean
   readonly subtrees: Readonly<Record<'replicated' | 'local', SubtreeFindings>>
@@ -37,7 +37,7 @@ export interface TreeCheck {
   /** when the last completed check ended; absent: none has */
   checkedAt?: number
   /** the last findings; absent: none yet, or the tree was repaired since */
-  findings?: Findings | undefined
+  findings?: TreeFindings | undefined
   /** the last check found faults, and the tree was not repaired since */
   corrupted: boolean
 }

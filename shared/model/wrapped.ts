@@ -1,7 +1,7 @@
 import type { Encrypted } from '../values/secret.ts'
 
 /** A response that waits for the holder of its wrapping token. */
-export interface Wrapped {
+export interface WrappedResponse {
   /** SHA-256 of the wrapping token */
   hash: string
   response: Encrypted

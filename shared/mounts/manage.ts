@@ -1,4 +1,12 @@
-import { type Answer, answer, answerAfter, type Call, data, noContent, type Outcome } from '../api/call.ts'
+import {
+  type Answer,
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  noContentAnswer,
+} from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import {
   anyField,
@@ -14,14 +22,14 @@ import {
   unsupportedField,
 } from '../api/fields.ts'
 import { subjectOf } from '../api/subject.ts'
-import { unknownWarning } from '../api/unknown-fields.ts'
+import { unknownFieldsWarning } from '../api/unknown-fields.ts'
 import {
-  defaultTtlOf,
+  authMethodTypes,
+  defaultTtlOfMount,
   findMountByPath,
   type Mount,
   type MountTable,
-  maxTtlOf,
-  methodTypes,
+  maxTtlOfMount,
   mountTokenTypes,
 } from '../model/mount.ts'
 import type { Item } from '../storage/kinds.ts'
@@ -68,7 +76,7 @@ export const tuneFields = {
 }
 
 export const enableFields = {
-  type: text(`One of ${methodTypes.join(', ')}`, { required: true }),
+  type: text(`One of ${authMethodTypes.join(', ')}`, { required: true }),
   description: text('Description for administrators'),
   config: anyField('Tuning settings of the mount'),
   local: boolField('Accepted and ignored: all mounts replicate'),
@@ -97,23 +105,23 @@ function pathOf(call: Call): string {
 }
 
 /** Handles POST sys/auth/:path: enables the auth method at another path. */
-export function enableMount(call: Call<typeof enableFields>): Outcome {
+export function enableMount(call: Call<typeof enableFields>): CallOutcome {
   const table = tableOf(call)
   const path = pathOf(call)
   if (findMountByPath(table.data, path)) throw invalidRequestError(`path is already in use at ${path}/`)
-  const type = methodTypes.find(one => one === call.parameters.type)
-  if (!type) throw invalidRequestError(`type must be one of ${methodTypes.join(', ')}`)
+  const type = authMethodTypes.find(one => one === call.parameters.type)
+  if (!type) throw invalidRequestError(`type must be one of ${authMethodTypes.join(', ')}`)
   const blank = newMount(
     { path, type, description: call.parameters.description ?? '' },
     call.ports.entropy.uuid(),
   )
   const { parameters, unknown } = tuningIn(call.parameters.config)
   const next = { ...table.data, mounts: [...table.data.mounts, tuned(blank, parameters)] }
-  return answerAfter(
+  return answerAfterChanges(
     storeMounts(table, next),
-    noContent([
+    noContentAnswer([
       ...effectWarnings(parameters),
-      ...(unknown.length > 0 ? [unknownWarning(unknown, tuneFields, 'config.')] : []),
+      ...(unknown.length > 0 ? [unknownFieldsWarning(unknown, tuneFields, 'config.')] : []),
     ]),
   )
 }
@@ -164,7 +172,7 @@ function tuned(mount: Mount, given: SuppliedParameters<typeof tuneFields>): Moun
       ...Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(kept, name))),
     },
   }
-  if (next.defaultLeaseTtl > maxTtlOf(next))
+  if (next.defaultLeaseTtl > maxTtlOfMount(next))
     throw invalidRequestError('default_lease_ttl must not be greater than max_lease_ttl')
   return next
 }
@@ -179,7 +187,7 @@ const found = (table: MountTable, path: string): Mount => {
  * Handles DELETE sys/auth/:path. After the commit, logins and tokens of the mount are rejected; a job removes its items. Disabling a
  * missing mount succeeds.
  */
-export function disableMount(call: Call): Outcome {
+export function disableMount(call: Call): CallOutcome {
   const table = tableOf(call)
   const path = pathOf(call)
   const mount = findMountByPath(table.data, path)
@@ -191,37 +199,37 @@ export function disableMount(call: Call): Outcome {
     removing: [...removing, { ...mount, disabledAt: call.now }],
   }
   return {
-    ...answerAfter(storeMounts(table, next)),
+    ...answerAfterChanges(storeMounts(table, next)),
     // if starting the job fails, the hourly run starts it
     afterwards: () => call.ports.background.start({ job: 'remove-mount', mount: mount.accessor }),
   }
 }
 
 /** Handles POST sys/auth/:path/tune. */
-export function tuneMount(call: Call<typeof tuneFields>): Outcome {
+export function tuneMount(call: Call<typeof tuneFields>): CallOutcome {
   const table = tableOf(call)
   const mount = found(table.data, pathOf(call))
   const next = tuned(mount, call.parameters)
   const mounts = table.data.mounts.map(one => (one === mount ? next : one))
-  return answerAfter(
+  return answerAfterChanges(
     storeMounts(table, { ...table.data, mounts }),
-    noContent(effectWarnings(call.parameters)),
+    noContentAnswer(effectWarnings(call.parameters)),
   )
 }
 
 /** Handles GET sys/auth/:path/tune. */
-export const readTuning = (call: Call): Outcome =>
-  answer(data(tuningAnswer(found(tableOf(call).data, pathOf(call)))))
+export const readTuning = (call: Call): CallOutcome =>
+  answer(dataAnswer(tuningAnswer(found(tableOf(call).data, pathOf(call)))))
 
 /** Handles GET sys/auth: returns all mounts by path. */
-export const listMounts = (call: Call): Outcome =>
+export const listMounts = (call: Call): CallOutcome =>
   answer(mountsAnswer(tableOf(call).data.mounts, pluginOf(call)))
 
 /**
  * Handles GET sys/mounts: returns the built-in engines, which clients expect next to the auth methods. Their UUIDs are derived from the
  * token store's, which is as old as the cluster.
  */
-export const listEngines = (call: Call): Outcome =>
+export const listEngines = (call: Call): CallOutcome =>
   answer(enginesAnswer(findMountByPath(tableOf(call).data, 'token')?.uuid ?? '', pluginOf(call)))
 
 const engines = {
@@ -238,7 +246,7 @@ const pluginOf = ({ ports: { deployment } }: Call) => ({
 type Plugin = ReturnType<typeof pluginOf>
 
 const enginesAnswer = (seed: string, plugin: Plugin): Answer =>
-  data({
+  dataAnswer({
     'identity/': { ...engineAnswer('identity', seed), ...plugin },
     'sys/': { ...engineAnswer('system', seed), ...plugin },
   })
@@ -265,11 +273,11 @@ const derivedUuid = (text: string): string =>
     .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5')
 
 /** Handles GET sys/auth/:path. */
-export const readMount = (call: Call): Outcome =>
-  answer(data({ ...mountAnswer(found(tableOf(call).data, pathOf(call))), ...pluginOf(call) }))
+export const readMount = (call: Call): CallOutcome =>
+  answer(dataAnswer({ ...mountAnswer(found(tableOf(call).data, pathOf(call))), ...pluginOf(call) }))
 
 const mountsAnswer = (mounts: readonly Mount[], plugin: Plugin): Answer =>
-  data(
+  dataAnswer(
     Object.fromEntries(
       mounts
         .map(mount => [`${mount.path}/`, { ...mountAnswer(mount), ...plugin }] as const)
@@ -296,8 +304,8 @@ const mountAnswer = (mount: Mount): Record<string, unknown> => ({
 })
 
 const tuningAnswer = (mount: Mount): Record<string, unknown> => ({
-  default_lease_ttl: defaultTtlOf(mount),
-  max_lease_ttl: maxTtlOf(mount),
+  default_lease_ttl: defaultTtlOfMount(mount),
+  max_lease_ttl: maxTtlOfMount(mount),
   token_type: mount.tokenType,
   description: mount.description,
   force_no_cache: false,
@@ -311,10 +319,10 @@ const keptOf = ({ options }: Mount): Record<string, unknown> =>
   )
 
 /** Handles GET sys/internal/ui/mounts: returns the mounts that everyone may see. (CVE-2020-25594) */
-export function visibleMounts(call: Call): Outcome {
+export function visibleMounts(call: Call): CallOutcome {
   const shown = call.mounts.mounts.filter(mount => mount.options['listing_visibility'] === 'unauth')
   const auth = Object.fromEntries(
     shown.map(({ path, type, description }) => [`${path}/`, { type, description, options: {} }]),
   )
-  return answer(data({ auth, secret: {} }))
+  return answer(dataAnswer({ auth, secret: {} }))
 }

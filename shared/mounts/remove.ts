@@ -1,7 +1,7 @@
 import { ApiError } from '../api/errors.ts'
-import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/commit-each.ts'
-import { hasTime, type JobResult, type JobRun, processEach } from '../jobs/job.ts'
-import { type ScanPlace, scanAll, scanStart } from '../jobs/scan.ts'
+import { type ChangeGroup, commitEachGroup, countGroupOutcomes } from '../jobs/commit-each.ts'
+import { hasTimeLeft, type JobResult, type JobRun, processEach } from '../jobs/job.ts'
+import { type ScanPlace, scanAllItems, scanStartPlace } from '../jobs/scan.ts'
 import type { Alias } from '../model/alias.ts'
 import { accessorOfToken } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
@@ -45,7 +45,7 @@ export async function removeMount(
   for (const kind of kindsGoingWith('mount'))
     if (!(await emptyPartition(run, kind, mount))) return { again: { mount } }
   let logins = found
-  const left = await scanAll(run, kindsGoingWith('login'), at ?? scanStart, async items => {
+  const left = await scanAllItems(run, kindsGoingWith('login'), at ?? scanStartPlace, async items => {
     const own = items.filter(item => item.data.mount === mount)
     logins += own.length
     return removeLogins(run, own)
@@ -71,7 +71,7 @@ async function removeLogins(run: JobRun, logins: readonly Item<KindGoingWith<'lo
     const part = logins.slice(at, at + PART)
     await removeChildren(run, part)
     const removed =
-      hasTime(run) &&
+      hasTimeLeft(run) &&
       (await commitRemovals(
         run,
         part.map(item => [remove(item)]),
@@ -97,10 +97,12 @@ async function removeChildren(run: JobRun, logins: readonly Item<KindGoingWith<'
  * @returns false if no time is left
  * @throws ApiError `busy` if some could not be removed
  */
-async function commitRemovals(run: JobRun, groups: readonly IndependentChanges[]): Promise<boolean> {
-  const { left, failed } = countOutcomes(await commitEach({ ...run, cluster: () => serving(run) }, groups))
+async function commitRemovals(run: JobRun, groups: readonly ChangeGroup[]): Promise<boolean> {
+  const { left, failed } = countGroupOutcomes(
+    await commitEachGroup({ ...run, cluster: () => serving(run) }, groups),
+  )
   // unconditional deletions cannot conflict, so if some are left in time, the cluster has changed its role
-  if (failed > 0 || (left > 0 && hasTime(run))) throw notRemoved(left + failed)
+  if (failed > 0 || (left > 0 && hasTimeLeft(run))) throw notRemoved(left + failed)
   return left === 0
 }
 
@@ -122,7 +124,7 @@ async function emptyPartition(run: JobRun, kind: KindGoingWith<'mount'>, mount: 
         run,
         page.map(item => withPointers(item).map(remove)),
       )
-      if (!removed || !hasTime(run)) return false
+      if (!removed || !hasTimeLeft(run)) return false
       more = page.length === PAGE
     }
   }

@@ -1,6 +1,6 @@
-import { lowerSegment, type Spelling, spellingOf } from '../api/params.ts'
+import { lowerPathSegment, type PathSpelling, pathSpellingOf } from '../api/params.ts'
 import type { Acl } from '../model/acl.ts'
-import type { Capability, Rule } from '../model/policy.ts'
+import type { Capability, PolicyRule } from '../model/policy.ts'
 import { lowerAscii } from '../values/names.ts'
 import { mergedParameters, type Parameter, parametersPass } from './parameters.ts'
 import { covering, type Lookup } from './tree.ts'
@@ -21,17 +21,17 @@ export interface AccessRequest {
 export const noAccess: Acl = { root: false, rules: [] }
 
 /** Merges the rules of several policies. Rules with the same path add up, and `deny` wins. */
-export const uniteRules = (policies: readonly (readonly Rule[])[]): readonly Rule[] =>
+export const uniteRules = (policies: readonly (readonly PolicyRule[])[]): readonly PolicyRule[] =>
   united(policies.flat(), rule => rule.path)
 
 /** Merges the rules whose paths map to the same text. */
-const united = (rules: readonly Rule[], pathOf: (rule: Rule) => string): Rule[] =>
+const united = (rules: readonly PolicyRule[], pathOf: (rule: PolicyRule) => string): PolicyRule[] =>
   [...Map.groupBy(rules, pathOf)].map(([path, same]) => {
     const [only] = same
     return same.length === 1 && only ? { ...only, path } : merged(path, same)
   })
 
-function merged(path: string, rules: readonly Rule[]): Rule {
+function merged(path: string, rules: readonly PolicyRule[]): PolicyRule {
   const capabilities = new Set(rules.flatMap(rule => [...rule.capabilities]))
   return {
     path,
@@ -69,8 +69,8 @@ export function capabilitiesOn(access: Acl, path: string): Capability[] {
 }
 
 /** Returns the rule that decides about everything but listings: an exact rule, or the best pattern. */
-function governing(rules: readonly Rule[], path: string): Rule | undefined {
-  const spelling = spellingOf(path)
+function governing(rules: readonly PolicyRule[], path: string): PolicyRule | undefined {
+  const spelling = pathSpellingOf(path)
   const spellings = spelling.slashless ? [spelling.path, `${spelling.path}/`] : [spelling.path]
   return strongest(
     rulesAbout(
@@ -86,13 +86,13 @@ function governing(rules: readonly Rule[], path: string): Rule | undefined {
  * those with the slash win. A governing deny of either spelling wins (GHSA-xp3c-3jw3-4vcr). A deny that covers both spellings
  * yields on both to an exact rule, or to a better rule for the spelling with the slash.
  */
-function governingList(rules: readonly Rule[], path: string): Rule | undefined {
-  const { path: _, ...spelling } = spellingOf(path)
+function governingList(rules: readonly PolicyRule[], path: string): PolicyRule | undefined {
+  const { path: _, ...spelling } = pathSpellingOf(path)
   const bare = path.replace(/\/$/, '')
   const rulesOn = (one: string) => rulesAbout(rules, [{ ...spelling, path: one, emptyLast: true }], spelling)
   const [slashed, plain] = [rulesOn(`${bare}/`), rulesOn(bare)]
   // after a deny that yields is removed, another deny may remain that does not
-  const without = (some: readonly Rule[], givesWay: (denial: Rule) => boolean) =>
+  const without = (some: readonly PolicyRule[], givesWay: (denial: PolicyRule) => boolean) =>
     strongest(some.filter(rule => !(isDeny(rule) && givesWay(rule))))
   const ofSlashed = without(slashed, denial => covers(plain, denial) && plain.some(isExact))
   if (isDeny(ofSlashed)) return ofSlashed
@@ -101,20 +101,21 @@ function governingList(rules: readonly Rule[], path: string): Rule | undefined {
   return slashed.find(isExact) ?? strongest([...plain, ...slashed])
 }
 
-const isDeny = (rule: Rule | undefined): rule is Rule => rule?.capabilities.has('deny') ?? false
+const isDeny = (rule: PolicyRule | undefined): rule is PolicyRule => rule?.capabilities.has('deny') ?? false
 
-const covers = (rules: readonly Rule[], { path }: Rule): boolean => rules.some(rule => rule.path === path)
+const covers = (rules: readonly PolicyRule[], { path }: PolicyRule): boolean =>
+  rules.some(rule => rule.path === path)
 
 /**
  * Returns the rules that cover one of the paths. Rules match as written; deny rules match in any ASCII case (CVE-2026-93335). A deny
  * wins over a rule whose path differs only in case. In other cases the better rule decides.
  */
 function rulesAbout(
-  rules: readonly Rule[],
+  rules: readonly PolicyRule[],
   paths: readonly Lookup[],
-  spelling: Omit<Spelling, 'path'>,
-): Rule[] {
-  const among = (some: readonly Rule[], lookups: readonly Lookup[]) =>
+  spelling: Omit<PathSpelling, 'path'>,
+): PolicyRule[] {
+  const among = (some: readonly PolicyRule[], lookups: readonly Lookup[]) =>
     coinciding(
       lookups.flatMap(one => covering(some, one)),
       spelling,
@@ -130,10 +131,10 @@ function rulesAbout(
   return [...typed.filter(rule => !closed.has(lowerAscii(rule.path))), ...closing]
 }
 
-const denials = new WeakMap<readonly Rule[], readonly Rule[]>()
+const denials = new WeakMap<readonly PolicyRule[], readonly PolicyRule[]>()
 
 /** Returns the deny rules with lower-case paths, merged by path. */
-function denialsOf(rules: readonly Rule[]): readonly Rule[] {
+function denialsOf(rules: readonly PolicyRule[]): readonly PolicyRule[] {
   const known = denials.get(rules)
   if (known) return known
   const found = united(rules.filter(isDeny), rule => lowerAscii(rule.path))
@@ -142,21 +143,21 @@ function denialsOf(rules: readonly Rule[]): readonly Rule[] {
 }
 
 /** Merges rules whose paths are equivalent. */
-const coinciding = (rules: readonly Rule[], spelling: Omit<Spelling, 'path'>): Rule[] =>
+const coinciding = (rules: readonly PolicyRule[], spelling: Omit<PathSpelling, 'path'>): PolicyRule[] =>
   united(rules, rule => meaningOf(rule.path, spelling))
 
 /** Returns the canonical form of a rule's path if the path has several spellings. */
-function meaningOf(path: string, { caseless, slashless }: Omit<Spelling, 'path'>): string {
+function meaningOf(path: string, { caseless, slashless }: Omit<PathSpelling, 'path'>): string {
   if (slashless) return path.replace(/(?<=.)\/$/, '')
-  return caseless === undefined ? path : lowerSegment(path, caseless)
+  return caseless === undefined ? path : lowerPathSegment(path, caseless)
 }
 
-const isExact = ({ path }: Rule): boolean => !path.endsWith('*') && !path.split('/').includes('+')
+const isExact = ({ path }: PolicyRule): boolean => !path.endsWith('*') && !path.split('/').includes('+')
 
 /** Returns the exact rule, or the pattern that wins over all others. */
-const strongest = (rules: readonly Rule[]): Rule | undefined =>
+const strongest = (rules: readonly PolicyRule[]): PolicyRule | undefined =>
   rules.find(isExact) ??
-  rules.reduce<Rule | undefined>((a, b) => (a && !yields(a.path, b.path) ? a : b), undefined)
+  rules.reduce<PolicyRule | undefined>((a, b) => (a && !yields(a.path, b.path) ? a : b), undefined)
 
 /** Reports whether pattern `a` yields to pattern `b`. @see docs/spec/policies.md#which-rule-decides */
 function yields(a: string, b: string): boolean {
@@ -172,8 +173,8 @@ function yields(a: string, b: string): boolean {
 
 const CHECKED: readonly Capability[] = ['create', 'update', 'patch']
 
-const parametersAllowed = (rule: Rule, { capability, parameters }: AccessRequest): boolean =>
+const parametersAllowed = (rule: PolicyRule, { capability, parameters }: AccessRequest): boolean =>
   !parameters || !CHECKED.includes(capability) || parametersPass(rule, parameters)
 
-const wrappingPasses = ({ minWrapping, maxWrapping }: Rule, ttl: number): boolean =>
+const wrappingPasses = ({ minWrapping, maxWrapping }: PolicyRule, ttl: number): boolean =>
   (minWrapping === 0 || ttl >= minWrapping) && (maxWrapping === 0 || (ttl > 0 && ttl <= maxWrapping))

@@ -1,5 +1,5 @@
 import type { Acl } from '../model/acl.ts'
-import type { Rule } from '../model/policy.ts'
+import type { PolicyRule } from '../model/policy.ts'
 import type { Item } from '../storage/kinds.ts'
 import { uniteRules } from './access.ts'
 import { builtInPolicies } from './builtin.ts'
@@ -9,7 +9,7 @@ import { parsePolicy } from './parse.ts'
 interface Parsed {
   /** unique number of this text */
   number: number
-  rules: readonly Rule[]
+  rules: readonly PolicyRule[]
 }
 
 /** Builds a cache for pure functions. The whole cache is cleared if its weight exceeds the limit. */
@@ -34,7 +34,7 @@ function remembering<T>(most: number) {
 /** Parsed policies by text. The limit is in characters. */
 const parsed = remembering<Parsed>(4_000_000)
 /** Merged rules by the numbers of their policies. The limit is in rules. */
-const united = remembering<readonly Rule[]>(20_000)
+const united = remembering<readonly PolicyRule[]>(20_000)
 let texts = 0
 
 const rulesOf = (text: string): Parsed =>
@@ -44,7 +44,7 @@ const rulesOf = (text: string): Parsed =>
     () => text.length,
   )
 
-const unitedOf = (policies: readonly Parsed[]): readonly Rule[] =>
+const unitedOf = (policies: readonly Parsed[]): readonly PolicyRule[] =>
   united(
     policies.map(({ number }) => number).join(),
     () => uniteRules(policies.map(one => one.rules)),

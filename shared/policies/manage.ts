@@ -1,9 +1,16 @@
 import { isUtf8 } from 'node:buffer'
-import { answer, answerAfter, type Call, data, keyList, type Outcome } from '../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  keyListAnswer,
+} from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
-import { cutPage, type listFields, pageOf } from '../api/listing.ts'
-import { removeSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
+import { type listFields, readPageParameters, selectPage } from '../api/listing.ts'
+import { deleteSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
 import { replace } from '../storage/changes.ts'
 import { partitions } from '../storage/kinds.ts'
 import { readBase64 } from '../values/base64.ts'
@@ -19,7 +26,7 @@ export const policyFields = {
 const nameOf = (call: Call): string => subjectKeyOf(call, 'policy').sk
 
 /** Handles POST sys/policies/acl/:policy_name and sys/policy/:policy_name. The text is stored as written. */
-export function writePolicy(call: Call<typeof policyFields>): Outcome {
+export function writePolicy(call: Call<typeof policyFields>): CallOutcome {
   const name = nameOf(call)
   if (name === ROOT) throw invalidRequestError('the policy root cannot be changed')
   if (!isPolicyName(name)) throw invalidRequestError(POLICY_NAMES)
@@ -33,7 +40,9 @@ export function writePolicy(call: Call<typeof policyFields>): Outcome {
       ? invalidRequestError(`failed to parse policy: ${error.message}`)
       : error
   }
-  return answerAfter([replace(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written })])
+  return answerAfterChanges([
+    replace(subjectKeyOf(call, 'policy'), subjectOf(call, 'policy'), { text: written }),
+  ])
 }
 
 /** Decodes the text of a policy if it is base64. A policy is never valid base64, because it contains quotes or braces. */
@@ -50,29 +59,31 @@ function textOf(call: Call): string {
 }
 
 /** Handles GET sys/policies/acl/:policy_name. */
-export const readPolicy = (call: Call): Outcome => answer(data({ name: nameOf(call), policy: textOf(call) }))
+export const readPolicy = (call: Call): CallOutcome =>
+  answer(dataAnswer({ name: nameOf(call), policy: textOf(call) }))
 
 /** Handles GET sys/policy/:policy_name, the older path. */
-export const readRules = (call: Call): Outcome => answer(data({ name: nameOf(call), rules: textOf(call) }))
+export const readRules = (call: Call): CallOutcome =>
+  answer(dataAnswer({ name: nameOf(call), rules: textOf(call) }))
 
-export function deletePolicy(call: Call): Outcome {
+export function deletePolicy(call: Call): CallOutcome {
   const name = nameOf(call)
   if (name === ROOT || name === DEFAULT) throw invalidRequestError(`the policy ${name} cannot be deleted`)
-  return removeSubject(call)
+  return deleteSubject(call)
 }
 
 async function namesOf(call: Call<typeof listFields>): Promise<string[]> {
-  const page = pageOf(call.parameters)
+  const page = readPageParameters(call.parameters)
   const stored = await call.ports.store.list(partitions('policy'), page)
-  return cutPage([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
+  return selectPage([...new Set([...builtInPolicies.keys(), ...stored.map(item => item.sk)])], page)
 }
 
 /** Handles LIST sys/policies/acl. */
-export const listPolicies = async (call: Call<typeof listFields>): Promise<Outcome> =>
-  answer(keyList(await namesOf(call)))
+export const listPolicies = async (call: Call<typeof listFields>): Promise<CallOutcome> =>
+  answer(keyListAnswer(await namesOf(call)))
 
 /** Handles GET sys/policy, the older path. Its response contains the names twice. */
-export async function listRules(call: Call<typeof listFields>): Promise<Outcome> {
+export async function listRules(call: Call<typeof listFields>): Promise<CallOutcome> {
   const names = await namesOf(call)
-  return answer(data({ keys: names, policies: names }))
+  return answer(dataAnswer({ keys: names, policies: names }))
 }

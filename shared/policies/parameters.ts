@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ParameterRules, Rule } from '../model/policy.ts'
+import type { ParameterRules, PolicyRule } from '../model/policy.ts'
 import { isObject } from '../values/json.ts'
 
 /** A parameter of a request. */
@@ -13,14 +13,14 @@ export interface Parameter {
 }
 
 /** Reports whether a rule permits the parameters of a write. */
-export function parametersPass(rule: Rule, parameters: readonly Parameter[]): boolean {
+export function parametersPass(rule: PolicyRule, parameters: readonly Parameter[]): boolean {
   // field names are case-sensitive, so a name in capitals does not satisfy a required parameter
   if (rule.required.some(name => !parameters.some(({ names }) => names.includes(name)))) return false
   if (parameters.length > 0 && Object.hasOwn(rule.denied, '*')) return false
   return parameters.every(parameter => passes(rule, parameter))
 }
 
-function passes(rule: Rule, parameter: Parameter): boolean {
+function passes(rule: PolicyRule, parameter: Parameter): boolean {
   const { names, read } = parameter
   const [denied, allowed] = [entriesFor(rule.denied, names), entriesFor(rule.allowed, names)]
   const open = Object.keys(rule.allowed).length === 0 || Object.hasOwn(rule.allowed, '*')

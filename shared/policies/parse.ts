@@ -1,4 +1,4 @@
-import { type Capability, capabilities, type ParameterRules, type Rule } from '../model/policy.ts'
+import { type Capability, capabilities, type ParameterRules, type PolicyRule } from '../model/policy.ts'
 import { parseDuration } from '../values/duration.ts'
 import { isObject, type JsonLimits, readJson } from '../values/json.ts'
 import { type HclBody, HclFault, readHcl } from './hcl.ts'
@@ -27,7 +27,7 @@ const shorthands: ReadonlyMap<unknown, readonly Capability[]> = new Map(
  * @throws PolicyFault
  * @see docs/spec/policies.md#language
  */
-export function parsePolicy(text: string): Rule[] {
+export function parsePolicy(text: string): PolicyRule[] {
   return pathsOf(text.trimStart().startsWith('{') ? fromJson(text) : fromHcl(text)).map(([path, body]) =>
     toRule(path, body),
   )
@@ -102,7 +102,7 @@ const ARGUMENTS = [
   'max_wrapping_ttl',
 ]
 
-function toRule(written: string, body: Record<string, unknown>): Rule {
+function toRule(written: string, body: Record<string, unknown>): PolicyRule {
   const path = written.replace(/^\//, '')
   const unknown = Object.keys(body).find(name => !ARGUMENTS.includes(name))
   if (unknown) fault(`path "${path}": "${unknown}" is not supported`)

@@ -1,4 +1,4 @@
-import type { Rule } from '../model/policy.ts'
+import type { PolicyRule } from '../model/policy.ts'
 import { lowerAscii } from '../values/names.ts'
 
 /**
@@ -9,9 +9,9 @@ interface Node {
   below?: Spelt<Node>
   plus?: Node
   /** rule whose path ends at this node */
-  end?: Rule
+  end?: PolicyRule
   /** rules that end in `*`, by their text in the next segment, and the lengths of these texts */
-  open?: Spelt<Rule>
+  open?: Spelt<PolicyRule>
   lengths?: Set<number>
 }
 
@@ -30,12 +30,12 @@ export interface Lookup {
   emptyLast?: boolean
 }
 
-const trees = new WeakMap<readonly Rule[], Node>()
+const trees = new WeakMap<readonly PolicyRule[], Node>()
 
 /** Returns the rules that cover a path, at most one per path text. */
-export function covering(rules: readonly Rule[], { path, caseless, emptyLast }: Lookup): Rule[] {
+export function covering(rules: readonly PolicyRule[], { path, caseless, emptyLast }: Lookup): PolicyRule[] {
   const parts = path.split('/')
-  const found: Rule[] = []
+  const found: PolicyRule[] = []
   let nodes: readonly Node[] = [treeOf(rules)]
   for (const [index, part] of parts.entries()) {
     const anyCase = index === caseless
@@ -49,7 +49,7 @@ export function covering(rules: readonly Rule[], { path, caseless, emptyLast }: 
   return [...found, ...nodes.flatMap(node => (node.end ? [node.end] : []))]
 }
 
-function treeOf(rules: readonly Rule[]): Node {
+function treeOf(rules: readonly PolicyRule[]): Node {
   const known = trees.get(rules)
   if (known) return known
   const root: Node = {}
@@ -58,7 +58,7 @@ function treeOf(rules: readonly Rule[]): Node {
   return root
 }
 
-function insert(root: Node, rule: Rule): void {
+function insert(root: Node, rule: PolicyRule): void {
   const parts = rule.path.split('/')
   const beginning = rule.path.endsWith('*') ? parts.pop()?.slice(0, -1) : undefined
   let node = root
@@ -84,7 +84,7 @@ function child(node: Node, part: string): Node {
   return found
 }
 
-const openOn = ({ open, lengths = new Set() }: Node, part: string, anyCase: boolean): Rule[] =>
+const openOn = ({ open, lengths = new Set() }: Node, part: string, anyCase: boolean): PolicyRule[] =>
   [...lengths]
     .filter(length => length <= part.length)
     .flatMap(length => get(open, part.slice(0, length), anyCase))

@@ -1,98 +1,105 @@
 import type { AccessEntry } from '../model/access-entry.ts'
-import type { Alias, Pointer } from '../model/alias.ts'
-import type { OperationToken, Slot, Watcher } from '../model/ceremony.ts'
+import type { Alias, EntityAliasPointer } from '../model/alias.ts'
+import type { AttemptWatcher, CeremonySlot, OperationToken } from '../model/ceremony.ts'
 import type { ClusterRecord, Keyring, RecoveryKey } from '../model/cluster.ts'
-import type { Certificate, ClientConfig, IdentityConfig, StsRole } from '../model/config.ts'
+import type { AwsClientConfig, Certificate, IdentityConfig, StsRoleConfig } from '../model/config.ts'
 import type { DenyEntry } from '../model/deny-entry.ts'
-import type { Drill } from '../model/drill.ts'
+import type { DrillRecord } from '../model/drill.ts'
 import type { RecentFault } from '../model/fault.ts'
-import type { Holder } from '../model/holder.ts'
-import type { Fences, Member, PendingKey, PrimaryContact, Secondary, TokenKey } from '../model/link.ts'
+import type { TermHolder } from '../model/holder.ts'
+import type {
+  ActivationTokenKey,
+  FenceRecord,
+  PendingLinkKey,
+  PrimaryContact,
+  Secondary,
+  SetMembership,
+} from '../model/link.ts'
 import type { MountTable } from '../model/mount.ts'
 import type {
   OperationState,
-  PendingLink,
-  Promoted,
+  PendingPrimaryLink,
+  PromotionRecord,
   RoleEvent,
   WaitingExecution,
 } from '../model/operation.ts'
 import type { StoredPolicy } from '../model/policy.ts'
-import type { Reencryption } from '../model/reencryption.ts'
-import type { Reindex } from '../model/reindex.ts'
+import type { ReencryptionProgress } from '../model/reencryption.ts'
+import type { ReindexProgress } from '../model/reindex.ts'
 import type { ResolvedPrincipals } from '../model/resolved-principals.ts'
 import type { Role } from '../model/role.ts'
-import type { Rotation } from '../model/rotation.ts'
+import type { RotationGuard } from '../model/rotation.ts'
 import type {
-  Diverging,
-  Notice,
-  Puller,
-  ReadinessTried,
-  Recovery,
-  Report,
+  DifferenceReport,
+  DivergingKeys,
+  PrimaryNotice,
+  PullerState,
+  ReadinessTest,
+  SyncRecovery,
   SyncSegment,
 } from '../model/secondary.ts'
-import type { Term } from '../model/term.ts'
+import type { KeyringTerm } from '../model/term.ts'
 import type { TidyRun, TidySettings, TidyStamp } from '../model/tidy.ts'
 import type { Token } from '../model/token.ts'
 import type { TokenRole } from '../model/token-role.ts'
 import type { TreeCheck, TreeReindex } from '../model/tree-work.ts'
-import type { Wrapped } from '../model/wrapped.ts'
+import type { WrappedResponse } from '../model/wrapped.ts'
 
 /** The type of each kind's data. */
 export interface Stored {
   mounts: MountTable
   'mounts-revision': Record<never, never>
-  'client-config': ClientConfig
+  'client-config': AwsClientConfig
   'identity-config': IdentityConfig
   'tidy-settings': TidySettings
   'tidy-run': TidyRun
   'tidy-stamp': TidyStamp
   'resolved-principals': ResolvedPrincipals
-  rotation: Rotation
+  rotation: RotationGuard
   certificate: Certificate
-  'sts-role': StsRole
+  'sts-role': StsRoleConfig
   role: Role
   access: AccessEntry
   deny: DenyEntry
   token: Token
   child: Record<never, never>
   'token-role': TokenRole
-  wrapped: Wrapped
+  wrapped: WrappedResponse
   policy: StoredPolicy
   alias: Alias
-  entity: Pointer
-  'alias-id': Pointer
+  entity: EntityAliasPointer
+  'alias-id': EntityAliasPointer
   cluster: ClusterRecord
   keyring: Keyring
   'recovery-key': RecoveryKey
-  term: Term
-  holder: Holder
-  ceremony: Slot
-  rekey: Slot
+  term: KeyringTerm
+  holder: TermHolder
+  ceremony: CeremonySlot
+  rekey: CeremonySlot
   'operation-token': OperationToken
-  watcher: Watcher
+  watcher: AttemptWatcher
   secondary: Secondary
-  member: Member
-  fences: Fences
-  'token-key': TokenKey
-  'pending-key': PendingKey
+  member: SetMembership
+  fences: FenceRecord
+  'token-key': ActivationTokenKey
+  'pending-key': PendingLinkKey
   contact: PrimaryContact
   operation: OperationState
   waiting: WaitingExecution
-  'pending-link': PendingLink
-  promoted: Promoted
-  drill: Drill
+  'pending-link': PendingPrimaryLink
+  promoted: PromotionRecord
+  drill: DrillRecord
   'role-event': RoleEvent
   segment: SyncSegment
-  report: Report
-  puller: Puller
-  diverging: Diverging
-  recovery: Recovery
-  notice: Notice
-  readiness: ReadinessTried
+  report: DifferenceReport
+  puller: PullerState
+  diverging: DivergingKeys
+  recovery: SyncRecovery
+  notice: PrimaryNotice
+  readiness: ReadinessTest
   fault: RecentFault
-  reindex: Reindex
-  reencryption: Reencryption
+  reindex: ReindexProgress
+  reencryption: ReencryptionProgress
   'tree-check': TreeCheck
   'tree-reindex': TreeReindex
 }

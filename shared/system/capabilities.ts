@@ -1,4 +1,4 @@
-import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import { answer, type Call, type CallOutcome, callerOf, dataAnswer } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { listField, text } from '../api/fields.ts'
 import type { Acl } from '../model/acl.ts'
@@ -22,11 +22,11 @@ export const accessorCapabilityFields = { ...accessorField, ...capabilityFields 
 type CapabilityCall = Call<typeof capabilityFields>
 
 /** Handles POST sys/capabilities-self. */
-export const capabilitiesSelf = (call: CapabilityCall): Outcome =>
+export const capabilitiesSelf = (call: CapabilityCall): CallOutcome =>
   answerCapabilities(call, callerOf(call).rights)
 
 /** Handles POST sys/capabilities, for the token in the body. */
-export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityFields>): Promise<Outcome> {
+export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityFields>): Promise<CallOutcome> {
   const { text: own, rights } = callerOf(call)
   const asked = call.parameters.token ?? ''
   // if this is the caller's own token, its last use may just have deleted it
@@ -35,7 +35,9 @@ export async function capabilitiesOfToken(call: Call<typeof tokenCapabilityField
 }
 
 /** Handles POST sys/capabilities-accessor, for the token of an accessor. */
-export async function capabilitiesOfAccessor(call: Call<typeof accessorCapabilityFields>): Promise<Outcome> {
+export async function capabilitiesOfAccessor(
+  call: Call<typeof accessorCapabilityFields>,
+): Promise<CallOutcome> {
   const item = await findByAccessor(call, call.parameters.accessor ?? '')
   return answerCapabilities(call, await rightsOf(call, item.data))
 }
@@ -54,7 +56,7 @@ async function rightsOf(call: Call, token: Readonly<Token>): Promise<Acl> {
   return standing.value.rights
 }
 
-function answerCapabilities({ parameters }: CapabilityCall, rights: Acl): Outcome {
+function answerCapabilities({ parameters }: CapabilityCall, rights: Acl): CallOutcome {
   const paths = [...(parameters.paths ?? []), ...(parameters.path ? [parameters.path] : [])]
   if (paths.length === 0) throw invalidRequestError('paths is required')
   if (paths.length > MOST_PATHS || paths.some(path => Buffer.byteLength(path) > LONGEST_PATH))
@@ -64,6 +66,6 @@ function answerCapabilities({ parameters }: CapabilityCall, rights: Acl): Outcom
     .map((path): [string, string[]] => [path, capabilitiesOn(rights, path)])
   const [first] = found
   return answer(
-    data(Object.fromEntries(first && found.length === 1 ? [first, ['capabilities', first[1]]] : found)),
+    dataAnswer(Object.fromEntries(first && found.length === 1 ? [first, ['capabilities', first[1]]] : found)),
   )
 }

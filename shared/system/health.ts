@@ -1,15 +1,15 @@
-import { type AlwaysCall, type Answer, answer, type Early, type Outcome } from '../api/call.ts'
-import { type JournalView, prefetchJournal, readJournalView } from '../api/early-look.ts'
+import { type AlwaysServedCall, type Answer, answer, type CallOutcome, type EarlyCall } from '../api/call.ts'
+import { type JournalAndTreeView, prefetchJournalView, readJournalView } from '../api/early-look.ts'
 import { invalidRequestError } from '../api/errors.ts'
 import { boolField, text } from '../api/fields.ts'
 import {
   type ClusterMode,
   type ClusterRecord,
-  isActive,
+  isActiveRecord,
   isCopyOfPrimary,
-  linkAddress,
+  linkAddressOf,
 } from '../model/cluster.ts'
-import { newestEntryAt } from '../model/link.ts'
+import { newestEntryTime } from '../model/link.ts'
 import type { Deployment } from '../ports.ts'
 import { key } from '../storage/kinds.ts'
 import { openKeyring } from './keyring.ts'
@@ -40,7 +40,7 @@ const situations = {
 } as const
 
 /** The state of the journal's head that health needs. */
-type Journaling = Pick<JournalView['head'] & {}, 'mode' | 'last' | 'stagedAt'>
+type Journaling = Pick<JournalAndTreeView['head'] & {}, 'mode' | 'last' | 'stagedAt'>
 
 function situationOf(
   record: ClusterRecord | undefined,
@@ -52,19 +52,19 @@ function situationOf(
   if (isCopyOfPrimary(record, deployment)) return 'changing'
   // a primary without a writing head has ended its epoch or not begun it, so another cluster may be serving already
   if (record.mode === 'primary' && head && head.mode !== 'writing') return 'changing'
-  return isActive(record) ? 'active' : 'secondary'
+  return isActiveRecord(record) ? 'active' : 'secondary'
 }
 
 const keepsHead = (mode: ClusterMode | undefined): boolean => mode === 'primary' || mode === 'secondary'
 
 /** Reads a secondary's last contact and the head of the journal with the request's first read. */
-export const prepareHealth = async ({ ports }: Pick<Early, 'ports'>) => ({
+export const prepareHealth = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
   keys: [key('contact')] as const,
-  ...prefetchJournal(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
+  ...prefetchJournalView(ports, ({ mode }) => (keepsHead(mode) ? { treeId: undefined } : undefined)),
 })
 
 /** Handles GET and HEAD sys/health, for load balancers and monitors. @see docs/spec/cluster.md#health */
-export async function health(call: AlwaysCall<typeof healthFields>): Promise<Outcome> {
+export async function health(call: AlwaysServedCall<typeof healthFields>): Promise<CallOutcome> {
   const bad = Object.entries(call.parameters).find(
     ([name, value]) => name.endsWith('code') && !/^[2-5]\d\d$/.test(String(value ?? '')),
   )
@@ -87,7 +87,7 @@ const KEYRING_ANSWER_AGE_MS = 10_000
  * `healthChecksKeyring`.
  */
 async function isSealed(
-  { ports, now }: Pick<AlwaysCall, 'ports' | 'now'>,
+  { ports, now }: Pick<AlwaysServedCall, 'ports' | 'now'>,
   record: ClusterRecord,
 ): Promise<boolean> {
   const { deployment, memory, cipher, log } = ports
@@ -101,12 +101,12 @@ async function isSealed(
 }
 
 function healthOf(
-  { ports, now, fetched }: AlwaysCall<typeof healthFields>,
+  { ports, now, fetched }: AlwaysServedCall<typeof healthFields>,
   record: ClusterRecord | undefined,
   head: Journaling | undefined,
 ): Record<string, unknown> {
   const contact = record?.mode === 'secondary' ? fetched.get(key('contact'))?.data : undefined
-  const canaryAt = contact ? newestEntryAt(contact, head) : 0
+  const canaryAt = contact ? newestEntryTime(contact, head) : 0
   const license = licenceForHealth(ports.deployment)
   return {
     initialized: record !== undefined,
@@ -133,7 +133,7 @@ function healthOf(
  * Handles GET sys/seal-status. An initialised cluster is never sealed, because KMS holds the key.
  * @see docs/spec/cluster.md#seal-status
  */
-export async function sealStatus(call: AlwaysCall): Promise<Outcome> {
+export async function sealStatus(call: AlwaysServedCall): Promise<CallOutcome> {
   const record = call.cluster?.record
   const [recovery] = record ? await call.ports.store.read([key('recovery-key')]) : [undefined]
   return answer({
@@ -160,11 +160,11 @@ export async function sealStatus(call: AlwaysCall): Promise<Outcome> {
 }
 
 /** Handles GET sys/leader. A cluster has no nodes, so it reports itself as leader. `leader_cluster_address` is the address of its link. */
-export const readLeader = ({ request, cluster, ports: { deployment } }: AlwaysCall): Outcome => {
+export const readLeader = ({ request, cluster, ports: { deployment } }: AlwaysServedCall): CallOutcome => {
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = request.domain === '' ? '' : `${scheme}://${request.domain}`
   const address = deployment.apiAddress || asked
-  return answer(leaderOf(address, linkAddress(cluster?.record ?? {}, deployment) || asked))
+  return answer(leaderOf(address, linkAddressOf(cluster?.record ?? {}, deployment) || asked))
 }
 
 const leaderOf = (address: string, ofLink: string): Answer => ({
@@ -181,5 +181,5 @@ const leaderOf = (address: string, ofLink: string): Answer => ({
 })
 
 /** Handles GET sys/init: returns whether the cluster is initialised. */
-export const initStatus = (call: AlwaysCall): Outcome =>
+export const initStatus = (call: AlwaysServedCall): CallOutcome =>
   answer({ kind: 'plain', status: 200, body: { initialized: call.cluster !== undefined } })

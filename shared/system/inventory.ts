@@ -1,9 +1,9 @@
-import { answer, type Call, data, keyList, type Outcome } from '../api/call.ts'
-import { cutPage, type listFields, pageOf } from '../api/listing.ts'
+import { answer, type Call, type CallOutcome, dataAnswer, keyListAnswer } from '../api/call.ts'
+import { type listFields, readPageParameters, selectPage } from '../api/listing.ts'
 import { printTime } from '../values/time.ts'
 
 /** Handles GET sys/ha-status. A cluster has no nodes, so it reports itself as the only active node. */
-export const haStatus = (call: Call): Outcome => {
+export const haStatus = (call: Call): CallOutcome => {
   const { deployment } = call.ports
   const scheme = deployment.plainEndpoints ? 'http' : 'https'
   const asked = call.request.domain === '' ? '' : `${scheme}://${call.request.domain}`
@@ -19,14 +19,14 @@ export const haStatus = (call: Call): Outcome => {
     clock_skew_ms: 0,
     replication_primary_canary_age_ms: 0,
   }
-  return answer(data({ nodes: [node] }))
+  return answer(dataAnswer({ nodes: [node] }))
 }
 
 /** Handles LIST sys/version-history: returns the announced version, since the initialisation. Earlier versions are not recorded. */
-export const versionHistory = (call: Call<typeof listFields>): Outcome => {
+export const versionHistory = (call: Call<typeof listFields>): CallOutcome => {
   const { apiVersion } = call.ports.deployment
   const installed = printTime(call.cluster.record.initialisedAt)
   const entry = { build_date: '', previous_version: null, timestamp_installed: installed }
-  const names = cutPage([apiVersion], pageOf(call.parameters))
-  return answer(keyList(names, Object.fromEntries(names.map(name => [name, entry]))))
+  const names = selectPage([apiVersion], readPageParameters(call.parameters))
+  return answer(keyListAnswer(names, Object.fromEntries(names.map(name => [name, entry]))))
 }

@@ -1,28 +1,30 @@
-import { answer, type Call, data, type Outcome } from '../api/call.ts'
+import { answer, type Call, type CallOutcome, dataAnswer } from '../api/call.ts'
 import { type Licence, readLicence } from '../api/licence.ts'
 import type { Deployment, Ports } from '../ports.ts'
 import { printTime } from '../values/time.ts'
 import { logDaysLeft } from '../watching/notice.ts'
 
 /** Handles GET sys/license/status: returns the licence in the deployment's settings, or why it cannot be used. */
-export function licenseStatus({ ports: { deployment }, now }: Call): Outcome {
+export function licenseStatus({ ports: { deployment }, now }: Call): CallOutcome {
   const licensing = readLicence(deployment.license)
   if (!licensing.ok)
     return answer(
-      data({ autoloading_used: false, autoloaded: null, persisted_autoload: null }, [licensing.fault]),
+      dataAnswer({ autoloading_used: false, autoloaded: null, persisted_autoload: null }, [licensing.fault]),
     )
   const shown = shownOf(licensing.value)
   const warnings = isEnded(licensing.value, now) ? ['the licence has expired'] : []
-  return answer(data({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings))
+  return answer(
+    dataAnswer({ autoloading_used: true, autoloaded: shown, persisted_autoload: shown }, warnings),
+  )
 }
 
 /**
  * Handles GET sys/license/features, for user interfaces. An expired licence still lists its features, because running replication
  * continues.
  */
-export function licenseFeatures({ ports: { deployment } }: Call): Outcome {
+export function licenseFeatures({ ports: { deployment } }: Call): CallOutcome {
   const licensing = readLicence(deployment.license)
-  return answer(data({ features: !licensing.ok ? [] : licensing.value.features }))
+  return answer(dataAnswer({ features: !licensing.ok ? [] : licensing.value.features }))
 }
 
 const isEnded = ({ endsAt }: Licence, now: number): boolean => endsAt * 1000 <= now

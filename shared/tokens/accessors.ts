@@ -1,6 +1,6 @@
-import { answer, type Call, keyList, type Outcome } from '../api/call.ts'
+import { answer, type Call, type CallOutcome, keyListAnswer } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
-import { type listFields, pageOf } from '../api/listing.ts'
+import { type listFields, readPageParameters } from '../api/listing.ts'
 import type { Page, ScanSegment } from '../ports.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { isAlive } from './descendants.ts'
@@ -13,11 +13,12 @@ const SEGMENTS = 4
  * the previous page. If its token is gone, DynamoDB continues after its position. Other engines may find nothing, so an empty
  * page is then an error, because the client would take the list for complete.
  */
-export async function listAccessors(call: Call<typeof listFields>): Promise<Outcome> {
-  const page = pageOf(call.parameters)
-  if (page.after !== undefined || page.limit !== undefined) return answer(keyList(await onePage(call, page)))
+export async function listAccessors(call: Call<typeof listFields>): Promise<CallOutcome> {
+  const page = readPageParameters(call.parameters)
+  if (page.after !== undefined || page.limit !== undefined)
+    return answer(keyListAnswer(await onePage(call, page)))
   const segments = Array.from({ length: SEGMENTS }, (_, index) => segment(call, { index, of: SEGMENTS }))
-  return answer(keyList((await Promise.all(segments)).flat().sort()))
+  return answer(keyListAnswer((await Promise.all(segments)).flat().sort()))
 }
 
 const accessorOf = ({ pk }: Pick<Item, 'pk'>): string => pk.slice(pk.indexOf('#') + 1)

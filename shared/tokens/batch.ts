@@ -1,4 +1,4 @@
-import { BATCH_PREFIX, isRoot, type Token } from '../model/token.ts'
+import { BATCH_TOKEN_PREFIX, isRootToken, type Token } from '../model/token.ts'
 import type { FieldCipher, SealedToken } from '../ports.ts'
 import type { Item } from '../storage/kinds.ts'
 import { isSignedByAny } from '../storage/signed-batch.ts'
@@ -8,7 +8,7 @@ import { isObject, parseJson } from '../values/json.ts'
 export const openBatch = (
   text: string,
   cipher: Pick<FieldCipher, 'decryptToken'>,
-): Promise<SealedToken | undefined> => cipher.decryptToken(text.slice(BATCH_PREFIX.length))
+): Promise<SealedToken | undefined> => cipher.decryptToken(text.slice(BATCH_TOKEN_PREFIX.length))
 
 type BatchFault = 'batch-token-root' | 'batch-token-unsigned' | 'batch-token-unreadable' | 'term-retired'
 
@@ -29,7 +29,7 @@ export function readBatch(
   if (!isSignedByAny(keys, content, signature)) return { fault: 'batch-token-unsigned' }
   const token = tokenIn(content)
   if (!token) return { fault: 'batch-token-unreadable' }
-  if (isRoot(token)) return { fault: 'batch-token-root' }
+  if (isRootToken(token)) return { fault: 'batch-token-root' }
   return tokensUntil === undefined ? { token } : { fault: 'term-retired' }
 }
 

@@ -1,4 +1,4 @@
-import { answerAfter, type Call, type Caller, callerOf, type Outcome } from '../api/call.ts'
+import { answerAfterChanges, type Call, type Caller, type CallOutcome, callerOf } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
 import {
   boolField,
@@ -12,12 +12,12 @@ import {
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
 import {
   accessorOfToken,
-  BATCH_PREFIX,
-  isRoot,
-  LONGEST_TOKEN,
-  makeTokenText,
-  SERVICE_PREFIX,
-  storedHashOf,
+  BATCH_TOKEN_PREFIX,
+  generateServiceTokenText,
+  isRootToken,
+  MAX_TOKEN_LENGTH,
+  SERVICE_TOKEN_PREFIX,
+  storedTokenHashOf,
   type Token,
 } from '../model/token.ts'
 import { permits } from '../policies/access.ts'
@@ -206,7 +206,7 @@ function policiesOf({ parameters, parent, privileged, role }: CreateFacts): stri
   if (role && !role.unlisted && policies.includes(ROOT))
     throw invalidRequestError('a token role that lists policies cannot give the policy root')
   if (allowed) return withDefault(policies, suppressed)
-  if (policies.includes(ROOT) && !isRoot(parent.token))
+  if (policies.includes(ROOT) && !isRootToken(parent.token))
     throw invalidRequestError('root tokens may not be created without parent token being root')
   if (policies.includes(ROOT) && parent.token.ttl > 0 && !parameters.ttl) {
     throw invalidRequestError('only a root token that never expires can create another')
@@ -229,18 +229,18 @@ function grantedOf(wish: { ttl: number; period: number; explicitMax: number }, n
 }
 
 /** Handles POST auth/token/create. */
-export const createToken = (call: Call<typeof createFields>): Promise<Outcome> =>
+export const createToken = (call: Call<typeof createFields>): Promise<CallOutcome> =>
   createAndStore(call, { orphan: false })
 
 /** Handles POST auth/token/create-orphan. */
-export const createOrphan = (call: Call<typeof createFields>): Promise<Outcome> =>
+export const createOrphan = (call: Call<typeof createFields>): Promise<CallOutcome> =>
   createAndStore(call, { orphan: true })
 
 /** Creates and stores a token, by the rules of a token role if one is given. */
 export async function createAndStore(
   call: Call<typeof createFields>,
   how: { orphan: boolean; role?: RoleRules },
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const caller = callerOf(call)
   const { cipher, entropy } = call.ports
   const { path, source } = call.request
@@ -257,12 +257,12 @@ export async function createAndStore(
     ...how,
   })
   const chosen = chosenText(call.parameters.id)
-  const text = chosen ?? makeTokenText(entropy.bytes)
-  const hash = await storedHashOf(text.reveal(), cipher)
+  const text = chosen ?? generateServiceTokenText(entropy.bytes)
+  const hash = await storedTokenHashOf(text.reveal(), cipher)
   const issued = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, text, hash)
   if (chosen) await checkFree(call, accessorOfToken(issued.token))
   const unknown = await unknownPolicies(call, token.policies)
-  return answerAfter([...issued.changes, ...wayFromParent(issued.token)], {
+  return answerAfterChanges([...issued.changes, ...wayFromParent(issued.token)], {
     kind: 'auth',
     auth: authOf(issued.token, issued.text, token.meta, []),
     warnings: [...warnings, ...unknown.map(name => `policy "${name}" does not exist`)],
@@ -285,14 +285,14 @@ function chosenText(id: string | undefined): Secret | undefined {
   if (!id) return undefined
   if (
     id.includes('.') ||
-    id.startsWith(SERVICE_PREFIX) ||
-    id.startsWith(BATCH_PREFIX) ||
+    id.startsWith(SERVICE_TOKEN_PREFIX) ||
+    id.startsWith(BATCH_TOKEN_PREFIX) ||
     id.startsWith('s.')
   ) {
     throw invalidRequestError('id must not contain "." or begin like a token of this service')
   }
-  if (id.length > LONGEST_TOKEN || !VISIBLE.test(id))
-    throw invalidRequestError(`id may hold up to ${LONGEST_TOKEN} visible ASCII characters`)
+  if (id.length > MAX_TOKEN_LENGTH || !VISIBLE.test(id))
+    throw invalidRequestError(`id may hold up to ${MAX_TOKEN_LENGTH} visible ASCII characters`)
   return new Secret(id)
 }
 

@@ -1,6 +1,6 @@
-import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/commit-each.ts'
-import { isMounted, type MountTable } from '../model/mount.ts'
-import { isExpired, type Token } from '../model/token.ts'
+import { type ChangeGroup, commitEachGroup, countGroupOutcomes } from '../jobs/commit-each.ts'
+import { isMountedAccessor, type MountTable } from '../model/mount.ts'
+import { isTokenExpired, type Token } from '../model/token.ts'
 import type { ClusterRead, Ports } from '../ports.ts'
 import { type Change, removeIfUnchanged, replace } from '../storage/changes.ts'
 import { type Item, key, partitions } from '../storage/kinds.ts'
@@ -16,7 +16,10 @@ export interface TokenDependencies {
 
 /** Reports whether a token is unexpired and its mount still exists. */
 export function isAlive(token: Readonly<Token>, { ports, mounts }: TokenDependencies): boolean {
-  return !isExpired(token, ports.clock.now()) && (token.mount === undefined || isMounted(mounts, token.mount))
+  return (
+    !isTokenExpired(token, ports.clock.now()) &&
+    (token.mount === undefined || isMountedAccessor(mounts, token.mount))
+  )
 }
 
 /** A token's reference to its parent. */
@@ -69,7 +72,7 @@ async function childrenOf(accessor: string, { store }: Pick<Ports, 'store'>): Pr
   })
 }
 
-const removalOf = ({ pointer, child }: Led): IndependentChanges => [
+const removalOf = ({ pointer, child }: Led): ChangeGroup => [
   ...(child ? [removeIfUnchanged(child)] : []),
   removeIfUnchanged(pointer),
 ]
@@ -93,12 +96,12 @@ export async function sweepDescendants(
     // must be read after the children, so that a token recreated before them is noticed
     const [there] = eldest === 'dead' && next === accessor ? [] : await ports.store.read([key('token', next)])
     const dead = children.filter(({ child }) => !child || !isParentOf(child.data, there?.data))
-    const outcomes = await commitEach({ ports, cluster, deadline }, dead.map(removalOf))
+    const outcomes = await commitEachGroup({ ports, cluster, deadline }, dead.map(removalOf))
     for (const [index, outcome] of outcomes.entries()) {
       if (outcome.status === 'rejected') throw outcome.reason
       if (outcome.value === 'done') waiting.push(dead[index]?.pointer.sk ?? '')
     }
-    removed += countOutcomes(outcomes).done
+    removed += countGroupOutcomes(outcomes).done
   }
   return removed
 }

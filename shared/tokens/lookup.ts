@@ -1,13 +1,13 @@
-import { answer, type Call, callerOf, data, type Outcome } from '../api/call.ts'
+import { answer, type Call, type CallOutcome, callerOf, dataAnswer } from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
 import { text } from '../api/fields.ts'
 import {
-  accessorOfText,
-  BATCH_PREFIX,
-  endOf,
-  entityIdOf,
-  secondsLeftOf,
+  accessorOfTokenText,
+  BATCH_TOKEN_PREFIX,
   type Token,
+  tokenEndTime,
+  tokenEntityId,
+  tokenSecondsLeft,
   toSeconds,
 } from '../model/token.ts'
 import { key } from '../storage/kinds.ts'
@@ -34,25 +34,25 @@ interface Found {
 }
 
 /** Handles POST and GET auth/token/lookup. Without a token parameter it looks up the caller's own token. */
-export async function lookup(call: Call<typeof tokenField>): Promise<Outcome> {
+export async function lookup(call: Call<typeof tokenField>): Promise<CallOutcome> {
   const caller = callerOf(call)
   const asked = call.parameters.token || caller.text.reveal()
   if (sameSecret(asked, caller.text.reveal())) return lookupSelf(call)
-  return answer(data(await shown(call, await findToken(call, asked))))
+  return answer(dataAnswer(await shown(call, await findToken(call, asked))))
 }
 
 /** Handles GET and POST auth/token/lookup-self. */
-export async function lookupSelf(call: Call): Promise<Outcome> {
+export async function lookupSelf(call: Call): Promise<CallOutcome> {
   const { token, item, text: own, accessor } = callerOf(call)
   // the stored token counts this use; a token is deleted with its last use
   const left = item?.data ?? { ...token, numUses: 0 }
-  return answer(data(await shown(call, { token: left, id: own.reveal(), accessor })))
+  return answer(dataAnswer(await shown(call, { token: left, id: own.reveal(), accessor })))
 }
 
 /** Handles POST auth/token/lookup-accessor. The response does not contain the token. */
-export async function lookupAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
+export async function lookupAccessor(call: Call<typeof accessorField>): Promise<CallOutcome> {
   const item = await findByAccessor(call, call.parameters.accessor ?? '')
-  return answer(data(await shown(call, { token: item.data, id: '', accessor: item.sk })))
+  return answer(dataAnswer(await shown(call, { token: item.data, id: '', accessor: item.sk })))
 }
 
 /** Returns the stored token of an accessor. @throws ApiError `invalid_request` */
@@ -71,7 +71,7 @@ async function wrappingHint({ ports }: Pick<Call, 'ports'>, accessor: string): P
 
 /** Finds a token by its text. @throws ApiError `bad_token` */
 export async function findToken(call: Call, asked: string): Promise<Found> {
-  if (asked.startsWith(BATCH_PREFIX)) {
+  if (asked.startsWith(BATCH_TOKEN_PREFIX)) {
     const sealed = await openBatch(asked, call.ports.cipher)
     if (!sealed) throw new ApiError('bad_token')
     const [term] = await call.ports.store.read([key('term', sealed.term)])
@@ -80,7 +80,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
       throw new ApiError('bad_token')
     return { token, id: asked, accessor: '' }
   }
-  const accessor = await accessorOfText(asked, call.ports.cipher)
+  const accessor = await accessorOfTokenText(asked, call.ports.cipher)
   const item = await readLiveToken(accessor, call)
   if (!item) throw new ApiError('bad_token', await wrappingHint(call, accessor))
   return { token: item.data, id: asked, accessor }
@@ -88,7 +88,7 @@ export async function findToken(call: Call, asked: string): Promise<Found> {
 
 /** Returns the response form of a token. @see docs/spec/tokens.md#lookup */
 async function shown(call: Call, { token, id, accessor }: Found): Promise<Record<string, unknown>> {
-  const end = endOf(token)
+  const end = tokenEndTime(token)
   return defined({
     id,
     accessor,
@@ -98,13 +98,13 @@ async function shown(call: Call, { token, id, accessor }: Found): Promise<Record
     policies: token.policies,
     identity_policies: await identityPoliciesOf(call, token),
     meta: token.meta,
-    entity_id: entityIdOf(token),
+    entity_id: tokenEntityId(token),
     orphan: token.parent === undefined,
     renewable: token.renewable,
     creation_time: toSeconds(token.createdAt),
     issue_time: printTime(token.createdAt),
     creation_ttl: token.creationTtl,
-    ttl: secondsLeftOf(token, call.now),
+    ttl: tokenSecondsLeft(token, call.now),
     expire_time: end === undefined ? null : printTime(end),
     ...showTokenTerms(token),
     role: token.role || undefined,

@@ -1,13 +1,13 @@
-import type { Auth } from '../api/call.ts'
+import type { ResponseAuth } from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
 import {
   accessorOfToken,
-  BATCH_PREFIX,
-  entityIdOf,
-  expirySecondOf,
-  hashOf,
-  LONGEST_TOKEN,
+  BATCH_TOKEN_PREFIX,
+  MAX_TOKEN_LENGTH,
   type Token,
+  tokenEntityId,
+  tokenExpirySecond,
+  tokenHashOf,
 } from '../model/token.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
@@ -27,9 +27,9 @@ interface Issued {
 }
 
 /** Issues a service token, stored under the hash of its text. */
-export function issueService(token: Token, text: Secret, hash = hashOf(text.reveal())): Issued {
+export function issueService(token: Token, text: Secret, hash = tokenHashOf(text.reveal())): Issued {
   const stored = { ...token, hash }
-  const expires = expirySecondOf(stored)
+  const expires = tokenExpirySecond(stored)
   return {
     token: stored,
     text: text.reveal(),
@@ -44,8 +44,8 @@ export function issueService(token: Token, text: Secret, hash = hashOf(text.reve
  * @throws ApiError `invalid_request` if the token is longer than a request may carry
  */
 export async function issueBatch(token: Token, cipher: FieldCipher): Promise<Issued> {
-  const text = BATCH_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
-  if (text.length > LONGEST_TOKEN)
+  const text = BATCH_TOKEN_PREFIX + (await cipher.encryptToken(JSON.stringify(token)))
+  if (text.length > MAX_TOKEN_LENGTH)
     throw invalidRequestError(
       'the policies and metadata are too long for a batch token, which carries them itself',
     )
@@ -58,7 +58,7 @@ export const authOf = (
   text: string,
   metadata: Readonly<Record<string, string>> | null,
   identityPolicies: readonly string[],
-): Auth =>
+): ResponseAuth =>
   defined({
     client_token: text,
     accessor: accessorOfToken(token),
@@ -68,7 +68,7 @@ export const authOf = (
     metadata,
     lease_duration: token.ttl,
     renewable: token.renewable,
-    entity_id: entityIdOf(token),
+    entity_id: tokenEntityId(token),
     token_type: token.type,
     orphan: token.parent === undefined,
     mfa_requirement: null,

@@ -1,7 +1,14 @@
-import { answer, answerAfter, type Call, callerOf, noContent, type Outcome } from '../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  callerOf,
+  noContentAnswer,
+} from '../api/call.ts'
 import { ApiError, invalidRequestError } from '../api/errors.ts'
-import { currentCluster } from '../jobs/job.ts'
-import { accessorOfText, BATCH_PREFIX, type Token } from '../model/token.ts'
+import { readCurrentCluster } from '../jobs/job.ts'
+import { accessorOfTokenText, BATCH_TOKEN_PREFIX, type Token } from '../model/token.ts'
 import type { ClusterRead } from '../ports.ts'
 import { type Change, remove } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -14,36 +21,36 @@ import type { accessorField, requiredToken } from './lookup.ts'
  * Handles POST auth/token/revoke: revokes a token with all descendants, or a wrapping token with its response. Revoking an unknown
  * token succeeds.
  */
-export async function revoke(call: Call<typeof requiredToken>): Promise<Outcome> {
+export async function revoke(call: Call<typeof requiredToken>): Promise<CallOutcome> {
   const asked = call.parameters.token ?? ''
-  if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  return revoking(call, await accessorOfText(asked, call.ports.cipher))
+  if (asked.startsWith(BATCH_TOKEN_PREFIX)) throw noBatch()
+  return revoking(call, await accessorOfTokenText(asked, call.ports.cipher))
 }
 
 const noBatch = () => invalidRequestError('batch tokens cannot be revoked')
 
 /** Handles POST auth/token/revoke-self. */
-export function revokeSelf(call: Call): Promise<Outcome> {
+export function revokeSelf(call: Call): Promise<CallOutcome> {
   const { accessor } = callerOf(call)
   if (accessor === '') throw noBatch()
   return revoking(call, accessor)
 }
 
 /** Handles POST auth/token/revoke-accessor. An unknown accessor causes a warning, not an error. */
-export async function revokeAccessor(call: Call<typeof accessorField>): Promise<Outcome> {
+export async function revokeAccessor(call: Call<typeof accessorField>): Promise<CallOutcome> {
   const accessor = call.parameters.accessor ?? ''
   const found = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
-  if (!found.some(Boolean)) return answer(noContent(['no token has this accessor']))
+  if (!found.some(Boolean)) return answer(noContentAnswer(['no token has this accessor']))
   return revoking(call, accessor)
 }
 
 const REVOKE_TOKEN_TRIES = 10
 
 /** Handles POST auth/token/revoke-orphan: revokes only the token. Its children become orphans. */
-export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Outcome> {
+export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<CallOutcome> {
   const asked = call.parameters.token ?? ''
-  if (asked.startsWith(BATCH_PREFIX)) throw noBatch()
-  const accessor = await accessorOfText(asked, call.ports.cipher)
+  if (asked.startsWith(BATCH_TOKEN_PREFIX)) throw noBatch()
+  const accessor = await accessorOfTokenText(asked, call.ports.cipher)
   const [item] = await call.ports.store.read([key('token', accessor)])
   if (!item) throw invalidRequestError('token not found')
   const release = async (cluster: ClusterRead) => {
@@ -54,18 +61,23 @@ export async function revokeOrphan(call: Call<typeof requiredToken>): Promise<Ou
   }
   await release(call.cluster)
   // orphans the children created in the meantime; a child created even later is invalid
-  const late = async () => release(await currentCluster(call.ports))
-  return { ...answerAfter(gone(accessor, item.data)), afterwards: late }
+  const late = async () => release(await readCurrentCluster(call.ports))
+  return { ...answerAfterChanges(gone(accessor, item.data)), afterwards: late }
 }
 
 // Deletes only the token at first, which invalidates all descendants at once. The sweep after the commit frees their storage.
-async function revoking(call: Call, accessor: string): Promise<Outcome> {
+async function revoking(call: Call, accessor: string): Promise<CallOutcome> {
   const [item, wrapped] = await call.ports.store.read([key('token', accessor), key('wrapped', accessor)])
   return {
-    answer: noContent(),
+    answer: noContentAnswer(),
     changes: [...gone(accessor, item?.data), ...(wrapped ? [remove(wrapped)] : [])],
     afterwards: async () => {
-      await sweepDescendants(accessor, call.ports, () => currentCluster(call.ports), call.request.deadline)
+      await sweepDescendants(
+        accessor,
+        call.ports,
+        () => readCurrentCluster(call.ports),
+        call.request.deadline,
+      )
     },
   }
 }

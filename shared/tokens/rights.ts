@@ -1,5 +1,5 @@
 import type { Acl } from '../model/acl.ts'
-import { isRoot, type Token } from '../model/token.ts'
+import { isRootToken, type Token } from '../model/token.ts'
 import { ROOT, sanitisePolicies } from '../policies/names.ts'
 import { type Item, type Key, key } from '../storage/kinds.ts'
 import { failed, ok, type Result } from '../values/result.ts'
@@ -29,7 +29,7 @@ export async function loadRights(
   along?: Key | undefined,
 ): Promise<Result<TokenRights, RightsFault>> {
   const { store } = dependencies.ports
-  const policyKeys = isRoot(token) ? [] : token.policies.map(name => key('policy', name))
+  const policyKeys = isRootToken(token) ? [] : token.policies.map(name => key('policy', name))
   const aliasKeys = token.entity ? [key('alias', token.entity.mount, token.entity.alias)] : []
   const keys = [...policyKeys, ...aliasKeys, ...(along ? [along] : [])]
   const items: readonly (Item | undefined)[] = keys.length > 0 ? await store.read(keys) : []

@@ -1,4 +1,4 @@
-import { type ClusterRecord, primaryOf } from '../model/cluster.ts'
+import { type ClusterRecord, linkToPrimaryOf } from '../model/cluster.ts'
 import type { TokenSigner } from '../model/term.ts'
 import type { Ports } from '../ports.ts'
 import { partitions } from '../storage/kinds.ts'
@@ -13,7 +13,7 @@ export async function listSuccessorSigners(
   record: Pick<ClusterRecord, 'mode' | 'link'>,
   { store }: Pick<Ports, 'store'>,
 ): Promise<TokenSigner[]> {
-  if (record.mode !== 'secondary' || primaryOf(record)) return []
+  if (record.mode !== 'secondary' || linkToPrimaryOf(record)) return []
   const [members, holders] = await Promise.all([
     store.list(partitions('member')),
     store.list(partitions('holder')),

@@ -1,15 +1,15 @@
-import { accepted, answer, type Call, type Outcome } from '../api/call.ts'
-import { commitEach, countOutcomes, type IndependentChanges } from '../jobs/commit-each.ts'
+import { acceptedAnswer, answer, type Call, type CallOutcome } from '../api/call.ts'
+import { type ChangeGroup, commitEachGroup, countGroupOutcomes } from '../jobs/commit-each.ts'
 import { type JobResult, type JobRun, processEach } from '../jobs/job.ts'
-import { type ScanPlace, scanAll, scanStart } from '../jobs/scan.ts'
+import { type ScanPlace, scanAllItems, scanStartPlace } from '../jobs/scan.ts'
 import { remove, removeIfUnchanged, removeUnlessChanged } from '../storage/changes.ts'
 import { type Item, key } from '../storage/kinds.ts'
 import { areAncestorsAlive, type TokenDependencies } from './descendants.ts'
 
 /** Handles POST auth/token/tidy. */
-export async function startTokenTidy(call: Call): Promise<Outcome> {
-  await call.ports.background.start({ job: 'token-tidy', at: scanStart, of: 'token' })
-  return answer(accepted('tidy was started; the log will show what it removed'))
+export async function startTokenTidy(call: Call): Promise<CallOutcome> {
+  await call.ports.background.start({ job: 'token-tidy', at: scanStartPlace, of: 'token' })
+  return answer(acceptedAnswer('tidy was started; the log will show what it removed'))
 }
 
 export interface TokenTidyJob {
@@ -33,16 +33,16 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
    * with slow pages would never progress.
    */
   const removing =
-    <T>(removal: (item: T) => Promise<IndependentChanges | undefined>) =>
+    <T>(removal: (item: T) => Promise<ChangeGroup | undefined>) =>
     async (page: T[]) => {
-      const groups: IndependentChanges[] = []
+      const groups: ChangeGroup[] = []
       const looked = await processEach(page, async item => {
         const group = await removal(item)
         if (group) groups.push(group)
         return true
       })
-      const { done, failed } = countOutcomes(
-        await commitEach({ ...run, deadline: Number.POSITIVE_INFINITY }, groups),
+      const { done, failed } = countGroupOutcomes(
+        await commitEachGroup({ ...run, deadline: Number.POSITIVE_INFINITY }, groups),
       )
       counts.removed += done
       counts.failed += failed + looked.failed
@@ -50,9 +50,9 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
     }
   const tokens = removing<Item<'token'>>(item => removalOfDead(item, dependencies))
   const pointers = removing<Item<'child'>>(item => removalOfLoose(item, dependencies))
-  const left = job.of === 'token' ? await scanAll(run, 'token', job.at, tokens) : undefined
-  const start = job.of === 'token' ? scanStart : job.at
-  const rest = left ? undefined : await scanAll(run, 'child', start, pointers)
+  const left = job.of === 'token' ? await scanAllItems(run, 'token', job.at, tokens) : undefined
+  const start = job.of === 'token' ? scanStartPlace : job.at
+  const rest = left ? undefined : await scanAllItems(run, 'child', start, pointers)
   run.ports.log[counts.failed > 0 ? 'error' : 'info']('tokens tidied', counts)
   if (left) return { again: { of: 'token', at: left } }
   if (rest) return { again: { of: 'child', at: rest } }
@@ -63,7 +63,7 @@ export async function tidyTokens(run: JobRun, job: TokenTidyJob): Promise<JobRes
 async function removalOfDead(
   item: Item<'token'>,
   dependencies: TokenDependencies,
-): Promise<IndependentChanges | undefined> {
+): Promise<ChangeGroup | undefined> {
   const { parent } = item.data
   if (parent === undefined || (await areAncestorsAlive(item.data, dependencies))) return undefined
   return [removeIfUnchanged(item), remove(key('child', parent, accessorIn(item.pk)))]
@@ -73,7 +73,7 @@ async function removalOfDead(
 async function removalOfLoose(
   item: Item<'child'>,
   { ports }: TokenDependencies,
-): Promise<IndependentChanges | undefined> {
+): Promise<ChangeGroup | undefined> {
   const [token] = await ports.store.read([key('token', item.sk)])
   return token?.data.parent === accessorIn(item.pk) ? undefined : [removeUnlessChanged(item)]
 }

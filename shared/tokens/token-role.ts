@@ -1,4 +1,11 @@
-import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  noContentAnswer,
+} from '../api/call.ts'
 import { invalidRequestError } from '../api/errors.ts'
 import { boolField, listField, text } from '../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../api/subject.ts'
@@ -56,7 +63,7 @@ const initial: TokenRole = {
 }
 
 /** Handles POST auth/token/roles/:role_name. Fields that the request leaves out keep their values. */
-export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
+export function writeTokenRole(call: Call<typeof tokenRoleFields>): CallOutcome {
   const stored = subjectOf(call, 'token-role')
   const before = stored?.data ?? initial
   const { parameters } = call
@@ -78,9 +85,9 @@ export function writeTokenRole(call: Call<typeof tokenRoleFields>): Outcome {
   }
   if (!/^[\w.-]*$/.test(next.pathSuffix))
     throw invalidRequestError('path_suffix may hold letters, digits, "_", "." and "-"')
-  return answerAfter(
+  return answerAfterChanges(
     [replace(subjectKeyOf(call, 'token-role'), stored, next)],
-    noContent([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
+    noContentAnswer([...parameterWarnings(next.token, SYSTEM_LEASE_TTL_SECONDS), ...patternWarnings(next)]),
   )
 }
 
@@ -118,11 +125,11 @@ function parametersOf(
 }
 
 /** Handles GET auth/token/roles/:role_name. */
-export function readTokenRole(call: Call): Outcome {
+export function readTokenRole(call: Call): CallOutcome {
   const { sk: name, data: role } = requireSubject(call, 'token-role')
   const { token } = role
   return answer(
-    data({
+    dataAnswer({
       name,
       allowed_policies: role.allowedPolicies,
       disallowed_policies: role.disallowedPolicies,
@@ -139,7 +146,7 @@ export function readTokenRole(call: Call): Outcome {
 }
 
 /** Handles POST auth/token/create/:role_name. The role, not the caller's rights, limits the token. */
-export async function createWithRole(call: Call<typeof createFields>): Promise<Outcome> {
+export async function createWithRole(call: Call<typeof createFields>): Promise<CallOutcome> {
   const role = subjectOf(call, 'token-role')
   if (!role) throw invalidRequestError(`unknown role ${subjectKeyOf(call, 'token-role').sk}`)
   return createAndStore(call, { orphan: role.data.orphan, role: rulesOf(role.sk, role.data) })

@@ -1,6 +1,6 @@
 import { SYSTEM_LEASE_TTL_SECONDS } from '../model/mount.ts'
-import { accessorOf, hashOf, toSeconds } from '../model/token.ts'
-import type { WrapInfo, Wrapped } from '../model/wrapped.ts'
+import { accessorOfHash, tokenHashOf, toSeconds } from '../model/token.ts'
+import type { WrapInfo, WrappedResponse } from '../model/wrapped.ts'
 import type { FieldCipher } from '../ports.ts'
 import { type Change, create } from '../storage/changes.ts'
 import { key } from '../storage/kinds.ts'
@@ -29,9 +29,9 @@ export async function wrap(
   given: Wrapping,
   cipher: FieldCipher,
 ): Promise<{ info: WrapInfo; change: Change }> {
-  const hash = hashOf(given.text.reveal())
-  const place = key('wrapped', accessorOf(hash))
-  const item: Wrapped = defined({
+  const hash = tokenHashOf(given.text.reveal())
+  const place = key('wrapped', accessorOfHash(hash))
+  const item: WrappedResponse = defined({
     hash,
     response: await cipher.encrypt(place, 'response', given.response),
     creationPath: given.path,
@@ -44,7 +44,7 @@ export async function wrap(
     change: create(place, item, { expires: toSeconds(given.now) + given.ttl }),
     info: defined({
       token: given.text.reveal(),
-      accessor: accessorOf(hash),
+      accessor: accessorOfHash(hash),
       ttl: given.ttl,
       creation_time: printTime(given.now),
       creation_path: given.path,

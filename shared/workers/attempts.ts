@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { recordWatcher } from '../ceremony/watch.ts'
+import { recordAttemptWatcher } from '../ceremony/watch.ts'
 import type { Ports } from '../ports.ts'
 
 const token = v.pipe(v.string(), v.nonEmpty())
@@ -15,5 +15,5 @@ export const attemptHandler =
   (ports: Ports) =>
   async (event: unknown): Promise<void> => {
     const input = v.parse(order, event)
-    await recordWatcher(input.step === 'watch' ? input.operation : '', input.token, ports)
+    await recordAttemptWatcher(input.step === 'watch' ? input.operation : '', input.token, ports)
   }

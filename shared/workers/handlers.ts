@@ -1,12 +1,12 @@
 import type { Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { watchCertificates } from '../auth-method/config/watch-certificates.ts'
-import { runHourly } from '../auth-method/tidy/schedule.ts'
-import { createRun } from '../jobs/job.ts'
+import { runHourlyTidy } from '../auth-method/tidy/schedule.ts'
+import { createJobRun } from '../jobs/job.ts'
 import { handleRestoredCopy } from '../journal/close-copy.ts'
 import { sendRoleEvents } from '../journal/send-role-events.ts'
 import { finishStepDown } from '../journal/step-down.ts'
-import { fenceBeforeServing, fenceOthers } from '../link/outgoing/fence-others.ts'
+import { fenceBeforeServing, fenceOtherClusters } from '../link/outgoing/fence-others.ts'
 import type { Ports } from '../ports.ts'
 import { maintainOperation } from '../replication/operation/operate.ts'
 import {
@@ -100,7 +100,7 @@ export const hourlyHandler =
     await watchCertificates(ports).catch((error: unknown) =>
       ports.log.warn('certificates could not be checked', { error: String(error) }),
     )
-    return runHourly(createRun(ports, lambdaDeadline(ports, context)))
+    return runHourlyTidy(createJobRun(ports, lambdaDeadline(ports, context)))
   }
 
 /** Milliseconds reserved for a pull run to finish its current work. */
@@ -117,7 +117,7 @@ export const pullHandler =
   async (event: unknown, context: Context): Promise<void> => {
     if (isHostReturn(event)) return fenceBeforeServing(ports, carryTo)
     const deadline = Math.min(ports.clock.now() + bounds.RUN_MS, lambdaDeadline(ports, context) - RUN_REST_MS)
-    await fenceOthers(ports, carryTo, deadline).catch((error: unknown) =>
+    await fenceOtherClusters(ports, carryTo, deadline).catch((error: unknown) =>
       ports.log.warn('other primaries could not be asked to end their epochs', { error: String(error) }),
     )
     const connect = connectVia(carryTo, ports)

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
-import { dropOldKey } from '../auth-method/rotate-root/finish.ts'
-import { restamp } from '../auth-method/tidy/restamp.ts'
+import { deleteOldAccessKey } from '../auth-method/rotate-root/finish.ts'
+import { updateListTtls } from '../auth-method/tidy/restamp.ts'
 import { tidyList } from '../auth-method/tidy/run.ts'
 import { tidyLists } from '../auth-method/tidy/settings.ts'
-import { createRun, type JobResult, type JobRun } from '../jobs/job.ts'
+import { createJobRun, type JobResult, type JobRun } from '../jobs/job.ts'
 import { removeMount } from '../mounts/remove.ts'
 import type { Ports } from '../ports.ts'
 import { backfillAll } from '../replication/primary/backfill.ts'
@@ -32,13 +32,13 @@ export const jobs = {
   tidy: job(v.object({ mount, list, buffer: count, runner: v.string() }), tidyList),
   restamp: job(
     v.object({ mount, list, partition: count, after: v.string(), settling: v.optional(v.string()) }),
-    restamp,
+    updateListTtls,
   ),
   'remove-mount': job(
     v.object({ mount, at: v.optional(scanPlace), found: v.optional(count), began: v.optional(count) }),
     removeMount,
   ),
-  'drop-old-key': job(v.object({ mount }), dropOldKey),
+  'drop-old-key': job(v.object({ mount }), deleteOldAccessKey),
   backfill: job(
     v.object({ treeId: v.string(), notBefore: count, at: v.optional(scanPlace), pass: v.optional(pass) }),
     backfillAll,
@@ -69,7 +69,7 @@ export async function runJob(payload: unknown, ports: Ports, deadline: number): 
   const { job: name } = v.parse(v.looseObject({ job: v.picklist(Object.keys(jobs) as JobName[]) }), payload)
   const { schema, work } = jobs[name]
   const { value: result, calls } = await ports.meter.measure(() =>
-    work(createRun(ports, deadline), v.parse(schema, payload)),
+    work(createJobRun(ports, deadline), v.parse(schema, payload)),
   )
   ports.log.info('job', {
     job: name,

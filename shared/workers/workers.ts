@@ -1,9 +1,9 @@
-import type { Use } from '../api/endpoint.ts'
+import type { EndpointUse } from '../api/endpoint.ts'
 import { bounds } from '../values/bounds.ts'
 
 /** A Lambda that gets events instead of requests. */
 export interface Worker {
-  uses: readonly Use[]
+  uses: readonly EndpointUse[]
   summary: string
   /** minutes */
   timeout: number

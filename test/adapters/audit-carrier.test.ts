@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
-import { carryEntries } from '../../shared/adapters/aws/audit-carrier.ts'
+import { carryAuditEntries } from '../../shared/adapters/aws/audit-carrier.ts'
 
 const ACCOUNT = '111122223333'
 const HOUR = 3_600_000
@@ -41,8 +41,8 @@ const kept = async (group: string) => (await aws.control.logEvents({ group })).e
 describe('the carrier of audit entries', () => {
   test('writes each entry unchanged into the stream with its original name', async () => {
     const entry = { audit: 'request', request: { path: 'auth/cloud/login' } }
-    await carryEntries(delivery([[1, framed(entry)]]), 'one')
-    await carryEntries(delivery([[2, framed({ ...entry, audit: 'response' })]]), 'one')
+    await carryAuditEntries(delivery([[1, framed(entry)]]), 'one')
+    await carryAuditEntries(delivery([[2, framed({ ...entry, audit: 'response' })]]), 'one')
     expect(await kept('one')).toEqual(
       ['request', 'response'].map((audit, index) => ({
         stream: STREAM,
@@ -54,7 +54,7 @@ describe('the carrier of audit entries', () => {
 
   test('a delivery that unpacks to more than the limit is refused (CVE-2026-39396, GHSA-r65v-xgwc-g56j)', async () => {
     const data = gzipSync(Buffer.alloc(64 * 2 ** 20, ' ')).toString('base64')
-    await expect(carryEntries({ awslogs: { data } }, 'bomb')).rejects.toMatchObject({
+    await expect(carryAuditEntries({ awslogs: { data } }, 'bomb')).rejects.toMatchObject({
       code: 'ERR_BUFFER_TOO_LARGE',
     })
   })
@@ -62,7 +62,7 @@ describe('the carrier of audit entries', () => {
   test.each(['{"timestamp":"2026', 'text', '"{}"', '{"message":"request"}', '[]'])(
     'a line without the runtime’s frame is carried unchanged: %s',
     async text => {
-      await carryEntries(delivery([[0, text]]), `odd ${text}`)
+      await carryAuditEntries(delivery([[0, text]]), `odd ${text}`)
       expect((await kept(`odd ${text}`)).map(one => one.message)).toEqual([text])
     },
   )
@@ -72,7 +72,7 @@ describe('the carrier of audit entries', () => {
       [[0, 'CWL CONTROL MESSAGE: Checking health of destination Lambda.']],
       'CONTROL_MESSAGE',
     )
-    await carryEntries(question, 'quiet')
+    await carryAuditEntries(question, 'quiet')
     expect(await kept('quiet')).toEqual([])
   })
 
@@ -83,17 +83,17 @@ describe('the carrier of audit entries', () => {
       [old, framed({ audit: 'request' })],
       [3 * HOUR, framed({ audit: 'request' })],
     ]
-    await expect(carryEntries(delivery(events), 'some')).rejects.toThrow('2 of 3 audit entries')
+    await expect(carryAuditEntries(delivery(events), 'some')).rejects.toThrow('2 of 3 audit entries')
     expect((await kept('some')).map(one => one.timestamp)).toEqual([NOW])
   })
 
   test('fails on an event without a delivery', async () => {
-    await expect(carryEntries({}, 'none')).rejects.toThrow()
+    await expect(carryAuditEntries({}, 'none')).rejects.toThrow()
   })
 
   test('carries entries that lie more than a day apart', async () => {
     const times = [-50 * HOUR, -25 * HOUR, 0]
-    await carryEntries(delivery(times.map(time => [time, framed({ audit: 'request' })])), 'days')
+    await carryAuditEntries(delivery(times.map(time => [time, framed({ audit: 'request' })])), 'days')
     expect((await kept('days')).map(one => one.timestamp - NOW)).toEqual(times)
   })
 })

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import { stsCallerIdentity } from '../../shared/adapters/aws/caller-identity.ts'
-import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
+import { createStsCallerIdentity } from '../../shared/adapters/aws/caller-identity.ts'
+import { createCallMeter, systemClock } from '../../shared/adapters/aws/system.ts'
 import type { StsRequest } from '../../shared/ports.ts'
 import { rawServer, webServer } from '../support/service/server.ts'
 
@@ -11,7 +11,7 @@ test('an STS that answers 101 Switching Protocols counts as not reachable', asyn
     socket =>
       void socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
   )
-  const port = stsCallerIdentity({ clock: systemClock, meter: callMeter(), redirect: '' })
+  const port = createStsCallerIdentity({ clock: systemClock, meter: createCallMeter(), redirect: '' })
   const request: StsRequest = {
     method: 'POST',
     endpoint: url,
@@ -35,7 +35,11 @@ test.each([
   const { url, requests } = await webServer(onTestFinished, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/xml' }).end('<x/>')
   })
-  const port = stsCallerIdentity({ clock: systemClock, meter: callMeter(), redirect: redirected ? url : '' })
+  const port = createStsCallerIdentity({
+    clock: systemClock,
+    meter: createCallMeter(),
+    redirect: redirected ? url : '',
+  })
   const endpoint = redirected ? 'https://sts.eu-west-1.amazonaws.com' : url
   await port.forward(
     {

@@ -1,8 +1,8 @@
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
-import { baseCredentials } from '../../shared/adapters/aws/credentials.ts'
-import type { Environment } from '../../shared/adapters/aws/environment.ts'
+import { readBaseCredentials } from '../../shared/adapters/aws/credentials.ts'
+import type { LambdaEnvironment } from '../../shared/adapters/aws/environment.ts'
 import type { ProviderSettings } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
 import { rawServer, webServer } from '../support/service/server.ts'
@@ -36,16 +36,16 @@ async function pairOf(name: string): Promise<{ accessKey: string; secretKey: str
 }
 
 const none = { accessKey: '', secretKey: '' }
-const environment = (given: Partial<Environment> = {}): Environment =>
-  ({ cloudKeys: none, onLambda: false, metadataEndpoint: metadata, ...given }) as Environment
+const environment = (given: Partial<LambdaEnvironment> = {}): LambdaEnvironment =>
+  ({ cloudKeys: none, onLambda: false, metadataEndpoint: metadata, ...given }) as LambdaEnvironment
 
 const unconfigured = {} as ProviderSettings
 const configured = ({ accessKey, secretKey }: { accessKey: string; secretKey: string }) =>
   ({ credentials: { accessKey, secretKey: new Secret(secretKey) } }) as ProviderSettings
 
 /** Returns the identity that STS reports for the chosen credentials. */
-async function chosen(settings: ProviderSettings, given: Environment): Promise<string | undefined> {
-  const credentials = await baseCredentials(settings, given)
+async function chosen(settings: ProviderSettings, given: LambdaEnvironment): Promise<string | undefined> {
+  const credentials = await readBaseCredentials(settings, given)
   const sts = new STSClient({ region: PLACE.region, endpoint: aws.url, credentials })
   return (await sts.send(new GetCallerIdentityCommand({}))).Arn?.replace(/^.*:/, '')
 }
@@ -88,14 +88,14 @@ describe('credentials for calls to AWS', () => {
   })
 
   test('credentials of an instance have an expiration, so that they are fetched again', async () => {
-    const { expiration } = await baseCredentials(unconfigured, environment())
+    const { expiration } = await readBaseCredentials(unconfigured, environment())
     expect(expiration?.getTime()).toBeGreaterThan(Date.now())
   })
 
   test('on Lambda the metadata service is never called', async () => {
     const asked = async () => (await aws.control.calls()).calls.filter(call => call.service === 'imds').length
     const count = await asked()
-    await expect(baseCredentials(unconfigured, environment({ onLambda: true }))).rejects.toThrow(
+    await expect(readBaseCredentials(unconfigured, environment({ onLambda: true }))).rejects.toThrow(
       'no credentials for calls to AWS: configure access_key and secret_key',
     )
     expect(await asked()).toBe(count)
@@ -105,9 +105,9 @@ describe('credentials for calls to AWS', () => {
     const { url } = await rawServer(onTestFinished, socket =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')),
     )
-    await expect(baseCredentials(unconfigured, environment({ metadataEndpoint: url }))).rejects.toMatchObject(
-      { code: 'ECONNRESET' },
-    )
+    await expect(
+      readBaseCredentials(unconfigured, environment({ metadataEndpoint: url })),
+    ).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
   test('an endless answer of the metadata service fails at the size limit', async () => {
@@ -115,13 +115,13 @@ describe('credentials for calls to AWS', () => {
       const more = () => void (response.destroyed || response.write('x'.repeat(65_536), more))
       more()
     })
-    await expect(baseCredentials(unconfigured, environment({ metadataEndpoint: url }))).rejects.toThrow(
+    await expect(readBaseCredentials(unconfigured, environment({ metadataEndpoint: url }))).rejects.toThrow(
       'instance metadata answered more than 65536 bytes',
     )
   })
 
   test('a metadata service that refuses is reported with its status', async () => {
     const nowhere = environment({ metadataEndpoint: await metadataOf('i-0fffffffffffffff0') })
-    await expect(baseCredentials(unconfigured, nowhere)).rejects.toThrow('instance metadata answered 404')
+    await expect(readBaseCredentials(unconfigured, nowhere)).rejects.toThrow('instance metadata answered 404')
   })
 })

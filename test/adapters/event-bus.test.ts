@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { type RunningProvider, startProvider } from '../../infra/local/provider/provider.ts'
-import { eventBridge } from '../../shared/adapters/aws/event-bus.ts'
-import { callMeter } from '../../shared/adapters/aws/system.ts'
+import { createEventBridgeBus } from '../../shared/adapters/aws/event-bus.ts'
+import { createCallMeter } from '../../shared/adapters/aws/system.ts'
 
 const ACCOUNT = '111122223333'
 const event = {
@@ -24,10 +24,10 @@ beforeAll(async () => {
 })
 
 const busAt = (eventsEndpoint: string) =>
-  eventBridge({
+  createEventBridgeBus({
     environment: { ownRegion: 'eu-west-1', eventsEndpoint },
     clock: { now: Date.now, sleep: async () => undefined },
-    meter: callMeter(),
+    meter: createCallMeter(),
   })
 
 test('events are put unchanged on the default bus of the region, in requests of a size that AWS takes', async () => {

@@ -1,9 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
-import type { Environment } from '../../shared/adapters/aws/environment.ts'
-import { ec2Instances } from '../../shared/adapters/aws/instances.ts'
-import { provider } from '../../shared/adapters/aws/provider.ts'
-import { callMeter, systemClock } from '../../shared/adapters/aws/system.ts'
+import type { LambdaEnvironment } from '../../shared/adapters/aws/environment.ts'
+import { createEc2Instances } from '../../shared/adapters/aws/instances.ts'
+import { createAwsProvider } from '../../shared/adapters/aws/provider.ts'
+import { createCallMeter, systemClock } from '../../shared/adapters/aws/system.ts'
 import type { AwsTarget } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
 import '../support/service/sdk-clients.ts'
@@ -49,12 +49,15 @@ beforeEach(async () => {
   await aws.control.resetCalls()
 })
 
-const meter = callMeter()
+const meter = createCallMeter()
 
 /** Returns the port for instances, as a new environment has it. */
 function instances() {
-  const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment
-  return ec2Instances(provider({ environment, clock: systemClock, meter }), { clock: systemClock, meter })
+  const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as LambdaEnvironment
+  return createEc2Instances(createAwsProvider({ environment, clock: systemClock, meter }), {
+    clock: systemClock,
+    meter,
+  })
 }
 
 /** Looks up instances. Returns the ID of each, or the message of its error. */

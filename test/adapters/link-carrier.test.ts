@@ -18,7 +18,7 @@ import { startLinkPort } from '../../infra/local/gateway/link-port.ts'
 import { createServerTls, newAuthority } from '../../infra/local/gateway/tls.ts'
 import { createLinkCarrier } from '../../shared/adapters/link/carrier.ts'
 import { createLazyCarrier } from '../../shared/adapters/link/lazy-carrier.ts'
-import { linkHandler } from '../../shared/http/link.ts'
+import { createLinkHandler } from '../../shared/http/link.ts'
 import { notALinkCallError } from '../../shared/link/refusals.ts'
 import { createLinkRoutes } from '../../shared/link/routes.ts'
 import { LinkRefused, LinkSilent, LinkUnsigned } from '../../shared/link/source.ts'
@@ -54,7 +54,7 @@ async function listening(server: AnyServer, scheme = 'http') {
 }
 
 /** Makes the Lambda behind a gateway. */
-const gateway = (seen: string[]): RequestListener => linkGateway(linkHandler(w.ports), seen)
+const gateway = (seen: string[]): RequestListener => linkGateway(createLinkHandler(w.ports), seen)
 
 /** Makes the router itself, which speaks gRPC. */
 const router = (protocols: string[]) =>
@@ -380,7 +380,7 @@ describe('the carrier refuses', () => {
 })
 
 describe('the Lambda behind every front end', () => {
-  const ask = (event: object) => linkHandler(w.ports)({ headers: {}, ...event })
+  const ask = (event: object) => createLinkHandler(w.ports)({ headers: {}, ...event })
 
   test.each([
     ['another path', { rawPath: '/cloudauth.link.v1.LinkService/Nothing' }, 404],
@@ -404,7 +404,7 @@ describe('the Lambda behind every front end', () => {
     const proxy = { secretHashes: [sha256('s').toString('hex')], hops: 1 }
     const ports = { ...w.ports, deployment: { ...w.ports.deployment, proxy } }
     const calling = (headers: object) =>
-      linkHandler(ports)({
+      createLinkHandler(ports)({
         version: '2.0',
         rawPath: '/cloudauth.link.v1.LinkService/Heartbeat',
         headers: { 'content-type': 'application/json', ...headers },

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type RunningProvider as Aws, startProvider } from '../../infra/local/provider/provider.ts'
-import { describeByIds } from '../../shared/adapters/aws/describe-instances.ts'
-import type { Environment } from '../../shared/adapters/aws/environment.ts'
-import { provider } from '../../shared/adapters/aws/provider.ts'
-import { callMeter } from '../../shared/adapters/aws/system.ts'
+import { describeInstancesByIds } from '../../shared/adapters/aws/describe-instances.ts'
+import type { LambdaEnvironment } from '../../shared/adapters/aws/environment.ts'
+import { createAwsProvider } from '../../shared/adapters/aws/provider.ts'
+import { createCallMeter } from '../../shared/adapters/aws/system.ts'
 import type { AwsTarget, ProviderSettings } from '../../shared/ports.ts'
 import { Secret } from '../../shared/values/secret.ts'
 
@@ -52,14 +52,14 @@ async function describeIn(account: string, keys: Partial<ProviderSettings>, time
     ...keys,
   }
   const target: AwsTarget = { account, region: 'eu-west-1', client }
-  const calls = provider({
-    environment: { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment,
+  const calls = createAwsProvider({
+    environment: { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as LambdaEnvironment,
     clock: { now: () => Date.now(), sleep: async () => undefined },
-    meter: callMeter(),
+    meter: createCallMeter(),
   })
   const answers: string[] = []
   for (let turn = 0; turn < times; turn++) {
-    const answer = describeByIds(calls, target, [instanceId], Date.now() + 5000)
+    const answer = describeInstancesByIds(calls, target, [instanceId], Date.now() + 5000)
     answers.push(
       await answer.then(
         found => found.get(instanceId)?.state ?? 'none',

@@ -1,6 +1,6 @@
 import { ListExecutionsCommand, StopExecutionCommand } from '@aws-sdk/client-sfn'
 import { describe, expect, test, vi } from 'vitest'
-import { stepFunctions } from '../../shared/adapters/aws/workflows.ts'
+import { createStepFunctions } from '../../shared/adapters/aws/workflows.ts'
 import { PREFIX, stateMachine, tokenTask, until } from '../provider/states/support.ts'
 import { closedPort } from '../support/service/server.ts'
 
@@ -12,7 +12,7 @@ function portTo(url: string) {
   vi.stubEnv('AWS_REGION', 'eu-west-1')
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'a')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b')
-  return stepFunctions(PREFIX, meter)
+  return createStepFunctions(PREFIX, meter)
 }
 
 describe('workflows on Step Functions', () => {

@@ -4,14 +4,14 @@ import { setTimeout } from 'node:timers/promises'
 import { createEngineClient, createTables } from '../../infra/local/engine/engine.ts'
 import { HOME } from '../../infra/local/provider/home.ts'
 import type { Model } from '../../infra/local/template/assembly.ts'
-import { callMeter } from '../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../shared/adapters/aws/table.ts'
-import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
-import type { Head } from '../../shared/journal/head.ts'
+import { createCallMeter } from '../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../shared/adapters/aws/table.ts'
+import { generationOfExpiry, ttlOfGeneration } from '../../shared/journal/generation.ts'
+import type { JournalHead } from '../../shared/journal/head.ts'
 import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
-import { epochName, posText } from '../../shared/journal/position.ts'
-import { moves } from '../../shared/journal/transitions.ts'
-import { leafOf, storedLeaf } from '../../shared/journal/tree.ts'
+import { formatEpoch, positionText } from '../../shared/journal/position.ts'
+import { headMoves } from '../../shared/journal/transitions.ts'
+import { computeItemLeaf, readStoredLeaf } from '../../shared/journal/tree.ts'
 import type { SourceLink } from '../../shared/link/source-link.ts'
 import { takeFollowStep } from '../../shared/replication/secondary/follow.ts'
 import { type Follower, newSession, sendHeartbeat } from '../../shared/replication/secondary/follower.ts'
@@ -38,7 +38,7 @@ export interface AppliedRate {
 
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 const DAY = 86_400
-const EPOCH = epochName(1, randomUUID())
+const EPOCH = formatEpoch(1, randomUUID())
 
 /** Makes the journal entries that logins of a fleet leave. @param instances that log in in turn */
 function loginEntries(count: number, instances: number): JournalEntry[] {
@@ -47,11 +47,11 @@ function loginEntries(count: number, instances: number): JournalEntry[] {
   const entries = new Map<number, StoredItem>()
   return Array.from({ length: count }, (_, index) => {
     const seq = index + 1
-    const pos = posText({ epoch: EPOCH, seq })
+    const pos = positionText({ epoch: EPOCH, seq })
     const make = (place: StoredItem, dies: boolean, expires: number): StoredItem => {
-      const gen = dies ? generationOf(expires, now) : null
-      const item = { ...place, expires, pos, ...(gen === null ? {} : { ttl: ttlOf(gen) }) }
-      return { ...item, leaf: leafOf(item) }
+      const gen = dies ? generationOfExpiry(expires, now) : null
+      const item = { ...place, expires, pos, ...(gen === null ? {} : { ttl: ttlOfGeneration(gen) }) }
+      return { ...item, leaf: computeItemLeaf(item) }
     }
     const plain = (place: ReturnType<typeof key>, bytes: number): StoredItem => ({
       kind: place.kind,
@@ -67,8 +67,8 @@ function loginEntries(count: number, instances: number): JournalEntry[] {
       kind: item.kind,
       pk: item.pk,
       sk: item.sk,
-      prev: before ? storedLeaf(before) : null,
-      next: storedLeaf(item),
+      prev: before ? readStoredLeaf(before) : null,
+      next: readStoredLeaf(item),
       item,
     })
     const body = [change(token), change(entry, entries.get(instance))]
@@ -138,15 +138,21 @@ export async function appliedRate(
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const say = () => undefined
   const log = { info: say, warn: say, error: say }
-  const { store, journal } = dynamoTables(
-    { tables: { data: nameOf('data'), cluster: nameOf('cluster') }, clock, entropy, meter: callMeter(), log },
+  const { store, journal } = createDynamoTables(
+    {
+      tables: { data: nameOf('data'), cluster: nameOf('cluster') },
+      clock,
+      entropy,
+      meter: createCallMeter(),
+      log,
+    },
     sendTo(tap?.url ?? engine, credentials),
   )
-  await journal.moveHead(moves.startEmpty(undefined, ''))
-  const head = (await journal.head()) as Head
+  await journal.moveHead(headMoves.startEmpty(undefined, ''))
+  const head = (await journal.head()) as JournalHead
   const nothing = { epoch: EPOCH, seq: 0 }
   const sync = { what: 'all', start: 0, lineage: [[EPOCH, 1]], hasFetched: false, end: nothing } as const
-  await journal.moveHead(moves.endSync(head, sync))
+  await journal.moveHead(headMoves.endSync(head, sync))
   const entries = loginEntries(count, instances)
   const link = linkOver(entries)
   const follower: Follower = {

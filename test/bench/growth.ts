@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Host } from '../../infra/local/host/host.ts'
-import { makeTokenText, type Token } from '../../shared/model/token.ts'
+import { generateServiceTokenText, type Token } from '../../shared/model/token.ts'
 import { type Change, create } from '../../shared/storage/changes.ts'
 import { key } from '../../shared/storage/kinds.ts'
 import { issueService } from '../../shared/tokens/mint.ts'
@@ -68,7 +68,7 @@ async function seeding(host: Host): Promise<(count: number) => Promise<void>> {
   let made = 0
   const another = (): Change[] => {
     made += 1
-    const text = makeTokenText(randomBytes)
+    const text = generateServiceTokenText(randomBytes)
     return [...issueService(token, text).changes, create(key('role', accessor, `role-${made}`), role)]
   }
   return async count => {

@@ -9,8 +9,8 @@ import { HOME } from '../../infra/local/provider/home.ts'
 import type { ReachedProvider } from '../../infra/local/provider/note.ts'
 import { readAssembly } from '../../infra/local/template/assembly.ts'
 import { synthesise } from '../../infra/local/template/synth.ts'
-import { callMeter, systemClock, systemEntropy } from '../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../shared/adapters/aws/table.ts'
+import { createCallMeter, systemClock, systemEntropy } from '../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../shared/adapters/aws/table.ts'
 import type { Journal } from '../../shared/journal/journal.ts'
 import { entry } from '../support/requests/lists.ts'
 import { seed, sendTo, snapshot, tableStore } from '../support/tables/store.ts'
@@ -141,8 +141,8 @@ async function enabled(host: Host, { print, results }: BenchTools): Promise<void
 
 function journalOf(host: Host): Journal {
   const { tables, engine_url, credentials } = whereIs(host)
-  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: callMeter(), log: console }
-  return dynamoTables(given, sendTo(engine_url, credentials)).journal
+  const given = { tables, clock: systemClock, entropy: systemEntropy, meter: createCallMeter(), log: console }
+  return createDynamoTables(given, sendTo(engine_url, credentials)).journal
 }
 
 /** Computes the write units of a login on AWS from its journal entry. */

@@ -1,6 +1,6 @@
 import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
-import { encodeBody } from '../../shared/journal/journal-entry.ts'
-import { bucketOf, bucketText } from '../../shared/journal/tree.ts'
+import { encodeEntryBody } from '../../shared/journal/journal-entry.ts'
+import { treeBucketOf, treeBucketText } from '../../shared/journal/tree.ts'
 
 /** The write units of a journaled commit on AWS, by the sizes of its items. */
 export interface WriteUnits {
@@ -35,8 +35,8 @@ function unitsOfItem({ item, prev }: EntryChange): number {
 }
 
 export function writeUnits({ body }: JournalEntry): WriteUnits {
-  const buckets = new Set(body.map(({ kind, pk, sk }) => bucketText(bucketOf('life', kind, pk, sk))))
+  const buckets = new Set(body.map(({ kind, pk, sk }) => treeBucketText(treeBucketOf('life', kind, pk, sk))))
   const written = body.reduce((sum, change) => sum + unitsOfItem(change), 0) + 2 * buckets.size
-  const entry = kilobytes(encodeBody(body).length + CELL)
+  const entry = kilobytes(encodeEntryBody(body).length + CELL)
   return { primary: 1 + 2 * entry + written, secondary: entry + written }
 }

@@ -1,8 +1,8 @@
-import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
-import type { CompleteEc2Facts, TagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
-import { parseTag } from '../../shared/auth-method/role-tags/tag.ts'
-import { defaultTidy } from '../../shared/auth-method/tidy/settings.ts'
-import { readDocument, type VerifiedProof } from '../../shared/identity-proof/instance-document.ts'
+import { defaultIdentityConfig } from '../../shared/auth-method/config/identity.ts'
+import type { CompleteEc2Facts, RoleTagFacts } from '../../shared/auth-method/login-ec2/facts.ts'
+import { parseRoleTag } from '../../shared/auth-method/role-tags/tag.ts'
+import { defaultTidySettings } from '../../shared/auth-method/tidy/settings.ts'
+import { parseInstanceDocument, type VerifiedProof } from '../../shared/identity-proof/instance-document.ts'
 import type { AccessEntry } from '../../shared/model/access-entry.ts'
 import type { Instance } from '../../shared/model/instance.ts'
 import { type Item, key } from '../../shared/storage/kinds.ts'
@@ -11,7 +11,7 @@ import { ec2Role } from './roles.ts'
 
 /** A document that counts as verified. */
 export function documentOf(fields: Record<string, unknown> = {}): VerifiedProof {
-  const read = readDocument(Buffer.from(documentText(fields)))
+  const read = parseInstanceDocument(Buffer.from(documentText(fields)))
   if (!read.ok) throw new Error(read.fault.text)
   return read.value as VerifiedProof
 }
@@ -54,10 +54,10 @@ export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Fact
     instanceId: document.instanceId,
     account: document.accountId,
     region: document.region,
-    identity: defaultIdentity,
+    identity: defaultIdentityConfig,
     entry: undefined,
     freshNonce: 'fresh',
-    tidy: defaultTidy,
+    tidy: defaultTidySettings,
     mountMax: 1000,
     now: 50_000,
     instance: usualInstance,
@@ -66,8 +66,8 @@ export function ec2Facts(parts: Partial<CompleteEc2Facts> = {}): CompleteEc2Fact
 }
 
 /** A genuine tag that is not denied, by the text of its items. */
-export function tagOf(items = '', parts: Partial<TagFacts> = {}): TagFacts {
+export function tagOf(items = '', parts: Partial<RoleTagFacts> = {}): RoleTagFacts {
   const value = `v1:q83vEjRWeJA=:r=dev:d=false:m=false${items}:${'A'.repeat(43)}=`
-  const tag = parseTag(value)?.tag
+  const tag = parseRoleTag(value)?.tag
   return { value, ...(tag ? { tag } : {}), genuine: true, denied: false, ...parts }
 }

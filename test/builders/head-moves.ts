@@ -1,11 +1,11 @@
-import type { Head, HeadMode } from '../../shared/journal/head.ts'
-import { type HeadMove, moves, type TransitionName } from '../../shared/journal/transitions.ts'
+import type { JournalHead, JournalHeadMode } from '../../shared/journal/head.ts'
+import { type HeadMove, type HeadTransitionName, headMoves } from '../../shared/journal/transitions.ts'
 
 export const FIRST = '000001.aaaaaaaaaaaa'
 export const SECOND = '000002.bbbbbbbbbbbb'
 export const THIRD = '000003.cccccccccccc'
 
-const common: Omit<Head, 'mode'> = {
+const common: Omit<JournalHead, 'mode'> = {
   epoch: SECOND,
   ownEpoch: '',
   last: 9,
@@ -26,7 +26,7 @@ const common: Omit<Head, 'mode'> = {
 }
 
 /** A head of each mode that keeps all rules. */
-export const headIn: Readonly<Record<HeadMode, Head>> = {
+export const headIn: Readonly<Record<JournalHeadMode, JournalHead>> = {
   writing: { ...common, mode: 'writing', ownEpoch: SECOND },
   closed: { ...common, mode: 'closed', ownEpoch: SECOND },
   applying: { ...common, mode: 'applying' },
@@ -37,19 +37,19 @@ export const headIn: Readonly<Record<HeadMode, Head>> = {
 /** The expected properties of a row. */
 interface MoveCase {
   /** makes the move from the head that its caller has read; undefined: there was none */
-  readonly make: (seen: Head | undefined) => HeadMove
+  readonly make: (seen: JournalHead | undefined) => HeadMove
   /** the mode after the move, for each allowed mode; other modes are refused */
-  readonly modes: Partial<Record<HeadMode | 'none', HeadMode>>
+  readonly modes: Partial<Record<JournalHeadMode | 'none', JournalHeadMode>>
   /** the fields that must be unchanged since the caller read them */
-  readonly fencedBy: readonly (keyof Head)[]
+  readonly fencedBy: readonly (keyof JournalHead)[]
   /** the changes of a head of `headIn`, without the mode */
-  readonly becomes: Partial<Head>
+  readonly becomes: Partial<JournalHead>
 }
 
 const of =
-  (make: (seen: Head) => HeadMove): MoveCase['make'] =>
+  (make: (seen: JournalHead) => HeadMove): MoveCase['make'] =>
   seen =>
-    make(seen as Head)
+    make(seen as JournalHead)
 
 const EMPTY = { replayUntil: 0, unfinishedSync: null, unfinishedSyncEpoch: '' } as const
 const ALL = { unfinishedSync: 'all', unfinishedSyncEpoch: '' } as const
@@ -61,69 +61,71 @@ const ALL_BUT_WRITING = {
 } as const
 const BEGUN = { last: 0, applied: 0, retainedFrom: 0, successor: '', incarnation: 6, ...EMPTY } as const
 
-export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
+export const moveCases: Readonly<Record<HeadTransitionName, MoveCase>> = {
   begin: {
-    make: old => moves.begin(old, THIRD),
+    make: old => headMoves.begin(old, THIRD),
     modes: { none: 'writing', closed: 'writing' },
     fencedBy: ['mode', 'incarnation', 'maxEpoch'],
     becomes: { ...BEGUN, epoch: THIRD, ownEpoch: THIRD, maxEpoch: 3, lineage: [[THIRD, 1]], link: '' },
   },
   allocate: {
-    make: of(({ epoch }) => moves.allocate({ epoch })),
+    make: of(({ epoch }) => headMoves.allocate({ epoch })),
     modes: { writing: 'writing' },
     fencedBy: ['mode', 'epoch'],
     becomes: { last: 10 },
   },
   noteDense: {
-    make: of(head => moves.noteDense(head, 8)),
+    make: of(head => headMoves.noteDense(head, 8)),
     modes: { writing: 'writing' },
     fencedBy: ['mode', 'epoch', 'incarnation', 'applied'],
     becomes: { applied: 8 },
   },
   close: {
-    make: of(head => moves.close(head, 'successor', 7)),
+    make: of(head => headMoves.close(head, 'successor', 7)),
     modes: { writing: 'closed' },
     fencedBy: ['mode', 'epoch'],
     becomes: { successor: 'successor', maxEpoch: 7 },
   },
   noteEnd: {
-    make: of(head => moves.noteEnd(head, { isOld: false })),
+    make: of(head => headMoves.noteEnd(head, { isOld: false })),
     modes: { closed: 'closed' },
     fencedBy: ['mode', 'epoch', 'incarnation'],
     becomes: { applied: 9 },
   },
   nameSuccessor: {
-    make: of(head => moves.nameSuccessor(head, 'successor')),
+    make: of(head => headMoves.nameSuccessor(head, 'successor')),
     modes: { closed: 'closed' },
     fencedBy: ['mode', 'epoch', 'successor'],
     becomes: { successor: 'successor' },
   },
   noteFence: {
-    make: of(head => moves.noteFence(head, 'successor', 8)),
+    make: of(head => headMoves.noteFence(head, 'successor', 8)),
     modes: { closed: 'closed' },
     fencedBy: ['mode', 'epoch', 'maxEpoch', 'successor'],
     becomes: { successor: 'successor', maxEpoch: 8 },
   },
   trim: {
-    make: of(head => moves.trim(head, 6)),
+    make: of(head => headMoves.trim(head, 6)),
     modes: { writing: 'writing', closed: 'closed', applying: 'applying' },
     fencedBy: ['mode', 'epoch', 'incarnation', 'retainedFrom'],
     becomes: { retainedFrom: 6 },
   },
   distrustOwn: {
-    make: () => moves.distrustOwn({}),
+    make: () => headMoves.distrustOwn({}),
     modes: { writing: 'writing', closed: 'closed' },
     fencedBy: [],
     becomes: ALL,
   },
   distrustCopy: {
-    make: () => moves.distrustCopy({}, 'nobody’s'),
+    make: () => headMoves.distrustCopy({}, 'nobody’s'),
     modes: ALL_BUT_WRITING,
     fencedBy: [],
     becomes: { ...ALL, link: 'nobody’s' },
   },
   stage: {
-    make: of(head => moves.stage(head, { epoch: THIRD, seq: 11, at: 300 }, [...head.lineage, [THIRD, 11]])),
+    make: of(head =>
+      headMoves.stage(head, { epoch: THIRD, seq: 11, at: 300 }, [...head.lineage, [THIRD, 11]]),
+    ),
     modes: { applying: 'applying' },
     fencedBy: ['mode', 'incarnation', 'last', 'epoch', 'applied', 'link'],
     becomes: {
@@ -135,43 +137,43 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     },
   },
   noteApplied: {
-    make: of(head => moves.noteApplied(head)),
+    make: of(head => headMoves.noteApplied(head)),
     modes: { applying: 'applying', draining: 'draining' },
     fencedBy: ['mode', 'incarnation', 'applied'],
     becomes: { applied: 9 },
   },
   stopStaging: {
-    make: of(head => moves.stopStaging(head)),
+    make: of(head => headMoves.stopStaging(head)),
     modes: { applying: 'draining' },
     fencedBy: ['mode', 'incarnation', 'link'],
     becomes: {},
   },
   resume: {
-    make: of(head => moves.resume(head)),
+    make: of(head => headMoves.resume(head)),
     modes: { draining: 'applying' },
     fencedBy: ['mode', 'incarnation', 'last', 'link'],
     becomes: {},
   },
   follow: {
-    make: of(head => moves.follow(head)),
+    make: of(head => headMoves.follow(head)),
     modes: { closed: 'applying' },
     fencedBy: ['mode', 'incarnation', 'last', 'link'],
     becomes: { ownEpoch: '', incarnation: 6, applied: 9 },
   },
   beginSync: {
-    make: of(head => moves.beginSync(head, 'new report')),
+    make: of(head => headMoves.beginSync(head, 'new report')),
     modes: { applying: 'syncing', draining: 'syncing', closed: 'syncing', syncing: 'syncing' },
     fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
     becomes: { incarnation: 6, unfinishedSync: 'new report', unfinishedSyncEpoch: '' },
   },
   refetchAll: {
-    make: of(head => moves.refetchAll(head)),
+    make: of(head => headMoves.refetchAll(head)),
     modes: { draining: 'syncing' },
     fencedBy: ['mode', 'incarnation'],
     becomes: { incarnation: 6, ...ALL },
   },
   stopSync: {
-    make: of(head => moves.stopSync(head, 9)),
+    make: of(head => headMoves.stopSync(head, 9)),
     modes: { syncing: 'syncing' },
     fencedBy: ['mode', 'incarnation', 'last', 'maxEpoch'],
     becomes: { incarnation: 6, applied: 9, maxEpoch: 9 },
@@ -180,7 +182,7 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     make: of(head => {
       const lineage = [...head.lineage, [THIRD, 20]] as const
       const end = { epoch: THIRD, seq: 30 }
-      return moves.endSync(head, { what: 'touched', start: 8, lineage, hasFetched: true, end })
+      return headMoves.endSync(head, { what: 'touched', start: 8, lineage, hasFetched: true, end })
     }),
     modes: { syncing: 'applying' },
     fencedBy: ['mode', 'incarnation', 'link'],
@@ -196,31 +198,31 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     },
   },
   requestSync: {
-    make: of(head => moves.requestSync(head, 'new report')),
+    make: of(head => headMoves.requestSync(head, 'new report')),
     modes: { applying: 'applying' },
     fencedBy: ['mode', 'incarnation', 'replayUntil', 'unfinishedSync'],
     becomes: { unfinishedSync: 'new report', unfinishedSyncEpoch: '' },
   },
   changeLink: {
-    make: of(head => moves.changeLink(head, 'new link')),
+    make: of(head => headMoves.changeLink(head, 'new link')),
     modes: { applying: 'draining', draining: 'draining', syncing: 'syncing', closed: 'closed' },
     fencedBy: ['mode', 'incarnation', 'link'],
     becomes: { link: 'new link' },
   },
   restoreLink: {
-    make: of(({ link }) => moves.restoreLink({ link }, 'old link')),
+    make: of(({ link }) => headMoves.restoreLink({ link }, 'old link')),
     modes: ALL_BUT_WRITING,
     fencedBy: ['link'],
     becomes: { link: 'old link' },
   },
   leaveSet: {
-    make: of(head => moves.leaveSet(head, 10)),
+    make: of(head => headMoves.leaveSet(head, 10)),
     modes: { applying: 'closed', draining: 'closed', syncing: 'closed', closed: 'closed' },
     fencedBy: ['mode', 'incarnation', 'last', 'applied', 'link'],
     becomes: { ownEpoch: '', maxEpoch: 10, ...EMPTY },
   },
   takeOver: {
-    make: of(head => moves.takeOver({ ...head, unfinishedSync: null }, THIRD)),
+    make: of(head => headMoves.takeOver({ ...head, unfinishedSync: null }, THIRD)),
     modes: { closed: 'writing', draining: 'writing', syncing: 'writing' },
     fencedBy: ['mode', 'incarnation', 'last', 'applied', 'epoch', 'maxEpoch', 'unfinishedSync'],
     becomes: {
@@ -234,13 +236,13 @@ export const moveCases: Readonly<Record<TransitionName, MoveCase>> = {
     },
   },
   startEmpty: {
-    make: old => moves.startEmpty(old, 'first link'),
+    make: old => headMoves.startEmpty(old, 'first link'),
     modes: { none: 'syncing', closed: 'syncing' },
     fencedBy: ['mode', 'incarnation', 'last'],
     becomes: { ...BEGUN, epoch: '', ownEpoch: '', lineage: [], unfinishedSync: 'all', link: 'first link' },
   },
   skipStaged: {
-    make: of(head => moves.skipStaged(head)),
+    make: of(head => headMoves.skipStaged(head)),
     modes: { draining: 'draining' },
     fencedBy: ['mode', 'incarnation', 'last', 'applied'],
     becomes: { applied: 9, ...ALL },

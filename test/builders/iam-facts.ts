@@ -1,4 +1,4 @@
-import { defaultIdentity } from '../../shared/auth-method/config/identity.ts'
+import { defaultIdentityConfig } from '../../shared/auth-method/config/identity.ts'
 import type { CompleteIamFacts } from '../../shared/auth-method/login-iam/facts.ts'
 import type { VerifiedIdentity } from '../../shared/identity-proof/caller-identity.ts'
 import { parseEntity } from '../../shared/values/arn.ts'
@@ -21,7 +21,7 @@ export const iamFacts = (parts: Partial<CompleteIamFacts> = {}): CompleteIamFact
   source: '192.0.2.1',
   aliasName: 'alias',
   caller: callerOf(usualArn),
-  identity: defaultIdentity,
+  identity: defaultIdentityConfig,
   mountMax: 1000,
   fullArn: undefined,
   inferred: undefined,

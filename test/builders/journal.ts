@@ -1,7 +1,7 @@
-import { generationOf, ttlOf } from '../../shared/journal/generation.ts'
+import { generationOfExpiry, ttlOfGeneration } from '../../shared/journal/generation.ts'
 import type { EntryChange, JournalEntry } from '../../shared/journal/journal-entry.ts'
-import { type Epoch, posText } from '../../shared/journal/position.ts'
-import { bucketOf, bucketText, leafOf, storedLeaf } from '../../shared/journal/tree.ts'
+import { type Epoch, positionText } from '../../shared/journal/position.ts'
+import { computeItemLeaf, readStoredLeaf, treeBucketOf, treeBucketText } from '../../shared/journal/tree.ts'
 import type { Kind } from '../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
@@ -25,7 +25,7 @@ export const neighbours = ((): { a: Place; b: Place; apart: Place } => {
   const seen = new Map<string, Place>()
   for (let index = 0; ; index++) {
     const b = policyAt(`p${index}`)
-    const place = bucketText(bucketOf(TREE_ID, b.kind, b.pk, b.sk))
+    const place = treeBucketText(treeBucketOf(TREE_ID, b.kind, b.pk, b.sk))
     const a = seen.get(place)
     if (a) return { a, b, apart: [...seen.values()].find(one => one !== a) ?? a }
     seen.set(place, b)
@@ -41,13 +41,13 @@ export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, 
   /** @param at epoch milliseconds */
   const commit = (at: number, ...doings: Doing[]): JournalEntry => {
     const seq = start + entries.length
-    const pos = posText({ epoch, seq })
+    const pos = positionText({ epoch, seq })
     const body = doings.map(([place, value, expires]): EntryChange => {
       const own = items.get(nameOf(place))
       const item = value === null ? null : stored(place, value, pos, at, expires)
       if (item) items.set(nameOf(place), item)
       else items.delete(nameOf(place))
-      return { ...place, prev: own ? storedLeaf(own) : null, next: item && storedLeaf(item), item }
+      return { ...place, prev: own ? readStoredLeaf(own) : null, next: item && readStoredLeaf(item), item }
     })
     const entry: JournalEntry = { epoch, seq, id: `commit ${epoch} ${seq}`, at, body }
     entries.push(entry)
@@ -57,7 +57,7 @@ export function writer(epoch: Epoch = EPOCH, start = 1, items = new Map<string, 
 }
 
 function stored(place: Place, value: string, pos: string, at: number, expires?: number): StoredItem {
-  const gen = generationOf(expires, Math.floor(at / 1000))
+  const gen = generationOfExpiry(expires, Math.floor(at / 1000))
   const item: StoredItem = {
     pk: place.pk,
     sk: place.sk,
@@ -66,7 +66,7 @@ function stored(place: Place, value: string, pos: string, at: number, expires?: 
     data: { value },
     pos,
     ...(expires === undefined ? {} : { expires }),
-    ...(gen === null || expires === undefined ? {} : { ttl: ttlOf(gen) }),
+    ...(gen === null || expires === undefined ? {} : { ttl: ttlOfGeneration(gen) }),
   }
-  return { ...item, leaf: leafOf(item) }
+  return { ...item, leaf: computeItemLeaf(item) }
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { newLinkPair, parseLinkPair, publicKeysOf } from '../../shared/link/pair.ts'
+import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../../shared/link/pair.ts'
 
 /** A new pair with its public halves. */
 export function pair() {
-  const both = parseLinkPair(newLinkPair(randomBytes))
-  return { ...both, keys: publicKeysOf(both) }
+  const both = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
+  return { ...both, keys: linkPublicKeysOf(both) }
 }
 
 /** All copies of some bytes that differ from them in one bit; one bit of each byte. */

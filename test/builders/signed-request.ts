@@ -1,4 +1,4 @@
-import type { RequestInput, SignedRequest } from '../../shared/identity-proof/signed-request.ts'
+import type { SignedRequest, SignedRequestInput } from '../../shared/identity-proof/signed-request.ts'
 import { readSignedRequest } from '../../shared/identity-proof/signed-request.ts'
 
 export const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64')
@@ -24,8 +24,8 @@ export const usualHeaders = {
 /** A POST login as a client sends it; every part can be replaced. */
 export const postInput = (
   headers: Record<string, unknown> = {},
-  other: Partial<RequestInput> = {},
-): RequestInput => ({
+  other: Partial<SignedRequestInput> = {},
+): SignedRequestInput => ({
   method: 'POST',
   url: base64('https://sts.amazonaws.com/'),
   body: base64(BODY),
@@ -54,7 +54,7 @@ export const queryText = (query: Record<string, string | undefined>): string =>
 export const getInput = (
   query: Record<string, string | undefined> = {},
   { raw = '', host = 'sts.amazonaws.com', headers = { Host: host } as unknown } = {},
-): RequestInput => ({
+): SignedRequestInput => ({
   method: 'GET',
   url: base64(`https://${host}/?${queryText({ ...usualQuery, ...query })}${raw}`),
   body: '',
@@ -62,4 +62,4 @@ export const getInput = (
 })
 
 /** A request that has been read. */
-export const request = (input: RequestInput = postInput()): SignedRequest => readSignedRequest(input)
+export const request = (input: SignedRequestInput = postInput()): SignedRequest => readSignedRequest(input)

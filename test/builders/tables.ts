@@ -1,11 +1,11 @@
 import {
-  bucketText,
-  computeDeltas,
-  type Delta,
-  type Limbs,
-  parseBucketText,
-  placeInTree,
-  storedLeaf,
+  addTreeBucket,
+  type BucketDelta,
+  computeBucketDeltas,
+  type LeafLimbs,
+  parseTreeBucketText,
+  readStoredLeaf,
+  treeBucketText,
 } from '../../shared/journal/tree.ts'
 import type { Expectation, Piece, Steps, StoredState } from '../../shared/replication/apply/judge.ts'
 import type { Target } from '../../shared/replication/apply/window.ts'
@@ -14,7 +14,7 @@ import { nameOf, TREE_ID } from './journal.ts'
 
 interface Sums {
   mark: string
-  sums: Map<string, Limbs>
+  sums: Map<string, LeafLimbs>
 }
 
 /**
@@ -23,12 +23,12 @@ interface Sums {
  * @param fetched items at the beginning, contained in the sums
  */
 export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
-  const items = new Map([...fetched].map(([place, item]) => [place, placeInTree(item, TREE_ID)]))
+  const items = new Map([...fetched].map(([place, item]) => [place, addTreeBucket(item, TREE_ID)]))
   const buckets = new Map<string, Sums>(
-    summed(items, 0).map(({ bucket, sums }) => [bucketText(bucket), { mark: '', sums: new Map(sums) }]),
+    summed(items, 0).map(({ bucket, sums }) => [treeBucketText(bucket), { mark: '', sums: new Map(sums) }]),
   )
-  const bucketAt = (bucket: Delta['bucket']): Sums =>
-    buckets.get(bucketText(bucket)) ?? { mark: '', sums: new Map() }
+  const bucketAt = (bucket: BucketDelta['bucket']): Sums =>
+    buckets.get(treeBucketText(bucket)) ?? { mark: '', sums: new Map() }
 
   const holds = (at: string, found: Expectation): boolean => {
     const own = items.get(at)
@@ -47,7 +47,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
         if (put) items.set(nameOf(key), put)
         if (put === null) items.delete(nameOf(key))
       }
-      buckets.set(bucketText(bucket.bucket), { mark, sums: added(bucketAt(bucket.bucket).sums, bucket) })
+      buckets.set(treeBucketText(bucket.bucket), { mark, sums: added(bucketAt(bucket.bucket).sums, bucket) })
     }
     return 'done'
   }
@@ -67,7 +67,7 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   /** The sums computed from the items, and the stored sums. They are equal except for ended generations. */
   const tree = (now: number) => ({
     kept: textOf(
-      [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: parseBucketText(place), sums })),
+      [...buckets].map(([place, { sums }]) => ({ kind: 'bucket', bucket: parseTreeBucketText(place), sums })),
       now,
     ),
     right: textOf(summed(items, now), now),
@@ -78,16 +78,16 @@ export function tables(fetched: ReadonlyMap<string, StoredItem> = new Map()) {
   return { items, find, write, target, tree, markOf }
 }
 
-const summed = (items: ReadonlyMap<string, StoredItem>, now: number): Delta[] =>
-  computeDeltas(
+const summed = (items: ReadonlyMap<string, StoredItem>, now: number): BucketDelta[] =>
+  computeBucketDeltas(
     TREE_ID,
-    [...items.values()].map(item => ({ ...item, prev: null, next: storedLeaf(item) })),
+    [...items.values()].map(item => ({ ...item, prev: null, next: readStoredLeaf(item) })),
     now,
   )
 
-const ZERO: Limbs = [0n, 0n, 0n]
+const ZERO: LeafLimbs = [0n, 0n, 0n]
 
-const added = (sums: Map<string, Limbs>, delta: Delta): Map<string, Limbs> => {
+const added = (sums: Map<string, LeafLimbs>, delta: BucketDelta): Map<string, LeafLimbs> => {
   const sum = new Map(sums)
   for (const [slot, [a, b, c]] of delta.sums) {
     const [x, y, z] = sum.get(slot) ?? ZERO
@@ -98,13 +98,13 @@ const added = (sums: Map<string, Limbs>, delta: Delta): Map<string, Limbs> => {
 
 const PERIOD = 4 * 24 * 3600
 
-const textOf = (all: readonly Delta[], now: number): string[] =>
+const textOf = (all: readonly BucketDelta[], now: number): string[] =>
   all
     .flatMap(({ bucket, sums }) =>
       [...sums]
         .filter(([slot]) => slot === 'p' || Number(slot.slice(1)) * PERIOD > now)
         .filter(([, limbs]) => limbs.some(limb => limb !== 0n))
-        .map(([slot, limbs]) => `${bucketText(bucket)} ${slot} ${limbs.join(' ')}`),
+        .map(([slot, limbs]) => `${treeBucketText(bucket)} ${slot} ${limbs.join(' ')}`),
     )
     .sort()
 

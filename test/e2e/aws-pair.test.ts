@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PairPlan, readPairFile } from '../../infra/pair/settings.ts'
-import { isUnexpired } from '../../shared/api/licence.ts'
+import { requireUnexpiredLicence } from '../../shared/api/licence.ts'
 import { initFields } from '../../shared/cluster/init.ts'
-import { requestOf } from '../../shared/http/events.ts'
+import { toHttpRequest } from '../../shared/http/events.ts'
 import { ofType, resourcesOf, stacksOf } from '../infra/synthesised.ts'
 import { blocksOf } from '../support/programs/pages.ts'
 import { openShell, type Shell } from '../support/programs/shell.ts'
@@ -94,7 +94,7 @@ describe('docs/do/aws-pair.md', () => {
       expect(address).toBe(`https://auth-${name}.example.com`)
       expect(settings).toMatchObject({ stage: 'prod', clusterName: name, apiAddress: address })
       const { license: text = '', licensePublicKey: publicKey = '' } = settings
-      expect(isUnexpired({ text, publicKey }, Date.now())).toBeUndefined()
+      expect(requireUnexpiredLicence({ text, publicKey }, Date.now())).toBeUndefined()
     }
   })
 
@@ -141,7 +141,7 @@ describe('docs/do/aws-pair.md', () => {
     expect(invoked.map(({ given }) => given[1])).toEqual(['us-east-1', 'us-west-2'])
     for (const { given, read } of invoked) {
       expect(given).toContain('cloud-auth-prod-api-init')
-      const { method, path, body } = requestOf(JSON.parse(read), 0)
+      const { method, path, body } = toHttpRequest(JSON.parse(read), 0)
       expect([method, path]).toEqual(['PUT', '/v1/sys/init'])
       for (const name of Object.keys(JSON.parse(body))) expect(Object.keys(initFields)).toContain(name)
     }

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { functionNames } from '../../infra/checkout.ts'
 import { bundlesOfSources } from '../../infra/local/template/synth.ts'
 import { readSettings } from '../../infra/settings.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { type Resource, stacksOf } from './synthesised.ts'
 
 /** Returns the resources of the stack `api`. */
@@ -34,7 +34,7 @@ describe('audit entries of all functions are carried', () => {
     const { LogGroupName, FilterPattern, DestinationArn } = one('AWS::Logs::SubscriptionFilter').properties
     expect(FilterPattern).toBe('{ $.message.audit = "*" }')
     expect(DestinationArn['Fn::GetAtt'][0]).toBe(carrier()?.id)
-    for (const name of [...groups.map(group => group.name), 'fallback'])
+    for (const name of [...endpointGroups.map(group => group.name), 'fallback'])
       expect(lambdas().get(name)?.LoggingConfig.LogGroup, name).toEqual(LogGroupName)
   })
 

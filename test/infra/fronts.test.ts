@@ -5,7 +5,7 @@ import { DEFAULT_ROUTE, pathsOfGroup } from '../../infra/constructs/fronts/serve
 import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
 import { type AlarmName, alarmPage, rowOfAlarm } from '../../infra/watching/alarms.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
 
 const certificate = (id: string) => `arn:aws:acm:us-east-1:111122223333:certificate/${id}`
@@ -370,7 +370,7 @@ describe('a load balancer', () => {
 })
 
 describe('the routing of every front', () => {
-  const routes = groups.flatMap(group => pathsOfGroup(group).map(path => [path, group.name] as const))
+  const routes = endpointGroups.flatMap(group => pathsOfGroup(group).map(path => [path, group.name] as const))
   const rules = buildBalancerRules(routes)
   const balanced = (path: string) =>
     rules.find(({ expressions }) => expressions.some(one => new RegExp(one).test(path)))?.to
@@ -383,7 +383,7 @@ describe('the routing of every front', () => {
     { key: '$default', functionName: 'fallback' },
   ])
 
-  const rows = groups.flatMap(group =>
+  const rows = endpointGroups.flatMap(group =>
     group.endpoints.flatMap(row =>
       row.unrouted ? [] : pathsOf(row).map(path => ({ group: group.name, path })),
     ),

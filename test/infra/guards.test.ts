@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { usesOfFunction } from '../../infra/build/uses.ts'
 import { functionNames } from '../../infra/checkout.ts'
 import { synthesise } from '../../infra/local/template/synth.ts'
-import { usesFor } from '../../shared/adapters/aws/guard.ts'
-import type { Use } from '../../shared/api/endpoint.ts'
+import { usesForChange } from '../../shared/adapters/aws/guard.ts'
+import type { EndpointUse } from '../../shared/api/endpoint.ts'
 import { type Change, create, remove } from '../../shared/storage/changes.ts'
 import { guards } from '../../shared/storage/guards.ts'
 import { type Key, type Kind, kinds, specOf } from '../../shared/storage/kinds.ts'
@@ -40,12 +40,12 @@ function requestOf(act: Act, { kind, pk }: Key): IamRequest {
 }
 
 const byGuard = (name: string, act: Act, place: Key): boolean =>
-  usesFor(changeOf(act, place)).some(use => usesOfFunction(name).includes(use))
+  usesForChange(changeOf(act, place)).some(use => usesOfFunction(name).includes(use))
 const byPolicy = (name: string, act: Act, place: Key): boolean =>
   evaluate(rules.get(name) ?? [], requestOf(act, place)).allowed
 
 /** Writes that policies allow beyond the guard, because policies match partitions only. */
-const beyond: Readonly<Record<string, (uses: readonly Use[], act: Act, kind: Kind) => boolean>> = {
+const beyond: Readonly<Record<string, (uses: readonly EndpointUse[], act: Act, kind: Kind) => boolean>> = {
   'the record and the keyring are in one partition': (uses, act, kind) =>
     uses.includes('role') && act === 'stores' && kind === 'keyring',
   'appliers store and delete all items of the other cluster through the journal port': uses =>

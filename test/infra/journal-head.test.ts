@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { headRuleList } from '../../shared/journal/head.ts'
-import { type TransitionName, transitions } from '../../shared/journal/transitions.ts'
+import { type HeadTransitionName, headTransitions } from '../../shared/journal/transitions.ts'
 
 // docs/spec/journal-head.md must match the code: fields, rules, and the diagram of the modes, which is
 // generated from the transitions.
@@ -15,7 +15,7 @@ interface Row {
   readonly by: string
   readonly why: string
 }
-const rows = Object.entries(transitions) as unknown as [TransitionName, Row][]
+const rows = Object.entries(headTransitions) as unknown as [HeadTransitionName, Row][]
 
 /** Returns the fields with the comments of their type. */
 function fields(): [name: string, text: string][] {

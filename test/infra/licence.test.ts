@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
 import { readSettings } from '../../infra/settings.ts'
-import { isUnexpired } from '../../shared/api/licence.ts'
+import { requireUnexpiredLicence } from '../../shared/api/licence.ts'
 
 const page = readFileSync(new URL('../../docs/do/deploy.md', import.meta.url), 'utf8')
 
@@ -20,5 +20,5 @@ test('the commands in docs/do/deploy.md print a valid licence', () => {
   )
   const settings = readSettings({ stage: 'a', ...given })
   const { license: text = '', licensePublicKey: publicKey = '' } = settings
-  expect(isUnexpired({ text, publicKey }, Date.now())).toBeUndefined()
+  expect(requireUnexpiredLicence({ text, publicKey }, Date.now())).toBeUndefined()
 })

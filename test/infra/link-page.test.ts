@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { DEFAULT_CALL_TIMEOUT_MS } from '../../shared/link/call.ts'
-import { fieldBounds } from '../../shared/link/forms.ts'
-import { methodNames, rowOf } from '../../shared/link/methods.ts'
-import { FORMAT } from '../../shared/link/source.ts'
+import { messageFieldBounds } from '../../shared/link/forms.ts'
+import { linkMethodNames, linkMethodRow } from '../../shared/link/methods.ts'
+import { LINK_FORMAT } from '../../shared/link/source.ts'
 
 // docs/spec/link.md must match the code: callers, timeouts, field limits, format.
 
@@ -29,8 +29,8 @@ const whoAsks = {
 test('docs/spec/link.md has a row for each method with its caller, timeout and purpose', () => {
   const rows = rowsUnder('method')
   expect(rows.map(([name, who, within]) => [name, who, within])).toEqual(
-    methodNames.map(method => {
-      const { by, timeoutMs = DEFAULT_CALL_TIMEOUT_MS } = rowOf(method)
+    linkMethodNames.map(method => {
+      const { by, timeoutMs = DEFAULT_CALL_TIMEOUT_MS } = linkMethodRow(method)
       return [`\`${method}\``, whoAsks[by], `${timeoutMs / 1000} s`]
     }),
   )
@@ -40,18 +40,18 @@ test('docs/spec/link.md has a row for each method with its caller, timeout and p
 test('docs/spec/link.md lists the calls that are not answered twice', () => {
   const [, named = ''] =
     /later than the time of any earlier call\s+\(only for (.*?), which\s+change something/s.exec(page) ?? []
-  const expected = methodNames.filter(method => rowOf(method).requiresLaterTime)
+  const expected = linkMethodNames.filter(method => linkMethodRow(method).requiresLaterTime)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
 test('docs/spec/link.md lists the calls that need no synchronised clock', () => {
   const [, named = ''] = /differ by at most five minutes\s+\(not for (.*?)\)/s.exec(page) ?? []
-  const expected = methodNames.filter(method => rowOf(method).ignoresClock)
+  const expected = linkMethodNames.filter(method => linkMethodRow(method).ignoresClock)
   expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(expected)
 })
 
 test('docs/spec/link.md has the field limits of the code', () => {
-  const { cluster, state, id, address, lineage, chain, keys, token } = fieldBounds
+  const { cluster, state, id, address, lineage, chain, keys, token } = messageFieldBounds
   expect(state).toEqual(cluster)
   expect(page.replaceAll('\n', ' ')).toContain(
     `a UUID or a state ${cluster?.bytes} bytes, the name of a cluster ${id?.bytes} bytes, an address ${address?.bytes} bytes, a lineage ${lineage?.most} epochs, a chain ${chain?.most} statements, \`Items\` ${keys?.most} keys, an activation token ${token?.bytes} bytes.`,
@@ -59,5 +59,5 @@ test('docs/spec/link.md has the field limits of the code', () => {
 })
 
 test('docs/spec/link.md has the format number of the code', () => {
-  expect(page.replaceAll('\n', ' ')).toContain(`This version has format ${FORMAT}.`)
+  expect(page.replaceAll('\n', ' ')).toContain(`This version has format ${LINK_FORMAT}.`)
 })

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { root, version } from '../../infra/checkout.ts'
 import { type Endpoint, pathsOf } from '../../shared/api/endpoint.ts'
 import { readParameterFields } from '../../shared/api/fields.ts'
-import { groups } from '../../shared/endpoints/all.ts'
-import { answers } from '../../shared/endpoints/answers/all.ts'
-import { openApi } from '../../shared/endpoints/openapi.ts'
-import { openApiDocument } from '../../shared/endpoints/openapi-document.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
+import { endpointAnswers } from '../../shared/endpoints/answers/all.ts'
+import { buildOpenApi } from '../../shared/endpoints/openapi.ts'
+import { buildOpenApiDocument } from '../../shared/endpoints/openapi-document.ts'
 import { compiler } from '../support/service/json-schema.ts'
 import { openReference, resolveShared } from '../support/service/resolved-document.ts'
 
@@ -32,7 +32,7 @@ interface Document {
   components: { schemas: Record<string, Schema>; securitySchemes: object } & Record<string, object>
 }
 
-const written = openApi(groups, answers, version) as unknown as Document
+const written = buildOpenApi(endpointGroups, endpointAnswers, version) as unknown as Document
 const document = resolveShared(written, written)
 
 describe('docs/openapi.json', () => {
@@ -43,7 +43,7 @@ describe('docs/openapi.json', () => {
   })
 
   test('has every path of every endpoint that does not always reject, and no other', () => {
-    const wanted = groups
+    const wanted = endpointGroups
       .flatMap(group => group.endpoints.filter(row => row.answers !== 'refused').flatMap(pathsOf))
       .map(path => path.replace(/:(\w+)/g, '{$1}'))
     expect(new Set(Object.keys(document.paths))).toEqual(new Set(wanted))
@@ -148,26 +148,28 @@ describe('docs/openapi.json as OpenAPI 3.1', () => {
 })
 
 describe('the table of answers', () => {
-  const rows = groups.flatMap(group => group.endpoints)
+  const rows = endpointGroups.flatMap(group => group.endpoints)
   const nameOf = (row: Endpoint) => `${row.method} ${row.path}`
 
   test('has a line for every endpoint, and no other', () => {
     const wanted = rows.filter(row => row.answers !== 'refused').map(nameOf)
-    expect(Object.keys(answers).sort()).toEqual(wanted.sort())
+    expect(Object.keys(endpointAnswers).sort()).toEqual(wanted.sort())
   })
 
   test('has a schema for all data', () => {
     const silent = rows.filter(row => {
-      const told = answers[nameOf(row)]
+      const told = endpointAnswers[nameOf(row)]
       return ['data', 'plain'].includes(row.answers) && !told?.shape && !told?.body
     })
     expect(silent.map(nameOf)).toEqual([])
   })
 
   test.each(
-    rows.filter(row => row.method === 'POST' && answers[nameOf(row)] && Object.keys(row.fields).length > 0),
+    rows.filter(
+      row => row.method === 'POST' && endpointAnswers[nameOf(row)] && Object.keys(row.fields).length > 0,
+    ),
   )('has an example body for $method $path that its fields accept', row => {
-    const sent = answers[nameOf(row)]?.requestExample
+    const sent = endpointAnswers[nameOf(row)]?.requestExample
     expect(readParameterFields(row.fields, sent ?? {}).unknown).toEqual([])
     if (row.path !== '/sys/init') expect(sent).toBeDefined()
   })
@@ -175,6 +177,6 @@ describe('the table of answers', () => {
 
 describe('the endpoint for the OpenAPI document', () => {
   test('returns the document in docs/', async () => {
-    expect(await openApiDocument()).toEqual(JSON.parse(JSON.stringify(written)))
+    expect(await buildOpenApiDocument()).toEqual(JSON.parse(JSON.stringify(written)))
   })
 })

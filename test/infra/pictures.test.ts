@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../infra/checkout.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import type { ClusterMode } from '../../shared/model/cluster.ts'
-import type { Puller } from '../../shared/model/secondary.ts'
+import type { PullerState } from '../../shared/model/secondary.ts'
 import { promotionSteps } from '../../shared/replication/promotion/step.ts'
 
 // Names in the diagrams of the pages must exist in the code, in the same order.
@@ -48,7 +48,7 @@ describe('the state diagram of a set', () => {
     'stream-wals': true,
     'merkle-diff': true,
     'merkle-sync': true,
-  } satisfies Record<Puller['state'], true>
+  } satisfies Record<PullerState['state'], true>
   const [picture = ''] = picturesOf('docs/spec/replication.md', 'stateDiagram-v2')
   const arrows = [...picture.matchAll(/^( +)([\w*[\]]+) --> (\w+)(?:: (.*))?$/gm)].map(
     ([, { length } = '', from = '', to = '', label = '']) => ({ depth: length, from, to, label }),
@@ -65,7 +65,7 @@ describe('the state diagram of a set', () => {
   })
 
   test('has existing requests on its arrows, seven in all', () => {
-    const paths = new Set(groups.flatMap(({ endpoints }) => endpoints.map(({ path }) => path)))
+    const paths = new Set(endpointGroups.flatMap(({ endpoints }) => endpoints.map(({ path }) => path)))
     const asked = arrows.flatMap(({ depth, label }) =>
       depth === 4 && label !== '' ? [label.split(',')[0]] : [],
     )

@@ -4,7 +4,7 @@ import { BatchWriteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, expect, test } from 'vitest'
 import { createEngineClient, startEngine } from '../../infra/local/engine/engine.ts'
 import { startSweeper } from '../../infra/local/engine/sweeper.ts'
-import { documentSend } from '../../shared/adapters/aws/sdk-tables.ts'
+import { createDocumentSend } from '../../shared/adapters/aws/sdk-tables.ts'
 
 const directory = mkdtempSync(`${tmpdir()}/cloud-auth-sweeper-`)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -37,7 +37,7 @@ test('the sweeper deletes expired items, a hundred per page, with a pause after 
     await client.send(new BatchWriteItemCommand({ RequestItems: { [name]: requests } }))
   }
   const read: number[] = []
-  const send = documentSend(() => {
+  const send = createDocumentSend(() => {
     const watched = createEngineClient(url, region, credentials)
     watched.middlewareStack.add(
       next => async args => {

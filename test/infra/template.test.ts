@@ -5,8 +5,8 @@ import { usesOfFunction } from '../../infra/build/uses.ts'
 import { functionNames, root } from '../../infra/checkout.ts'
 import { createRouteFinder } from '../../infra/local/gateway/routes.ts'
 import { readSettings } from '../../infra/settings.ts'
-import { pathsOf, type Use } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import { type EndpointUse, pathsOf } from '../../shared/api/endpoint.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { type Worker, workers } from '../../shared/workers/workers.ts'
 import { workflows } from '../../shared/workers/workflows.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, validated } from './synthesised.ts'
@@ -260,7 +260,7 @@ describe('one Lambda for each group of endpoints and each worker', () => {
   test('exists for every folder of functions/, and no other', () => {
     expect([...functions().keys()].sort()).toEqual(functionNames())
     expect(functionNames()).toEqual(
-      expect.arrayContaining([...groups.map(group => group.name), 'fallback', 'on-tidy-schedule']),
+      expect.arrayContaining([...endpointGroups.map(group => group.name), 'fallback', 'on-tidy-schedule']),
     )
   })
 
@@ -366,7 +366,7 @@ interface Definition {
 }
 
 /** The actions of each use, written down a second time so that an additional grant fails the test. */
-const actions: Record<Use, readonly string[]> = {
+const actions: Record<EndpointUse, readonly string[]> = {
   read: ['dynamodb:BatchGetItem', 'dynamodb:Query', 'kms:Decrypt'],
   spend: ['dynamodb:DeleteItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
   journal: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
@@ -550,7 +550,7 @@ describe('grants', () => {
   test.each(functionNames())(
     'let %s store tokens only if it creates, renews or wraps them, or begins or applies a journal',
     name => {
-      const own = groups.find(group => group.name === name)
+      const own = endpointGroups.find(group => group.name === name)
       // of the endpoints without authentication only the login can be wrapped
       const wraps =
         own?.endpoints.some(
@@ -654,7 +654,7 @@ describe('routes', () => {
     })
 
   const example = (path: string) => `/v1${path.replace(':mount', 'cloud').replace(/:\w+/g, 'x')}`
-  const rows = groups.flatMap(group =>
+  const rows = endpointGroups.flatMap(group =>
     group.endpoints.flatMap(row =>
       pathsOf(row).map(path => ({ group: group.name, path, unrouted: row.unrouted })),
     ),

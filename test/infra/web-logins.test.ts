@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { webPaths } from '../../infra/constructs/web-paths.ts'
 import { readSettings } from '../../infra/settings.ts'
 import { pathsOf } from '../../shared/api/endpoint.ts'
-import { groups } from '../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../shared/endpoints/all.ts'
 import { ofType, type Resource, resourcesOf, stacksOf, type Template, validated } from './synthesised.ts'
 
 const webLogins = {
@@ -203,7 +203,7 @@ describe('the distribution', () => {
       ])
       .find(([pattern]: [RegExp, boolean]) => pattern.test(path))?.[1] ?? false
 
-  const rows = groups.flatMap(group =>
+  const rows = endpointGroups.flatMap(group =>
     group.endpoints.flatMap(row => pathsOf(row).map(path => ({ group: group.name, path: `/v1${path}` }))),
   )
 

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import type { Element } from '../../shared/journal/journal.ts'
-import { pkOfPage } from '../../shared/journal/page-places.ts'
-import { rootsPk } from '../../shared/journal/refresh.ts'
-import { type Bucket, bucketOf, pagePk } from '../../shared/journal/tree.ts'
+import type { TransactionElement } from '../../shared/journal/journal.ts'
+import { treePagePk } from '../../shared/journal/page-places.ts'
+import { treeRootsPk } from '../../shared/journal/refresh.ts'
+import { type TreeBucket, treeBucketOf, treePagePkByName } from '../../shared/journal/tree.ts'
 import { findTreeFaults } from '../../shared/replication/check/examine.ts'
 import { isCorrupt, toFindings } from '../../shared/replication/check/findings.ts'
 import { type TreeView, viewTree } from '../../shared/replication/check/view.ts'
@@ -47,7 +47,7 @@ interface Grown extends Pick<TreeView, 'journal' | 'clock' | 'treeId'> {
   now: number
   overwrite(index: number, change: (item: StoredItem) => StoredItem): Promise<void>
   /** adds one to the sums of a bucket */
-  raise(bucket: Bucket): Promise<void>
+  raise(bucket: TreeBucket): Promise<void>
 }
 
 async function inMemory(count: number): Promise<Grown> {
@@ -73,7 +73,7 @@ async function inEngine(count: number): Promise<Grown> {
   const now = Math.floor(at.turn.ms / 1000)
   await grown(at, count)
   /** Repeats on a conflict, because the engine may be busy. */
-  const written = async (...elements: readonly Element[]): Promise<void> => {
+  const written = async (...elements: readonly TransactionElement[]): Promise<void> => {
     for (;;) {
       const result = await at.journal.transact(elements)
       if (result === 'done') return
@@ -152,11 +152,11 @@ async function flip({ journal, treeId, now, overwrite, raise }: Grown, count: nu
   for (const index of someOf(20, count)) {
     await overwrite(index, item => ({ ...item, data: { flipped: true } }))
     const { kind, pk, sk } = grownItem(index, treeId, now)
-    const bucket = bucketOf(treeId, kind, pk, sk)
+    const bucket = treeBucketOf(treeId, kind, pk, sk)
     expected.push(nameOf('bucket', bucket.pk, bucket.sk))
   }
   for (const index of someOf(20, 65_536)) {
-    const bucket = { pk: pagePk(treeId, 'local', hex(index >> 8)), sk: hex(index & 255) }
+    const bucket = { pk: treePagePkByName(treeId, 'local', hex(index >> 8)), sk: hex(index & 255) }
     await raise(bucket)
     expected.push(nameOf('bucket', bucket.pk, bucket.sk), nameOf('page', bucket.pk))
   }
@@ -167,10 +167,10 @@ async function flip({ journal, treeId, now, overwrite, raise }: Grown, count: nu
     expect((await journal.pageHashes(root)).get(page)?.hash).toBe('flipped')
   }
   for (const index of someOf(5, 256)) {
-    await flipHash(pagePk(treeId, 'replicated', 'root'), hex(index))
-    expected.push(nameOf('page', pagePk(treeId, 'replicated', hex(index))), 'root replicated')
+    await flipHash(treePagePkByName(treeId, 'replicated', 'root'), hex(index))
+    expected.push(nameOf('page', treePagePkByName(treeId, 'replicated', hex(index))), 'root replicated')
   }
-  await flipHash(rootsPk(treeId), 'whole')
+  await flipHash(treeRootsPk(treeId), 'whole')
   return [...expected, 'whole']
 }
 
@@ -186,7 +186,7 @@ describe.each([
     const found = faults.map(fault => {
       if (fault.level === 'whole') return 'whole'
       if (fault.level === 'root') return `root ${fault.of}`
-      const pk = pkOfPage(tables.treeId, fault)
+      const pk = treePagePk(tables.treeId, fault)
       return fault.level === 'page' ? nameOf('page', pk) : nameOf('bucket', pk, hex(fault.subpage))
     })
     expect(found.sort()).toEqual([...new Set(expected)].sort())

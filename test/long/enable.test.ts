@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { expect, inject, test } from 'vitest'
 import { createEngineClient } from '../../infra/local/engine/engine.ts'
-import { createRun } from '../../shared/jobs/job.ts'
-import { storedLeafInTree } from '../../shared/journal/tree.ts'
+import { createJobRun } from '../../shared/jobs/job.ts'
+import { readStoredLeafInTree } from '../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../shared/ports.ts'
 import { backfillAll } from '../../shared/replication/primary/backfill.ts'
@@ -65,7 +65,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
       job = result.again
     }
   }
-  const run = () => createRun(ports, Date.now() + 600_000)
+  const run = () => createJobRun(ports, Date.now() + 600_000)
   const placeOf = (index: number) => key('sts-role', `owner${index % 97}`, `n${index}`)
 
   await seed(at, placeOf)
@@ -118,7 +118,7 @@ test(`a journal over ${ITEMS} items takes in all of them during ${RATE} writes a
   )
 
   const items = await standing(journal)
-  expect(items.filter(item => !storedLeafInTree(item, begun.treeId))).toEqual([])
+  expect(items.filter(item => !readStoredLeafInTree(item, begun.treeId))).toEqual([])
   const { holes, torn } = await replayed(journal)
   expect({ holes, torn }).toEqual({ holes: [], torn: [] })
   expect(await differences(journal)).toEqual([])

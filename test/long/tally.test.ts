@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { ttlOf } from '../../shared/journal/generation.ts'
-import { leafOf, placeInTree } from '../../shared/journal/tree.ts'
+import { ttlOfGeneration } from '../../shared/journal/generation.ts'
+import { addTreeBucket, computeItemLeaf } from '../../shared/journal/tree.ts'
 import { addToTally, newTally } from '../../shared/replication/check/tally.ts'
 import type { StoredItem } from '../../shared/storage/requests.ts'
 
@@ -24,9 +24,9 @@ function token(index: number): StoredItem {
     rev: `r${index}`,
     data: { policies: ['default', 'web'], path: 'auth/cloud/login', createdAt: now, n: index },
     expires: now + 1000,
-    ttl: ttlOf(gen),
+    ttl: ttlOfGeneration(gen),
   }
-  return placeInTree({ ...item, leaf: leafOf(item) }, 'life')
+  return addTreeBucket({ ...item, leaf: computeItemLeaf(item) }, 'life')
 }
 
 /** Returns the megabytes that a tally of `count` items holds. */

@@ -1,11 +1,11 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib'
 import { CfnPermission, type IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
-import { type Group, routesOf } from '../../../shared/api/endpoint.ts'
+import { type EndpointGroup, routesOf } from '../../../shared/api/endpoint.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 
 /** Returns the paths that lead to a group's Lambda function. */
-export const pathsOfGroup = (group: Group): string[] => routesOf(group).map(path => `/v1${path}`)
+export const pathsOfGroup = (group: EndpointGroup): string[] => routesOf(group).map(path => `/v1${path}`)
 
 /** Route of requests that match no path. */
 export const DEFAULT_ROUTE = '/$default'

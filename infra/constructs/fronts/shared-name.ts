@@ -3,7 +3,7 @@ import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { CfnMetricFilter, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { CfnHealthCheck, CfnRecordSet } from 'aws-cdk-lib/aws-route53'
 import { Construct } from 'constructs'
-import { alarming } from '../../../shared/api/alarming.ts'
+import { alarmingTexts } from '../../../shared/api/alarming.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { metricNamespace } from '../../../shared/watching/metrics.ts'
 import { isPubliclyReachable } from '../../front-settings.ts'
@@ -21,7 +21,7 @@ export const TTL = 10
 const REGIONS = ['us-east-1', 'us-west-2', 'eu-west-1']
 
 const says = (mode: ClusterRecord['mode']): string =>
-  `{ ($.message = "replication" && $.mode = "${mode}") || ($.message = "${alarming.role}" && $.to = "${mode}") }`
+  `{ ($.message = "replication" && $.mode = "${mode}") || ($.message = "${alarmingTexts.role}" && $.to = "${mode}") }`
 
 /**
  * Log filter patterns of the metric `Serves`, by the value that a matching line sets. A cluster prints its role once

@@ -9,7 +9,7 @@ import {
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb'
-import { documentSend } from '../../../shared/adapters/aws/sdk-tables.ts'
+import { createDocumentSend } from '../../../shared/adapters/aws/sdk-tables.ts'
 import { readTextFile, writeAtomically } from '../os/cluster-file.ts'
 import type { AccessKeyPair } from '../provider/wire/signed-server.ts'
 import type { TableModel } from '../template/assembly.ts'
@@ -23,7 +23,7 @@ export interface LocalEngine {
   /** creates and describes tables */
   client: DynamoDBClient
   /** sends the host's item calls */
-  send: ReturnType<typeof documentSend>
+  send: ReturnType<typeof createDocumentSend>
   /** process id of an engine that this host started */
   pid?: number
   close(): Promise<void>
@@ -50,7 +50,7 @@ export const createEngineClient = (url: string, region: string, credentials: Acc
 
 const reached = (...place: Parameters<typeof createEngineClient>) => ({
   client: createEngineClient(...place),
-  send: documentSend(() => createEngineClient(...place)),
+  send: createDocumentSend(() => createEngineClient(...place)),
 })
 
 /** Returns the engine that the environment names. Empty: the one from npm. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { httpServer, type SentAnswer } from '../../../shared/front/http-server.ts'
+import { createHttpServer, type SentAnswer } from '../../../shared/front/http-server.ts'
 import { linkPath } from '../../../shared/link/routes.ts'
 import { InvocationFault } from '../lambda/environment.ts'
 import { type Listening, startServer } from '../os/loopback.ts'
@@ -51,7 +51,7 @@ export async function startGateway({
       return own(error instanceof InvocationFault && error.timedOut ? faults.late : faults.failed)
     }
   }
-  const http = httpServer({
+  const http = createHttpServer({
     answer,
     refusal: { tooLarge: own(413), failed: own(faults.failed), twoHosts: own(400) },
     largestBody: limits.body,

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import {
-  bodyOf,
-  decoded,
-  type EventAnswer,
-  eventOf,
-  ownAnswer,
-  peerOf,
-  sentOf,
-  sentTarget,
+  buildHttpApiEvent,
+  createGatewayAnswer,
+  decodePath,
+  type HttpApiAnswer,
+  peerAddressOf,
+  splitRequestTarget,
+  toEventBody,
+  toSentAnswer,
 } from '../../../shared/front/http-api.ts'
 import type { SentAnswer } from '../../../shared/front/http-server.ts'
 import { HOME } from '../provider/home.ts'
@@ -16,7 +16,7 @@ import type { FrontModel } from '../template/fronts.ts'
 import { type ListLine, toFlaggedGet } from './list-verb.ts'
 
 /** A function's answer. */
-export interface FunctionAnswer extends EventAnswer {
+export interface FunctionAnswer extends HttpApiAnswer {
   multiValueHeaders?: Record<string, string[]>
 }
 
@@ -52,7 +52,7 @@ export function getFrontShape(front: FrontModel): FrontShape {
   return front.kind === 'restApi' ? restApi(front.stage) : alb
 }
 
-const saidByApi = (status: number): SentAnswer => sentOf(ownAnswer(status))
+const saidByApi = (status: number): SentAnswer => toSentAnswer(createGatewayAnswer(status))
 
 /** Returns the header names in lower case, each with its values. */
 const listsOf = ({ headersDistinct }: IncomingMessage): Record<string, string[]> =>
@@ -68,11 +68,11 @@ const httpApi: FrontShape = {
   list: toFlaggedGet,
   own: saidByApi,
   read: (request, body) => {
-    const event = eventOf(request, body, { api: { accountId: HOME.account, apiId: 'local' } })
+    const event = buildHttpApiEvent(request, body, { api: { accountId: HOME.account, apiId: 'local' } })
     const { method, path } = event.requestContext.http
     return { method, path, whole: path, event }
   },
-  answered: sentOf,
+  answered: toSentAnswer,
 }
 
 /**
@@ -85,7 +85,7 @@ const restApi = (stage: string): FrontShape => ({
   list: toFlaggedGet,
   own: saidByApi,
   read: (request, body) => {
-    const target = sentTarget(request)
+    const target = splitRequestTarget(request)
     const method = request.method ?? 'GET'
     const lists = asSent(request)
     const headers = lasts(lists)
@@ -107,7 +107,7 @@ const restApi = (stage: string): FrontShape => ({
         apiId: 'local',
         domainName: request.headers.host ?? 'localhost',
         httpMethod: method,
-        identity: { sourceIp: peerOf(request), userAgent: request.headers['user-agent'] ?? '' },
+        identity: { sourceIp: peerAddressOf(request), userAgent: request.headers['user-agent'] ?? '' },
         path: target.path,
         protocol: `HTTP/${request.httpVersion}`,
         requestId: randomUUID(),
@@ -117,9 +117,12 @@ const restApi = (stage: string): FrontShape => ({
       body: body.length > 0 ? body.toString('utf8') : null,
       isBase64Encoded: false,
     }
-    return { method, path, whole: decoded(target.path), event }
+    return { method, path, whole: decodePath(target.path), event }
   },
-  answered: answer => ({ ...sentOf(answer), headers: { ...answer.headers, ...answer.multiValueHeaders } }),
+  answered: answer => ({
+    ...toSentAnswer(answer),
+    headers: { ...answer.headers, ...answer.multiValueHeaders },
+  }),
 })
 
 /** Returns the header names as they were sent, each with its values. */
@@ -162,12 +165,12 @@ const alb: FrontShape = {
     payload: Buffer.from(`<h1>${status} ${STATUS_CODES[status] ?? ''}</h1>`),
   }),
   read: (request, body) => {
-    const target = sentTarget(request)
+    const target = splitRequestTarget(request)
     const { [LISTED]: listed, ...all } = listsOf(request)
     const method = listed ? 'LIST' : (request.method ?? 'GET')
     // the load balancer drops headers with invalid names and appends its caller's address
     const lists = Object.fromEntries(Object.entries(all).filter(([name]) => /^[a-z0-9-]+$/.test(name)))
-    lists['x-forwarded-for'] = [[...(lists['x-forwarded-for'] ?? []), peerOf(request)].join(', ')]
+    lists['x-forwarded-for'] = [[...(lists['x-forwarded-for'] ?? []), peerAddressOf(request)].join(', ')]
     lists['x-amzn-trace-id'] = [`Root=1-${Math.floor(Date.now() / 1000).toString(16)}-${randomUUID()}`]
     const isText = BALANCED_TEXT.test(lists['content-type']?.[0] ?? 'text/plain')
     const pairs = target.query.split('&').filter(part => part !== '')
@@ -184,13 +187,13 @@ const alb: FrontShape = {
         ) ?? {},
       multiValueHeaders: lists,
       body: '',
-      ...bodyOf(body, isText),
+      ...toEventBody(body, isText),
     }
-    return { method, path: target.path, whole: decoded(target.path), event }
+    return { method, path: target.path, whole: decodePath(target.path), event }
   },
   answered: answer => {
     if (Buffer.byteLength(JSON.stringify(answer)) > MEGABYTE)
       throw new Error('the response is larger than a megabyte')
-    return { ...sentOf(answer), headers: answer.multiValueHeaders ?? {} }
+    return { ...toSentAnswer(answer), headers: answer.multiValueHeaders ?? {} }
   },
 }

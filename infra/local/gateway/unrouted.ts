@@ -1,5 +1,5 @@
 import { type Endpoint, pathsOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 
 const VERBS = {
   GET: ['GET', 'HEAD'],
@@ -13,7 +13,7 @@ const VERBS = {
  * this host serves them on loopback.
  */
 export const unrouted: Readonly<Record<string, string>> = Object.fromEntries(
-  groups.flatMap(({ name, endpoints }) =>
+  endpointGroups.flatMap(({ name, endpoints }) =>
     endpoints
       .filter(endpoint => endpoint.unrouted)
       .flatMap(endpoint =>

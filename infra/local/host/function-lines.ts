@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { AUDIT_UNWRITABLE } from '../../../shared/api/errors.ts'
+import { AUDIT_UNWRITABLE_TEXT } from '../../../shared/api/errors.ts'
 import { batchByTick } from '../os/by-tick.ts'
 
 /** Milliseconds before the terminal shows the same line again. */
@@ -32,7 +32,7 @@ export function createLineWriter(
   })
   return line => {
     write(line)
-    const at = line.indexOf(AUDIT_UNWRITABLE)
+    const at = line.indexOf(AUDIT_UNWRITABLE_TEXT)
     if (at < 0) return
     const [why = ''] = line.slice(at).split('"')
     complain(audit, `${audit}: ${why}. Until then requests are answered with 503.`)

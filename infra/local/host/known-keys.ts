@@ -1,5 +1,5 @@
 import { isShareOf } from '../../../shared/cluster/recovery.ts'
-import { readShare } from '../../../shared/cluster/shares.ts'
+import { parseShare } from '../../../shared/cluster/shares.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
@@ -106,7 +106,7 @@ const distinct = (sets: readonly string[][]): string[][] =>
 
 /** Returns the set whose shares the cluster accepts. Empty: this host has never seen them. */
 const countingShares = (sets: readonly string[][], stored: RecoveryKey | undefined): string[] =>
-  sets.find(set => stored && set.some(share => isShareOf(stored, readShare(share)))) ?? []
+  sets.find(set => stored && set.some(share => isShareOf(stored, parseShare(share)))) ?? []
 
 /** Returns the new shares in an answer of rekey. Empty: it has none, or they are encrypted for their holders. */
 function newSharesIn(answer: unknown): string[] {

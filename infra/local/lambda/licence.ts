@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { DR_REPLICATION } from '../../../shared/api/licence.ts'
+import { DR_REPLICATION_FEATURE } from '../../../shared/api/licence.ts'
 
 /** The licence as environment variables of functions. */
 export interface LicenceVariables {
@@ -16,7 +16,7 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
 export function createLicence(cluster: string, now: number): LicenceVariables {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const iat = Math.floor(now / 1000)
-  const claims = { jti: `local-${cluster}`, features: [DR_REPLICATION], iat, exp: iat + YEARS_10 }
+  const claims = { jti: `local-${cluster}`, features: [DR_REPLICATION_FEATURE], iat, exp: iat + YEARS_10 }
   const signed = `${part({ alg: 'EdDSA', typ: 'JWT' })}.${part(claims)}`
   return {
     LICENSE: `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`,

@@ -9,12 +9,17 @@ import {
 import { ApiError } from '../../api/errors.ts'
 import type { AccessKeys, Clock, Meter, ProviderSettings } from '../../ports.ts'
 import { Secret } from '../../values/secret.ts'
-import { type ClientAttempt, clientSettings, createWireHandler, limitAttempt } from './client.ts'
-import type { Provider } from './provider.ts'
+import {
+  buildClientSettings,
+  createWireRequestHandler,
+  limitAttemptTime,
+  type SdkCallAttempt,
+} from './client.ts'
+import type { AwsProvider } from './provider.ts'
 
 /** `region`: where IAM and STS are asked about the configured user, because its key does not name its partition. */
 interface Dependencies {
-  provider: Provider
+  provider: AwsProvider
   region: string
   clock: Clock
   meter: Meter
@@ -26,19 +31,19 @@ interface Dependencies {
  * which cannot have died unnoticed.
  * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
-export function iamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeys {
+export function createIamAccessKeys({ provider, region, clock, meter }: Dependencies): AccessKeys {
   /** Makes one attempt, whatever the configuration allows. */
   async function attempt<T>(
     settings: ProviderSettings,
     deadline: number,
-    send: ClientAttempt<IAMClient, T>,
+    send: SdkCallAttempt<IAMClient, T>,
     isOnce = false,
   ): Promise<T> {
     const reached = provider.staticSettings(settings, 'credentials', region)
-    const client = new IAMClient(clientSettings('iam', reached, createWireHandler(isOnce)))
+    const client = new IAMClient(buildClientSettings('iam', reached, createWireRequestHandler(isOnce)))
     meter.count('iam')
     try {
-      return await send(client, limitAttempt(deadline - clock.now()))
+      return await send(client, limitAttemptTime(deadline - clock.now()))
     } catch (error) {
       throw provider.fault('iam', error)
     }
@@ -60,7 +65,7 @@ export function iamAccessKeys({ provider, region, clock, meter }: Dependencies):
     },
     create: async (settings, userName, deadline) => {
       const command = new CreateAccessKeyCommand({ UserName: userName })
-      const send: ClientAttempt<IAMClient, CreateAccessKeyCommandOutput> = (client, options) =>
+      const send: SdkCallAttempt<IAMClient, CreateAccessKeyCommandOutput> = (client, options) =>
         client.send(command, options)
       const { AccessKey } = await attempt(settings, deadline, send, true)
       if (!AccessKey?.AccessKeyId || !AccessKey.SecretAccessKey)

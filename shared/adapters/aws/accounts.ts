@@ -1,27 +1,27 @@
 import type { AccessKeys, Instances, Principals } from '../../ports.ts'
-import { ec2Instances } from './instances.ts'
-import { type ProviderDependencies, provider } from './provider.ts'
+import { createEc2Instances } from './instances.ts'
+import { type AwsProviderDependencies, createAwsProvider } from './provider.ts'
 
 /** The calls to AWS accounts on behalf of mounts. */
-export interface Accounts {
+export interface AwsAccountPorts {
   instances: Instances
   /** loads IAM's client */
   principals(): Promise<Principals>
   accessKeys(): Promise<AccessKeys>
 }
 
-export function accounts(dependencies: ProviderDependencies): Accounts {
-  const calls = provider(dependencies)
+export function createAwsAccountPorts(dependencies: AwsProviderDependencies): AwsAccountPorts {
+  const calls = createAwsProvider(dependencies)
   const { environment, clock, meter } = dependencies
   return {
-    instances: ec2Instances(calls, { clock, meter }),
+    instances: createEc2Instances(calls, { clock, meter }),
     principals: async () => {
-      const { iamPrincipals } = await import('./principals.ts')
-      return iamPrincipals(calls)
+      const { createIamPrincipals } = await import('./principals.ts')
+      return createIamPrincipals(calls)
     },
     accessKeys: async () => {
-      const { iamAccessKeys } = await import('./access-keys.ts')
-      return iamAccessKeys({ provider: calls, region: environment.region, clock, meter })
+      const { createIamAccessKeys } = await import('./access-keys.ts')
+      return createIamAccessKeys({ provider: calls, region: environment.region, clock, meter })
     },
   }
 }

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import * as v from 'valibot'
 import { isObject, parseObject } from '../../values/json.ts'
-import { type LogEvent, putEvents } from './log-group.ts'
+import { type CloudWatchLogEvent, putCloudWatchLogEvents } from './log-group.ts'
 
 const delivered = v.object({ awslogs: v.object({ data: v.string() }) })
 const content = v.object({
@@ -20,7 +20,7 @@ const LARGEST = 32 * 2 ** 20
  * @param event as a subscription of CloudWatch Logs delivers it
  * @throws Error when not all were written: the delivery is repeated, and finally goes to the dead-letter queue
  */
-export async function carryEntries(event: unknown, group: string): Promise<void> {
+export async function carryAuditEntries(event: unknown, group: string): Promise<void> {
   const { awslogs } = v.parse(delivered, event)
   const { messageType, logStream, logEvents } = v.parse(
     content,
@@ -31,7 +31,11 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
   // Control messages only check that CloudWatch Logs can reach the function.
   if (messageType === 'CONTROL_MESSAGE') return
   // Stream names may contain neither ":" nor "*".
-  const rejected = await putEvents(group, logStream.replace(/[:*]/g, '-'), logEvents.map(unwrapEntry))
+  const rejected = await putCloudWatchLogEvents(
+    group,
+    logStream.replace(/[:*]/g, '-'),
+    logEvents.map(unwrapEntry),
+  )
   if (rejected > 0)
     throw new Error(
       `${rejected} of ${logEvents.length} audit entries are too old or too new for the audit log`,
@@ -39,7 +43,7 @@ export async function carryEntries(event: unknown, group: string): Promise<void>
 }
 
 /** Returns the entry without the runtime's frame around it. A message of another shape stays unchanged. */
-function unwrapEntry({ timestamp, message }: LogEvent): LogEvent {
+function unwrapEntry({ timestamp, message }: CloudWatchLogEvent): CloudWatchLogEvent {
   const entry = parseObject(message)?.['message']
   return { timestamp, message: isObject(entry) ? JSON.stringify(entry) : message }
 }

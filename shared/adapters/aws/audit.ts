@@ -1,18 +1,18 @@
 import { constants, openSync, writeSync } from 'node:fs'
-import { ApiError, AUDIT_UNWRITABLE } from '../../api/errors.ts'
+import { ApiError, AUDIT_UNWRITABLE_TEXT } from '../../api/errors.ts'
 import type { Audit } from '../../ports.ts'
-import type { Environment } from './environment.ts'
+import type { LambdaEnvironment } from './environment.ts'
 
 const OWNER_ONLY = 0o600
 
 /** The settings that decide where entries go. */
-type Settings = Pick<Environment, 'auditFile' | 'framedJson'>
+type Settings = Pick<LambdaEnvironment, 'auditFile' | 'framedJson'>
 
 /**
  * Writes the audit log: to the console, from where a subscription carries entries to their own log group, or as lines
  * of JSON to a file. An entry counts as written once the runtime or the file has taken it.
  */
-export function auditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
+export function createAuditLog({ auditFile, framedJson }: Settings, write: Write = writeSync): Audit {
   if (auditFile === '') return { write: async entry => printEntry(entry, framedJson) }
   let file: number | undefined
   return writeOncePerTurn(bytes => {
@@ -26,7 +26,7 @@ export function auditLog({ auditFile, framedJson }: Settings, write: Write = wri
 const RETRY_AFTER_S = 5
 
 /** The beginning of the error text if an entry cannot be written to the file. */
-const UNWRITABLE = `${AUDIT_UNWRITABLE}: free its disk, or make its file writable`
+const UNWRITABLE = `${AUDIT_UNWRITABLE_TEXT}: free its disk, or make its file writable`
 
 /** Refuses the request whose entry could not be written. The client may repeat it later. */
 function unwritable(cause: unknown): ApiError {

@@ -2,10 +2,10 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import type { Background, Waker } from '../../work-ports.ts'
-import { ownServiceSettings } from './client.ts'
+import { buildServiceSettings } from './client.ts'
 
 /** Starts jobs by invoking their Lambda asynchronously. */
-export const lambdaBackground = (functionName: string, meter: Meter): Background => ({
+export const createLambdaBackground = (functionName: string, meter: Meter): Background => ({
   start: async job => {
     meter.count('lambda')
     const command = new InvokeCommand({
@@ -13,14 +13,14 @@ export const lambdaBackground = (functionName: string, meter: Meter): Background
       InvocationType: 'Event',
       Payload: Buffer.from(JSON.stringify(job)),
     })
-    await new LambdaClient(ownServiceSettings('lambda')).send(command).catch((cause: unknown) => {
+    await new LambdaClient(buildServiceSettings('lambda')).send(command).catch((cause: unknown) => {
       throw new ApiError('busy', 'the background job could not be started', { retryAfter: 1, cause })
     })
   },
 })
 
 /** Wakes the puller by invoking its Lambda asynchronously. */
-export const lambdaPuller = (functionName: string, meter: Meter): Waker => {
-  const { start } = lambdaBackground(functionName, meter)
+export const createPullerWaker = (functionName: string, meter: Meter): Waker => {
+  const { start } = createLambdaBackground(functionName, meter)
   return { wake: () => start({}) }
 }

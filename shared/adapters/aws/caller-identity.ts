@@ -5,7 +5,13 @@ import type { CallerIdentity, Clock, Meter, StsAnswer, StsRequest } from '../../
 import { defined } from '../../values/defined.ts'
 import { isThrottling } from '../../values/throttling.ts'
 import { faultCounterName } from '../../watching/logins.ts'
-import { agents, awaitResponse, limitConnectTime, readAtMost, resendOnDeadConnection } from './connections.ts'
+import {
+  awaitResponse,
+  httpsAgents,
+  limitConnectTime,
+  readBodyUpTo,
+  resendOnDeadConnection,
+} from './connections.ts'
 
 interface Dependencies {
   clock: Clock
@@ -25,7 +31,7 @@ const STS_LONGEST_PAUSE_MS = 2000
  * is checked for the endpoint that we chose, not for the host that the client signed.
  * @see docs/spec/login-iam.md#call-to-sts
  */
-export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): CallerIdentity {
+export function createStsCallerIdentity({ clock, meter, redirect }: Dependencies): CallerIdentity {
   function once(given: StsRequest, deadline: number): Promise<StsAnswer & { retryAfter?: string }> {
     const redirected = redirect !== '' && given.endpoint.includes('amazonaws')
     const url = new URL(redirected ? redirect : given.endpoint)
@@ -46,7 +52,7 @@ export function stsCallerIdentity({ clock, meter, redirect }: Dependencies): Cal
             // An imitated AWS serves all endpoints at one address. This header names the intended one.
             ...(redirected ? ['Forwarded', `host=${new URL(given.endpoint).host}`] : []),
           ],
-          agent: secure ? agents['https:'] : agents['http:'],
+          agent: secure ? httpsAgents['https:'] : httpsAgents['http:'],
         }),
       )
       // After the answer has begun, destroying the call no longer reports the reason.
@@ -117,7 +123,7 @@ function waitFor(answer: Error | { retryAfter?: string }, tries: number): number
 }
 
 async function readAll(response: IncomingMessage): Promise<StsAnswer & { retryAfter?: string }> {
-  const body = await readAtMost(LONGEST_ANSWER, response)
+  const body = await readBodyUpTo(LONGEST_ANSWER, response)
   if (!body) return { status: response.statusCode ?? 0, contentType: '', body: '' }
   const retryAfter = response.headers['retry-after']
   return defined({

@@ -15,14 +15,14 @@ import { highestTermNumber, removeSigner } from '../../storage/keyring.ts'
 import { signBatch, splitBatch } from '../../storage/signed-batch.ts'
 import type { Encrypted } from '../../values/secret.ts'
 import { Secret } from '../../values/secret.ts'
-import { createKeyringHolder, type HeldKeyring, hasTerm, readStoredKeyring } from './held-keyring.ts'
-import type { Kms } from './kms.ts'
+import { createKeyringHolder, type HeldKeyring, hasKeyringTerm, readStoredKeyring } from './held-keyring.ts'
+import type { KmsCalls } from './kms.ts'
 
 interface Dependencies {
   store: Pick<Store, 'read'>
   clock: Pick<Clock, 'now'>
   entropy: Entropy
-  kms: Kms
+  kms: KmsCalls
 }
 
 /**
@@ -32,7 +32,7 @@ interface Dependencies {
 const TERM_LOOK_PAUSE_MS = 1000
 
 /** Encrypts with the keyring of this cluster. The keyring is read again when a text names an unknown term. */
-export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
+export function createKmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCipher {
   const { keysToRead, expectKeyring, current, refreshAfter } = createKeyringHolder({ store, clock, kms })
   const nonce = () => entropy.bytes(NONCE_LENGTH)
   return {
@@ -43,7 +43,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
     decrypt: async (place, field, encrypted: Encrypted) => {
       const held = await current()
       const open = ({ terms }: HeldKeyring) => new Secret(decryptField(terms, place, field, encrypted))
-      if (!hasTerm(held, termNumberOf(encrypted))) return open(await refreshAfter(held))
+      if (!hasKeyringTerm(held, termNumberOf(encrypted))) return open(await refreshAfter(held))
       try {
         return open(held)
       } catch (error) {
@@ -79,7 +79,7 @@ export function kmsCipher({ store, clock, entropy, kms }: Dependencies): FieldCi
       const stored = await readStoredKeyring({ store, kms })
       const { id, keys } = stored
       const given = JSON.stringify({ id, keys: removeSigner(keys) })
-      const keyring = sealBox(recipient, keyringBox(set), given, entropy.bytes)
+      const keyring = sealBox(recipient, keyringBoxPlace(set), given, entropy.bytes)
       return { keyring, term: highestTermNumber(keys) }
     },
     hmac: async text => auditHmac((await current()).hmacKey, text),
@@ -97,4 +97,4 @@ function openTokenText({ tokenTerms }: HeldKeyring, text: string): SealedToken |
 }
 
 /** Returns the place that an exported keyring is sealed for. */
-export const keyringBox = (set: string) => ({ purpose: 'keyring', set }) as const
+export const keyringBoxPlace = (set: string) => ({ purpose: 'keyring', set }) as const

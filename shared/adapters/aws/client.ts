@@ -1,10 +1,10 @@
 import { defined } from '../../values/defined.ts'
-import { ownCredentials, wireSettings } from './environment.ts'
-import type { CallSettings } from './provider-settings.ts'
-import { ATTEMPT_MS, FIRST_RETRY_PAUSE_MS, MOST_ATTEMPTS } from './wire/limits.ts'
-import { wire } from './wire/post.ts'
-import { createRetry } from './wire/retry.ts'
-import type { KeySource } from './wire/signed-posts.ts'
+import { readOwnCredentials, readWireSettings } from './environment.ts'
+import type { AwsCallSettings } from './provider-settings.ts'
+import { ATTEMPT_TIMEOUT_MS, FIRST_RETRY_PAUSE_MS, MAX_ATTEMPTS } from './wire/limits.ts'
+import { wireTransport } from './wire/post.ts'
+import { createRetryCall } from './wire/retry.ts'
+import type { SigningKeySource } from './wire/signed-posts.ts'
 
 /** A signed request of the SDK. None of ours has a query. */
 interface SdkRequest {
@@ -22,10 +22,10 @@ interface SdkRequest {
  * environment was frozen.
  * @param isOnce whether a request is sent once, over a connection of its own
  */
-export const createWireHandler = (isOnce = false) => ({
+export const createWireRequestHandler = (isOnce = false) => ({
   handle: async (
     { protocol, hostname, port, path, headers, body = '' }: SdkRequest,
-    { requestTimeout = ATTEMPT_MS }: { requestTimeout?: number } = {},
+    { requestTimeout = ATTEMPT_TIMEOUT_MS }: { requestTimeout?: number } = {},
   ) => {
     const address = {
       secure: protocol === 'https:',
@@ -34,7 +34,13 @@ export const createWireHandler = (isOnce = false) => ({
       host: headers['host'] ?? hostname,
       path,
     }
-    const { status: statusCode, ...rest } = await wire.post(address, headers, body, requestTimeout, isOnce)
+    const { status: statusCode, ...rest } = await wireTransport.post(
+      address,
+      headers,
+      body,
+      requestTimeout,
+      isOnce,
+    )
     return { response: { statusCode, ...rest } }
   },
 })
@@ -42,7 +48,7 @@ export const createWireHandler = (isOnce = false) => ({
 /** The target of a client of the SDK. */
 interface ClientTarget {
   region: string
-  credentials: KeySource
+  credentials: SigningKeySource
   /** an endpoint that this client is configured with; absent: none */
   endpoint?: string
 }
@@ -54,12 +60,12 @@ const AGENT = 'cloud-auth'
  * attempts, because our own code retries within budgets.
  * @param service as the variable `AWS_ENDPOINT_URL_<service>` names it
  */
-export function clientSettings(
+export function buildClientSettings(
   service: string,
   { region, credentials, endpoint }: ClientTarget,
-  requestHandler: object = createWireHandler(),
+  requestHandler: object = createWireRequestHandler(),
 ) {
-  const { fips, dualStack, endpointOf } = wireSettings()
+  const { fips, dualStack, endpointOf } = readWireSettings()
   const given = endpoint ?? endpointOf(service)
   return {
     region,
@@ -81,9 +87,9 @@ export function clientSettings(
 }
 
 /** Returns settings of a client of our own services, which retries by itself. */
-export const ownServiceSettings = (service: string) => ({
-  ...clientSettings(service, { region: wireSettings().region, credentials: ownCredentials }),
-  maxAttempts: MOST_ATTEMPTS,
+export const buildServiceSettings = (service: string) => ({
+  ...buildClientSettings(service, { region: readWireSettings().region, credentials: readOwnCredentials }),
+  maxAttempts: MAX_ATTEMPTS,
 })
 
 /** The options of an attempt. */
@@ -93,28 +99,28 @@ type Options = { requestTimeout: number }
  * Limits one attempt of a call.
  * @param left milliseconds that the call has left
  */
-export const limitAttempt = (left: number): Options => ({
-  requestTimeout: Math.min(ATTEMPT_MS, Math.max(1, left)),
+export const limitAttemptTime = (left: number): Options => ({
+  requestTimeout: Math.min(ATTEMPT_TIMEOUT_MS, Math.max(1, left)),
 })
 
 /** One attempt of a call to AWS. */
-export type ClientAttempt<C, T> = (client: C, options: Options) => Promise<T>
+export type SdkCallAttempt<C, T> = (client: C, options: Options) => Promise<T>
 
 /**
  * Calls by a client of the SDK, retried as its settings say.
  * @param ms that a call may take, with all its attempts
  */
-export type Calls<C> = <T>(attempt: ClientAttempt<C, T>, ms?: number) => Promise<T>
+export type SdkCaller<C> = <T>(attempt: SdkCallAttempt<C, T>, ms?: number) => Promise<T>
 
-export function createCalls<C>(
-  Client: new (settings: ReturnType<typeof clientSettings>) => C,
+export function createSdkCaller<C>(
+  Client: new (settings: ReturnType<typeof buildClientSettings>) => C,
   service: string,
-  settings: CallSettings & { retriesThrottled?: boolean },
-): Calls<C> {
-  const client = new Client(clientSettings(service, settings))
+  settings: AwsCallSettings & { retriesThrottled?: boolean },
+): SdkCaller<C> {
+  const client = new Client(buildClientSettings(service, settings))
   const { maxAttempts: most, retriesThrottled, onRetry } = settings
-  const insist = createRetry(defined({ most, pauseMs: FIRST_RETRY_PAUSE_MS, retriesThrottled, onRetry }))
-  return (attempt, ms) => insist(left => resendAfterSkew(() => attempt(client, limitAttempt(left))), ms)
+  const insist = createRetryCall(defined({ most, pauseMs: FIRST_RETRY_PAUSE_MS, retriesThrottled, onRetry }))
+  return (attempt, ms) => insist(left => resendAfterSkew(() => attempt(client, limitAttemptTime(left))), ms)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
-import { unreadableAnswer } from './wire/service-error.ts'
+import { unreadableAnswerError } from './wire/service-error.ts'
 
 /**
  * Milliseconds that a kept connection may have been idle and still be used. Routers forget idle connections after
@@ -18,7 +18,7 @@ const deadConnectionErrors = new WeakSet<Error>()
  * between two invocations, sometimes for long. The other side closes its connections meanwhile, and this is noticed
  * only when the next request is sent.
  */
-export const agents = {
+export const httpsAgents = {
   'http:': trackRest(new PlainAgent({ keepAlive: true })),
   'https:': trackRest(new Agent({ keepAlive: true })),
 }
@@ -48,7 +48,7 @@ function trackRest<A extends PlainAgent>(agent: A): A {
  * @param send may take effect twice
  */
 export async function resendOnDeadConnection<T>(send: () => Promise<T>): Promise<T> {
-  for (const agent of Object.values(agents)) closeResting(agent, Date.now() - KEPT_CONNECTION_MS)
+  for (const agent of Object.values(httpsAgents)) closeResting(agent, Date.now() - KEPT_CONNECTION_MS)
   try {
     return await send()
   } catch (error) {
@@ -84,12 +84,12 @@ export function awaitResponse(call: ClientRequest): Promise<IncomingMessage> {
     call.on('response', resolve)
     call.on('error', reject)
     // Node ends a call that is answered 101 (Switching Protocols) with neither a response nor an error.
-    call.on('close', () => reject(unreadableAnswer('the connection ended without an answer')))
+    call.on('close', () => reject(unreadableAnswerError('the connection ended without an answer')))
   })
 }
 
 /** Reads a response. @returns undefined when it is longer than `longest` bytes: the rest is not read */
-export function readAtMost(longest: number, response: IncomingMessage): Promise<Buffer | undefined> {
+export function readBodyUpTo(longest: number, response: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {

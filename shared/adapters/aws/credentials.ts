@@ -1,11 +1,11 @@
 import { request } from 'node:http'
 import type { ProviderSettings } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
-import { awaitResponse, readAtMost } from './connections.ts'
-import { type Environment, runtimeCredentials } from './environment.ts'
+import { awaitResponse, readBodyUpTo } from './connections.ts'
+import { type LambdaEnvironment, readRuntimeCredentials } from './environment.ts'
 
 /** Credentials in the SDK's form. */
-export interface Credentials {
+export interface AwsCredentials {
   accessKeyId: string
   secretAccessKey: string
   sessionToken?: string
@@ -24,17 +24,17 @@ const TOKEN_TTL = '21600'
  * @throws Error when there are none
  * @see docs/spec/configuration.md#reaching-accounts
  */
-export async function baseCredentials(
+export async function readBaseCredentials(
   settings: ProviderSettings,
-  environment: Environment,
-): Promise<Credentials> {
+  environment: LambdaEnvironment,
+): Promise<AwsCredentials> {
   const { credentials } = settings
   if (credentials)
     return { accessKeyId: credentials.accessKey, secretAccessKey: credentials.secretKey.reveal() }
   const { accessKey, secretKey } = environment.cloudKeys
   if (accessKey !== '' && secretKey !== '') return { accessKeyId: accessKey, secretAccessKey: secretKey }
   return (
-    runtimeCredentials() ??
+    readRuntimeCredentials() ??
     (environment.onLambda ? noCredentials() : instanceCredentials(environment.metadataEndpoint))
   )
 }
@@ -43,7 +43,7 @@ const noCredentials = (): never => {
   throw new Error('no credentials for calls to AWS: configure access_key and secret_key')
 }
 
-async function instanceCredentials(metadata: string): Promise<Credentials> {
+async function instanceCredentials(metadata: string): Promise<AwsCredentials> {
   const base = `${metadata}/latest/meta-data/iam/security-credentials/`
   const token = await ask('PUT', `${metadata}/latest/api/token`, {
     'x-aws-ec2-metadata-token-ttl-seconds': TOKEN_TTL,
@@ -65,7 +65,7 @@ async function instanceCredentials(metadata: string): Promise<Credentials> {
 async function ask(method: string, url: string, headers: Record<string, string>): Promise<string> {
   const call = request(url, { method, headers, signal: AbortSignal.timeout(CREDENTIALS_TIMEOUT_MS) }).end()
   const response = await awaitResponse(call)
-  const body = await readAtMost(LARGEST_METADATA, response)
+  const body = await readBodyUpTo(LARGEST_METADATA, response)
   if (!body) throw new Error(`instance metadata answered more than ${LARGEST_METADATA} bytes`)
   if (response.statusCode !== 200) throw new Error(`instance metadata answered ${response.statusCode}`)
   return body.toString('utf8')

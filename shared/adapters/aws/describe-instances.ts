@@ -2,10 +2,10 @@ import { type Instance as Described, DescribeInstancesCommand, EC2Client } from 
 import type { Instance } from '../../model/instance.ts'
 import type { AwsTarget } from '../../ports.ts'
 import { defined } from '../../values/defined.ts'
-import { type Calls, createCalls } from './client.ts'
-import type { Provider } from './provider.ts'
-import type { CallSettings } from './provider-settings.ts'
-import { unreadableAnswer } from './wire/service-error.ts'
+import { createSdkCaller, type SdkCaller } from './client.ts'
+import type { AwsProvider } from './provider.ts'
+import type { AwsCallSettings } from './provider-settings.ts'
+import { unreadableAnswerError } from './wire/service-error.ts'
 
 const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'InvalidInstanceID']
 
@@ -13,8 +13,8 @@ const UNKNOWN = ['InvalidInstanceID.NotFound', 'InvalidInstanceID.Malformed', 'I
  * Describes instances by their IDs, 100 at most, and returns those of the target's account. A single ID is asked for
  * directly. Among several, those that EC2 does not know are absent. Throttling is not retried here.
  */
-export async function describeByIds(
-  provider: Provider,
+export async function describeInstancesByIds(
+  provider: AwsProvider,
   target: AwsTarget,
   ids: readonly string[],
   deadline: number,
@@ -23,21 +23,21 @@ export async function describeByIds(
     const found = await describe(calls, target, ids, ms).catch(emptyIfUnknown)
     const own = found.filter(({ id }) => ids.includes(id))
     if (new Set(own.map(({ id }) => id)).size < own.length)
-      throw unreadableAnswer('EC2 listed an instance twice')
+      throw unreadableAnswerError('EC2 listed an instance twice')
     return new Map(own.map(instance => [instance.id, instance]))
   })
 }
 
 /** The callers that share a call handle throttling, because each knows how long it may wait. */
-const clientOf = (settings: CallSettings) =>
-  createCalls(EC2Client, 'ec2', { ...settings, retriesThrottled: false })
+const clientOf = (settings: AwsCallSettings) =>
+  createSdkCaller(EC2Client, 'ec2', { ...settings, retriesThrottled: false })
 
 /**
  * Makes one call.
  * @param ids one, or several that need not all exist
  */
 async function describe(
-  calls: Calls<EC2Client>,
+  calls: SdkCaller<EC2Client>,
   { account }: AwsTarget,
   ids: readonly string[],
   ms: number,

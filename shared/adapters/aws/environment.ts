@@ -64,10 +64,10 @@ const schema = v.object({
  * The client for a function's calls to the tables: our own (`wire`), the SDK, or the SDK for everything except
  * commits.
  */
-export type TablesClient = 'wire' | 'sdk' | 'sdk-but-commits'
+export type TablesClientKind = 'wire' | 'sdk' | 'sdk-but-commits'
 
 /** The settings of a Lambda, from its environment variables. */
-export interface Environment extends Deployment {
+export interface LambdaEnvironment extends Deployment {
   tables: Tables
   keyArn: string
   workerFunction: string
@@ -100,14 +100,14 @@ export interface Environment extends Deployment {
   /** address on which a Web Function listens; absent: the function receives events instead */
   webEndpoint: { host: string; port: number } | undefined
   /** the client that makes calls to the tables */
-  tablesClient: TablesClient
+  tablesClient: TablesClientKind
 }
 
 /**
  * Parses an address.
  * @param text `host:port`, an IPv6 address in brackets; empty: there is none
  */
-function parseEndpoint(text: string): Environment['webEndpoint'] {
+function parseEndpoint(text: string): LambdaEnvironment['webEndpoint'] {
   const mark = text.lastIndexOf(':')
   return mark < 0
     ? undefined
@@ -115,7 +115,7 @@ function parseEndpoint(text: string): Environment['webEndpoint'] {
 }
 
 /** Reads the environment variables. One error reports all invalid variables. */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): LambdaEnvironment {
   const read = v.safeParse(schema, variables)
   if (!read.success) {
     const faults = read.issues.map(issue => `${issue.path?.[0]?.key}: ${issue.message}`)
@@ -168,7 +168,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
 }
 
 /** Returns the credentials that the runtime gives this process. The runtime may replace them at any time. */
-export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
+export function readRuntimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
@@ -182,8 +182,8 @@ export function runtimeCredentials(variables: NodeJS.ProcessEnv = process.env) {
  * Returns the credentials of this process.
  * @throws Error when there are none
  */
-export function ownCredentials() {
-  const credentials = runtimeCredentials()
+export function readOwnCredentials() {
+  const credentials = readRuntimeCredentials()
   if (!credentials) throw new Error('this process has no credentials')
   return credentials
 }
@@ -200,7 +200,7 @@ export interface ConsoleSettings {
   origin: string
 }
 
-export const consoleSettings = (variables: NodeJS.ProcessEnv = process.env): ConsoleSettings => ({
+export const readConsoleSettings = (variables: NodeJS.ProcessEnv = process.env): ConsoleSettings => ({
   isServed: variables['CONSOLE'] === 'true',
   peer: variables['CONSOLE_PEER'] ?? '',
   origin: variables['CONSOLE_ORIGIN'] ?? '',
@@ -232,7 +232,7 @@ const wireSchema = v.object({
  * Reads the endpoint settings.
  * @throws Error when a variable has an invalid value
  */
-export function wireSettings(variables: NodeJS.ProcessEnv = process.env): WireSettings {
+export function readWireSettings(variables: NodeJS.ProcessEnv = process.env): WireSettings {
   const e = v.parse(wireSchema, variables)
   return {
     region: e.AWS_REGION,

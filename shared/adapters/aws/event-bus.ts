@@ -4,10 +4,10 @@ import { serviceHost } from '../../values/region.ts'
 import { failed, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
 import type { BusEvent, EventBus } from '../../work-ports.ts'
-import { type Environment, ownCredentials } from './environment.ts'
-import { ATTEMPT_MS } from './wire/limits.ts'
-import { wire, wireAddress } from './wire/post.ts'
-import { createSigner } from './wire/sign.ts'
+import { type LambdaEnvironment, readOwnCredentials } from './environment.ts'
+import { ATTEMPT_TIMEOUT_MS } from './wire/limits.ts'
+import { wireAddress, wireTransport } from './wire/post.ts'
+import { createSigV4Signer } from './wire/sign.ts'
 
 /** The maximum number of entries in one request. */
 const MOST_ENTRIES = 10
@@ -17,7 +17,7 @@ const PUT_EVENTS_TRIES = 3
 const SOURCE = 'cloud-auth'
 
 interface Dependencies {
-  environment: Pick<Environment, 'ownRegion' | 'eventsEndpoint'>
+  environment: Pick<LambdaEnvironment, 'ownRegion' | 'eventsEndpoint'>
   clock: Clock
   meter: Meter
 }
@@ -27,16 +27,16 @@ interface Dependencies {
  * larger than this code.
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
-export function eventBridge({ environment, clock, meter }: Dependencies): EventBus {
+export function createEventBridgeBus({ environment, clock, meter }: Dependencies): EventBus {
   const { ownRegion: region, eventsEndpoint } = environment
   const address = wireAddress(new URL(eventsEndpoint || `https://${serviceHost('events', region)}/`))
-  const sign = createSigner('events', region)
+  const sign = createSigV4Signer('events', region)
 
   async function once(body: string): Promise<void> {
     meter.count('events')
     const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSEvents.PutEvents' }
-    const signed = sign({ ...address, headers, body }, ownCredentials(), clock.now())
-    const answer = await wire.post(address, signed, body, ATTEMPT_MS)
+    const signed = sign({ ...address, headers, body }, readOwnCredentials(), clock.now())
+    const answer = await wireTransport.post(address, signed, body, ATTEMPT_TIMEOUT_MS)
     const text = answer.body.toString('utf8')
     if (answer.status !== 200) throw new Error(`EventBridge answered ${answer.status}: ${text.slice(0, 200)}`)
     const { FailedEntryCount = 0 } = JSON.parse(text) as { FailedEntryCount?: number }

@@ -2,7 +2,7 @@ import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import { isThrottling } from '../../values/throttling.ts'
 import { faultCounterName } from '../../watching/logins.ts'
-import type { Service } from './provider-settings.ts'
+import type { AwsService } from './provider-settings.ts'
 
 const UNKNOWN_KEY = [
   'InvalidClientTokenId',
@@ -25,20 +25,20 @@ const nameOf = (error: unknown): string =>
  * Reports whether AWS does not know the key that signed. A key that was created a moment ago is not known everywhere
  * yet.
  */
-export const isUnknownKey = (error: unknown): boolean => UNKNOWN_KEY.includes(nameOf(error))
+export const isUnknownAccessKey = (error: unknown): boolean => UNKNOWN_KEY.includes(nameOf(error))
 
 /**
  * Reports whether a service refused the temporary credentials that signed. A refusal by STS does not count, because
  * STS issues them.
  */
-export const isLostSession = (error: unknown): boolean =>
+export const isInvalidAwsSession = (error: unknown): boolean =>
   !(error instanceof ApiError) && SESSION_GONE.includes(nameOf(error))
 
 /**
  * Throws the fault of a call to STS. A call to another service may fail in STS while it fetches credentials, and the
  * error must then name STS.
  */
-export function throwStsFault(error: unknown): never {
+export function rethrowStsError(error: unknown): never {
   throw providerError('sts', error)
 }
 
@@ -46,14 +46,14 @@ export function throwStsFault(error: unknown): never {
  * Counts a failed call for the request that needed it.
  * @param error from `providerError`
  */
-export function countFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
+export function countProviderFault({ reason = {} }: ApiError, meter: Pick<Meter, 'count'>): void {
   const { service, why } = reason
   if (typeof service === 'string')
     meter.count(faultCounterName(service, why === 'throttled' ? 'throttled' : 'failed'))
 }
 
 /** Converts the error of a failed call to the error of the request that needed it: `busy` or `provider_failed`. */
-export function providerError(service: Service, error: unknown): ApiError {
+export function providerError(service: AwsService, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const name = nameOf(error)
   const where = { ec2: 'EC2', iam: 'IAM', sts: 'STS' }[service]

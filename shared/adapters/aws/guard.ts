@@ -1,11 +1,11 @@
-import type { Use } from '../../api/endpoint.ts'
+import type { EndpointUse } from '../../api/endpoint.ts'
 import type { Ports, Store } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
 import { guards } from '../../storage/guards.ts'
 import { specOf } from '../../storage/kinds.ts'
 
 /** The use that each guarded port requires. The other ports are open to every function. */
-const gates: Partial<Record<keyof Ports, Use>> = {
+const gates: Partial<Record<keyof Ports, EndpointUse>> = {
   instances: 'instances',
   principals: 'principals',
   callerIdentity: 'caller-identity',
@@ -26,7 +26,7 @@ const gates: Partial<Record<keyof Ports, Use>> = {
  * a spread, `Object.assign` or `Object.entries`), because that would read undeclared ones.
  * @param ports read only when one of them is needed
  */
-export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
+export function guardPorts(ports: Ports, uses: readonly EndpointUse[]): Ports {
   const store = guardedStore(ports.store, uses)
   const open = (port: keyof Ports) => (port === 'store' ? store : ports[port])
   const behind = (port: keyof Ports): PropertyDescriptor => {
@@ -42,10 +42,10 @@ export function guardedPorts(ports: Ports, uses: readonly Use[]): Ports {
   })
 }
 
-const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
+const guardedStore = (store: Store, uses: readonly EndpointUse[]): Store => ({
   ...store,
   commit: (changes, cluster, options) => {
-    const missing = changes.map(usesFor).find(any => !any.some(use => uses.includes(use)))
+    const missing = changes.map(usesForChange).find(any => !any.some(use => uses.includes(use)))
     return missing ? undeclared('store.commit', missing[0]) : store.commit(changes, cluster, options)
   },
   ...(uses.includes('scan') ? {} : { scan: () => undeclared('store.scan', 'scan') }),
@@ -53,7 +53,7 @@ const guardedStore = (store: Store, uses: readonly Use[]): Store => ({
 })
 
 /** Returns the uses of which a change needs one, as in the grants. */
-export function usesFor(change: Change): readonly Use[] {
+export function usesForChange(change: Change): readonly EndpointUse[] {
   const { stores, deletes } = guards[specOf(change.key.kind).guard ?? 'write']
   if (change.kind === 'count') return ['spend']
   return change.kind === 'put' ? stores : deletes
@@ -68,7 +68,7 @@ function refuseCopy(): never {
   )
 }
 
-function undeclared(port: string, use: Use | undefined): never {
+function undeclared(port: string, use: EndpointUse | undefined): never {
   throw new Error(
     use ? `${port} needs the use "${use}" in the endpoint table` : `${port}: no declared use allows that`,
   )

@@ -7,7 +7,7 @@ import { type Keys, openEnvelope } from '../../storage/keyring.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { privateKey } from '../../values/raw-keys.ts'
-import type { Kms } from './kms.ts'
+import type { KmsCalls } from './kms.ts'
 
 /** A keyring, decrypted and ready for use. */
 export interface HeldKeyring {
@@ -44,13 +44,13 @@ export function prepareKeyring({ id, keys, edition }: StoredKeyring, readAt: num
 }
 
 /** Reports whether a keyring has a term with this number. */
-export const hasTerm = ({ terms }: HeldKeyring, version: number | undefined): boolean =>
+export const hasKeyringTerm = ({ terms }: HeldKeyring, version: number | undefined): boolean =>
   terms.some(one => one.version === version)
 
 interface Sources {
   store: Pick<Store, 'read'>
   clock: Pick<Clock, 'now'>
-  kms: Pick<Kms, 'unwrap'>
+  kms: Pick<KmsCalls, 'unwrap'>
 }
 
 /**

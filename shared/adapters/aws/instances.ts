@@ -2,8 +2,8 @@ import { ApiError } from '../../api/errors.ts'
 import type { Instance } from '../../model/instance.ts'
 import type { AwsTarget, Clock, Instances, Meter } from '../../ports.ts'
 import { createSharedLookUps, type SharedLookUps } from './look-ups/together.ts'
-import { nameOfTarget, type Provider } from './provider.ts'
-import { attemptsOf } from './provider-settings.ts'
+import { type AwsProvider, targetCacheKey } from './provider.ts'
+import { maxAttemptsOf } from './provider-settings.ts'
 
 interface Dependencies {
   clock: Clock
@@ -14,10 +14,10 @@ interface Dependencies {
 const MOST_TARGETS = 500
 
 /** Describes instances for logins. Logins that wait at the same time share calls. */
-export function ec2Instances(provider: Provider, dependencies: Dependencies): Instances {
+export function createEc2Instances(provider: AwsProvider, dependencies: Dependencies): Instances {
   const targets = new Map<string, SharedLookUps<Instance>>()
   function lookUpsOf(target: AwsTarget): SharedLookUps<Instance> {
-    const name = nameOfTarget(target)
+    const name = targetCacheKey(target)
     const known = targets.get(name)
     if (known) return known
     if (targets.size >= MOST_TARGETS) for (const [key, one] of targets) if (one.isIdle()) targets.delete(key)
@@ -34,11 +34,11 @@ export function ec2Instances(provider: Provider, dependencies: Dependencies): In
   }
 }
 
-const together = (provider: Provider, target: AwsTarget, { clock, meter }: Dependencies) =>
+const together = (provider: AwsProvider, target: AwsTarget, { clock, meter }: Dependencies) =>
   createSharedLookUps<Instance>({
-    send: async (ids, deadline) => (await ec2()).describeByIds(provider, target, ids, deadline),
+    send: async (ids, deadline) => (await ec2()).describeInstancesByIds(provider, target, ids, deadline),
     count: () => meter.count('ec2'),
-    attempts: attemptsOf(target.client),
+    attempts: maxAttemptsOf(target.client),
     isRefusal: error => error instanceof ApiError && isThrottledBy('ec2', error),
     late: () => provider.fault('ec2', Object.assign(new Error('out of time'), { name: 'TimeoutError' })),
     leftMs: deadline => deadline - clock.now(),

@@ -20,19 +20,19 @@ import {
 import { key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { rawPublicKey } from '../../values/raw-keys.ts'
-import { keyringBox } from './cipher.ts'
+import { keyringBoxPlace } from './cipher.ts'
 import { prepareKeyring } from './held-keyring.ts'
-import type { Kms } from './kms.ts'
+import type { KmsCalls } from './kms.ts'
 
 /** Creates and changes keyrings of this cluster, wrapped by its own KMS key. */
-export function kmsKeyFactory({
+export function createKmsKeyFactory({
   keyArn,
   entropy,
   kms,
 }: {
   keyArn: string
   entropy: Entropy
-  kms: Kms
+  kms: KmsCalls
 }): KeyFactory {
   async function enclosed(id: string, keys: Keys, now: number): Promise<MadeKeyring> {
     const { wrapped: wrappedKey, dataKey } = await kms.newDataKey(id, keyArn)
@@ -76,7 +76,7 @@ export function kmsKeyFactory({
   return {
     newKeyring: now => atWork(entropy.uuid(), createKeys(entropy.bytes), now),
     importFrom: async (exported: string, own: KeyObject, set, now) => {
-      const text = openBox(own, keyringBox(set), exported)
+      const text = openBox(own, keyringBoxPlace(set), exported)
       if (text === undefined) throw new Error('the keyring was not sealed to this cluster’s key and set')
       const { id, keys } = JSON.parse(text) as { id: string; keys: Keys }
       return atWork(id, checkKeys(keys), now)

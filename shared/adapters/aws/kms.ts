@@ -1,12 +1,12 @@
-import { alarming } from '../../api/alarming.ts'
+import { alarmingTexts } from '../../api/alarming.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Keyring } from '../../model/cluster.ts'
 import type { Meter } from '../../ports.ts'
-import { ownCredentials, type WireSettings, wireSettings } from './environment.ts'
-import { parseJsonAnswer, readResult } from './wire/json.ts'
-import { ATTEMPT_MS, CALL_MS, FIRST_RETRY_PAUSE_MS, MOST_ATTEMPTS } from './wire/limits.ts'
-import { createRetry } from './wire/retry.ts'
-import { createSignedPost, type SignedPost } from './wire/signed-posts.ts'
+import { readOwnCredentials, readWireSettings, type WireSettings } from './environment.ts'
+import { parseJsonAnswer, readAwsResult } from './wire/json.ts'
+import { ATTEMPT_TIMEOUT_MS, CALL_TIMEOUT_MS, FIRST_RETRY_PAUSE_MS, MAX_ATTEMPTS } from './wire/limits.ts'
+import { createRetryCall } from './wire/retry.ts'
+import { createSignedPost, type SendSignedPost } from './wire/signed-posts.ts'
 
 /** Returns the encryption context that a wrapped data key is bound to. */
 const contextOf = (keyring: string) => ({ keyring })
@@ -16,27 +16,27 @@ const WHY =
 
 /** Throws `busy`. A KMS error is never the client's fault, and may pass. */
 function throwKmsBusy(cause: unknown): never {
-  throw new ApiError('busy', `${alarming.keyring}: ${WHY}`, { retryAfter: 5, cause })
+  throw new ApiError('busy', `${alarmingTexts.keyring}: ${WHY}`, { retryAfter: 5, cause })
 }
 
 /**
  * The two KMS calls that a keyring needs.
  * @throws ApiError `busy`
  */
-export interface Kms {
+export interface KmsCalls {
   unwrap(keyring: Pick<Keyring, 'id' | 'wrappedKey'>): Promise<Uint8Array>
   /** creates a data key for a keyring; returns it in clear and wrapped */
   newDataKey(keyring: string, keyArn: string): Promise<{ wrapped: string; dataKey: Uint8Array }>
 }
 
 /** Calls KMS. The endpoint is determined at the first call. */
-export function lazyKms(meter: Meter): Kms {
-  let posts: SignedPost | undefined
-  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: FIRST_RETRY_PAUSE_MS })
+export function createLazyKms(meter: Meter): KmsCalls {
+  let posts: SendSignedPost | undefined
+  const insist = createRetryCall({ most: MAX_ATTEMPTS, pauseMs: FIRST_RETRY_PAUSE_MS })
 
   async function call(action: string, input: object): Promise<Record<string, unknown>> {
     meter.count('kms')
-    posts ??= postsTo(wireSettings())
+    posts ??= postsTo(readWireSettings())
     const send = posts
     const headers = {
       'content-type': 'application/x-amz-json-1.1',
@@ -44,8 +44,10 @@ export function lazyKms(meter: Meter): Kms {
     }
     const body = JSON.stringify(input)
     const attempt = async (left: number) =>
-      readResult(parseJsonAnswer(await send(headers, body, Math.min(ATTEMPT_MS, Math.max(1, left)))))
-    return insist(attempt, CALL_MS)
+      readAwsResult(
+        parseJsonAnswer(await send(headers, body, Math.min(ATTEMPT_TIMEOUT_MS, Math.max(1, left)))),
+      )
+    return insist(attempt, CALL_TIMEOUT_MS)
   }
 
   return {
@@ -69,8 +71,8 @@ export function lazyKms(meter: Meter): Kms {
   }
 }
 
-const postsTo = (settings: WireSettings): SignedPost =>
-  createSignedPost({ service: 'kms', settings, credentials: ownCredentials })
+const postsTo = (settings: WireSettings): SendSignedPost =>
+  createSignedPost({ service: 'kms', settings, credentials: readOwnCredentials })
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 

@@ -2,7 +2,7 @@
  * Calls `work` after some milliseconds.
  * @returns cancels it
  */
-export function callLater(ms: number, work: () => void): () => void {
+export function callAfterDelay(ms: number, work: () => void): () => void {
   const timer = setTimeout(work, ms)
   return () => clearTimeout(timer)
 }

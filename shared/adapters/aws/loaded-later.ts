@@ -1,5 +1,5 @@
 /** Returns a function that runs some work once, when it is first called. */
-export function once<T>(work: () => Promise<T>): () => Promise<T> {
+export function runOnce<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined
   return () => {
     done ??= work()
@@ -11,8 +11,8 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
  * Returns a stand-in for an object that has only asynchronous methods. The object is loaded when one of them is first
  * called.
  */
-export function createLazy<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
-  const loaded = once(load)
+export function createLazyLoaded<T extends object>(names: Record<keyof T, true>, load: () => Promise<T>): T {
+  const loaded = runOnce(load)
   return Object.fromEntries(
     Object.keys(names).map(name => [
       name,

@@ -5,9 +5,9 @@ import {
   ResourceAlreadyExistsException,
   ResourceNotFoundException,
 } from '@aws-sdk/client-cloudwatch-logs'
-import { ownServiceSettings } from './client.ts'
+import { buildServiceSettings } from './client.ts'
 
-export interface LogEvent {
+export interface CloudWatchLogEvent {
   /** epoch milliseconds */
   timestamp: number
   message: string
@@ -23,8 +23,12 @@ const OVERHEAD = 26
  * Writes events to a stream of a log group, and creates the stream if it does not exist.
  * @returns how many events CloudWatch Logs rejected because they are too old or too new; the others are written
  */
-export async function putEvents(group: string, stream: string, events: readonly LogEvent[]): Promise<number> {
-  const client = new CloudWatchLogsClient(ownServiceSettings('cloudwatch_logs'))
+export async function putCloudWatchLogEvents(
+  group: string,
+  stream: string,
+  events: readonly CloudWatchLogEvent[],
+): Promise<number> {
+  const client = new CloudWatchLogsClient(buildServiceSettings('cloudwatch_logs'))
   const name = { logGroupName: group, logStreamName: stream }
   let rejected = 0
   for (const logEvents of batches([...events].sort((a, b) => a.timestamp - b.timestamp))) {
@@ -42,8 +46,8 @@ export async function putEvents(group: string, stream: string, events: readonly 
   return rejected
 }
 
-function batches(events: readonly LogEvent[]): LogEvent[][] {
-  const all: LogEvent[][] = []
+function batches(events: readonly CloudWatchLogEvent[]): CloudWatchLogEvent[][] {
+  const all: CloudWatchLogEvent[][] = []
   let bytes = 0
   for (const event of events) {
     const size = Buffer.byteLength(event.message) + OVERHEAD

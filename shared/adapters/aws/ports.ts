@@ -1,82 +1,86 @@
-import type { Use } from '../../api/endpoint.ts'
+import type { EndpointUse } from '../../api/endpoint.ts'
 import type { AccessKeys, Clock, KeyFactory, Ports } from '../../ports.ts'
 import type { CarryTo } from '../../wire/carry.ts'
-import { auditLog } from './audit.ts'
-import { stsCallerIdentity } from './caller-identity.ts'
-import { kmsCipher } from './cipher.ts'
-import { type Environment, readEnvironment } from './environment.ts'
-import { guardedPorts } from './guard.ts'
-import { lazyKms } from './kms.ts'
-import { createLazy, once } from './loaded-later.ts'
-import { shippedAuthorities } from './shipped-authorities.ts'
-import { callMeter, structuredLog, systemClock, systemEntropy } from './system.ts'
-import { createSends, dynamoTables } from './table.ts'
-import type { Send } from './wire/tables.ts'
+import { createAuditLog } from './audit.ts'
+import { createStsCallerIdentity } from './caller-identity.ts'
+import { createKmsCipher } from './cipher.ts'
+import { type LambdaEnvironment, readEnvironment } from './environment.ts'
+import { guardPorts } from './guard.ts'
+import { createLazyKms } from './kms.ts'
+import { createLazyLoaded, runOnce } from './loaded-later.ts'
+import { readShippedAuthorities } from './shipped-authorities.ts'
+import { createCallMeter, createStructuredLog, systemClock, systemEntropy } from './system.ts'
+import { createDynamoTables, createTableSends } from './table.ts'
+import type { TableSend } from './wire/tables.ts'
 
 /**
  * Creates the ports of a Lambda, behind the guard.
  * @param tables sends calls to the tables; absent: the client that the environment names
  */
-export function awsPorts(
+export function createAwsPorts(
   service: string,
-  uses: readonly Use[],
-  environment: Environment = readEnvironment(),
+  uses: readonly EndpointUse[],
+  environment: LambdaEnvironment = readEnvironment(),
   clock: Clock = systemClock,
   carryTo: CarryTo = refuseToCarry,
-  tables?: Send,
+  tables?: TableSend,
 ): Ports {
-  const meter = callMeter()
+  const meter = createCallMeter()
   const entropy = systemEntropy
-  const log = structuredLog(service, environment.metricNamespace, clock)
+  const log = createStructuredLog(service, environment.metricNamespace, clock)
   const around = { tables: environment.tables, clock, entropy, meter, log }
-  const { all, commits } = tables ? { all: tables, commits: tables } : createSends(environment.tablesClient)
-  const { store, journal, journalView } = dynamoTables(around, all, true, commits)
-  const kms = lazyKms(meter)
-  const inAccounts = once(async () => {
-    const { accounts } = await import('./accounts.ts')
-    return accounts({ environment, clock, meter })
+  const { all, commits } = tables
+    ? { all: tables, commits: tables }
+    : createTableSends(environment.tablesClient)
+  const { store, journal, journalView } = createDynamoTables(around, all, true, commits)
+  const kms = createLazyKms(meter)
+  const inAccounts = runOnce(async () => {
+    const { createAwsAccountPorts } = await import('./accounts.ts')
+    return createAwsAccountPorts({ environment, clock, meter })
   })
   const ports: Ports = {
     store,
     journal,
     journalView,
-    cipher: kmsCipher({ store, clock, entropy, kms }),
-    instances: createLazy({ describe: true, load: true }, async () => (await inAccounts()).instances),
-    principals: createLazy({ find: true, profile: true }, async () => (await inAccounts()).principals()),
-    callerIdentity: stsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
-    accessKeys: createLazy(keyMethods, async () => (await inAccounts()).accessKeys()),
-    background: createLazy({ start: true }, async () => {
-      const { lambdaBackground } = await import('./background.ts')
-      return lambdaBackground(environment.workerFunction, meter)
+    cipher: createKmsCipher({ store, clock, entropy, kms }),
+    instances: createLazyLoaded({ describe: true, load: true }, async () => (await inAccounts()).instances),
+    principals: createLazyLoaded({ find: true, profile: true }, async () =>
+      (await inAccounts()).principals(),
+    ),
+    callerIdentity: createStsCallerIdentity({ clock, meter, redirect: environment.stsRedirect }),
+    accessKeys: createLazyLoaded(keyMethods, async () => (await inAccounts()).accessKeys()),
+    background: createLazyLoaded({ start: true }, async () => {
+      const { createLambdaBackground } = await import('./background.ts')
+      return createLambdaBackground(environment.workerFunction, meter)
     }),
-    puller: createLazy({ wake: true }, async () => {
-      const { lambdaPuller } = await import('./background.ts')
-      return lambdaPuller(environment.pullFunction, meter)
+    puller: createLazyLoaded({ wake: true }, async () => {
+      const { createPullerWaker } = await import('./background.ts')
+      return createPullerWaker(environment.pullFunction, meter)
     }),
     carryTo,
-    workflows: createLazy({ start: true, signal: true }, async () => {
-      const { stepFunctions } = await import('./workflows.ts')
-      return stepFunctions(environment.workflows, meter)
+    workflows: createLazyLoaded({ start: true, signal: true }, async () => {
+      const { createStepFunctions } = await import('./workflows.ts')
+      return createStepFunctions(environment.workflows, meter)
     }),
-    events: createLazy({ put: true }, async () => {
-      const { eventBridge } = await import('./event-bus.ts')
-      return eventBridge({ environment, clock, meter })
+    events: createLazyLoaded({ put: true }, async () => {
+      const { createEventBridgeBus } = await import('./event-bus.ts')
+      return createEventBridgeBus({ environment, clock, meter })
     }),
-    authorities: shippedAuthorities(environment.authoritiesFile),
-    keyFactory: createLazy(keyFactoryMethods, async () => {
-      const { kmsKeyFactory } = await import('./key-factory.ts')
-      return kmsKeyFactory({ keyArn: environment.keyArn, entropy, kms })
+    authorities: readShippedAuthorities(environment.authoritiesFile),
+    keyFactory: createLazyLoaded(keyFactoryMethods, async () => {
+      const { createKmsKeyFactory } = await import('./key-factory.ts')
+      return createKmsKeyFactory({ keyArn: environment.keyArn, entropy, kms })
     }),
     clock,
     entropy,
-    audit: auditLog(environment),
+    audit: createAuditLog(environment),
     log,
     deployment: environment,
     meter,
     keyHints: new Map(),
     memory: {},
   }
-  return guardedPorts(ports, uses)
+  return guardPorts(ports, uses)
 }
 
 const keyMethods: Record<keyof AccessKeys, true> = {

@@ -1,8 +1,8 @@
 import { GetInstanceProfileCommand, GetRoleCommand, GetUserCommand, IAMClient } from '@aws-sdk/client-iam'
 import type { AwsTarget, Principal, Principals } from '../../ports.ts'
-import { type ClientAttempt, createCalls } from './client.ts'
-import type { Provider } from './provider.ts'
-import type { CallSettings } from './provider-settings.ts'
+import { createSdkCaller, type SdkCallAttempt } from './client.ts'
+import type { AwsProvider } from './provider.ts'
+import type { AwsCallSettings } from './provider-settings.ts'
 
 const UNKNOWN = ['NoSuchEntity', 'NoSuchEntityException']
 
@@ -21,7 +21,7 @@ function readPrincipal(arn: string | undefined, uniqueId: string | undefined): P
 }
 
 /** One attempt to look up an entity. */
-type Look<T> = ClientAttempt<IAMClient, T>
+type Look<T> = SdkCallAttempt<IAMClient, T>
 
 const lookUpProfile =
   (name: string): Look<Principal & { roleArns: string[] }> =>
@@ -49,10 +49,10 @@ const lookUps = {
   'instance-profile': lookUpProfile,
 }
 
-const clientOf = (settings: CallSettings) => createCalls(IAMClient, 'iam', settings)
+const clientOf = (settings: AwsCallSettings) => createSdkCaller(IAMClient, 'iam', settings)
 
 /** Looks up principals in IAM. */
-export function iamPrincipals(provider: Provider): Principals {
+export function createIamPrincipals(provider: AwsProvider): Principals {
   /** Looks up an entity; undefined when there is none of that name. */
   const ask = <T>(target: AwsTarget, deadline: number, look: Look<T>): Promise<T | undefined> =>
     provider.call('iam', target, deadline, clientOf, (calls, ms) => calls(look, ms).catch(undefinedIfUnknown))

@@ -5,7 +5,7 @@ export interface PromiseCache<T> {
   delete(name: string): void
 }
 
-export function promiseCache<T>(most: number): PromiseCache<T> {
+export function createPromiseCache<T>(most: number): PromiseCache<T> {
   const kept = new Map<string, Promise<T>>()
   return {
     get: (name, work) => {

@@ -1,17 +1,17 @@
 import type { AwsTarget, ProviderSettings } from '../../ports.ts'
-import { baseCredentials, type Credentials } from './credentials.ts'
-import type { Environment } from './environment.ts'
+import { type AwsCredentials, readBaseCredentials } from './credentials.ts'
+import type { LambdaEnvironment } from './environment.ts'
 import type { OnRetry } from './wire/retry.ts'
 
-export type Service = 'ec2' | 'iam' | 'sts'
+export type AwsService = 'ec2' | 'iam' | 'sts'
 
 /** One of a configuration's key pairs: the current one, or the one before the last rotation. */
-export type KeyPair = 'credentials' | 'previous'
+export type AccessKeySlot = 'credentials' | 'previous'
 
-export type CredentialSource = () => Promise<Credentials>
+export type CredentialSource = () => Promise<AwsCredentials>
 
 /** Settings of a client of EC2, IAM or STS. */
-export interface CallSettings {
+export interface AwsCallSettings {
   region: string
   endpoint?: string
   maxAttempts: number
@@ -23,19 +23,19 @@ export interface CallSettings {
 const DEFAULT_ATTEMPTS = 3
 
 /** Returns the maximum number of attempts of a call. */
-export const attemptsOf = ({ maxRetries }: ProviderSettings): number =>
+export const maxAttemptsOf = ({ maxRetries }: ProviderSettings): number =>
   maxRetries < 0 ? DEFAULT_ATTEMPTS : maxRetries + 1
 
 /** Returns the settings of a client from a mount's configuration. */
-export const settingsOf = (
-  service: Service,
+export const buildCallSettings = (
+  service: AwsService,
   settings: ProviderSettings,
   region: string,
   credentials: CredentialSource,
-): CallSettings => ({
+): AwsCallSettings => ({
   region,
   ...endpointOf(service, settings),
-  maxAttempts: attemptsOf(settings),
+  maxAttempts: maxAttemptsOf(settings),
   credentials: cacheCredentials(credentials),
 })
 
@@ -47,7 +47,7 @@ const SETTINGS_REFRESH_MS = 300_000
  * that costs nothing.
  */
 function cacheCredentials(source: CredentialSource): CredentialSource {
-  let held: Promise<Credentials> | undefined
+  let held: Promise<AwsCredentials> | undefined
   let until = 0
   return async () => {
     if (held && Date.now() < until) return held
@@ -65,21 +65,23 @@ function cacheCredentials(source: CredentialSource): CredentialSource {
   }
 }
 
-function endpointOf(service: Service, settings: ProviderSettings): { endpoint?: string } {
+function endpointOf(service: AwsService, settings: ProviderSettings): { endpoint?: string } {
   const endpoint = { ec2: settings.endpoint, iam: settings.iamEndpoint, sts: settings.stsEndpoint }[service]
   return endpoint === '' ? {} : { endpoint }
 }
 
 /** Returns the settings of an STS client: in the configured region, otherwise in the region of the target. */
-export const stsSettings = ({ client, region }: AwsTarget, credentials: CredentialSource): CallSettings =>
-  settingsOf('sts', client, client.stsRegion || region, credentials)
+export const buildStsCallSettings = (
+  { client, region }: AwsTarget,
+  credentials: CredentialSource,
+): AwsCallSettings => buildCallSettings('sts', client, client.stsRegion || region, credentials)
 
 /** Returns the source of a configuration's credentials, before any role is assumed. */
-export const credentialsOf =
-  (settings: ProviderSettings, pair: KeyPair, environment: Environment): CredentialSource =>
+export const createCredentialSource =
+  (settings: ProviderSettings, pair: AccessKeySlot, environment: LambdaEnvironment): CredentialSource =>
   () => {
     const { previous } = settings
-    return baseCredentials(
+    return readBaseCredentials(
       pair === 'previous' && previous ? { ...settings, credentials: previous } : settings,
       environment,
     )

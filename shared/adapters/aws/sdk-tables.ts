@@ -10,16 +10,16 @@ import {
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { clientSettings, createWireHandler, limitAttempt } from './client.ts'
-import { ownCredentials, wireSettings } from './environment.ts'
-import { CALL_MS, FIRST_TABLES_PAUSE_MS, MOST_ATTEMPTS } from './wire/limits.ts'
-import { createRetry } from './wire/retry.ts'
-import { ServiceError, unreadableAnswer } from './wire/service-error.ts'
-import { mapTables, type Outputs, type Send, type TableOperation } from './wire/tables.ts'
+import { buildClientSettings, createWireRequestHandler, limitAttemptTime } from './client.ts'
+import { readOwnCredentials, readWireSettings } from './environment.ts'
+import { CALL_TIMEOUT_MS, FIRST_TABLES_PAUSE_MS, MAX_ATTEMPTS } from './wire/limits.ts'
+import { createRetryCall } from './wire/retry.ts'
+import { AwsServiceError, unreadableAnswerError } from './wire/service-error.ts'
+import { type DynamoDbOperation, type DynamoDbOutputs, mapByTable, type TableSend } from './wire/tables.ts'
 import type { PlainItem } from './wire/values.ts'
 
 /** The SDK's commands for the calls to the tables. */
-export const tableCommands = {
+export const dynamoDbCommands = {
   BatchGetItem: BatchGetCommand,
   BatchWriteItem: BatchWriteCommand,
   DeleteItem: DeleteCommand,
@@ -40,7 +40,7 @@ interface Answer {
 }
 
 const missing = (what: string): never => {
-  throw unreadableAnswer(`an answer has no ${what}`)
+  throw unreadableAnswerError(`an answer has no ${what}`)
 }
 
 const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>
@@ -49,14 +49,14 @@ const pageIn = ({ Items = [], LastEvaluatedKey }: Answer) =>
 const nothing = () => ({})
 
 /** Converts the SDK's answers to those that the storage expects. */
-const outputs: { readonly [O in TableOperation]: (answer: Answer) => Outputs[O] } = {
+const outputs: { readonly [O in DynamoDbOperation]: (answer: Answer) => DynamoDbOutputs[O] } = {
   BatchGetItem: ({ Responses = {}, UnprocessedKeys }) => ({
     Responses,
     // keys without a name would count as absent items
-    UnprocessedKeys: mapTables(UnprocessedKeys, ({ Keys }) => Keys ?? missing('keys')),
+    UnprocessedKeys: mapByTable(UnprocessedKeys, ({ Keys }) => Keys ?? missing('keys')),
   }),
   BatchWriteItem: ({ UnprocessedItems }) => ({
-    UnprocessedItems: mapTables(UnprocessedItems, writes =>
+    UnprocessedItems: mapByTable(UnprocessedItems, writes =>
       writes.map(({ PutRequest }) => PutRequest?.Item ?? missing('item')),
     ),
   }),
@@ -80,7 +80,7 @@ const holdsLost = (value: unknown): boolean =>
 /** An answer contains a member of that name. */
 class LostMember extends Error {}
 
-type Handler = ReturnType<typeof createWireHandler>
+type Handler = ReturnType<typeof createWireRequestHandler>
 
 /** Rejects answers that `lib-dynamodb` would change. */
 const refuseLostMembers = ({ handle }: Handler): Handler => ({
@@ -96,7 +96,7 @@ function inJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
   if (Array.isArray(value)) return value.map(inJson)
   return typeof value === 'object' && value !== null
-    ? mapTables(value as Record<string, unknown>, inJson)
+    ? mapByTable(value as Record<string, unknown>, inJson)
     : value
 }
 
@@ -108,7 +108,7 @@ function toServiceError(error: unknown): unknown {
     Item?: unknown
   }
   const said = inJson({ CancellationReasons, Item }) as object
-  return new ServiceError(name, message, { status: $metadata.httpStatusCode ?? 0, said })
+  return new AwsServiceError(name, message, { status: $metadata.httpStatusCode ?? 0, said })
 }
 
 const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap: true }
@@ -117,7 +117,7 @@ const marshallOptions = { removeUndefinedValues: true, convertClassInstanceToMap
  * Returns a client for each way of reading numbers.
  * @param make makes a client; it is called for each way, because a client reads all numbers in one way
  */
-export const documentClients = (make: () => DynamoDBClient) => ({
+export const createDocumentClients = (make: () => DynamoDBClient) => ({
   rounded: DynamoDBDocumentClient.from(make(), { marshallOptions }),
   exact: DynamoDBDocumentClient.from(make(), {
     marshallOptions,
@@ -129,14 +129,14 @@ export const documentClients = (make: () => DynamoDBClient) => ({
  * Calls the tables with the SDK, with the same retries and limits as our own client.
  * @param make makes a client, which attempts each call once
  */
-export function documentSend(make: () => DynamoDBClient): Send {
-  const documents = documentClients(make)
-  const insist = createRetry({ most: MOST_ATTEMPTS, pauseMs: FIRST_TABLES_PAUSE_MS })
-  return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
-    const command = new tableCommands[operation](input as never)
+export function createDocumentSend(make: () => DynamoDBClient): TableSend {
+  const documents = createDocumentClients(make)
+  const insist = createRetryCall({ most: MAX_ATTEMPTS, pauseMs: FIRST_TABLES_PAUSE_MS })
+  return (operation, input, { numbers = 'rounded', ms = CALL_TIMEOUT_MS } = {}) => {
+    const command = new dynamoDbCommands[operation](input as never)
     return insist(async left => {
       const answer = await documents[numbers]
-        .send(command as never, limitAttempt(left))
+        .send(command as never, limitAttemptTime(left))
         .catch((error: unknown) => {
           throw toServiceError(error)
         })
@@ -150,17 +150,17 @@ export function documentSend(make: () => DynamoDBClient): Send {
  * @param wire our own client, for items with a member of the name `__proto__`
  * @param handler sends the SDK's requests
  */
-export function sdkSend(wire: Send, handler = createWireHandler()): Send {
-  const { region, accountMode, accountId } = wireSettings()
-  const credentials = () => ({ ...ownCredentials(), ...(accountId === '' ? {} : { accountId }) })
+export function createSdkSend(wire: TableSend, handler = createWireRequestHandler()): TableSend {
+  const { region, accountMode, accountId } = readWireSettings()
+  const credentials = () => ({ ...readOwnCredentials(), ...(accountId === '' ? {} : { accountId }) })
   const settings = {
-    ...clientSettings('dynamodb', { region, credentials }, refuseLostMembers(handler)),
+    ...buildClientSettings('dynamodb', { region, credentials }, refuseLostMembers(handler)),
     accountIdEndpointMode: accountMode,
     // with a cache, commands of `lib-dynamodb` would be sent with the input of the first of their kind
     cacheMiddleware: false,
     endpointDiscoveryEnabled: false,
   }
-  const send = documentSend(() => new DynamoDBClient(settings))
+  const send = createDocumentSend(() => new DynamoDBClient(settings))
   return (operation, input, options) =>
     holdsLost(input)
       ? wire(operation, input, options)

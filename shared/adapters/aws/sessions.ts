@@ -1,9 +1,9 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { AwsTarget, Clock, Meter } from '../../ports.ts'
-import { type ClientAttempt, createCalls } from './client.ts'
-import type { Credentials } from './credentials.ts'
-import { throwStsFault } from './faults.ts'
-import { type CredentialSource, stsSettings } from './provider-settings.ts'
+import { createSdkCaller, type SdkCallAttempt } from './client.ts'
+import type { AwsCredentials } from './credentials.ts'
+import { rethrowStsError } from './faults.ts'
+import { buildStsCallSettings, type CredentialSource } from './provider-settings.ts'
 
 const SESSION = { name: 'cloud-auth', seconds: 900, refreshMs: 60_000 }
 
@@ -12,13 +12,13 @@ type Role = NonNullable<AwsTarget['assume']>
 /**
  * Returns a source of temporary credentials of a satellite account's role. Sessions are renewed a minute before they expire.
  */
-export function sessionOf(
+export function createSessionSource(
   target: AwsTarget,
   role: Role,
   base: CredentialSource,
   { clock, meter }: { clock: Clock; meter: Meter },
 ): CredentialSource {
-  let held: Promise<Credentials> | undefined
+  let held: Promise<AwsCredentials> | undefined
   let until = 0
   return async () => {
     if (!held || until - SESSION.refreshMs < clock.now()) {
@@ -39,7 +39,7 @@ async function assume(
   { role, externalId }: Role,
   base: CredentialSource,
   meter: Meter,
-): Promise<Credentials> {
+): Promise<AwsCredentials> {
   const command = new AssumeRoleCommand({
     RoleArn: role,
     RoleSessionName: SESSION.name,
@@ -50,7 +50,7 @@ async function assume(
     client.send(command, options),
   )
   if (!made?.AccessKeyId || !made.SecretAccessKey || !made.SessionToken || !made.Expiration)
-    return throwStsFault(new Error('STS returned no credentials'))
+    return rethrowStsError(new Error('STS returned no credentials'))
   return {
     accessKeyId: made.AccessKeyId,
     secretAccessKey: made.SecretAccessKey,
@@ -60,7 +60,11 @@ async function assume(
 }
 
 /** Returns the account that credentials belong to. */
-export async function accountOf(target: AwsTarget, base: CredentialSource, meter: Meter): Promise<string> {
+export async function fetchAccountOf(
+  target: AwsTarget,
+  base: CredentialSource,
+  meter: Meter,
+): Promise<string> {
   const { Account = '' } = await ask(target, base, meter, (client, options) =>
     client.send(new GetCallerIdentityCommand({}), options),
   )
@@ -71,8 +75,8 @@ function ask<T>(
   target: AwsTarget,
   base: CredentialSource,
   meter: Meter,
-  attempt: ClientAttempt<STSClient, T>,
+  attempt: SdkCallAttempt<STSClient, T>,
 ): Promise<T> {
   meter.count('sts')
-  return createCalls(STSClient, 'sts', stsSettings(target, base))(attempt).catch(throwStsFault)
+  return createSdkCaller(STSClient, 'sts', buildStsCallSettings(target, base))(attempt).catch(rethrowStsError)
 }

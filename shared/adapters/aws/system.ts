@@ -19,7 +19,7 @@ export const systemClock: Clock = {
 export const systemEntropy: Entropy = { bytes: randomBytes, uuid: randomUUID }
 
 /** Counts calls for the work that makes them. Other calls are not counted. */
-export function callMeter(): Meter {
+export function createCallMeter(): Meter {
   const current = new AsyncLocalStorage<Record<string, number>>()
   return {
     count: service => {
@@ -37,7 +37,7 @@ export function callMeter(): Meter {
  * Writes structured log lines.
  * @param metrics namespace of the metrics in the lines; empty: they contain none
  */
-export function structuredLog(service: string, metrics: string, clock: Pick<Clock, 'now'>): Log {
+export function createStructuredLog(service: string, metrics: string, clock: Pick<Clock, 'now'>): Log {
   const logger = new Logger({ serviceName: service })
   const write =
     (level: 'info' | 'warn' | 'error'): Write =>

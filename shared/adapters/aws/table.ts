@@ -1,28 +1,28 @@
 import type { Journal, JournalStatusView } from '../../journal/journal.ts'
 import type { Store } from '../../ports.ts'
-import type { TablesClient } from './environment.ts'
-import { createLazy, once } from './loaded-later.ts'
-import { batchCalls } from './storage/batching/batch-calls.ts'
-import { batchReads } from './storage/batching/reads.ts'
+import type { TablesClientKind } from './environment.ts'
+import { createLazyLoaded, runOnce } from './loaded-later.ts'
+import { createCallBatcher } from './storage/batching/batch-calls.ts'
+import { createReadBatcher } from './storage/batching/reads.ts'
 import { createCommit } from './storage/commit.ts'
-import { type Dependencies, storageEngine } from './storage/engine.ts'
+import { createStorageEngine, type StorageDependencies } from './storage/engine.ts'
 import type { OpenJournal } from './storage/journal.ts'
-import { createPlainWriter } from './storage/plain-commit.ts'
-import { createReads } from './storage/reads.ts'
-import { type Send, tableSend, tablesOverHttp } from './wire/tables.ts'
+import { createUnjournaledWriter } from './storage/plain-commit.ts'
+import { createStoreReads } from './storage/reads.ts'
+import { createTableSend, createTablesOverHttp, type TableSend } from './wire/tables.ts'
 
 /** The functions that send calls to the tables. */
 interface Sends {
-  all: Send
-  commits: Send
+  all: TableSend
+  commits: TableSend
 }
 
 /** Returns the functions that send calls with a client. The SDK is loaded with the first call. */
-export function createSends(client: TablesClient): Sends {
-  const wire = tableSend(tablesOverHttp())
+export function createTableSends(client: TablesClientKind): Sends {
+  const wire = createTableSend(createTablesOverHttp())
   if (client === 'wire') return { all: wire, commits: wire }
-  const loaded = once(async () => (await import('./sdk-tables.ts')).sdkSend(wire))
-  const sdk: Send = async (operation, input, options) => (await loaded())(operation, input, options)
+  const loaded = runOnce(async () => (await import('./sdk-tables.ts')).createSdkSend(wire))
+  const sdk: TableSend = async (operation, input, options) => (await loaded())(operation, input, options)
   return { all: sdk, commits: client === 'sdk' ? sdk : wire }
 }
 
@@ -32,9 +32,9 @@ export function createSends(client: TablesClient): Sends {
  * @param shares whether reads that wait at the same time are sent together, and positions are allocated together
  * @param commitBy sends the calls of commits
  */
-export function dynamoTables(
-  dependencies: Dependencies,
-  send: Send,
+export function createDynamoTables(
+  dependencies: StorageDependencies,
+  send: TableSend,
   shares = false,
   commitBy = send,
 ): {
@@ -42,20 +42,20 @@ export function dynamoTables(
   journal: Journal
   journalView: JournalStatusView
 } {
-  const engine = storageEngine(send, dependencies)
-  const writing = commitBy === send ? engine : storageEngine(commitBy, dependencies)
-  const ask = shares ? batchCalls : undefined
-  const journaled = once(async () => {
+  const engine = createStorageEngine(send, dependencies)
+  const writing = commitBy === send ? engine : createStorageEngine(commitBy, dependencies)
+  const ask = shares ? createCallBatcher : undefined
+  const journaled = runOnce(async () => {
     const { openJournal } = await import('./storage/journal.ts')
     return openJournal(engine, writing, ask)
   })
   const part = <K extends keyof OpenJournal>(name: K): OpenJournal[K] =>
-    createLazy(methods[name], async () => (await journaled())[name])
+    createLazyLoaded(methods[name], async () => (await journaled())[name])
   const { commit: withJournal } = part('writer')
-  const commit = createCommit(writing, { plain: createPlainWriter(writing), journaled: withJournal })
-  const find = ask && batchReads(engine)
+  const commit = createCommit(writing, { plain: createUnjournaledWriter(writing), journaled: withJournal })
+  const find = ask && createReadBatcher(engine)
   return {
-    store: { ...createReads(engine, find), commit },
+    store: { ...createStoreReads(engine, find), commit },
     journal: part('journal'),
     journalView: part('view'),
   }

@@ -2,7 +2,7 @@ import { SendTaskSuccessCommand, SFNClient, StartExecutionCommand } from '@aws-s
 import { ApiError } from '../../api/errors.ts'
 import type { Meter } from '../../ports.ts'
 import type { Workflows } from '../../work-ports.ts'
-import { ownServiceSettings } from './client.ts'
+import { buildServiceSettings } from './client.ts'
 
 /** The errors of Step Functions for a task token with which no execution waits any more. */
 const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
@@ -12,8 +12,8 @@ const NOBODY_WAITS = ['InvalidToken', 'TaskDoesNotExist', 'TaskTimedOut']
  * gets its number as suffix. Its only input is the operation's name.
  * @param arns prefix of the ARNs of all state machines
  */
-export function stepFunctions(arns: string, meter: Meter): Workflows {
-  const client = new SFNClient(ownServiceSettings('sfn'))
+export function createStepFunctions(arns: string, meter: Meter): Workflows {
+  const client = new SFNClient(buildServiceSettings('sfn'))
   return {
     start: async (workflow, operation, before = 0) => {
       meter.count('states')

@@ -5,7 +5,7 @@ import type { Authorities } from '../../ports.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
 import { type CarryTo, FrontAnswered, type Method } from '../../wire/carry.ts'
 import { type Answer, AnswerSchema, type Call, LinkService } from '../../wire/gen/link_pb.ts'
-import { agents, resendOnDeadConnection } from '../aws/connections.ts'
+import { httpsAgents, resendOnDeadConnection } from '../aws/connections.ts'
 
 /** The ports that a carrier uses. */
 export interface CarrierPorts {
@@ -122,7 +122,7 @@ function createPeer(baseUrl: string, ca: string | undefined): Peer {
   const trusted = ca === undefined ? {} : { ca }
   const session = new Http2SessionManager(baseUrl, HTTP2, trusted)
   const grpc = createGrpcTransport({ ...limits, sessionManager: session })
-  const agent = baseUrl.startsWith('https:') ? agents['https:'] : agents['http:']
+  const agent = baseUrl.startsWith('https:') ? httpsAgents['https:'] : httpsAgents['http:']
   const web = createGrpcWebTransport({ ...limits, httpVersion: '1.1', nodeOptions: { ...trusted, agent } })
   const clients = { grpc: createClient(LinkService, grpc), web: createClient(LinkService, web) }
   return {

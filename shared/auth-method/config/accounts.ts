@@ -1,19 +1,19 @@
-import type { ProviderQuestion } from '../../api/call.ts'
-import type { ClientConfig } from '../../model/config.ts'
+import type { AwsQuestion } from '../../api/call.ts'
+import type { AwsClientConfig } from '../../model/config.ts'
 import type { AwsTarget, FieldCipher, ProviderSettings } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import type { Secret } from '../../values/secret.ts'
-import { callSettings, defaultSettings } from './client-settings.ts'
+import { defaultClientSettings, selectCallSettings } from './client-settings.ts'
 
 /** The stored settings by which a mount reaches an AWS account: its client configuration and the account's STS role. */
-export interface AccountItems {
+export interface AwsAccountItems {
   client: Item<'client-config'> | undefined
   sts: Item<'sts-role'> | undefined
 }
 
 /** An AWS account and region, with the settings by which the mount reaches it. */
-export interface AccountAccess extends AccountItems {
+export interface AwsAccountAccess extends AwsAccountItems {
   account: string
   region: string
 }
@@ -22,12 +22,12 @@ export interface AccountAccess extends AccountItems {
  * Builds a question to AWS about an object in an account. The key of the question consists of the account, the region, the
  * revisions of the settings by which the account is reached, and `subject`, which names the object.
  */
-export const accountQuestion = <T>(
-  access: AccountAccess,
+export const createAccountQuestion = <T>(
+  access: AwsAccountAccess,
   subject: readonly unknown[],
   cipher: FieldCipher,
   ask: (target: AwsTarget) => Promise<T>,
-): ProviderQuestion<T> => ({
+): AwsQuestion<T> => ({
   key: JSON.stringify([access.account, access.region, access.client?.rev, access.sts?.rev, subject]),
   ask: async () => ask(await awsTarget(access, cipher)),
 })
@@ -38,29 +38,29 @@ export const accountQuestion = <T>(
  * @see docs/spec/configuration.md#reaching-accounts
  */
 const awsTarget = async (
-  { account, region, client, sts }: AccountAccess,
+  { account, region, client, sts }: AwsAccountAccess,
   cipher: FieldCipher,
 ): Promise<AwsTarget> =>
   defined({
     account,
     region,
-    client: await providerSettings(client, cipher),
+    client: await buildProviderSettings(client, cipher),
     assume: sts ? { role: sts.data.role, externalId: sts.data.externalId } : undefined,
   })
 
 /** Returns the settings of a mount's calls to AWS, with its secrets decrypted. */
-export async function providerSettings(
+export async function buildProviderSettings(
   stored: Item<'client-config'> | undefined,
   cipher: FieldCipher,
 ): Promise<ProviderSettings> {
-  const config: ClientConfig = stored?.data ?? defaultSettings
+  const config: AwsClientConfig = stored?.data ?? defaultClientSettings
   const credentials = await pair(stored, cipher, 'secretKey', config.accessKey)
   const previous = await pair(stored, cipher, 'previousSecretKey', config.previousAccessKey ?? '')
   return defined({
     version: stored?.rev ?? 'none',
     credentials,
     previous,
-    ...callSettings(config),
+    ...selectCallSettings(config),
   })
 }
 

@@ -121,18 +121,18 @@ export type ClientSettings = { [K in Name]: Value<K> }
 const rows = Object.entries(settings) as [Name, Setting][]
 
 /** The request field of each setting. */
-export const settingFields = Object.fromEntries(
+export const clientSettingFields = Object.fromEntries(
   rows.map(([_, { name, kind, doc, counts }]) => [name, kind(doc, counts ? { counts } : {})]),
 ) as { readonly [K in Name as Settings[K]['name']]: ReturnType<Settings[K]['kind']> }
 
-export const defaultSettings = Object.fromEntries(
+export const defaultClientSettings = Object.fromEntries(
   rows.map(([key, { neutral }]) => [key, neutral]),
 ) as ClientSettings
 
 type Given = { readonly [K in Name as Settings[K]['name']]?: unknown }
 
 /** Overwrites stored settings with the ones in the request. @param plain accepts http endpoints too. @throws ApiError */
-export function mergeSettings(stored: ClientSettings, given: Given, plain: boolean): ClientSettings {
+export function mergeClientSettings(stored: ClientSettings, given: Given, plain: boolean): ClientSettings {
   const sent = given as Readonly<Record<string, unknown>>
   return Object.fromEntries(
     rows.map(([key, { name, neutral, store }]) => {
@@ -143,7 +143,7 @@ export function mergeSettings(stored: ClientSettings, given: Given, plain: boole
   ) as ClientSettings
 }
 
-export const settingsAnswer = (stored: ClientSettings): Record<string, unknown> =>
+export const clientSettingsAnswer = (stored: ClientSettings): Record<string, unknown> =>
   Object.fromEntries(
     rows.map(([key, { name, neutral, shown }]) => {
       const value = stored[key] ?? neutral
@@ -152,7 +152,7 @@ export const settingsAnswer = (stored: ClientSettings): Record<string, unknown> 
   )
 
 /** Returns the settings that are passed to the AWS service clients. */
-export const callSettings = (stored: ClientSettings): Pick<ClientSettings, With<{ forCalls: true }>> =>
+export const selectCallSettings = (stored: ClientSettings): Pick<ClientSettings, With<{ forCalls: true }>> =>
   Object.fromEntries(
     rows.flatMap(([key, { forCalls, neutral }]) => (forCalls ? [[key, stored[key] ?? neutral]] : [])),
   ) as Pick<ClientSettings, With<{ forCalls: true }>>

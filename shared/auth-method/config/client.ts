@@ -1,17 +1,29 @@
-import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  noContentAnswer,
+} from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import { boolField, text, unsupportedField } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
-import type { ClientConfig } from '../../model/config.ts'
+import type { AwsClientConfig } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { isLocalAddress } from '../../values/member-address.ts'
-import { defaultSettings, mergeSettings, settingFields, settingsAnswer } from './client-settings.ts'
+import {
+  clientSettingFields,
+  clientSettingsAnswer,
+  defaultClientSettings,
+  mergeClientSettings,
+} from './client-settings.ts'
 
 const federation = 'Not supported: calls to AWS use keys or the credentials of the environment'
 const rotation = 'Not supported: keys are rotated by config/rotate-root'
 
-export const clientFields = {
-  ...settingFields,
+export const clientConfigFields = {
+  ...clientSettingFields,
   secret_key: text('Secret access key', { secret: true }),
   role_arn: unsupportedField(federation),
   identity_token_audience: unsupportedField(federation),
@@ -28,11 +40,11 @@ export const clientFields = {
  * Handles POST config/client. Fields that the request leaves out keep their values.
  * @see docs/spec/configuration.md#client
  */
-export async function writeClient(call: Call<typeof clientFields>): Promise<Outcome> {
+export async function writeClientConfig(call: Call<typeof clientConfigFields>): Promise<CallOutcome> {
   const stored = subjectOf(call, 'client-config')
-  const before: ClientConfig = stored?.data ?? defaultSettings
+  const before: AwsClientConfig = stored?.data ?? defaultClientSettings
   const { plainEndpoints } = call.ports.deployment
-  const next: ClientConfig = { ...before, ...mergeSettings(before, call.parameters, plainEndpoints) }
+  const next: AwsClientConfig = { ...before, ...mergeClientSettings(before, call.parameters, plainEndpoints) }
   if (!plainEndpoints) forbidNearEndpoints(next)
   const place = subjectKeyOf(call, 'client-config')
   const { secret_key: secret, access_key: accessKey } = call.parameters
@@ -43,11 +55,11 @@ export async function writeClient(call: Call<typeof clientFields>): Promise<Outc
   }
   if (secret === '') delete next.secretKey
   else if (secret !== undefined) next.secretKey = await call.ports.cipher.encrypt(place, 'secretKey', secret)
-  return answerAfter([replace(place, stored, next)], noContent(warningsOf(next)))
+  return answerAfterChanges([replace(place, stored, next)], noContentAnswer(warningsOf(next)))
 }
 
 /** @throws ApiError for an endpoint whose host is a loopback, link-local or metadata address */
-function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: ClientConfig): void {
+function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: AwsClientConfig): void {
   const endpoints = { endpoint, iam_endpoint: iamEndpoint, sts_endpoint: stsEndpoint }
   for (const [name, url] of Object.entries(endpoints))
     if (url !== '' && isLocalAddress(new URL(url).hostname))
@@ -56,7 +68,7 @@ function forbidNearEndpoints({ endpoint, iamEndpoint, stsEndpoint }: ClientConfi
       )
 }
 
-const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string[] => [
+const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: AwsClientConfig): string[] => [
   ...((stsEndpoint === '') === (stsRegion === '')
     ? []
     : ['sts_endpoint and sts_region should be set together']),
@@ -69,5 +81,5 @@ const warningsOf = ({ stsEndpoint, stsRegion, accessKey }: ClientConfig): string
 ]
 
 /** Handles GET config/client. Returns every setting except the secret key. */
-export const readClient = (call: Call): Outcome =>
-  answer(data(settingsAnswer(requireSubject(call, 'client-config').data)))
+export const readClientConfig = (call: Call): CallOutcome =>
+  answer(dataAnswer(clientSettingsAnswer(requireSubject(call, 'client-config').data)))

@@ -1,8 +1,8 @@
-import { answer, answerAfter, type Call, data, type Outcome } from '../../api/call.ts'
+import { answer, answerAfterChanges, type Call, type CallOutcome, dataAnswer } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import { listField, text } from '../../api/fields.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
-import type { IdentityConfig, Selection } from '../../model/config.ts'
+import type { IdentityConfig, MetadataSelection } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { sortedSet } from '../../values/names.ts'
 
@@ -31,7 +31,7 @@ const selectable = {
 const metadataNames = (names: readonly string[]): string[] =>
   sortedSet(names.map(name => name.trim().toLowerCase()))
 
-export const identityFields = {
+export const identityConfigFields = {
   iam_alias: text(`Name of the alias of an iam login: ${aliasKinds.iam.join(', ')}`),
   iam_metadata: listField(
     'Metadata of iam logins; `default` restores the default set, an empty list selects nothing',
@@ -45,7 +45,7 @@ export const identityFields = {
 }
 
 /** The identity configuration of a mount that was never configured. */
-export const defaultIdentity: IdentityConfig = {
+export const defaultIdentityConfig: IdentityConfig = {
   iamAlias: 'role_id',
   ec2Alias: 'role_id',
   iamMetadata: 'default',
@@ -53,17 +53,17 @@ export const defaultIdentity: IdentityConfig = {
 }
 
 /** Handles POST config/identity. An invalid field rejects the whole request. */
-export function writeIdentity(call: Call<typeof identityFields>): Outcome {
+export function writeIdentityConfig(call: Call<typeof identityConfigFields>): CallOutcome {
   const stored = subjectOf(call, 'identity-config')
   const { parameters } = call
-  const before = stored?.data ?? defaultIdentity
+  const before = stored?.data ?? defaultIdentityConfig
   const next: IdentityConfig = {
     iamAlias: oneOf('iam_alias', aliasKinds.iam, parameters.iam_alias) ?? before.iamAlias,
     ec2Alias: oneOf('ec2_alias', aliasKinds.ec2, parameters.ec2_alias) ?? before.ec2Alias,
     iamMetadata: selection('iam', parameters.iam_metadata) ?? before.iamMetadata,
     ec2Metadata: selection('ec2', parameters.ec2_metadata) ?? before.ec2Metadata,
   }
-  return answerAfter([replace(subjectKeyOf(call, 'identity-config'), stored, next)])
+  return answerAfterChanges([replace(subjectKeyOf(call, 'identity-config'), stored, next)])
 }
 
 function oneOf<T extends string>(
@@ -77,7 +77,7 @@ function oneOf<T extends string>(
   return found
 }
 
-function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): Selection | undefined {
+function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): MetadataSelection | undefined {
   if (given === undefined) return undefined
   const names = metadataNames(given)
   if (names.length === 1 && names[0] === 'default') return 'default'
@@ -95,10 +95,10 @@ function selection(type: 'iam' | 'ec2', given: readonly string[] | undefined): S
 }
 
 /** Handles GET config/identity. Returns the defaults if nothing is configured. */
-export function readIdentityConfig(call: Call): Outcome {
-  const config = subjectOf(call, 'identity-config')?.data ?? defaultIdentity
+export function readIdentityConfig(call: Call): CallOutcome {
+  const config = subjectOf(call, 'identity-config')?.data ?? defaultIdentityConfig
   return answer(
-    data({
+    dataAnswer({
       iam_alias: config.iamAlias,
       iam_metadata: metadataNamesOf('iam', config),
       ec2_alias: config.ec2Alias,
@@ -114,7 +114,7 @@ export function metadataNamesOf(type: 'iam' | 'ec2', config: IdentityConfig): re
 }
 
 /** Selects the configured metadata of a login and omits empty values. */
-export const selectMetadata = (
+export const selectLoginMetadata = (
   names: readonly string[],
   known: Readonly<Record<string, string>>,
 ): Record<string, string> =>

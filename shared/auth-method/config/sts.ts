@@ -1,13 +1,20 @@
-import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  noContentAnswer,
+} from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import { text } from '../../api/fields.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
-import type { StsRole } from '../../model/config.ts'
+import type { StsRoleConfig } from '../../model/config.ts'
 import { replace } from '../../storage/changes.ts'
 import { matchesRolePattern, parseEntity } from '../../values/arn.ts'
 import { unsupportedFault } from '../../values/region.ts'
 
-export const stsFields = {
+export const stsRoleFields = {
   sts_role: text('ARN of the role to assume for this account'),
   external_id: text('External ID that the role requires'),
 }
@@ -16,16 +23,16 @@ export const stsFields = {
  * Handles POST config/sts/:account_id. Fields that the request leaves out keep their values.
  * @see docs/spec/configuration.md#sts-roles
  */
-export function writeSts(call: Call<typeof stsFields>): Outcome {
+export function writeStsRole(call: Call<typeof stsRoleFields>): CallOutcome {
   const place = subjectKeyOf(call, 'sts-role')
   const stored = subjectOf(call, 'sts-role')
   const role = call.parameters.sts_role ?? stored?.data.role ?? ''
   if (role === '') throw invalidRequestError('sts_role is required')
   const externalId = call.parameters.external_id ?? stored?.data.externalId ?? ''
-  const next: StsRole = { role, externalId }
-  return answerAfter(
+  const next: StsRoleConfig = { role, externalId }
+  return answerAfterChanges(
     [replace(place, stored, next)],
-    noContent(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
+    noContentAnswer(warningsOf(place.sk, role, call.ports.deployment.assumableRoles)),
   )
 }
 
@@ -42,7 +49,7 @@ function warningsOf(account: string, role: string, assumable: readonly string[])
   return warnings
 }
 
-export function readSts(call: Call): Outcome {
+export function readStsRole(call: Call): CallOutcome {
   const { role, externalId } = requireSubject(call, 'sts-role').data
-  return answer(data({ sts_role: role, external_id: externalId }))
+  return answer(dataAnswer({ sts_role: role, external_id: externalId }))
 }

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { processEach } from '../../jobs/job.ts'
-import { isMethod } from '../../model/mount.ts'
+import { isAuthMethodMount } from '../../model/mount.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { logDaysLeft } from '../../watching/notice.ts'
@@ -20,11 +20,14 @@ export async function watchCertificates({
 }: Pick<Ports, 'store' | 'clock' | 'log'>): Promise<void> {
   const [table] = await store.read([key('mounts')])
   const found: Ending[] = []
-  await processEach((table?.data.mounts ?? []).filter(isMethod), async ({ accessor, path: mount }) => {
-    for (const { sk: name, data } of await store.list(partitions('certificate', accessor)))
-      found.push({ mount, name, endsAt: new X509Certificate(data.pem).validToDate.getTime() })
-    return true
-  })
+  await processEach(
+    (table?.data.mounts ?? []).filter(isAuthMethodMount),
+    async ({ accessor, path: mount }) => {
+      for (const { sk: name, data } of await store.list(partitions('certificate', accessor)))
+        found.push({ mount, name, endsAt: new X509Certificate(data.pem).validToDate.getTime() })
+      return true
+    },
+  )
   const [first] = found.toSorted((a, b) => a.endsAt - b.endsAt)
   if (!first) return
   const { endsAt, ...named } = first

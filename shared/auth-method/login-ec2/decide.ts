@@ -3,17 +3,17 @@ import type { AccessEntry } from '../../model/access-entry.ts'
 import { defined } from '../../values/defined.ts'
 import { printDuration } from '../../values/duration.ts'
 import type { Ok, Result } from '../../values/result.ts'
-import { metadataNamesOf, selectMetadata } from '../config/identity.ts'
-import type { Check, Passed } from '../login/checks.ts'
-import { commonChecks } from '../login/common-checks.ts'
-import type { Grant } from '../login/grant.ts'
+import { metadataNamesOf, selectLoginMetadata } from '../config/identity.ts'
+import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
+import { commonLoginChecks } from '../login/common-checks.ts'
+import type { LoginGrant } from '../login/grant.ts'
 import { documentChecks, instanceChecks } from '../login/instance.ts'
-import { isWithinRole } from '../role-tags/tag.ts'
-import type { CompleteEc2Facts, Ec2Facts, TagFacts } from './facts.ts'
-import { type Reauthentication, reauthenticate } from './reauthentication.ts'
+import { isTagWithinRole } from '../role-tags/tag.ts'
+import type { CompleteEc2Facts, Ec2Facts, RoleTagFacts } from './facts.ts'
+import { checkReauthentication, type Reauthentication } from './reauthentication.ts'
 
 const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauthentication, Refusal> =>
-  reauthenticate(
+  checkReauthentication(
     defined({
       entry: facts.entry ? defined({ stored: facts.entry.data, nonce: facts.entryNonce }) : undefined,
       sentNonce: facts.sentNonce,
@@ -25,8 +25,8 @@ const reauthenticationOf = (facts: Ec2Facts, disallowed: boolean): Result<Reauth
   )
 
 /** The checks before any call to AWS. A login that fails one of them uses none of EC2's request quota. */
-export const ec2ChecksBeforeLookUp: readonly Check<Ec2Facts>[] = [
-  ...commonChecks,
+export const ec2ChecksBeforeLookUp: readonly LoginCheck<Ec2Facts>[] = [
+  ...commonLoginChecks,
   ...documentChecks,
   {
     name: 'reauthentication',
@@ -41,7 +41,7 @@ export const ec2ChecksBeforeLookUp: readonly Check<Ec2Facts>[] = [
 ]
 
 /** The checks of the results from EC2 and IAM, and of the role tag. */
-export const ec2ChecksAfterLookUp: readonly Check<CompleteEc2Facts>[] = [
+export const ec2ChecksAfterLookUp: readonly LoginCheck<CompleteEc2Facts>[] = [
   ...instanceChecks,
   {
     name: 'role_tag',
@@ -65,7 +65,7 @@ const isDisallowed = ({ role, tag }: CompleteEc2Facts): boolean =>
 function tagFault({ tag, role, roleName, instanceId }: CompleteEc2Facts): Refusal | undefined {
   const fault =
     tagReason(tag, roleName, instanceId) ??
-    (isWithinRole(tag?.tag?.policies ?? [], role.token) ? undefined : 'policies')
+    (isTagWithinRole(tag?.tag?.policies ?? [], role.token) ? undefined : 'policies')
   return fault && createRefusal(`role-tag-${fault}`, `role tag check failed: ${tagTexts[fault]}`)
 }
 
@@ -80,7 +80,7 @@ const tagTexts = {
 } as const
 
 function tagReason(
-  facts: TagFacts | undefined,
+  facts: RoleTagFacts | undefined,
   roleName: string,
   instanceId: string,
 ): keyof typeof tagTexts | undefined {
@@ -93,7 +93,7 @@ function tagReason(
 }
 
 export interface Ec2Decision {
-  grant: Grant
+  grant: LoginGrant
   entry: Omit<AccessEntry, 'clientNonce'>
   /** nonce to store with the entry; empty: none */
   nonce: string
@@ -104,7 +104,7 @@ export interface Ec2Decision {
  * @see docs/spec/login-ec2.md#token
  */
 export function decideEc2Login(
-  facts: Passed<Ec2Facts> & Passed<CompleteEc2Facts>,
+  facts: WithPassedChecks<Ec2Facts> & WithPassedChecks<CompleteEc2Facts>,
   path: string,
 ): Ec2Decision {
   const { role, roleName, document, tag, mountMax } = facts
@@ -113,9 +113,9 @@ export function decideEc2Login(
   const tagMaxTtl = tag?.tag?.maxTtl ?? 0
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
   const known = knownOf(facts)
-  const chosen = selectMetadata(metadataNamesOf('ec2', facts.identity), known)
+  const chosen = selectLoginMetadata(metadataNamesOf('ec2', facts.identity), known)
   const entry = entryOf(facts, disallow, Math.max(mountMax, ...limits))
-  const grant: Grant = {
+  const grant: LoginGrant = {
     path,
     login: {
       authType: 'ec2',

@@ -3,12 +3,12 @@ import type { IdentityConfig } from '../../model/config.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import type { CommonFacts } from '../login/common-checks.ts'
+import type { CommonLoginFacts } from '../login/common-checks.ts'
 import type { InstanceLookUp } from '../login/instance.ts'
 import type { RoleTag } from '../role-tags/tag.ts'
 
 /** The facts of an ec2 login before the call to EC2. */
-export interface Ec2Facts extends CommonFacts {
+export interface Ec2Facts extends CommonLoginFacts {
   document: VerifiedProof
   /** `instanceId`, `account` and `region` repeat fields of `document` under the names that the instance checks use. */
   instanceId: string
@@ -31,10 +31,10 @@ export interface Ec2Facts extends CommonFacts {
 /** The facts of an ec2 login after the calls to EC2 and IAM, with the instance's role tag. */
 export interface CompleteEc2Facts extends Ec2Facts, InstanceLookUp {
   /** set if the role uses role tags */
-  tag?: TagFacts
+  tag?: RoleTagFacts
 }
 
-export interface TagFacts {
+export interface RoleTagFacts {
   /** value of the instance's tag; absent: the instance has no such tag */
   value?: string
   /** absent: the value is not a role tag */

@@ -1,25 +1,25 @@
-import type { AskProvider, MountCall } from '../../api/call.ts'
+import type { AskAws, MountCall } from '../../api/call.ts'
 import type { InstanceDocument, VerifiedProof } from '../../identity-proof/instance-document.ts'
 import type { IdentityConfig } from '../../model/config.ts'
-import { maxTtlOf } from '../../model/mount.ts'
+import { maxTtlOfMount } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { lowerAscii } from '../../values/names.ts'
-import type { AccountItems } from '../config/accounts.ts'
-import { defaultIdentity } from '../config/identity.ts'
-import { noRoleError } from '../login/checks.ts'
-import { instanceQuestion } from '../login/describe-instance.ts'
+import type { AwsAccountItems } from '../config/accounts.ts'
+import { defaultIdentityConfig } from '../config/identity.ts'
+import { unknownRoleError } from '../login/checks.ts'
+import { createInstanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
-import { hintName, rememberHint } from '../login/hints.ts'
+import { keyHintName, rememberKeyHint } from '../login/hints.ts'
 import type { InstanceLookUp } from '../login/instance.ts'
-import { isSignedWith, parseTag } from '../role-tags/tag.ts'
-import { defaultTidy } from '../tidy/settings.ts'
-import type { CompleteEc2Facts, Ec2Facts, TagFacts } from './facts.ts'
+import { isTagSignedWith, parseRoleTag } from '../role-tags/tag.ts'
+import { defaultTidySettings } from '../tidy/settings.ts'
+import type { CompleteEc2Facts, Ec2Facts, RoleTagFacts } from './facts.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
 /** Returns the keys of the items that an ec2 login reads and that its document already determines. */
-export const ec2Keys = (accessor: string, roleName: string, document: InstanceDocument) =>
+export const ec2LoginKeys = (accessor: string, roleName: string, document: InstanceDocument) =>
   [
     key('client-config', accessor),
     key('identity-config', accessor),
@@ -30,7 +30,7 @@ export const ec2Keys = (accessor: string, roleName: string, document: InstanceDo
   ] as const
 
 /** Returns the requested role, or the role named after the AMI. */
-export const ec2RoleName = (given: string | undefined, { imageId }: InstanceDocument): string =>
+export const ec2LoginRoleName = (given: string | undefined, { imageId }: InstanceDocument): string =>
   given || lowerAscii(imageId)
 
 /** Guesses the alias's key from earlier logins, so that the first batch read can include the alias. */
@@ -40,8 +40,8 @@ export function guessEc2Alias(
   roleName: string,
   document: InstanceDocument,
 ): Key<'alias'>[] {
-  const kind = keyHints.get(hintName.aliasKind(accessor, 'ec2')) as IdentityConfig['ec2Alias'] | undefined
-  const roleId = keyHints.get(hintName.roleId(accessor, roleName))
+  const kind = keyHints.get(keyHintName.aliasKind(accessor, 'ec2')) as IdentityConfig['ec2Alias'] | undefined
+  const roleId = keyHints.get(keyHintName.roleId(accessor, roleName))
   const name = kind && aliasName(kind, roleId ?? '', document)
   return name ? [key('alias', accessor, name)] : []
 }
@@ -50,29 +50,29 @@ const aliasName = (kind: IdentityConfig['ec2Alias'], roleId: string, document: I
   ({ role_id: roleId, instance_id: document.instanceId, image_id: document.imageId })[kind]
 
 /** The facts for the checks before the call to EC2, with stored items that later steps need. */
-export interface GatheredEc2<F extends Ec2Facts = Ec2Facts> {
+export interface GatheredEc2Facts<F extends Ec2Facts = Ec2Facts> {
   facts: F
   role: Item<'role'>
   alias: Item<'alias'> | undefined
-  reach: AccountItems
+  reach: AwsAccountItems
 }
 
 /** Reads everything that a login depends on. @throws ApiError if the role does not exist */
-export async function gatherEc2(
+export async function gatherEc2Facts(
   call: LoginCall,
   document: VerifiedProof,
   freshNonce: string,
-): Promise<GatheredEc2> {
+): Promise<GatheredEc2Facts> {
   const mount = call.mount
-  const roleName = ec2RoleName(call.parameters.role, document)
+  const roleName = ec2LoginRoleName(call.parameters.role, document)
   const [client, config, role, sts, entry, tidy] = await call.fetched.read([
-    ...ec2Keys(mount.accessor, roleName, document),
+    ...ec2LoginKeys(mount.accessor, roleName, document),
     ...guessEc2Alias(call.ports.keyHints, mount.accessor, roleName, document),
   ])
-  if (!role) throw noRoleError(roleName)
-  const identity = config?.data ?? defaultIdentity
-  rememberHint(call.ports, hintName.aliasKind(mount.accessor, 'ec2'), identity.ec2Alias)
-  rememberHint(call.ports, hintName.roleId(mount.accessor, roleName), role.data.roleId)
+  if (!role) throw unknownRoleError(roleName)
+  const identity = config?.data ?? defaultIdentityConfig
+  rememberKeyHint(call.ports, keyHintName.aliasKind(mount.accessor, 'ec2'), identity.ec2Alias)
+  rememberKeyHint(call.ports, keyHintName.roleId(mount.accessor, roleName), role.data.roleId)
   const alias = aliasName(identity.ec2Alias, role.data.roleId, document)
   const [aliasItem] =
     alias === '' ? [undefined] : await call.fetched.read([key('alias', mount.accessor, alias)])
@@ -95,8 +95,8 @@ export async function gatherEc2(
     entry,
     ...defined({ entryNonce, sentNonce: call.parameters.nonce }),
     freshNonce,
-    tidy: tidy?.data ?? defaultTidy,
-    mountMax: maxTtlOf(mount),
+    tidy: tidy?.data ?? defaultTidySettings,
+    mountMax: maxTtlOfMount(mount),
     now: call.now,
   }
   return { facts, role, alias: aliasItem, reach: { client, sts } }
@@ -105,13 +105,13 @@ export async function gatherEc2(
 /** Describes the instance with EC2, and its role with IAM. The result tells which deny-list entry to read for the role tag. */
 export function lookUpInstance(
   call: LoginCall,
-  { facts, role, reach }: GatheredEc2,
-  ask: AskProvider,
+  { facts, role, reach }: GatheredEc2Facts,
+  ask: AskAws,
 ): Promise<InstanceLookUp> {
   const { account, region, instanceId: id, document } = facts
   const asked = { id, role: role.data, startedAt: document.startedAt.seconds }
   return ask({
-    ...instanceQuestion(call, { account, region, client: reach.client, sts: reach.sts }, asked),
+    ...createInstanceQuestion(call, { account, region, client: reach.client, sts: reach.sts }, asked),
     leadsTo: seen => denyListKeys(call, role, seen),
   })
 }
@@ -124,7 +124,7 @@ const denyListKeys = (call: LoginCall, role: Item<'role'>, seen: InstanceLookUp)
 /** Adds the results from EC2 and IAM and the role tag to the facts, and keeps the marks of the checks they have passed. */
 export async function addInstanceFacts<F extends Ec2Facts>(
   call: LoginCall,
-  { facts, role }: GatheredEc2<F>,
+  { facts, role }: GatheredEc2Facts<F>,
   seen: InstanceLookUp,
 ): Promise<F & CompleteEc2Facts> {
   const tag = role.data.roleTag === '' ? {} : { tag: await readTag(call, role, seen) }
@@ -136,11 +136,11 @@ const tagOf = ({ data }: Item<'role'>, { instance }: InstanceLookUp): string | u
   return data.roleTag !== '' && Object.hasOwn(tags, data.roleTag) ? tags[data.roleTag] : undefined
 }
 
-async function readTag(call: LoginCall, role: Item<'role'>, seen: InstanceLookUp): Promise<TagFacts> {
+async function readTag(call: LoginCall, role: Item<'role'>, seen: InstanceLookUp): Promise<RoleTagFacts> {
   const value = tagOf(role, seen)
-  const parsed = value ? parseTag(value) : undefined
+  const parsed = value ? parseRoleTag(value) : undefined
   if (!value || !parsed) return defined({ value: value || undefined, genuine: false, denied: false })
   const tagKey = await call.ports.cipher.decrypt(role, 'hmacKey', role.data.hmacKey)
   const [denial] = await call.fetched.read(denyListKeys(call, role, seen))
-  return { value, tag: parsed.tag, genuine: isSignedWith(parsed, tagKey), denied: denial !== undefined }
+  return { value, tag: parsed.tag, genuine: isTagSignedWith(parsed, tagKey), denied: denial !== undefined }
 }

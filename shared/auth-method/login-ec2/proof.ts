@@ -1,16 +1,16 @@
 import type { MountCall } from '../../api/call.ts'
 import {
+  addCertificateHint,
   type DocumentProof,
   type InstanceDocument,
-  mentionMissingCertificate,
-  proveDocument,
   type VerifiedProof,
+  verifyDocumentProof,
 } from '../../identity-proof/instance-document.ts'
 import { readRegisteredKey } from '../../identity-proof/trust.ts'
 import type { TrustedKey } from '../../model/trusted-key.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, type Key, key, partitions } from '../../storage/kinds.ts'
-import { refuse } from '../login/checks.ts'
+import { throwLoginRefusal } from '../login/checks.ts'
 
 /** A parsed proof. `document` is set if a built-in AWS key has verified it. */
 export interface Ec2Proof {
@@ -18,10 +18,10 @@ export interface Ec2Proof {
   proof: DocumentProof
   document?: VerifiedProof
   /** the content of the document, if a remembered certificate of the mount verifies it */
-  guess?: DocumentGuess | undefined
+  guess?: ProbableDocument | undefined
 }
 
-export interface Ec2Input {
+export interface Ec2ProofInput {
   pkcs7?: string
   identity?: string
   signature?: string
@@ -34,21 +34,21 @@ const nameOf = (accessor: string, { form }: DocumentProof): string => `${accesso
  * A document verified by a remembered certificate, without parsing one. The guess counts only if the batch read finds the
  * certificate unchanged, because it may have been deleted or replaced.
  */
-export interface DocumentGuess {
+export interface ProbableDocument {
   place: Key<'certificate'>
   document: InstanceDocument
   /** Returns the document if the stored certificate still has the revision that was remembered. */
   confirm: (stored: Item<'certificate'> | undefined) => VerifiedProof | undefined
 }
 
-export function guessDocument(
+export function verifyByRememberedKey(
   { memory, deployment }: Pick<Ports, 'memory' | 'deployment'>,
   accessor: string,
   proof: DocumentProof,
-): DocumentGuess | undefined {
+): ProbableDocument | undefined {
   const known = memory.certificates?.get(nameOf(accessor, proof))
   if (!known) return undefined
-  const proven = proveDocument(proof, [known.key], deployment.legacySignatures)
+  const proven = verifyDocumentProof(proof, [known.key], deployment.legacySignatures)
   if (!proven.ok) return undefined
   const document = proven.value
   const place = key('certificate', accessor, known.name)
@@ -80,7 +80,7 @@ export async function verifyDocument(
   const { store, deployment } = call.ports
   // the mount at this path may have changed since the guess was made
   const ours = early?.place.pk === key('certificate', accessor, '').pk ? early : undefined
-  const guess = ours ?? guessDocument(call.ports, accessor, proof)
+  const guess = ours ?? verifyByRememberedKey(call.ports, accessor, proof)
   const [stored] = guess ? await call.fetched.read([guess.place]) : []
   const confirmed = guess?.confirm(stored)
   if (confirmed) return confirmed
@@ -88,10 +88,10 @@ export async function verifyDocument(
   const speaking = registered
     .filter(item => item.data.type === proof.form)
     .map(item => ({ item, trusted: readRegisteredKey(item.data.pem) }))
-  const by = (keys: readonly TrustedKey[]) => proveDocument(proof, keys, deployment.legacySignatures)
+  const by = (keys: readonly TrustedKey[]) => verifyDocumentProof(proof, keys, deployment.legacySignatures)
   const found = by(speaking.map(({ trusted }) => trusted))
   if (!found.ok)
-    return refuse(speaking.length > 0 ? found.fault : mentionMissingCertificate(found.fault, proof.form))
+    return throwLoginRefusal(speaking.length > 0 ? found.fault : addCertificateHint(found.fault, proof.form))
   const alone = speaking.find(({ trusted }) => by([trusted]).ok)
   if (alone) {
     rememberVouching(call.ports, nameOf(accessor, proof), alone.item, alone.trusted)

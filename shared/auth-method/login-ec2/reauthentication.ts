@@ -36,7 +36,7 @@ const LONGEST_NONCE = 128
  * Decides a login by its nonce and the `pendingTime` of its document.
  * @see docs/spec/login-ec2.md#nonce
  */
-export function reauthenticate(facts: ReauthenticationFacts): Result<Reauthentication, Refusal> {
+export function checkReauthentication(facts: ReauthenticationFacts): Result<Reauthentication, Refusal> {
   const given = facts.sentNonce === SENTINEL ? '' : facts.sentNonce
   const disallow = facts.disallow || given === ''
   if ((given?.length ?? 0) > LONGEST_NONCE && !disallow) {

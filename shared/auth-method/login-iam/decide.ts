@@ -2,16 +2,16 @@ import { createRefusal } from '../../api/errors.ts'
 import { checksInstances } from '../../model/role.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
-import { metadataNamesOf, selectMetadata } from '../config/identity.ts'
-import type { Check, Passed } from '../login/checks.ts'
-import { commonChecks } from '../login/common-checks.ts'
-import type { Grant } from '../login/grant.ts'
+import { metadataNamesOf, selectLoginMetadata } from '../config/identity.ts'
+import type { LoginCheck, WithPassedChecks } from '../login/checks.ts'
+import { commonLoginChecks } from '../login/common-checks.ts'
+import type { LoginGrant } from '../login/grant.ts'
 import { type InstanceCheckFacts, instanceChecks } from '../login/instance.ts'
 import type { CompleteIamFacts, IamFacts } from './facts.ts'
-import { admits, inferredInstanceId } from './principal.ts'
+import { inferredInstanceId, roleAdmitsPrincipal } from './principal.ts'
 
 const admitted = (facts: IamFacts & Partial<CompleteIamFacts>) =>
-  admits(
+  roleAdmitsPrincipal(
     facts.role,
     defined({
       uniqueId: facts.caller.uniqueId,
@@ -24,8 +24,8 @@ const notBound = ({ roleName }: IamFacts) =>
   createRefusal('principal-not-bound', `principal is not bound to role "${roleName}"`)
 
 /** The checks before any call to IAM or EC2. */
-export const iamChecksBeforeLookUp: readonly Check<IamFacts>[] = [
-  ...commonChecks,
+export const iamChecksBeforeLookUp: readonly LoginCheck<IamFacts>[] = [
+  ...commonLoginChecks,
   {
     name: 'bound_iam_principal_arn',
     applies: ({ role }) => role.boundIamPrincipalArns.length > 0,
@@ -46,7 +46,7 @@ export const iamChecksBeforeLookUp: readonly Check<IamFacts>[] = [
   },
 ]
 
-const wildcard: Check<CompleteIamFacts> = {
+const wildcard: LoginCheck<CompleteIamFacts> = {
   name: 'bound_iam_principal_arn wildcard',
   applies: facts => facts.fullArn !== undefined || admitted(facts) === 'look-up',
   seen: ({ fullArn }) => fullArn ?? null,
@@ -54,7 +54,7 @@ const wildcard: Check<CompleteIamFacts> = {
 }
 
 /** Applies an instance check to the inferred instance. */
-const ofInferred = (check: Check<InstanceCheckFacts>): Check<CompleteIamFacts> => ({
+const ofInferred = (check: LoginCheck<InstanceCheckFacts>): LoginCheck<CompleteIamFacts> => ({
   name: check.name,
   applies: facts => checksInstances(facts.role) && (check.applies?.(inferredFacts(facts)) ?? true),
   seen: facts => check.seen?.(inferredFacts(facts)) ?? null,
@@ -72,15 +72,18 @@ const inferredFacts = ({ roleName, role, inferred }: CompleteIamFacts): Instance
 })
 
 /** The checks of the results from IAM and EC2. @see docs/spec/login-iam.md#principals */
-export const iamChecksAfterLookUp: readonly Check<CompleteIamFacts>[] = [
+export const iamChecksAfterLookUp: readonly LoginCheck<CompleteIamFacts>[] = [
   wildcard,
   ...instanceChecks.map(ofInferred),
 ]
 
 /** Builds the grant of a login that passed every check. @see docs/spec/login-iam.md#token */
-export function decideIamLogin(facts: Passed<IamFacts> & Passed<CompleteIamFacts>, path: string): Grant {
+export function decideIamLogin(
+  facts: WithPassedChecks<IamFacts> & WithPassedChecks<CompleteIamFacts>,
+  path: string,
+): LoginGrant {
   const { role, roleName, caller, inferred } = facts
-  const chosen = selectMetadata(metadataNamesOf('iam', facts.identity), knownOf(facts))
+  const chosen = selectLoginMetadata(metadataNamesOf('iam', facts.identity), knownOf(facts))
   return {
     path,
     login: {

@@ -1,10 +1,10 @@
 import type { VerifiedIdentity } from '../../identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../model/config.ts'
-import type { CommonFacts } from '../login/common-checks.ts'
+import type { CommonLoginFacts } from '../login/common-checks.ts'
 import type { InstanceLookUp } from '../login/instance.ts'
 
 /** The facts of an iam login after STS has identified the caller. */
-export interface IamFacts extends CommonFacts {
+export interface IamFacts extends CommonLoginFacts {
   caller: VerifiedIdentity
   identity: IdentityConfig
   /** maximum TTL of the mount, seconds */

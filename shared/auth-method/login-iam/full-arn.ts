@@ -1,7 +1,7 @@
-import type { AskProvider, Call } from '../../api/call.ts'
+import type { AskAws, Call } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import type { Entity } from '../../values/arn.ts'
-import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
+import { type AwsAccountAccess, createAccountQuestion } from '../config/accounts.ts'
 
 interface Known {
   arn: string
@@ -24,17 +24,17 @@ const known = new Map<string, Known>()
  * @throws ApiError if IAM does not find the principal, or returns another one
  * @see docs/spec/login-iam.md#principals
  */
-export async function findFullArn(
+export async function findFullPrincipalArn(
   call: Call,
-  access: AccountAccess,
+  access: AwsAccountAccess,
   { type: entityType, partition, account, name }: Entity,
   uniqueId: string | undefined,
-  ask: AskProvider,
+  ask: AskAws,
 ): Promise<string> {
   const { principals, cipher } = call.ports
   const type = entityType === 'assumed-role' ? 'role' : entityType
   const subject = ['full ARN', partition, type, name, uniqueId]
-  const question = accountQuestion(access, subject, cipher, target =>
+  const question = createAccountQuestion(access, subject, cipher, target =>
     principals.find(target, { type, name }, call.request.deadline),
   )
   const remembered = known.get(question.key)

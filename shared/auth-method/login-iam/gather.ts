@@ -1,26 +1,26 @@
-import type { AskProvider, Call, MountCall, ProviderQuestion } from '../../api/call.ts'
+import type { AskAws, AwsQuestion, Call, MountCall } from '../../api/call.ts'
 import {
-  type Identity,
+  type CallerArnIdentity,
   readCallerIdentity,
   type VerifiedIdentity,
 } from '../../identity-proof/caller-identity.ts'
-import { ageOf, type SignedRequest } from '../../identity-proof/signed-request.ts'
-import { rebuildRequest, serverIdHeaders } from '../../identity-proof/sts-request.ts'
-import type { ClientConfig, IdentityConfig } from '../../model/config.ts'
-import { maxTtlOf } from '../../model/mount.ts'
+import { requestAgeSeconds, type SignedRequest } from '../../identity-proof/signed-request.ts'
+import { rebuildStsRequest, serverIdHeaders } from '../../identity-proof/sts-request.ts'
+import type { AwsClientConfig, IdentityConfig } from '../../model/config.ts'
+import { maxTtlOfMount } from '../../model/mount.ts'
 import { type Item, type Key, key } from '../../storage/kinds.ts'
 import { canonicalArn } from '../../values/arn.ts'
 import { lowerAscii } from '../../values/names.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import { defaultSettings } from '../config/client-settings.ts'
-import { defaultIdentity } from '../config/identity.ts'
-import { noRoleError, refuse } from '../login/checks.ts'
-import { instanceQuestion } from '../login/describe-instance.ts'
+import { defaultClientSettings } from '../config/client-settings.ts'
+import { defaultIdentityConfig } from '../config/identity.ts'
+import { throwLoginRefusal, unknownRoleError } from '../login/checks.ts'
+import { createInstanceQuestion } from '../login/describe-instance.ts'
 import type { loginFields } from '../login/fields.ts'
-import { hintName, rememberHint } from '../login/hints.ts'
+import { keyHintName, rememberKeyHint } from '../login/hints.ts'
 import type { CompleteIamFacts, IamFacts } from './facts.ts'
-import { findFullArn } from './full-arn.ts'
-import { admits, inferredInstanceId } from './principal.ts'
+import { findFullPrincipalArn } from './full-arn.ts'
+import { inferredInstanceId, roleAdmitsPrincipal } from './principal.ts'
 
 type LoginCall = MountCall<typeof loginFields>
 
@@ -29,17 +29,17 @@ const iamKeys = (accessor: string, roleName: string) =>
   [key('client-config', accessor), key('identity-config', accessor), key('role', accessor, roleName)] as const
 
 /** Returns the keys of the items that this caller's login reads, as far as they are known or can be guessed. */
-function keysOfCaller(call: LoginCall, caller: Identity): Key[] {
+function keysOfCaller(call: LoginCall, caller: CallerArnIdentity): Key[] {
   const { accessor } = call.mount
   const { keyHints } = call.ports
   const roleName = roleNameOf(call, caller)
-  const kind = keyHints.get(hintName.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
-  const roleId = keyHints.get(hintName.roleId(accessor, roleName)) ?? ''
+  const kind = keyHints.get(keyHintName.aliasKind(accessor, 'iam')) as IdentityConfig['iamAlias'] | undefined
+  const roleId = keyHints.get(keyHintName.roleId(accessor, roleName)) ?? ''
   const alias = kind && aliasOf(kind, roleId, caller)
   return [...iamKeys(accessor, roleName), ...(alias ? [key('alias', accessor, alias)] : [])]
 }
 
-const roleNameOf = ({ parameters }: LoginCall, { entity }: Identity): string =>
+const roleNameOf = ({ parameters }: LoginCall, { entity }: CallerArnIdentity): string =>
   parameters.role || lowerAscii(entity.name)
 
 /**
@@ -49,16 +49,16 @@ const roleNameOf = ({ parameters }: LoginCall, { entity }: Identity): string =>
 export async function buildStsQuestion(
   call: LoginCall,
   request: SignedRequest,
-): Promise<ProviderQuestion<VerifiedIdentity>> {
+): Promise<AwsQuestion<VerifiedIdentity>> {
   const [client] = await call.fetched.read([key('client-config', call.mount.accessor)])
-  const outbound = buildStsRequest(request, client?.data ?? defaultSettings, call)
-  if (!outbound.ok) return refuse(outbound.fault)
+  const outbound = buildStsRequest(request, client?.data ?? defaultClientSettings, call)
+  if (!outbound.ok) return throwLoginRefusal(outbound.fault)
   return {
     key: JSON.stringify(['sts', outbound.value]),
     ask: async () => {
       const answer = await call.ports.callerIdentity.forward(outbound.value, call.request.deadline)
-      const identity = readCallerIdentity(answer, ageOf(request, call.now))
-      return identity.ok ? identity.value : refuse(identity.fault, identity.fault.seen)
+      const identity = readCallerIdentity(answer, requestAgeSeconds(request, call.now))
+      return identity.ok ? identity.value : throwLoginRefusal(identity.fault, identity.fault.seen)
     },
     leadsTo: caller => keysOfCaller(call, caller),
   }
@@ -67,10 +67,10 @@ export async function buildStsQuestion(
 /** Rebuilds the caller's request for STS, or returns why it is malformed. */
 export const buildStsRequest = (
   request: SignedRequest,
-  config: ClientConfig,
+  config: AwsClientConfig,
   { ports: { deployment }, mount }: Pick<Call, 'ports' | 'mount'>,
 ) =>
-  rebuildRequest(request, {
+  rebuildStsRequest(request, {
     serverId: config.serverId,
     serverIdHeader: mount?.type.startsWith('aws') ? serverIdHeaders.aws : serverIdHeaders.cloud,
     allowedHeaders: config.allowedHeaders,
@@ -81,22 +81,22 @@ export const buildStsRequest = (
     maxRetries: config.maxRetries,
   })
 
-export interface GatheredIam<F extends IamFacts = IamFacts> {
+export interface GatheredIamFacts<F extends IamFacts = IamFacts> {
   facts: F
   alias: Item<'alias'> | undefined
   client: Item<'client-config'> | undefined
 }
 
 /** Reads everything that this caller's login depends on. @throws ApiError if the role does not exist */
-export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Promise<GatheredIam> {
+export async function gatherIamFacts(call: LoginCall, caller: VerifiedIdentity): Promise<GatheredIamFacts> {
   const mount = call.mount
   const roleName = roleNameOf(call, caller)
   const { accessor } = mount
   const [client, config, role] = await call.fetched.read(iamKeys(accessor, roleName))
-  if (!role) throw noRoleError(roleName)
-  const identity = config?.data ?? defaultIdentity
-  rememberHint(call.ports, hintName.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
-  rememberHint(call.ports, hintName.roleId(mount.accessor, roleName), role.data.roleId)
+  if (!role) throw unknownRoleError(roleName)
+  const identity = config?.data ?? defaultIdentityConfig
+  rememberKeyHint(call.ports, keyHintName.aliasKind(mount.accessor, 'iam'), identity.iamAlias)
+  rememberKeyHint(call.ports, keyHintName.roleId(mount.accessor, roleName), role.data.roleId)
   const aliasName = aliasOf(identity.iamAlias, role.data.roleId, caller)
   const [alias] = await call.fetched.read([key('alias', mount.accessor, aliasName)])
   const { source } = call.request
@@ -108,12 +108,12 @@ export async function gatherIam(call: LoginCall, caller: VerifiedIdentity): Prom
     aliasName,
     caller,
     identity,
-    mountMax: maxTtlOf(mount),
+    mountMax: maxTtlOfMount(mount),
   }
   return { facts, alias, client }
 }
 
-const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: Identity): string =>
+const aliasOf = (kind: IdentityConfig['iamAlias'], roleId: string, caller: CallerArnIdentity): string =>
   ({
     role_id: roleId,
     unique_id: caller.uniqueId,
@@ -127,21 +127,23 @@ export type CallerLookUps = Pick<CompleteIamFacts, 'fullArn' | 'inferred'>
 /** Asks IAM for the caller's full ARN and EC2 for the inferred instance, each only if the role needs it. */
 export async function lookUpCaller(
   call: LoginCall,
-  { facts: { role, caller }, client }: GatheredIam,
-  ask: AskProvider,
+  { facts: { role, caller }, client }: GatheredIamFacts,
+  ask: AskAws,
 ): Promise<CallerLookUps> {
   const { entity, uniqueId } = caller
-  const isWild = admits(role, { uniqueId, canonicalArn: canonicalArn(entity) }) === 'look-up'
+  const isWild = roleAdmitsPrincipal(role, { uniqueId, canonicalArn: canonicalArn(entity) }) === 'look-up'
   const id = role.inferredEntityType === '' ? undefined : inferredInstanceId(caller)
   if (!isWild && id === undefined) return { fullArn: undefined, inferred: undefined }
   const { account, partition } = entity
   const [sts] = await call.fetched.read([key('sts-role', call.mount.accessor, account)])
   const accessTo = (region: string) => ({ account, region, client, sts })
   const fullArn = isWild
-    ? await findFullArn(call, accessTo(iamRegionOf(partition)), entity, uniqueId, ask)
+    ? await findFullPrincipalArn(call, accessTo(iamRegionOf(partition)), entity, uniqueId, ask)
     : undefined
   if (id === undefined) return { fullArn, inferred: undefined }
   const region = role.inferredAwsRegion
-  const seen = await ask(instanceQuestion(call, accessTo(region), { id, role, startedAt: call.now / 1000 }))
+  const seen = await ask(
+    createInstanceQuestion(call, accessTo(region), { id, role, startedAt: call.now / 1000 }),
+  )
   return { fullArn, inferred: { ...seen, instanceId: id, region, account } }
 }

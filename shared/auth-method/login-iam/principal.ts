@@ -1,4 +1,4 @@
-import type { Identity } from '../../identity-proof/caller-identity.ts'
+import type { CallerArnIdentity } from '../../identity-proof/caller-identity.ts'
 import type { Role } from '../../model/role.ts'
 import { matchesPattern } from '../../values/pattern.ts'
 
@@ -18,7 +18,7 @@ type Binding = Pick<Role, 'boundIamPrincipalArns' | 'boundIamPrincipalIds' | 're
  * compared with `arn:…:iam::…:role/path/name`, never with a session's ARN.
  * @see docs/spec/login-iam.md#principals
  */
-export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' | 'look-up' {
+export function roleAdmitsPrincipal(role: Binding, principal: PrincipalFacts): 'yes' | 'no' | 'look-up' {
   const arns = role.boundIamPrincipalArns
   if (arns.length === 0) return 'yes'
   if (principal.uniqueId !== undefined && role.boundIamPrincipalIds.includes(principal.uniqueId)) return 'yes'
@@ -33,5 +33,5 @@ export function admits(role: Binding, principal: PrincipalFacts): 'yes' | 'no' |
 const INSTANCE = /^i-[0-9a-f]{8,17}$/
 
 /** Returns the instance ID in a session name, because EC2 names sessions after their instances; undefined for other sessions. */
-export const inferredInstanceId = ({ entity }: Identity): string | undefined =>
+export const inferredInstanceId = ({ entity }: CallerArnIdentity): string | undefined =>
   entity.session !== undefined && INSTANCE.test(entity.session) ? entity.session : undefined

@@ -1,7 +1,7 @@
 import { ApiError, type Refusal } from '../../api/errors.ts'
 
 /** One check of a login. The login stops at the first check that fails; `explain` reports all of them. */
-export interface Check<F> {
+export interface LoginCheck<F> {
   name: string
   /** Reports whether the role requires the check; default: always. */
   applies?: (facts: F) => boolean
@@ -11,7 +11,7 @@ export interface Check<F> {
 }
 
 /** The result of one check in the response of `explain`. */
-export interface Verdict {
+export interface CheckVerdict {
   check: string
   verdict: 'pass' | 'fail' | 'not required'
   seen?: unknown
@@ -23,47 +23,50 @@ export interface Verdict {
 declare const passed: unique symbol
 
 /**
- * Facts that have passed the checks over `F`. Only `enforce` produces this type, so a step that takes it cannot run before its
+ * Facts that have passed the checks over `F`. Only `enforceChecks` produces this type, so a step that takes it cannot run before its
  * checks. The mark is invariant, so checks of other facts do not count.
  */
-export type Passed<F> = F & { readonly [passed]: (facts: F) => F }
+export type WithPassedChecks<F> = F & { readonly [passed]: (facts: F) => F }
 
 /** Runs the checks in order. @throws ApiError for the first one that fails, with its value for the audit log */
-export function enforce<F, G extends F>(checks: readonly Check<F>[], facts: G): G & Passed<F> {
+export function enforceChecks<F, G extends F>(
+  checks: readonly LoginCheck<F>[],
+  facts: G,
+): G & WithPassedChecks<F> {
   for (const check of checks) {
     const found = refusedBy(check, facts)
-    if (found) refuse(found, { check: check.name, seen: check.seen?.(facts) })
+    if (found) throwLoginRefusal(found, { check: check.name, seen: check.seen?.(facts) })
   }
-  return facts as G & Passed<F>
+  return facts as G & WithPassedChecks<F>
 }
 
 /** Runs all checks and returns their verdicts in order. */
-export const reportVerdicts = <F>(checks: readonly Check<F>[], facts: F): Verdict[] =>
+export const reportVerdicts = <F>(checks: readonly LoginCheck<F>[], facts: F): CheckVerdict[] =>
   checks.map(check => {
     const seen = check.seen ? { seen: check.seen(facts) ?? null } : {}
     if (check.applies && !check.applies(facts)) return { check: check.name, verdict: 'not required', ...seen }
     const found = check.refuse(facts)
     return found
-      ? { ...failVerdict(check.name, found), ...seen }
+      ? { ...createFailedVerdict(check.name, found), ...seen }
       : { check: check.name, verdict: 'pass', ...seen }
   })
 
 /** Builds the verdict of a failed check. */
-export const failVerdict = (check: string, found: Refusal): Verdict => ({
+export const createFailedVerdict = (check: string, found: Refusal): CheckVerdict => ({
   check,
   verdict: 'fail',
   reason: found.why,
   message: found.code === 'permission_denied' ? 'permission denied' : found.text,
 })
 
-const refusedBy = <F>(check: Check<F>, facts: F): Refusal | undefined =>
+const refusedBy = <F>(check: LoginCheck<F>, facts: F): Refusal | undefined =>
   check.applies && !check.applies(facts) ? undefined : check.refuse(facts)
 
 /** Builds the error for a missing role. */
-export const noRoleError = (role: string): ApiError =>
+export const unknownRoleError = (role: string): ApiError =>
   new ApiError('invalid_request', `no role named "${role}"`, { reason: { why: 'no-role', role } })
 
 /** Throws the ApiError of a refusal. */
-export function refuse(found: Refusal, reason: Record<string, unknown> = {}): never {
+export function throwLoginRefusal(found: Refusal, reason: Record<string, unknown> = {}): never {
   throw new ApiError(found.code, found.text, { reason: { why: found.why, ...reason } })
 }

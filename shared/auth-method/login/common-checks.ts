@@ -2,10 +2,10 @@ import { createRefusal } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import { sanitisePolicies } from '../../policies/names.ts'
 import { anyContains } from '../../values/cidr.ts'
-import type { Check } from './checks.ts'
+import type { LoginCheck } from './checks.ts'
 
 /** The facts for the checks that both login types share. */
-export interface CommonFacts {
+export interface CommonLoginFacts {
   type: 'ec2' | 'iam'
   roleName: string
   role: Role
@@ -16,7 +16,7 @@ export interface CommonFacts {
 }
 
 /** The checks that both login types share, in order. @see docs/spec/login-ec2.md#common-checks */
-export const commonChecks: readonly Check<CommonFacts>[] = [
+export const commonLoginChecks: readonly LoginCheck<CommonLoginFacts>[] = [
   {
     name: 'token_bound_cidrs',
     applies: ({ role }) => role.token.boundCidrs.length > 0,

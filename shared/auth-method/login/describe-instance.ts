@@ -1,11 +1,11 @@
-import type { Call, ProviderQuestion } from '../../api/call.ts'
+import type { AwsQuestion, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Instance } from '../../model/instance.ts'
 import type { Role } from '../../model/role.ts'
 import type { AwsTarget } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
+import { type AwsAccountAccess, createAccountQuestion } from '../config/accounts.ts'
 import type { InstanceLookUp } from './instance.ts'
 
 const TRIES = 3
@@ -24,12 +24,12 @@ interface AskedInstance {
 }
 
 /** Builds the question about an instance: one call to EC2, and one to IAM if the role binds the instance's role. */
-export const instanceQuestion = (
+export const createInstanceQuestion = (
   call: Call,
-  access: AccountAccess,
+  access: AwsAccountAccess,
   asked: AskedInstance,
-): ProviderQuestion<InstanceLookUp> =>
-  accountQuestion(access, ['instance', asked.id, bindsRole(asked.role)], call.ports.cipher, target =>
+): AwsQuestion<InstanceLookUp> =>
+  createAccountQuestion(access, ['instance', asked.id, bindsRole(asked.role)], call.ports.cipher, target =>
     describeInstance(call, target, asked),
   )
 

@@ -2,7 +2,7 @@ import type { LoginRecord } from '../../model/token.ts'
 import type { TokenParameters } from '../../tokens/terms.ts'
 
 /** The token that a login asks for. @see docs/spec/tokens.md#minting */
-export interface Grant {
+export interface LoginGrant {
   /** path of the login, without leading slash */
   path: string
   login: LoginRecord

@@ -4,12 +4,12 @@ import type { Role } from '../../model/role.ts'
 import {
   type BindingName,
   bindingNames,
-  comparedValue,
+  comparedBindingValue,
   type InstanceFacts,
-  isBound,
-  isMet,
+  isBindingMet,
+  isBindingSet,
 } from '../roles/bindings.ts'
-import type { Check } from './checks.ts'
+import type { LoginCheck } from './checks.ts'
 
 /** The results of looking up an instance with EC2 and IAM. */
 export interface InstanceLookUp {
@@ -31,26 +31,29 @@ export interface BindingCheckFacts extends Partial<InstanceLookUp> {
 /** The facts for the instance checks after the call to EC2. */
 export type InstanceCheckFacts = BindingCheckFacts & InstanceLookUp
 
-const running: Check<InstanceCheckFacts> = {
+const running: LoginCheck<InstanceCheckFacts> = {
   name: 'running',
   seen: ({ instance }) => instance?.state ?? null,
-  refuse: ({ instance, instanceId }) => stateFault(instance, instanceId),
+  refuse: ({ instance, instanceId }) => findInstanceStateFault(instance, instanceId),
 }
 
 /** Returns the refusal for an instance that is not running; undefined if it is running. */
-export function stateFault(instance: Instance | undefined, instanceId: string): Refusal | undefined {
+export function findInstanceStateFault(
+  instance: Instance | undefined,
+  instanceId: string,
+): Refusal | undefined {
   const why = !instance || instance.id !== instanceId ? 'EC2 knows no such instance' : 'it is not running'
   return instance?.id === instanceId && instance.state === 'running'
     ? undefined
     : createRefusal('instance-not-running', `failed to verify the instance ${instanceId}: ${why}`)
 }
 
-const boundCheck = (name: BindingName): Check<BindingCheckFacts> => ({
+const boundCheck = (name: BindingName): LoginCheck<BindingCheckFacts> => ({
   name,
-  applies: ({ role }) => isBound(name, role.bound),
-  seen: facts => comparedValue(name, facts.role.bound, factsOf(facts)),
+  applies: ({ role }) => isBindingSet(name, role.bound),
+  seen: facts => comparedBindingValue(name, facts.role.bound, factsOf(facts)),
   refuse: facts =>
-    isMet(name, facts.role.bound, factsOf(facts))
+    isBindingMet(name, facts.role.bound, factsOf(facts))
       ? undefined
       : createRefusal(`not-${name}`, `instance does not satisfy role "${facts.roleName}": ${name}`),
 })
@@ -61,9 +64,12 @@ function factsOf({ account, region, instance, instanceId, roleArn }: BindingChec
 }
 
 /** The checks of an instance: it is running and satisfies each binding. @see docs/spec/login-ec2.md#constraints */
-export const instanceChecks: readonly Check<InstanceCheckFacts>[] = [running, ...bindingNames.map(boundCheck)]
+export const instanceChecks: readonly LoginCheck<InstanceCheckFacts>[] = [
+  running,
+  ...bindingNames.map(boundCheck),
+]
 
 /** The bindings that need no look-up, so a document of the wrong region or account causes no AWS call. */
-export const documentChecks: readonly Check<BindingCheckFacts>[] = (
+export const documentChecks: readonly LoginCheck<BindingCheckFacts>[] = (
   ['bound_region', 'bound_account_id'] as const
 ).map(boundCheck)

@@ -1,9 +1,9 @@
-import { type Auth, answerAfter, type MountCall, type Outcome } from '../../api/call.ts'
+import { answerAfterChanges, type CallOutcome, type MountCall, type ResponseAuth } from '../../api/call.ts'
 import { ApiError, invalidRequestError } from '../../api/errors.ts'
-import { ensureAlias } from '../../identity/ensure.ts'
+import { ensureIdentityAlias } from '../../identity/ensure.ts'
 import type { Alias } from '../../model/alias.ts'
-import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
-import { makeTokenText, type Token } from '../../model/token.ts'
+import { defaultTtlOfMount, type Mount, maxTtlOfMount } from '../../model/mount.ts'
+import { generateServiceTokenText, type Token } from '../../model/token.ts'
 import { sanitisePolicies, withDefault } from '../../policies/names.ts'
 import type { FieldCipher } from '../../ports.ts'
 import type { Change } from '../../storage/changes.ts'
@@ -14,7 +14,7 @@ import { pickTokenTerms } from '../../tokens/parameters.ts'
 import type { TokenParameters } from '../../tokens/terms.ts'
 import { computeLifetime } from '../../tokens/ttl.ts'
 import type { Secret } from '../../values/secret.ts'
-import type { Grant } from './grant.ts'
+import type { LoginGrant } from './grant.ts'
 
 /**
  * Builds the outcome of a login that passed every check. Token, entity and `more` are committed together. Changed alias metadata
@@ -24,27 +24,27 @@ import type { Grant } from './grant.ts'
  */
 export async function commitLogin(
   call: MountCall,
-  grant: Grant,
+  grant: LoginGrant,
   stored: Item<'alias'> | undefined,
   more: readonly Change[] = [],
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const { entropy, cipher, store } = call.ports
   const mount = call.mount
   const fresh = { entityId: entropy.uuid(), aliasId: entropy.uuid() }
   const sighting = { ...grant.alias, mount: mount.accessor, now: call.now, fresh }
-  const { alias, created, metadata } = ensureAlias(stored, sighting)
-  const text = makeTokenText(entropy.bytes)
+  const { alias, created, metadata } = ensureIdentityAlias(stored, sighting)
+  const text = generateServiceTokenText(entropy.bytes)
   // `call.now` is the time of this attempt; the access-list entry uses the same time
   const facts = { mount, alias, now: call.now, text }
-  const { auth, changes, warnings } = await mintLogin(grant, facts, cipher)
-  const outcome = answerAfter([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
+  const { auth, changes, warnings } = await mintLoginToken(grant, facts, cipher)
+  const outcome = answerAfterChanges([...more, ...created, ...changes], { kind: 'auth', auth, warnings })
   if (!metadata) return outcome
   const write = async () => void (await store.commit([metadata], call.cluster, { tries: 1 }))
   return { ...outcome, afterwards: write }
 }
 
 /** The remaining inputs for minting a login's token. */
-export interface MintFacts {
+export interface TokenMintFacts {
   mount: Mount
   alias: Alias
   /** epoch milliseconds */
@@ -53,15 +53,19 @@ export interface MintFacts {
   text: Secret
 }
 
-export interface Minted {
-  auth: Auth
+export interface MintedLogin {
+  auth: ResponseAuth
   changes: readonly Change[]
   warnings: readonly string[]
 }
 
 /** Mints the token of a login. A service token adds one item to the commit, a batch token none. */
-export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCipher): Promise<Minted> {
-  const { token, warnings } = buildToken(grant, facts)
+export async function mintLoginToken(
+  grant: LoginGrant,
+  facts: TokenMintFacts,
+  cipher: FieldCipher,
+): Promise<MintedLogin> {
+  const { token, warnings } = buildLoginToken(grant, facts)
   const minted = token.type === 'batch' ? await issueBatch(token, cipher) : issueService(token, facts.text)
   const identityPolicies = sanitisePolicies(facts.alias.policies)
   return {
@@ -75,13 +79,13 @@ export async function mintLogin(grant: Grant, facts: MintFacts, cipher: FieldCip
  * Builds the token of a grant, without issuing it.
  * @throws ApiError if the entity is disabled, or if the mount and the role conflict
  */
-export function buildToken(
-  grant: Grant,
-  { mount, alias, now }: Omit<MintFacts, 'text'>,
+export function buildLoginToken(
+  grant: LoginGrant,
+  { mount, alias, now }: Omit<TokenMintFacts, 'text'>,
 ): { token: Token; warnings: string[] } {
   if (alias.disabled) throw new ApiError('permission_denied', '', { reason: { why: 'entity-disabled' } })
   const { terms } = grant
-  const type = tokenTypeOf(terms.type, mount)
+  const type = chooseTokenType(terms.type, mount)
   const granted = computeLifetime(
     {
       increment: 0,
@@ -90,7 +94,7 @@ export function buildToken(
       methodMax: terms.maxTtl,
       explicitMax: terms.explicitMaxTtl,
     },
-    { default: defaultTtlOf(mount), max: maxTtlOf(mount) },
+    { default: defaultTtlOfMount(mount), max: maxTtlOfMount(mount) },
     now,
     now,
   )
@@ -121,7 +125,10 @@ export function buildToken(
 }
 
 /** Resolves the token type from the role's and the mount's settings. */
-export function tokenTypeOf(wanted: TokenParameters['type'], mount: Pick<Mount, 'tokenType'>): Token['type'] {
+export function chooseTokenType(
+  wanted: TokenParameters['type'],
+  mount: Pick<Mount, 'tokenType'>,
+): Token['type'] {
   if (mount.tokenType === 'service' || mount.tokenType === 'batch') return mount.tokenType
   if (wanted !== 'default') return wanted
   return mount.tokenType === 'default-batch' ? 'batch' : 'service'

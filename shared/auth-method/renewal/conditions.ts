@@ -1,14 +1,14 @@
-import type { AskProvider, Call } from '../../api/call.ts'
+import type { AskAws, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Role } from '../../model/role.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import type { Change } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
-import { type AccountAccess, accountQuestion } from '../config/accounts.ts'
-import { stateFault } from '../login/instance.ts'
+import { type AwsAccountAccess, createAccountQuestion } from '../config/accounts.ts'
+import { findInstanceStateFault } from '../login/instance.ts'
 
 /** The limits of a renewal by the role's current settings. Seconds. */
-export interface Renewal {
+export interface RenewalInput {
   ttl: number
   methodMax: number
   period: number
@@ -29,13 +29,14 @@ export function requireSameRole(item: Item<'role'> | undefined, login: LoginReco
 /** Asks EC2 for the instance of a login. @throws ApiError unless it is running */
 export async function requireRunningInstance(
   call: Call,
-  access: AccountAccess,
+  access: AwsAccountAccess,
   instanceId: string,
-  ask: AskProvider,
+  ask: AskAws,
 ): Promise<void> {
   const { instances, cipher } = call.ports
-  const question = accountQuestion(access, ['instance', instanceId], cipher, target =>
+  const question = createAccountQuestion(access, ['instance', instanceId], cipher, target =>
     instances.describe(target, instanceId, call.request.deadline),
   )
-  if (stateFault(await ask(question), instanceId)) throw renewalDeniedError('instance-not-running')
+  if (findInstanceStateFault(await ask(question), instanceId))
+    throw renewalDeniedError('instance-not-running')
 }

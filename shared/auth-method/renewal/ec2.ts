@@ -1,22 +1,27 @@
-import type { AskProvider, Call } from '../../api/call.ts'
-import { type Mount, maxTtlOf } from '../../model/mount.ts'
+import type { AskAws, Call } from '../../api/call.ts'
+import { type Mount, maxTtlOfMount } from '../../model/mount.ts'
 import type { LoginRecord } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
-import { defaultTidy, sweepTimes } from '../tidy/settings.ts'
-import { type Renewal, renewalDeniedError, requireRunningInstance, requireSameRole } from './conditions.ts'
+import { defaultTidySettings, tidyTimes } from '../tidy/settings.ts'
+import {
+  type RenewalInput,
+  renewalDeniedError,
+  requireRunningInstance,
+  requireSameRole,
+} from './conditions.ts'
 
 /**
  * Checks the renewal of an ec2 login. The instance must be running, and the access list must still hold the entry of this login.
  * Deleting the entry stops the renewal of all tokens created under it, even if a later login creates a new entry.
  * @see docs/spec/login-ec2.md#renewal
  */
-export async function renewEc2(
+export async function checkEc2Renewal(
   call: Call,
   mount: Mount,
   login: LoginRecord,
-  ask: AskProvider,
-): Promise<Renewal> {
+  ask: AskAws,
+): Promise<RenewalInput> {
   const { instanceId, region, account, tagMaxTtl = 0 } = login
   if (!instanceId || !region) throw renewalDeniedError('login-unknown')
   const [roleItem, entry, client, sts, tidy] = await call.ports.store.read([
@@ -32,12 +37,12 @@ export async function renewEc2(
     throw renewalDeniedError('entry-recreated')
   await requireRunningInstance(call, { account, region, client, sts }, instanceId, ask)
   const limits = [role.token.maxTtl, tagMaxTtl].filter(limit => limit > 0)
-  const expiresAt = call.now + Math.max(maxTtlOf(mount), ...limits) * 1000
+  const expiresAt = call.now + Math.max(maxTtlOfMount(mount), ...limits) * 1000
   const renewed = { ...entry.data, updatedAt: call.now, expiresAt }
   return {
     ttl: role.token.ttl,
-    methodMax: Math.min(maxTtlOf(mount), ...limits),
+    methodMax: Math.min(maxTtlOfMount(mount), ...limits),
     period: role.token.period,
-    changes: [replace(entry, entry, renewed, sweepTimes(expiresAt, tidy?.data ?? defaultTidy))],
+    changes: [replace(entry, entry, renewed, tidyTimes(expiresAt, tidy?.data ?? defaultTidySettings))],
   }
 }

@@ -1,4 +1,4 @@
-import type { AskProvider, Call } from '../../api/call.ts'
+import type { AskAws, Call } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import type { Mount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
@@ -7,21 +7,26 @@ import { key } from '../../storage/kinds.ts'
 import { type Entity, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
-import type { AccountItems } from '../config/accounts.ts'
-import { findFullArn } from '../login-iam/full-arn.ts'
-import { admits } from '../login-iam/principal.ts'
-import { type Renewal, renewalDeniedError, requireRunningInstance, requireSameRole } from './conditions.ts'
+import type { AwsAccountItems } from '../config/accounts.ts'
+import { findFullPrincipalArn } from '../login-iam/full-arn.ts'
+import { roleAdmitsPrincipal } from '../login-iam/principal.ts'
+import {
+  type RenewalInput,
+  renewalDeniedError,
+  requireRunningInstance,
+  requireSameRole,
+} from './conditions.ts'
 
 /**
  * Checks the renewal of an iam login. The principal must still be bound, and an inferred instance must still run. The other
  * bindings are not checked again. @see docs/spec/login-iam.md#renewal
  */
-export async function renewIam(
+export async function checkIamRenewal(
   call: Call,
   mount: Mount,
   login: LoginRecord,
-  ask: AskProvider,
-): Promise<Renewal> {
+  ask: AskAws,
+): Promise<RenewalInput> {
   const entity = parseEntity(login.canonicalArn ?? '')
   if (!entity) throw renewalDeniedError('login-unknown')
   const [roleItem, client, sts] = await call.ports.store.read([
@@ -42,19 +47,19 @@ async function checkPrincipal(
   role: Role,
   login: LoginRecord,
   entity: Entity,
-  items: AccountItems,
-  ask: AskProvider,
+  items: AwsAccountItems,
+  ask: AskAws,
 ): Promise<void> {
   const principal = defined({
     canonicalArn: login.canonicalArn ?? '',
     uniqueId: login.clientUserId,
   })
-  const first = admits(role, principal)
+  const first = roleAdmitsPrincipal(role, principal)
   if (first === 'yes') return
   if (first === 'look-up') {
     const access = { account: login.account, region: iamRegionOf(entity.partition), ...items }
-    const fullArn = await findFullArn(call, access, entity, login.clientUserId, ask).catch(unbound)
-    if (admits(role, { ...principal, fullArn }) === 'yes') return
+    const fullArn = await findFullPrincipalArn(call, access, entity, login.clientUserId, ask).catch(unbound)
+    if (roleAdmitsPrincipal(role, { ...principal, fullArn }) === 'yes') return
   }
   throw renewalDeniedError('principal-not-bound')
 }
@@ -69,8 +74,8 @@ async function checkInferred(
   call: Call,
   role: Role,
   { account, instanceId, region }: LoginRecord,
-  items: AccountItems,
-  ask: AskProvider,
+  items: AwsAccountItems,
+  ask: AskAws,
 ): Promise<void> {
   if (role.inferredEntityType === '') return
   // tokens created before the role inferred instances name no instance and cannot be renewed

@@ -1,22 +1,22 @@
 import {
-  type AskProvider,
-  type Auth,
-  answerAfter,
+  type AskAws,
+  answerAfterChanges,
   type Call,
+  type CallOutcome,
   callerOf,
-  type Outcome,
-  type Phases,
+  type RequestPhases,
+  type ResponseAuth,
 } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import { durationField, text } from '../../api/fields.ts'
-import { defaultTtlOf, type Mount, maxTtlOf } from '../../model/mount.ts'
+import { defaultTtlOfMount, type Mount, maxTtlOfMount } from '../../model/mount.ts'
 import {
-  accessorOfText,
   accessorOfToken,
-  BATCH_PREFIX,
-  expirySecondOf,
+  accessorOfTokenText,
+  BATCH_TOKEN_PREFIX,
   type LoginRecord,
   type Token,
+  tokenExpirySecond,
 } from '../../model/token.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -24,9 +24,9 @@ import { readLiveToken } from '../../tokens/descendants.ts'
 import { accessorField, findByAccessor, requiredToken } from '../../tokens/lookup.ts'
 import { authOf } from '../../tokens/mint.ts'
 import { computeLifetime } from '../../tokens/ttl.ts'
-import type { Renewal } from './conditions.ts'
-import { renewEc2 } from './ec2.ts'
-import { renewIam } from './iam.ts'
+import type { RenewalInput } from './conditions.ts'
+import { checkEc2Renewal } from './ec2.ts'
+import { checkIamRenewal } from './iam.ts'
 
 const increment = { increment: durationField('Requested lifetime from now') }
 
@@ -52,7 +52,7 @@ interface Gathered {
  * the access-list entry has changed. A changed role or configuration applies from the next renewal on.
  * @see docs/spec/tokens.md#renewal
  */
-const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal> => ({
+const renewalOf = (find: Find): RequestPhases<RenewalCall, undefined, Gathered, RenewalInput> => ({
   gather: async call => {
     const found = await find(call)
     if (!found.item.data.renewable) throw notRenewable()
@@ -66,8 +66,8 @@ const renewalOf = (find: Find): Phases<RenewalCall, undefined, Gathered, Renewal
 /** Handles POST auth/token/renew. */
 export const renewPhases = renewalOf(async call => {
   const shownText = call.parameters.token ?? ''
-  if (shownText.startsWith(BATCH_PREFIX)) throw notRenewable()
-  const item = await readLiveToken(await accessorOfText(shownText, call.ports.cipher), call)
+  if (shownText.startsWith(BATCH_TOKEN_PREFIX)) throw notRenewable()
+  const item = await readLiveToken(await accessorOfTokenText(shownText, call.ports.cipher), call)
   if (!item) throw invalidRequestError('token not found')
   return { item, shownText }
 })
@@ -92,8 +92,8 @@ const notRenewable = () => invalidRequestError('lease is not renewable')
 async function extend(
   call: RenewalCall,
   { item, shownText, mount }: Gathered,
-  limits: Renewal,
-): Promise<Outcome> {
+  limits: RenewalInput,
+): Promise<CallOutcome> {
   const token = item.data
   // the calls to AWS may have taken seconds since the request arrived
   const now = call.ports.clock.now()
@@ -105,14 +105,14 @@ async function extend(
       methodMax: limits.methodMax,
       explicitMax: token.explicitMaxTtl,
     },
-    { default: defaultTtlOf(mount ?? SYSTEM), max: maxTtlOf(mount ?? SYSTEM) },
+    { default: defaultTtlOfMount(mount ?? SYSTEM), max: maxTtlOfMount(mount ?? SYSTEM) },
     token.createdAt,
     now,
   )
   if (!granted.ok) throw invalidRequestError(granted.fault.text)
   const renewed: Token = { ...token, ttl: granted.value.ttl, renewedAt: now }
-  const expires = expirySecondOf(renewed)
-  return answerAfter(
+  const expires = tokenExpirySecond(renewed)
+  return answerAfterChanges(
     [
       replace(key('token', accessorOfToken(token)), item, renewed, expires === undefined ? {} : { expires }),
       ...limits.changes,
@@ -131,14 +131,14 @@ const originOf = ({ mounts }: Call, token: Readonly<Token>): Mount | undefined =
   mounts.mounts.find(mount => mount.accessor === token.mount)
 
 /** Returns the limits of a token that no login created: those it was created with. */
-const limitsOf = (token: Readonly<Token>): Renewal => ({
+const limitsOf = (token: Readonly<Token>): RenewalInput => ({
   ttl: token.creationTtl,
   methodMax: 0,
   period: token.period,
   changes: [],
 })
 
-async function authAnswer(call: Call, token: Token, shownText: string): Promise<Auth> {
+async function authAnswer(call: Call, token: Token, shownText: string): Promise<ResponseAuth> {
   const { entity } = token
   const [alias] = entity
     ? await call.ports.store.read([key('alias', entity.mount, entity.alias)])
@@ -155,6 +155,8 @@ export const renewLogin = (
   call: Call,
   mount: Mount,
   login: LoginRecord,
-  ask: AskProvider,
-): Promise<Renewal> =>
-  login.authType === 'ec2' ? renewEc2(call, mount, login, ask) : renewIam(call, mount, login, ask)
+  ask: AskAws,
+): Promise<RenewalInput> =>
+  login.authType === 'ec2'
+    ? checkEc2Renewal(call, mount, login, ask)
+    : checkIamRenewal(call, mount, login, ask)

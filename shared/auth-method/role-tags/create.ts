@@ -1,11 +1,11 @@
-import { answer, data, type MountCall, type Outcome } from '../../api/call.ts'
+import { answer, type CallOutcome, dataAnswer, type MountCall } from '../../api/call.ts'
 import { invalidRequestError } from '../../api/errors.ts'
 import { boolField, durationField, listField, lowerTextField } from '../../api/fields.ts'
 import { subjectOf } from '../../api/subject.ts'
-import { maxTtlOf } from '../../model/mount.ts'
+import { maxTtlOfMount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { DEFAULT, isPolicyName, POLICY_NAMES, policySet, sanitisePolicies } from '../../policies/names.ts'
-import { isWithinRole, LONGEST_TAG, type RoleTag, renderTag } from './tag.ts'
+import { isTagWithinRole, MAX_TAG_LENGTH, type RoleTag, renderRoleTag } from './tag.ts'
 
 export const roleTagFields = {
   policies: listField(
@@ -21,7 +21,7 @@ export const roleTagFields = {
 const NONCE_BYTES = 8
 
 /** Handles POST role/:role/tag. Returns the key and value of a new tag and stores nothing. @see docs/spec/role-tags.md#making */
-export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<Outcome> {
+export async function createRoleTag(call: MountCall<typeof roleTagFields>): Promise<CallOutcome> {
   const item = subjectOf(call, 'role')
   if (!item) throw invalidRequestError('role not found')
   const role = item.data
@@ -41,13 +41,13 @@ export async function createRoleTag(call: MountCall<typeof roleTagFields>): Prom
   }
   if (tag.instanceId.includes(':')) throw invalidRequestError('instance_id must not contain ":"')
   const key = await call.ports.cipher.decrypt(item, 'hmacKey', role.hmacKey)
-  const value = renderTag(tag, key)
-  if (value.length > LONGEST_TAG)
+  const value = renderRoleTag(tag, key)
+  if (value.length > MAX_TAG_LENGTH)
     throw invalidRequestError(
-      `the tag is longer than the ${LONGEST_TAG} characters that a tag’s value may have`,
+      `the tag is longer than the ${MAX_TAG_LENGTH} characters that a tag’s value may have`,
     )
   return answer(
-    data({ tag_key: role.roleTag, tag_value: value }, warningsOf(tag, role, maxTtlOf(call.mount))),
+    dataAnswer({ tag_key: role.roleTag, tag_value: value }, warningsOf(tag, role, maxTtlOfMount(call.mount))),
   )
 }
 
@@ -60,7 +60,7 @@ function policiesOf(given: readonly string[] | undefined, role: Role): readonly 
   if (given.some(name => !isPolicyName(name))) throw invalidRequestError(POLICY_NAMES)
   const policies = sanitisePolicies(given)
   const wanted = policies.length === 0 ? [DEFAULT] : policies
-  if (!isWithinRole(wanted, role.token))
+  if (!isTagWithinRole(wanted, role.token))
     throw invalidRequestError('tag policies must be a subset of the role’s policies')
   return wanted
 }

@@ -21,10 +21,10 @@ export interface RoleTag {
 }
 
 /** Maximum length of an EC2 tag value. */
-export const LONGEST_TAG = 255
+export const MAX_TAG_LENGTH = 255
 
 /** Returns the text to sign: the tag's items in a fixed order, without unset items. */
-export const signedText = (tag: RoleTag): string =>
+export const signedTagText = (tag: RoleTag): string =>
   [
     'v1',
     tag.nonce,
@@ -40,8 +40,8 @@ const macOf = (plain: string, key: Secret): string =>
   createHmac('sha256', key.reveal()).update(plain).digest('base64')
 
 /** Returns the tag's value, signed with the role's key. */
-export const renderTag = (tag: RoleTag, key: Secret): string =>
-  `${signedText(tag)}:${macOf(signedText(tag), key)}`
+export const renderRoleTag = (tag: RoleTag, key: Secret): string =>
+  `${signedTagText(tag)}:${macOf(signedTagText(tag), key)}`
 
 type Item = keyof typeof readers
 type Draft = Partial<Record<Item, string>>
@@ -60,8 +60,8 @@ const readers = {
  * Parses a tag without verifying its signature. Rejects any text but the canonical one, because the deny list is keyed by text and
  * a second spelling would bypass it. @see docs/spec/role-tags.md#canonical-text
  */
-export function parseTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
-  if (value.length > LONGEST_TAG) return undefined
+export function parseRoleTag(value: string): { tag: RoleTag; plain: string; mac: string } | undefined {
+  if (value.length > MAX_TAG_LENGTH) return undefined
   const [version, nonce = '', ...rest] = value.split(':')
   const mac = rest.pop() ?? ''
   const draft = readItems(rest)
@@ -76,7 +76,7 @@ export function parseTag(value: string): { tag: RoleTag; plain: string; mac: str
     instanceId: lowerAscii(draft.i ?? ''),
     maxTtl: Number(draft.t ?? 0),
   }
-  const plain = signedText(tag)
+  const plain = signedTagText(tag)
   return value === `${plain}:${mac}` ? { tag, plain, mac } : undefined
 }
 
@@ -92,11 +92,11 @@ function readItems(items: readonly string[]): Draft | undefined {
 }
 
 /** Reports whether this key signed the tag. */
-export const isSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
+export const isTagSignedWith = ({ plain, mac }: { plain: string; mac: string }, key: Secret): boolean =>
   sameSecret(macOf(plain, key), mac)
 
 /** Reports whether the role has all of a tag's policies. `default` counts as the role's, unless the role excludes it. */
-export function isWithinRole(
+export function isTagWithinRole(
   policies: readonly string[],
   role: Pick<TokenParameters, 'policies' | 'noDefaultPolicy'>,
 ): boolean {

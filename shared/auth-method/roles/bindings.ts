@@ -82,7 +82,7 @@ const everyKey = (
  * compiler then requires the form of its values in `forms.ts`.
  * @see docs/spec/login-ec2.md#constraints
  */
-export const bindings = {
+export const instanceBindings = {
   bound_region: anyOf('Regions', f => f.region),
   bound_ec2_instance_id: anyOf('Instance IDs', f => f.instance.id),
   bound_account_id: anyOf('Account IDs', f => f.account),
@@ -106,46 +106,50 @@ export const bindings = {
   ),
 } satisfies Record<string, Binding<List> | Binding<Lists>>
 
-export type BindingName = keyof typeof bindings
+export type BindingName = keyof typeof instanceBindings
 
-export const bindingNames = Object.keys(bindings) as BindingName[]
+export const bindingNames = Object.keys(instanceBindings) as BindingName[]
 
 /** Bindings that older stored roles lack. */
 type Later = 'bound_tags'
 
 /** The stored bindings of a role, by name. An empty value binds nothing. */
-export type Bound = {
-  readonly [K in Exclude<BindingName, Later>]: (typeof bindings)[K]['neutral']
-} & { readonly [K in Later]?: (typeof bindings)[K]['neutral'] }
+export type RoleBindings = {
+  readonly [K in Exclude<BindingName, Later>]: (typeof instanceBindings)[K]['neutral']
+} & { readonly [K in Later]?: (typeof instanceBindings)[K]['neutral'] }
 
-const rowOf = (name: BindingName) => bindings[name] as unknown as Binding<unknown>
+const rowOf = (name: BindingName) => instanceBindings[name] as unknown as Binding<unknown>
 
-const boundBy = (name: BindingName, bound: Bound): unknown => bound[name] ?? rowOf(name).neutral
+const boundBy = (name: BindingName, bound: RoleBindings): unknown => bound[name] ?? rowOf(name).neutral
 
 /** Reports whether a role uses a binding. */
-export const isBound = (name: BindingName, bound: Bound): boolean => Object.keys(bound[name] ?? {}).length > 0
+export const isBindingSet = (name: BindingName, bound: RoleBindings): boolean =>
+  Object.keys(bound[name] ?? {}).length > 0
 
 /** Reports whether an instance satisfies a binding. */
-export const isMet = (name: BindingName, bound: Bound, facts: InstanceFacts): boolean =>
+export const isBindingMet = (name: BindingName, bound: RoleBindings, facts: InstanceFacts): boolean =>
   rowOf(name).meets(boundBy(name, bound), facts)
 
 /** Returns the value that a binding is compared with. */
-export const comparedValue = (name: BindingName, bound: Bound, facts: InstanceFacts): unknown =>
+export const comparedBindingValue = (name: BindingName, bound: RoleBindings, facts: InstanceFacts): unknown =>
   rowOf(name).seen(facts, boundBy(name, bound))
 
 /** Returns why the stored value of a binding is invalid; undefined if it is valid. */
-export const boundFault = (name: BindingName, bound: Bound): string | undefined =>
+export const findBindingFault = (name: BindingName, bound: RoleBindings): string | undefined =>
   rowOf(name).fault?.(boundBy(name, bound))
 
 /** Replaces stored bindings by the ones in the request, each as a whole. */
-export const mergeBound = (stored: Bound, given: { readonly [K in BindingName]?: unknown }): Bound =>
+export const mergeBindings = (
+  stored: RoleBindings,
+  given: { readonly [K in BindingName]?: unknown },
+): RoleBindings =>
   Object.fromEntries(
     bindingNames.map(name => [
       name,
       given[name] === undefined ? boundBy(name, stored) : rowOf(name).store(given[name]),
     ]),
-  ) as unknown as Bound
+  ) as unknown as RoleBindings
 
-export const noBindings: Bound = Object.fromEntries(
+export const noBindings: RoleBindings = Object.fromEntries(
   bindingNames.map(name => [name, rowOf(name).neutral]),
-) as unknown as Bound
+) as unknown as RoleBindings

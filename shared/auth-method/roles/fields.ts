@@ -1,11 +1,10 @@
 import { boolField, listField, lowerTextField, type ParameterField, text } from '../../api/fields.ts'
 import { tokenFields } from '../../tokens/parameters.ts'
-import { type BindingName, bindingNames, bindings } from './bindings.ts'
+import { type BindingName, bindingNames, instanceBindings } from './bindings.ts'
 
-const boundFields = Object.fromEntries(bindingNames.map(name => [name, bindings[name].field])) as Record<
-  BindingName,
-  ParameterField<unknown>
->
+const boundFields = Object.fromEntries(
+  bindingNames.map(name => [name, instanceBindings[name].field]),
+) as Record<BindingName, ParameterField<unknown>>
 
 /** The request fields of a role. @see docs/spec/roles.md#write */
 export const roleFields = {

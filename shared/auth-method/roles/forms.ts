@@ -1,6 +1,6 @@
 import { beginsEntity, type Entity, parseEntity } from '../../values/arn.ts'
 import { partitionOf } from '../../values/region.ts'
-import type { BindingName, Bound } from './bindings.ts'
+import type { BindingName, RoleBindings } from './bindings.ts'
 
 /**
  * The syntax of a binding's values. A value with another syntax matches nothing. The syntax is AWS's grammar, not a list of
@@ -28,7 +28,7 @@ function idForm(prefix: string): BindingForm {
 }
 
 /** Returns the form of ARNs of these entity types, and of ARN prefixes before a trailing wildcard. */
-export const arnForm = (...types: [Entity['type'], ...Entity['type'][]]): BindingForm => ({
+export const createArnForm = (...types: [Entity['type'], ...Entity['type'][]]): BindingForm => ({
   fits: value => {
     if (!value.endsWith('*'))
       return types.some(type => parseEntity(value)?.type === type) && !value.includes('*')
@@ -58,18 +58,18 @@ const forms: Readonly<Record<BindingName, BindingForm>> = {
   bound_ami_id: idForm('ami'),
   bound_subnet_id: idForm('subnet'),
   bound_vpc_id: idForm('vpc'),
-  bound_iam_instance_profile_arn: arnForm('instance-profile'),
-  bound_iam_role_arn: arnForm('role'),
+  bound_iam_instance_profile_arn: createArnForm('instance-profile'),
+  bound_iam_role_arn: createArnForm('role'),
   bound_tags: tagForm,
 }
 
 /** Returns warnings for the values of a binding that match nothing because of their form. */
-export function boundWarnings(name: BindingName, bound: Bound): string[] {
+export function warnAboutBinding(name: BindingName, bound: RoleBindings): string[] {
   const values: readonly string[] | Readonly<Record<string, readonly string[]>> = bound[name] ?? []
   return Array.isArray(values)
-    ? formWarnings(name, values, forms[name])
+    ? bindingFormWarnings(name, values, forms[name])
     : Object.entries(values as Readonly<Record<string, readonly string[]>>).flatMap(([key, listed]) =>
-        formWarnings(`${name}: ${JSON.stringify(key)}`, listed, forms[name]),
+        bindingFormWarnings(`${name}: ${JSON.stringify(key)}`, listed, forms[name]),
       )
 }
 
@@ -77,7 +77,7 @@ const MOST_VALUES = 5
 const LONGEST_SHOWN = 80
 
 /** Returns a warning that names the values of another form; empty if all values fit. */
-export function formWarnings(
+export function bindingFormWarnings(
   name: string,
   values: readonly string[],
   { fits, example }: BindingForm,

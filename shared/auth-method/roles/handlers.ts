@@ -1,15 +1,15 @@
 import {
   answer,
-  answerAfter,
+  answerAfterChanges,
   type Call,
-  data,
+  type CallOutcome,
+  dataAnswer,
   type MountCall,
-  noContent,
-  type Outcome,
-  type Phases,
+  noContentAnswer,
+  type RequestPhases,
 } from '../../api/call.ts'
 import { requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
-import { isLegacyEc2, maxTtlOf } from '../../model/mount.ts'
+import { isLegacyEc2, maxTtlOfMount } from '../../model/mount.ts'
 import type { Role } from '../../model/role.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item, Key } from '../../storage/kinds.ts'
@@ -19,7 +19,7 @@ import type { Encrypted } from '../../values/secret.ts'
 import { noBindings } from './bindings.ts'
 import type { roleFields } from './fields.ts'
 import { planRole, type RolePlan } from './plan.ts'
-import { type Resolution, resolvePrincipals } from './resolve.ts'
+import { type ResolvedIds, resolvePrincipals } from './resolve.ts'
 
 type RoleCall = MountCall<typeof roleFields>
 
@@ -33,7 +33,7 @@ interface Planned extends RolePlan {
  * The phases of POST role/:role. The write reads once: after IAM has answered, nothing is read again. The commit fails if the role
  * has changed. A changed configuration applies from the next write on. @see docs/spec/roles.md#write
  */
-export const writeRolePhases: Phases<RoleCall, undefined, Planned, Resolution> = {
+export const writeRolePhases: RequestPhases<RoleCall, undefined, Planned, ResolvedIds> = {
   gather: async call => {
     const place = subjectKeyOf(call, 'role')
     const stored = subjectOf(call, 'role')
@@ -41,7 +41,7 @@ export const writeRolePhases: Phases<RoleCall, undefined, Planned, Resolution> =
       stored: stored?.data,
       parameters: call.parameters,
       defaultAuthType: isLegacyEc2(call.mount) ? 'ec2' : 'iam',
-      mountMax: maxTtlOf(call.mount),
+      mountMax: maxTtlOfMount(call.mount),
       fresh: {
         roleId: call.ports.entropy.uuid(),
         hmacKey: stored?.data.hmacKey ?? (await newTagKey(call, place)),
@@ -54,9 +54,9 @@ export const writeRolePhases: Phases<RoleCall, undefined, Planned, Resolution> =
       ? { ids: role.boundIamPrincipalIds, changes: [] }
       : resolvePrincipals(call, resolve, ask),
   decide: (_, { place, stored, role, warnings }, { ids, changes }) =>
-    answerAfter(
+    answerAfterChanges(
       [replace(place, stored, { ...role, boundIamPrincipalIds: ids }), ...changes],
-      noContent(warnings),
+      noContentAnswer(warnings),
     ),
 }
 
@@ -64,7 +64,8 @@ const newTagKey = (call: RoleCall, place: Key<'role'>): Promise<Encrypted> =>
   call.ports.cipher.encrypt(place, 'hmacKey', call.ports.entropy.uuid())
 
 /** Handles GET role/:role. @see docs/spec/roles.md#reading */
-export const readRole = (call: Call): Outcome => answer(data(roleAnswer(requireSubject(call, 'role').data)))
+export const readRole = (call: Call): CallOutcome =>
+  answer(dataAnswer(roleAnswer(requireSubject(call, 'role').data)))
 
 /** Returns the response form of a role. All lists are arrays. The key that signs role tags is never included. */
 export const roleAnswer = (role: Role): Record<string, unknown> => ({

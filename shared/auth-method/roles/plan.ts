@@ -5,9 +5,16 @@ import { defaultParameters, mergeParameters, parameterWarnings } from '../../tok
 import { canonicalArn, parseEntity } from '../../values/arn.ts'
 import { partitionOf, unsupportedFault } from '../../values/region.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { type BindingName, bindingNames, boundFault, isBound, mergeBound, noBindings } from './bindings.ts'
+import {
+  type BindingName,
+  bindingNames,
+  findBindingFault,
+  isBindingSet,
+  mergeBindings,
+  noBindings,
+} from './bindings.ts'
 import type { roleFields } from './fields.ts'
-import { arnForm, boundWarnings, formWarnings } from './forms.ts'
+import { bindingFormWarnings, createArnForm, warnAboutBinding } from './forms.ts'
 
 type Given = SuppliedParameters<typeof roleFields>
 
@@ -65,7 +72,7 @@ function mergeRole({ stored, parameters, defaultAuthType, mountMax, fresh }: Rol
   const resolves = parameters.resolve_aws_unique_ids ?? stored?.resolveAwsUniqueIds ?? stored === undefined
   return {
     authType: (parameters.auth_type ?? stored?.authType ?? defaultAuthType) as Role['authType'],
-    bound: mergeBound(stored?.bound ?? noBindings, parameters),
+    bound: mergeBindings(stored?.bound ?? noBindings, parameters),
     boundIamPrincipalArns: arns ? [...new Set(arns)] : (stored?.boundIamPrincipalArns ?? []),
     // sending the list again resolves it again, which admits a recreated principal
     boundIamPrincipalIds: arns ? [] : (stored?.boundIamPrincipalIds ?? []),
@@ -118,7 +125,7 @@ function inferenceFault({ authType, inferredEntityType, inferredAwsRegion }: Rol
 }
 
 function bindingFault(role: Role): string | undefined {
-  const used = bindingNames.filter(name => isBound(name, role.bound))
+  const used = bindingNames.filter(name => isBindingSet(name, role.bound))
   if (used[0] && !checksInstances(role)) {
     return `${used[0]} applies only to ec2 roles or roles that infer an ec2 instance`
   }
@@ -128,7 +135,7 @@ function bindingFault(role: Role): string | undefined {
   if (used.length === 0 && role.boundIamPrincipalArns.length === 0)
     return 'at least one bound constraint is required'
   for (const name of used) {
-    const fault = boundFault(name, role.bound)
+    const fault = findBindingFault(name, role.bound)
     if (fault) return fault
   }
   return undefined
@@ -170,8 +177,10 @@ function bindingWarnings(role: Role): string[] {
   const warnings = WILD.filter(name => role.bound[name].includes('*')).map(
     name => `${name} of "*" matches everything`,
   )
-  warnings.push(...bindingNames.flatMap(name => boundWarnings(name, role.bound)))
-  warnings.push(...formWarnings('bound_iam_principal_arn', wildArns(role), arnForm('user', 'role')))
+  warnings.push(...bindingNames.flatMap(name => warnAboutBinding(name, role.bound)))
+  warnings.push(
+    ...bindingFormWarnings('bound_iam_principal_arn', wildArns(role), createArnForm('user', 'role')),
+  )
   if (!role.resolveAwsUniqueIds) warnings.push(...exactArns(role).flatMap(unresolvedWarning))
   return warnings
 }

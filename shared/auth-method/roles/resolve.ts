@@ -1,4 +1,4 @@
-import type { AskProvider, MountCall, ProviderQuestion } from '../../api/call.ts'
+import type { AskAws, AwsQuestion, MountCall } from '../../api/call.ts'
 import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import type { Principal } from '../../ports.ts'
 import { type Change, removeUnlessChanged, replace } from '../../storage/changes.ts'
@@ -7,7 +7,7 @@ import { type Entity, iamArn, parseEntity } from '../../values/arn.ts'
 import { defined } from '../../values/defined.ts'
 import { iamRegionOf } from '../../values/region.ts'
 import { sha256 } from '../../values/secret.ts'
-import { type AccountItems, accountQuestion } from '../config/accounts.ts'
+import { type AwsAccountItems, createAccountQuestion } from '../config/accounts.ts'
 import type { roleFields } from './fields.ts'
 
 type RoleCall = MountCall<typeof roleFields>
@@ -16,7 +16,7 @@ type RoleCall = MountCall<typeof roleFields>
 const KEPT_SECONDS = 600
 
 /** The unique IDs of all principals of a write, in order. */
-export interface Resolution {
+export interface ResolvedIds {
   ids: readonly string[]
   /** changes to commit with the role: they delete the cached IDs of this write, so that a later write asks IAM again */
   changes: readonly Change[]
@@ -33,8 +33,8 @@ export interface Resolution {
 export async function resolvePrincipals(
   call: RoleCall,
   arns: readonly string[],
-  ask: AskProvider,
-): Promise<Resolution> {
+  ask: AskAws,
+): Promise<ResolvedIds> {
   const accessor = call.mount.accessor
   const entities = arns.map(arn => resolvable(arn))
   const accounts = [...new Set(entities.map(entity => entity.account))]
@@ -107,19 +107,19 @@ function resolvable(arn: string): Entity {
 const principalQuestion = (
   call: RoleCall,
   entity: Entity,
-  items: AccountItems,
-): ProviderQuestion<Principal | undefined> => {
+  items: AwsAccountItems,
+): AwsQuestion<Principal | undefined> => {
   const { cipher, principals } = call.ports
   const access = { account: entity.account, region: iamRegionOf(entity.partition), ...items }
-  return accountQuestion(access, ['principal', iamArn(entity)], cipher, target =>
+  return createAccountQuestion(access, ['principal', iamArn(entity)], cipher, target =>
     principals.find(target, entity, call.request.deadline),
   )
 }
 
 async function resolve(
   entity: Entity,
-  question: ProviderQuestion<Principal | undefined>,
-  ask: AskProvider,
+  question: AwsQuestion<Principal | undefined>,
+  ask: AskAws,
 ): Promise<string> {
   const arn = iamArn(entity)
   const found = await ask(question).catch(error => {

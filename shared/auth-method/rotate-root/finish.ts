@@ -6,7 +6,7 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { poll } from '../../values/retrying.ts'
-import { providerSettings } from '../config/accounts.ts'
+import { buildProviderSettings } from '../config/accounts.ts'
 
 /** The state of a rotation's old key. */
 export type RotationResult =
@@ -30,7 +30,7 @@ export async function finishRotation(
   ports: Ports,
   patience: number,
 ): Promise<RotationResult> {
-  const settings = await providerSettings(config, ports.cipher)
+  const settings = await buildProviderSettings(config, ports.cipher)
   if (!(await becomesValid(settings, ports, patience))) return { state: 'unverified' }
   const { previousAccessKey: old = '', previousSecretKey: _, ...clean } = config.data
   if (!(await awaitAllAcknowledged(ports, Math.min(patience, bounds.HEARTBEAT_MS))))
@@ -64,13 +64,13 @@ async function becomesValid(settings: ProviderSettings, ports: Ports, patience: 
 const DROP_KEY_TIMEOUT_MS = 15_000
 
 /** Ends a rotation that could not delete its old key. The hourly run starts this job for each such mount. */
-export async function dropOldKey(run: JobRun, { mount }: { mount: string }): Promise<JobResult> {
+export async function deleteOldAccessKey(run: JobRun, { mount }: { mount: string }): Promise<JobResult> {
   const { store, cipher, accessKeys, clock } = run.ports
   const [config] = await store.read([key('client-config', mount)])
   const cluster = await run.cluster()
   if (!config?.data.previousSecretKey || !cluster) return 'done'
   const { userName } = await accessKeys.owner(
-    await providerSettings(config, cipher),
+    await buildProviderSettings(config, cipher),
     clock.now() + DROP_KEY_TIMEOUT_MS,
   )
   const finish =

@@ -1,7 +1,7 @@
 import type { MountCall } from '../../api/call.ts'
 import { ApiError, invalidRequestError } from '../../api/errors.ts'
-import { currentCluster } from '../../jobs/job.ts'
-import type { Rotation } from '../../model/rotation.ts'
+import { readCurrentCluster } from '../../jobs/job.ts'
+import type { RotationGuard } from '../../model/rotation.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -13,7 +13,7 @@ const keyOf = (call: MountCall) => key('rotation', call.mount.accessor)
  * @returns when an earlier rotation started to create a key that it never stored; 0: none did
  * @throws ApiError `invalid_request` if a rotation is running
  */
-export async function takeGuard(call: MountCall): Promise<number> {
+export async function takeRotationGuard(call: MountCall): Promise<number> {
   const { store, clock } = call.ports
   const running = invalidRequestError('a rotation is already running')
   const [held] = await store.read([keyOf(call)])
@@ -21,18 +21,18 @@ export async function takeGuard(call: MountCall): Promise<number> {
   const makingSince = held?.data.makingSince ?? 0
   const guard = guardUntil(call, clock.now() + bounds.ROTATION_LEASE_MS, makingSince)
   const change = replace(keyOf(call), held, guard)
-  if ((await store.commit([change], await currentCluster(call.ports))) !== 'done') throw running
+  if ((await store.commit([change], await readCurrentCluster(call.ports))) !== 'done') throw running
   return makingSince
 }
 
-const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): Rotation => ({
+const guardUntil = (call: MountCall, leaseUntil: number, makingSince: number): RotationGuard => ({
   leaseUntil,
   makingSince,
   owner: call.request.id,
 })
 
 /** Returns the change that extends the guard and sets `makingSince`. Commit it with the change that `makingSince` describes. */
-export const guardChange = (call: MountCall, makingSince: number): Change => ({
+export const rotationGuardChange = (call: MountCall, makingSince: number): Change => ({
   kind: 'put',
   key: keyOf(call),
   data: guardUntil(call, call.ports.clock.now() + bounds.ROTATION_LEASE_MS, makingSince),
@@ -42,24 +42,25 @@ export const guardChange = (call: MountCall, makingSince: number): Change => ({
 
 /** Records that the rotation is about to create a key. */
 export const recordKeyCreation = (call: MountCall): Promise<void> =>
-  commitAll(call, [guardChange(call, call.ports.clock.now())])
+  commitAllChanges(call, [rotationGuardChange(call, call.ports.clock.now())])
 
 /** Records that the rotation created no key. */
-export const clearKeyCreation = (call: MountCall): Promise<void> => commitAll(call, [guardChange(call, 0)])
+export const clearKeyCreation = (call: MountCall): Promise<void> =>
+  commitAllChanges(call, [rotationGuardChange(call, 0)])
 
 /** Releases the guard if this request holds it, and keeps the record of a lost key. If the release fails, the guard's lease expires. */
-export async function releaseGuard(call: MountCall): Promise<void> {
+export async function releaseRotationGuard(call: MountCall): Promise<void> {
   try {
     const [held] = await call.ports.store.read([keyOf(call)])
     if (held?.data.owner !== call.request.id) return
-    await commitAll(call, [replace(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
+    await commitAllChanges(call, [replace(keyOf(call), held, { ...held.data, leaseUntil: 0 })])
   } catch (error) {
     call.ports.log.warn('guard of a rotation', { cause: String(error) })
   }
 }
 
 /** Commits changes. @throws ApiError `busy` if another request has changed the same items */
-export async function commitAll(call: MountCall, changes: readonly Change[]): Promise<void> {
-  if ((await call.ports.store.commit(changes, await currentCluster(call.ports))) === 'done') return
+export async function commitAllChanges(call: MountCall, changes: readonly Change[]): Promise<void> {
+  if ((await call.ports.store.commit(changes, await readCurrentCluster(call.ports))) === 'done') return
   throw new ApiError('busy', 'the client configuration is being changed', { retryAfter: 1 })
 }

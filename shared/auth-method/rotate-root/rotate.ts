@@ -1,21 +1,21 @@
-import { type Answer, answer, data, type MountCall, type Outcome } from '../../api/call.ts'
+import { type Answer, answer, type CallOutcome, dataAnswer, type MountCall } from '../../api/call.ts'
 import { ApiError, invalidRequestError } from '../../api/errors.ts'
 import { subjectKeyOf, subjectOf } from '../../api/subject.ts'
-import { currentCluster } from '../../jobs/job.ts'
-import type { ClientConfig } from '../../model/config.ts'
+import { readCurrentCluster } from '../../jobs/job.ts'
+import type { AwsClientConfig } from '../../model/config.ts'
 import type { KnownKey, ProviderSettings } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Secret } from '../../values/secret.ts'
-import { providerSettings } from '../config/accounts.ts'
+import { buildProviderSettings } from '../config/accounts.ts'
 import { finishRotation } from './finish.ts'
 import {
   clearKeyCreation,
-  commitAll,
-  guardChange,
+  commitAllChanges,
   recordKeyCreation,
-  releaseGuard,
-  takeGuard,
+  releaseRotationGuard,
+  rotationGuardChange,
+  takeRotationGuard,
 } from './guard.ts'
 
 type Config = Item<'client-config'>
@@ -28,14 +28,14 @@ const ROTATION_TIMEOUT_MS = 10_000
  * still holds a working key, and the next call cleans up.
  * @see docs/spec/configuration.md#rotation-of-the-root-key
  */
-export async function rotateRoot(call: MountCall): Promise<Outcome> {
+export async function rotateRootCredentials(call: MountCall): Promise<CallOutcome> {
   configured(subjectOf(call, 'client-config'))
   try {
-    const lostSince = await takeGuard(call)
+    const lostSince = await takeRotationGuard(call)
     // reads the configuration again, because another rotation may have replaced it before the guard was taken
     return answer(await rotate(call, configured(await readConfig(call)), lostSince))
   } finally {
-    await releaseGuard(call)
+    await releaseRotationGuard(call)
   }
 }
 
@@ -48,7 +48,7 @@ function configured(config: Config | undefined): Config {
 
 async function rotate(call: MountCall, given: Config, lostSince: number): Promise<Answer> {
   const { cipher, accessKeys, clock } = call.ports
-  const settings = await providerSettings(given, cipher)
+  const settings = await buildProviderSettings(given, cipher)
   const { userName } = await accessKeys.owner(settings, clock.now() + IAM_CALL_TIMEOUT_MS)
   if (userName === undefined)
     throw invalidRequestError(
@@ -61,8 +61,8 @@ async function rotate(call: MountCall, given: Config, lostSince: number): Promis
   const stored = await storeKey(call, config, settings, userName, made)
   const finish = await finishRotation(stored, userName, call.ports, ROTATION_TIMEOUT_MS)
   // if this fails, the configuration still names the deleted old key, and the hourly run removes it
-  if (finish.state === 'finished') await commitAll(call, [finish.change]).catch(() => undefined)
-  return data({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
+  if (finish.state === 'finished') await commitAllChanges(call, [finish.change]).catch(() => undefined)
+  return dataAnswer({ access_key: made.accessKey }, warningsOf(finish, config.data.accessKey))
 }
 
 function warningsOf(finish: Awaited<ReturnType<typeof finishRotation>>, old: string): string[] {
@@ -82,7 +82,7 @@ async function clearUp(call: MountCall, config: Config, userName: string): Promi
       `the last rotation is not finished: the access key ${config.data.previousAccessKey} still exists`,
     )
   }
-  await commitAll(call, [finish.change])
+  await commitAllChanges(call, [finish.change])
   return readConfig(call)
 }
 
@@ -149,7 +149,7 @@ async function storeKey(
 ): Promise<Config> {
   const { cipher, store, accessKeys, clock } = call.ports
   const place = subjectKeyOf(call, 'client-config')
-  const next: ClientConfig = {
+  const next: AwsClientConfig = {
     ...config.data,
     accessKey: made.accessKey,
     secretKey: await cipher.encrypt(place, 'secretKey', made.secretKey.reveal()),
@@ -160,9 +160,9 @@ async function storeKey(
       settings.credentials?.secretKey.reveal() ?? '',
     ),
   }
-  const note = guardChange(call, 0)
+  const note = rotationGuardChange(call, 0)
   const written = await store
-    .commit([replace(place, config, next), note], await currentCluster(call.ports))
+    .commit([replace(place, config, next), note], await readCurrentCluster(call.ports))
     .catch((error: unknown) => error)
   // A commit may succeed although it reported an error, so the stored configuration decides. If it cannot be read, both keys stay and the
   // guard's record tells the next rotation.

@@ -1,21 +1,21 @@
 import {
-  accepted,
+  acceptedAnswer,
   answer,
-  answerAfter,
-  data,
+  answerAfterChanges,
+  type CallOutcome,
+  dataAnswer,
   type MountCall,
-  noContent,
-  type Outcome,
+  noContentAnswer,
 } from '../../api/call.ts'
 import { boolField, durationField } from '../../api/fields.ts'
-import { removeSubject, requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
+import { deleteSubject, requireSubject, subjectKeyOf, subjectOf } from '../../api/subject.ts'
 import type { TidySettings } from '../../model/tidy.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
-import { listStart } from './restamp.ts'
+import { tidyListStart } from './restamp.ts'
 import { startTidyRun } from './run.ts'
-import { defaultTidy, SAFETY_BUFFER_SECONDS, type TidyList, tidyLists } from './settings.ts'
+import { defaultTidySettings, SAFETY_BUFFER_SECONDS, type TidyList, tidyLists } from './settings.ts'
 
 export const tidySettingsFields = {
   safety_buffer: durationField(
@@ -27,11 +27,11 @@ export const tidySettingsFields = {
 export const tidyFields = { safety_buffer: tidySettingsFields.safety_buffer }
 
 /** Handles POST config/tidy/<list>. Fields that the request leaves out keep their values. */
-export const writeTidySettings =
+export const createTidySettingsWriter =
   (list: TidyList) =>
-  (call: MountCall<typeof tidySettingsFields>): Outcome => {
+  (call: MountCall<typeof tidySettingsFields>): CallOutcome => {
     const stored = subjectOf(call, 'tidy-settings')
-    const before = stored?.data ?? defaultTidy
+    const before = stored?.data ?? defaultTidySettings
     const next: TidySettings = {
       safetyBuffer: call.parameters.safety_buffer ?? before.safetyBuffer,
       disablePeriodicTidy: call.parameters.disable_periodic_tidy ?? before.disablePeriodicTidy,
@@ -40,31 +40,35 @@ export const writeTidySettings =
       stored &&
       next.safetyBuffer === before.safetyBuffer &&
       next.disablePeriodicTidy === before.disablePeriodicTidy
-    if (same) return answer(noContent())
-    return restamped(call, list, answerAfter([replace(subjectKeyOf(call, 'tidy-settings'), stored, next)]))
+    if (same) return answer(noContentAnswer())
+    return restamped(
+      call,
+      list,
+      answerAfterChanges([replace(subjectKeyOf(call, 'tidy-settings'), stored, next)]),
+    )
   }
 
 /** Handles GET config/tidy/<list>. */
-export function readTidySettings(call: MountCall): Outcome {
+export function readTidySettings(call: MountCall): CallOutcome {
   const { safetyBuffer, disablePeriodicTidy } = requireSubject(call, 'tidy-settings').data
-  return answer(data({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
+  return answer(dataAnswer({ safety_buffer: safetyBuffer, disable_periodic_tidy: disablePeriodicTidy }))
 }
 
 /** Handles DELETE config/tidy/<list>, which restores the defaults. */
-export const deleteTidySettings =
+export const createTidySettingsReset =
   (list: TidyList) =>
-  (call: MountCall): Outcome =>
-    restamped(call, list, removeSubject(call))
+  (call: MountCall): CallOutcome =>
+    restamped(call, list, deleteSubject(call))
 
 /** Starts a job that updates the entries' deletion times, which follow from the settings. The hourly run checks the result. */
-const restamped = (call: MountCall, list: TidyList, outcome: Outcome): Outcome => ({
+const restamped = (call: MountCall, list: TidyList, outcome: CallOutcome): CallOutcome => ({
   ...outcome,
   afterwards: () =>
     call.ports.background.start({
       job: 'restamp',
       mount: call.mount.accessor,
       list,
-      ...listStart,
+      ...tidyListStart,
     }),
 })
 
@@ -72,19 +76,19 @@ const RUNNING = 'a tidy of this list is already running'
 const STARTED = 'tidy was started; see tidy-status for its progress, and the log for failures'
 
 /** Handles POST tidy/<list>: starts a run, even if periodic tidying is disabled. @see docs/spec/configuration.md#tidying */
-export const startTidy =
+export const createTidyStarter =
   (list: TidyList) =>
-  async (call: MountCall<typeof tidyFields>): Promise<Outcome> => {
+  async (call: MountCall<typeof tidyFields>): Promise<CallOutcome> => {
     const { ports } = call
     const mount = call.mount.accessor
     const buffer = call.parameters.safety_buffer ?? SAFETY_BUFFER_SECONDS
     if (!(await startTidyRun(ports, call.cluster, { mount, list, buffer })))
-      return answer(noContent([RUNNING]))
-    return answer(accepted(STARTED))
+      return answer(noContentAnswer([RUNNING]))
+    return answer(acceptedAnswer(STARTED))
   }
 
 /** Handles GET tidy-status, which Vault does not have: the last and the next run over each list. */
-export async function tidyStatus(call: MountCall): Promise<Outcome> {
+export async function readTidyStatus(call: MountCall): Promise<CallOutcome> {
   const mount = call.mount.accessor
   const { store } = call.ports
   const runs = await store.read(tidyLists.map(list => key('tidy-run', mount, list)))
@@ -105,5 +109,5 @@ export async function tidyStatus(call: MountCall): Promise<Outcome> {
       },
     ] as const
   })
-  return answer(data(Object.fromEntries(status)))
+  return answer(dataAnswer(Object.fromEntries(status)))
 }

@@ -1,13 +1,13 @@
-import { hasTime, type JobResult, type JobRun, processEach } from '../../jobs/job.ts'
-import { keepsJournal } from '../../model/cluster.ts'
+import { hasTimeLeft, type JobResult, type JobRun, processEach } from '../../jobs/job.ts'
+import { recordKeepsJournal } from '../../model/cluster.ts'
 import type { TidySettings, TidyStamp } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
-import { defaultTidy, kindOfList, sweepTimes, type TidyList } from './settings.ts'
+import { defaultTidySettings, type TidyList, tidyListKinds, tidyTimes } from './settings.ts'
 
-export interface RestampJob {
+export interface TtlUpdateJob {
   mount: string
   list: TidyList
   /** `partition` and `after` say where the previous run stopped: the index of the partition and the last name in it. */
@@ -17,7 +17,7 @@ export interface RestampJob {
   settling?: string | undefined
 }
 
-export const listStart = { partition: 0, after: '' } as const
+export const tidyListStart = { partition: 0, after: '' } as const
 
 const PAGE = 500
 const DEFAULTS = 'none'
@@ -27,12 +27,12 @@ const unstamped: TidyStamp = { seenVersion: DEFAULTS, appliedVersion: DEFAULTS }
  * Updates the DynamoDB TTL of a list's entries after its settings changed. Tidy follows new settings at once; DynamoDB's own deletion
  * is only the backstop.
  */
-export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> {
+export async function updateListTtls(run: JobRun, job: TtlUpdateJob): Promise<JobResult> {
   const { store } = run.ports
   if (isJournaled(await run.cluster())) return 'done'
   const [stored] = await store.read([key('tidy-settings', job.mount, job.list)])
-  const settings = stored?.data ?? defaultTidy
-  const { kind, pks } = partitions(kindOfList[job.list], job.mount)
+  const settings = stored?.data ?? defaultTidySettings
+  const { kind, pks } = partitions(tidyListKinds[job.list], job.mount)
   let { partition, after, settling } = job
   while (partition < pks.length) {
     const page = await store.list(
@@ -49,7 +49,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
     const isLast = page.length < PAGE
     if (isLast) partition += 1
     after = isLast ? '' : (page.at(-1)?.sk ?? '')
-    if (!hasTime(run)) return { again: { ...job, partition, after, settling } }
+    if (!hasTimeLeft(run)) return { again: { ...job, partition, after, settling } }
   }
   const cluster = await run.cluster()
   if (cluster && settling === (stored?.rev ?? DEFAULTS))
@@ -61,7 +61,7 @@ export async function restamp(run: JobRun, job: RestampJob): Promise<JobResult> 
  * Starts a restamp job for settings that are newer than the entries' TTLs, in the second hourly run that sees them. By then every
  * login that used the old settings has ended, and the job replaces one that was lost.
  */
-export async function scheduleRestamp(
+export async function scheduleTtlUpdate(
   ports: Ports,
   cluster: ClusterRead,
   list: { mount: string; list: TidyList },
@@ -73,12 +73,12 @@ export async function scheduleRestamp(
   const version = settings?.rev ?? DEFAULTS
   if (version === appliedVersion) return
   if (version !== seenVersion) return note(ports, cluster, list, { seenVersion: version })
-  await ports.background.start({ job: 'restamp', ...list, ...listStart, settling: version })
+  await ports.background.start({ job: 'restamp', ...list, ...tidyListStart, settling: version })
 }
 
 /** Reports whether the cluster keeps a journal. Then entries have no TTL: DynamoDB deletes none, and only tidy does. */
 const isJournaled = (cluster: ClusterRead | undefined): boolean =>
-  cluster !== undefined && keepsJournal(cluster.record)
+  cluster !== undefined && recordKeepsJournal(cluster.record)
 
 async function note(
   { store }: Ports,
@@ -93,4 +93,4 @@ async function note(
 }
 
 const stampedFor = (item: Item<'access' | 'deny'>, settings: TidySettings) =>
-  replace(item, item as never, item.data, sweepTimes(item.data.expiresAt, settings))
+  replace(item, item as never, item.data, tidyTimes(item.data.expiresAt, settings))

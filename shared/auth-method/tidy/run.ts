@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors.ts'
-import { commitEach, countOutcomes, type OutcomeCounts } from '../../jobs/commit-each.ts'
-import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import { commitEachGroup, countGroupOutcomes, type GroupOutcomeCounts } from '../../jobs/commit-each.ts'
+import { hasTimeLeft, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { TidyRun } from '../../model/tidy.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { removeUnlessChanged, replace } from '../../storage/changes.ts'
@@ -8,7 +8,7 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { kindOfList, neverRun, type TidyList } from './settings.ts'
+import { neverRunTidy, type TidyList, tidyListKinds } from './settings.ts'
 
 /** One run over one list. */
 export interface TidyJob {
@@ -36,7 +36,7 @@ async function acquire(
   const [item] = await ports.store.read([key('tidy-run', mount, list)])
   const now = ports.clock.now()
   if (item && item.data.leaseUntil > now) return false
-  const last = item?.data ?? neverRun
+  const last = item?.data ?? neverRunTidy
   const started: TidyRun = {
     ...last,
     leaseUntil: now + bounds.TIDY_LEASE_MS,
@@ -152,21 +152,21 @@ function tellTidied(
   log.info('tidied', { mount_accessor: mount, list }, measures)
 }
 
-type RunCounts = Pick<OutcomeCounts, 'done' | 'failed'>
+type RunCounts = Pick<GroupOutcomeCounts, 'done' | 'failed'>
 
 /** Removes the due entries part by part. @param sum is updated after each part */
 async function removeParts(run: JobRun, job: TidyJob, sum: RunCounts): Promise<JobResult> {
   const { ports } = run
   if (!(await proceeds(run, job, { done: 0, failed: 0 }))) return 'done'
   const before = Math.floor(ports.clock.now() / 1000) - job.buffer
-  const due = ports.store.due(partitions(kindOfList[job.list], job.mount), before)
+  const due = ports.store.due(partitions(tidyListKinds[job.list], job.mount), before)
   for await (const part of partsOf(due)) {
     const removals = part.map(entry => [removeUnlessChanged(entry)])
-    const counts = countOutcomes(await commitEach(run, removals))
+    const counts = countGroupOutcomes(await commitEachGroup(run, removals))
     sum.done += counts.done
     sum.failed += counts.failed
     if (!(await proceeds(run, job, counts))) return 'done'
-    if (!hasTime(run)) return { again: { ...job } }
+    if (!hasTimeLeft(run)) return { again: { ...job } }
   }
   const cluster = await run.cluster()
   if (cluster) await release(ports, cluster, job)

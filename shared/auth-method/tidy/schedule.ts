@@ -1,11 +1,11 @@
 import { type JobRun, processEach } from '../../jobs/job.ts'
-import { isMethod } from '../../model/mount.ts'
+import { isAuthMethodMount } from '../../model/mount.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { createBackfillJob } from '../../replication/primary/enable.ts'
 import { key } from '../../storage/kinds.ts'
-import { scheduleRestamp } from './restamp.ts'
+import { scheduleTtlUpdate } from './restamp.ts'
 import { startTidyRun } from './run.ts'
-import { defaultTidy, type TidyList, tidyLists } from './settings.ts'
+import { defaultTidySettings, type TidyList, tidyLists } from './settings.ts'
 
 /** Interval of the scheduled tidy, milliseconds. @see docs/spec/configuration.md#tidying */
 const TIDY_PERIOD_MS = 3_600_000
@@ -15,11 +15,11 @@ const TIDY_PERIOD_MS = 3_600_000
  * for one mount does not stop the others.
  * @throws if any part failed, so that the run counts as failed and is retried
  */
-export async function runHourly(run: JobRun): Promise<void> {
+export async function runHourlyTidy(run: JobRun): Promise<void> {
   const [table] = await run.ports.store.read([key('mounts')])
   if (!table) return
   const { mounts, removing } = table.data
-  const ofMounts = await processEach(mounts.filter(isMethod), async ({ accessor }) => {
+  const ofMounts = await processEach(mounts.filter(isAuthMethodMount), async ({ accessor }) => {
     const lists = tidyLists.map(list => (cluster: ClusterRead) => startList(run, cluster, accessor, list))
     return separately(run, accessor, [...lists, () => startDropping(run.ports, accessor)])
   })
@@ -80,8 +80,8 @@ async function startList(
     key('tidy-settings', mount, list),
     key('tidy-stamp', mount, list),
   ])
-  await scheduleRestamp(ports, cluster, { mount, list }, settings, last)
-  const { disablePeriodicTidy, safetyBuffer } = settings?.data ?? defaultTidy
+  await scheduleTtlUpdate(ports, cluster, { mount, list }, settings, last)
+  const { disablePeriodicTidy, safetyBuffer } = settings?.data ?? defaultTidySettings
   if (disablePeriodicTidy) return
   await startTidyRun(ports, cluster, {
     mount,

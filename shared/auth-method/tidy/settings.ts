@@ -9,10 +9,13 @@ export const tidyLists = ['identity-accesslist', 'roletag-denylist'] as const
 export type TidyList = (typeof tidyLists)[number]
 
 /** The kind of item in each list. */
-export const kindOfList = { 'identity-accesslist': 'access', 'roletag-denylist': 'deny' } as const
+export const tidyListKinds = { 'identity-accesslist': 'access', 'roletag-denylist': 'deny' } as const
 
 /** The tidy settings of a list that was never configured. */
-export const defaultTidy: TidySettings = { safetyBuffer: SAFETY_BUFFER_SECONDS, disablePeriodicTidy: false }
+export const defaultTidySettings: TidySettings = {
+  safetyBuffer: SAFETY_BUFFER_SECONDS,
+  disablePeriodicTidy: false,
+}
 
 const DAY_SECONDS = 86_400
 
@@ -22,13 +25,13 @@ const DAY_SECONDS = 86_400
  *
  * @param expiresAt epoch milliseconds
  */
-export function sweepTimes(expiresAt: number, settings: TidySettings): { due: number; ttl?: number } {
+export function tidyTimes(expiresAt: number, settings: TidySettings): { due: number; ttl?: number } {
   const due = Math.floor(expiresAt / 1000)
   return settings.disablePeriodicTidy ? { due } : { due, ttl: due + settings.safetyBuffer + DAY_SECONDS }
 }
 
 /** The run record of a list that was never tidied. */
-export const neverRun: TidyRun = {
+export const neverRunTidy: TidyRun = {
   leaseUntil: 0,
   runner: '',
   startedAt: 0,

@@ -3,7 +3,7 @@ import { readShape } from '../../values/read-shape.ts'
 import { anyShape, objectShape, textArrayShape } from '../../values/shape.ts'
 
 /** The API of the cluster that serves this page. The page sends tokens to no other API. */
-export const ownApi = new URL('../v1/', document.baseURI).href
+export const ownApiUrl = new URL('../v1/', document.baseURI).href
 
 export interface ApiAnswer {
   status: number
@@ -37,7 +37,7 @@ export async function askApi(api: string, path: string, question: Question = {})
   const { body, token = '', timeout = ASK_TIMEOUT_MS } = question
   const response = await fetch(api + path, {
     method: body === undefined ? 'GET' : 'POST',
-    headers: token !== '' && api === ownApi ? { 'X-Vault-Token': token } : {},
+    headers: token !== '' && api === ownApiUrl ? { 'X-Vault-Token': token } : {},
     cache: 'no-store',
     credentials: 'omit',
     redirect: 'error',

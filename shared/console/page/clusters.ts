@@ -8,15 +8,30 @@ import type {
   RunningOperation,
 } from '../../set/status.ts'
 import { printSpan } from '../../values/words.ts'
-import { type Box, chooseScaleTop, computeLags, describeLags, plotLines } from '../lag.ts'
+import {
+  type ChartSize,
+  chooseLagScaleTop,
+  computeReplicationLags,
+  describeReplicationLags,
+  plotLagLines,
+} from '../lag.ts'
 import { linkedPageUrl } from '../links.ts'
-import { listProgress, listSteps } from '../progress.ts'
-import { ageElement, byId, el, facts, replaceContent, showText, svg, table } from './dom.ts'
-import { model, observedClusters } from './model.ts'
+import { listProgressBars, listSteps } from '../progress.ts'
+import {
+  ageElement,
+  createElement,
+  createSvgElement,
+  createTable,
+  createTermList,
+  elementById,
+  replaceContent,
+  showText,
+} from './dom.ts'
+import { observedClusters, pageModel } from './model.ts'
 
 /** Shows both clusters, and the verdict on the pair. */
 export function showClusters(now: number): void {
-  const { own, peer } = model
+  const { own, peer } = pageModel
   const verdict = judgePair(own, peer?.seen)
   showText('verdict', verdict.sentence, verdict.severity)
   const name = own.answer?.cluster ?? ''
@@ -24,7 +39,7 @@ export function showClusters(now: number): void {
   document.title = name === '' ? 'cloud-auth' : `${name} · cloud-auth`
   showCluster('own', 'This cluster', own)
   if (peer) showCluster('peer', `The other cluster, ${peer.origin}`, peer.seen)
-  byId('peer').hidden = !peer
+  elementById('peer').hidden = !peer
   showLag(now)
   showWork()
   showOthers()
@@ -33,21 +48,21 @@ export function showClusters(now: number): void {
 function showCluster(id: 'own' | 'peer', title: string, seen: ObservedCluster): void {
   const condition = classifyCluster(seen)
   const { answer } = seen
-  const target = byId(id)
+  const target = elementById(id)
   target.className = condition.severity
   target.dataset['state'] = condition.state
   replaceContent(target, [title, condition, answer], () => [
-    el('h3', {}, answer?.cluster || title),
-    el('p', { class: 'dim' }, title),
-    el('p', { class: condition.severity }, el('strong', {}, condition.title)),
-    el('p', {}, condition.sentence),
-    answer ? el('p', { class: 'dim' }, 'Answered ', ageElement(answer.at), '.') : undefined,
+    createElement('h3', {}, answer?.cluster || title),
+    createElement('p', { class: 'dim' }, title),
+    createElement('p', { class: condition.severity }, createElement('strong', {}, condition.title)),
+    createElement('p', {}, condition.sentence),
+    answer ? createElement('p', { class: 'dim' }, 'Answered ', ageElement(answer.at), '.') : undefined,
     answer ? factsOf(answer) : undefined,
   ])
 }
 
 const factsOf = ({ health, version, status }: ClusterAnswer): HTMLElement =>
-  facts([
+  createTermList([
     ['mode', status.mode],
     ['state', status.state],
     ['link to its primary', status.connection],
@@ -78,25 +93,25 @@ const readinessText = ({ readiness, mode }: ClusterStatus): string => {
   return `${verdict}, checked ${printSpan(Math.max(0, Date.now() - (readiness.at ?? 0)))} ago`
 }
 
-const BOX: Box = { width: 600, height: 140 }
+const BOX: ChartSize = { width: 600, height: 140 }
 
 function showLag(now: number): void {
-  const lags = computeLags(observedClusters(), now)
-  showText('lag-words', describeLags(lags), lags.lost ? 'busy' : '')
-  const { samples } = model
-  const top = chooseScaleTop(samples)
+  const lags = computeReplicationLags(observedClusters(), now)
+  showText('lag-words', describeReplicationLags(lags), lags.lost ? 'busy' : '')
+  const { samples } = pageModel
+  const top = chooseLagScaleTop(samples)
   const lines = (['stored', 'lost'] as const).map(which => ({
     which,
-    of: plotLines(samples, which, BOX, now),
+    of: plotLagLines(samples, which, BOX, now),
   }))
-  replaceContent(byId('lag-drawn'), [top, lines], () => [
-    el(
+  replaceContent(elementById('lag-drawn'), [top, lines], () => [
+    createElement(
       'p',
       {},
-      el('span', { class: 'key stored' }, 'age of the newest stored entry'),
-      el('span', { class: 'key lost' }, 'possible loss if promoted now'),
+      createElement('span', { class: 'key stored' }, 'age of the newest stored entry'),
+      createElement('span', { class: 'key lost' }, 'possible loss if promoted now'),
     ),
-    svg(
+    createSvgElement(
       'svg',
       {
         viewBox: `-64 -14 ${BOX.width + 76} ${BOX.height + 44}`,
@@ -104,24 +119,32 @@ function showLag(now: number): void {
         'aria-label': `Both lags of the last ten minutes, up to ${printSpan(top)}`,
       },
       ...[0, 0.5, 1].flatMap(part => [
-        svg('line', { class: 'axis', x1: 0, x2: BOX.width, y1: BOX.height * part, y2: BOX.height * part }),
-        svg(
+        createSvgElement('line', {
+          class: 'axis',
+          x1: 0,
+          x2: BOX.width,
+          y1: BOX.height * part,
+          y2: BOX.height * part,
+        }),
+        createSvgElement(
           'text',
           { x: -6, y: BOX.height * part + 4, 'text-anchor': 'end' },
           `${(top * (1 - part)) / 1000} s`,
         ),
       ]),
-      svg('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
-      svg('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
-      ...lines.flatMap(({ which, of }) => of.map(points => svg('polyline', { class: which, points }))),
+      createSvgElement('text', { x: 0, y: BOX.height + 24 }, '10 min ago'),
+      createSvgElement('text', { x: BOX.width, y: BOX.height + 24, 'text-anchor': 'end' }, 'now'),
+      ...lines.flatMap(({ which, of }) =>
+        of.map(points => createSvgElement('polyline', { class: which, points })),
+      ),
     ),
   ])
 }
 
 function showWork(): void {
   const both = [
-    { name: 'own', seen: model.own },
-    { name: 'peer', seen: model.peer?.seen },
+    { name: 'own', seen: pageModel.own },
+    { name: 'peer', seen: pageModel.peer?.seen },
   ] as const
   const parts = both.flatMap(({ name, seen }) => {
     const answer = seen?.answer
@@ -130,14 +153,14 @@ function showWork(): void {
           {
             cluster: answer.cluster,
             status: answer.status,
-            progress: listProgress(answer.status),
-            operation: answer.status.operation ?? model.lastOperations[name],
+            progress: listProgressBars(answer.status),
+            operation: answer.status.operation ?? pageModel.lastOperations[name],
           },
         ]
       : []
   })
   replaceContent(
-    byId('work-shown'),
+    elementById('work-shown'),
     parts.map(({ cluster, status, progress, operation }) => [
       cluster,
       progress,
@@ -148,18 +171,18 @@ function showWork(): void {
     () => {
       const shown = parts.flatMap(({ cluster, status, progress, operation }) => [
         ...progress.map(({ what, text, part }) =>
-          el(
+          createElement(
             'p',
             {},
             `${what} on ${cluster}: ${text} `,
             part === undefined
               ? undefined
-              : el('progress', { max: 1, value: part, 'aria-label': `${what} on ${cluster}` }),
+              : createElement('progress', { max: 1, value: part, 'aria-label': `${what} on ${cluster}` }),
           ),
         ),
         ...(operation ? [operationShown(cluster, status, operation)] : []),
       ])
-      return shown.length > 0 ? shown : [el('p', {}, 'No operation, sync or reindex is running.')]
+      return shown.length > 0 ? shown : [createElement('p', {}, 'No operation, sync or reindex is running.')]
     },
   )
 }
@@ -176,15 +199,15 @@ function operationShown(
   const steps = listSteps(operation).map(step =>
     isRunning || failed !== '' ? step : { ...step, state: 'done' as const },
   )
-  return el(
+  return createElement(
     'div',
     { 'data-operation': operation.name, 'data-over': !isRunning },
-    el('h3', {}, `${operation.name} on ${cluster} ${isRunning ? 'is running' : ending}`),
-    el(
+    createElement('h3', {}, `${operation.name} on ${cluster} ${isRunning ? 'is running' : ending}`),
+    createElement(
       'ol',
       {},
       ...steps.map(({ name, does, state }) =>
-        el(
+        createElement(
           'li',
           { class: state.replace(' ', '-'), 'aria-current': state === 'now' ? 'step' : undefined },
           does === '' ? name : `${name}: ${does}`,
@@ -192,37 +215,42 @@ function operationShown(
         ),
       ),
     ),
-    isRunning && operation.error !== '' ? el('p', { class: 'busy' }, operation.error) : undefined,
+    isRunning && operation.error !== '' ? createElement('p', { class: 'busy' }, operation.error) : undefined,
   )
 }
 
 function showOthers(): void {
-  const status = model.own.answer?.status
+  const status = pageModel.own.answer?.status
   const others = status
     ? [...status.secondaries, ...(status.primary ? [{ ...status.primary, name: 'its primary' }] : [])]
     : []
   // heartbeat ages change constantly, so they are excluded here and refreshed by `refreshAges`
   replaceContent(
-    byId('secondaries-shown'),
+    elementById('secondaries-shown'),
     others.map(({ canaryAge_ms: _age, ...one }) => one),
     () =>
       others.length === 0
-        ? [el('p', {}, 'This cluster knows no other cluster.')]
-        : [table(['cluster', 'link', 'last heartbeat', 'clock offset', 'its page'], others.map(otherRow))],
+        ? [createElement('p', {}, 'This cluster knows no other cluster.')]
+        : [
+            createTable(
+              ['cluster', 'link', 'last heartbeat', 'clock offset', 'its page'],
+              others.map(otherRow),
+            ),
+          ],
   )
 }
 
 function otherRow(peer: KnownCluster): (HTMLElement | string)[] {
-  const page = linkedPageUrl(peer.apiAddress, model.peer?.origin ?? '')
+  const page = linkedPageUrl(peer.apiAddress, pageModel.peer?.origin ?? '')
   return [
     peer.name,
-    el(
+    createElement(
       'span',
       { class: peer.isConnected ? 'good' : 'bad' },
       peer.isExpired ? 'its token expired unused' : peer.isConnected ? 'connected' : 'disconnected',
     ),
     peer.lastHeartbeatAt === undefined ? 'never' : ageElement(peer.lastHeartbeatAt),
     peer.lastHeartbeatAt === undefined ? '' : `${peer.skew_ms} ms`,
-    page === undefined ? peer.apiAddress : el('a', { href: page, rel: 'noreferrer' }, page),
+    page === undefined ? peer.apiAddress : createElement('a', { href: page, rel: 'noreferrer' }, page),
   ]
 }

@@ -14,28 +14,31 @@ function fill<E extends Element>(element: E, attributes: Attributes, children: r
 }
 
 /** Creates an HTML element. */
-export const el = <N extends keyof HTMLElementTagNameMap>(
+export const createElement = <N extends keyof HTMLElementTagNameMap>(
   name: N,
   attributes: Attributes = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[N] => fill(document.createElement(name), attributes, children)
 
 /** Creates an SVG element. */
-export const svg = (name: string, attributes: Attributes = {}, ...children: readonly Child[]): SVGElement =>
-  fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+export const createSvgElement = (
+  name: string,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): SVGElement => fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
 
 /** Returns an element by its id. @throws Error if there is none, or it has another type */
-export function byId<E extends HTMLElement = HTMLElement>(id: string, kind?: new () => E): E {
+export function elementById<E extends HTMLElement = HTMLElement>(id: string, kind?: new () => E): E {
   const found = document.getElementById(id)
   if (!found || (kind && !(found instanceof kind))) throw new Error(`the page has no ${id}`)
   return found as E
 }
 
-export const input = (id: string): HTMLInputElement => byId(id, HTMLInputElement)
+export const inputById = (id: string): HTMLInputElement => elementById(id, HTMLInputElement)
 
 /** Sets an element's text and colour class. */
 export function showText(id: string, text: string, tone = ''): void {
-  const target = byId(id)
+  const target = elementById(id)
   if (target.textContent !== text) target.textContent = text
   if (target.className !== tone) target.className = tone
 }
@@ -55,30 +58,38 @@ export function replaceContent(target: Element, seen: unknown, build: () => read
 }
 
 /** Creates a list of terms; terms without a text are omitted. */
-export const facts = (rows: readonly (readonly [term: string, text: Child])[]): HTMLElement =>
-  el(
+export const createTermList = (rows: readonly (readonly [term: string, text: Child])[]): HTMLElement =>
+  createElement(
     'dl',
     {},
     ...rows
       .filter(([, text]) => text !== undefined && text !== '')
-      .flatMap(([term, text]) => [el('dt', {}, term), el('dd', {}, text)]),
+      .flatMap(([term, text]) => [createElement('dt', {}, term), createElement('dd', {}, text)]),
   )
 
 /** Creates a table with a header row. */
-export const table = (head: readonly string[], rows: readonly (readonly Child[])[]): HTMLElement =>
-  el(
+export const createTable = (head: readonly string[], rows: readonly (readonly Child[])[]): HTMLElement =>
+  createElement(
     'div',
     { class: 'wide', tabindex: 0, role: 'group', 'aria-label': head.join(', ') },
-    el(
+    createElement(
       'table',
       {},
-      el('thead', {}, el('tr', {}, ...head.map(text => el('th', { scope: 'col' }, text)))),
-      el('tbody', {}, ...rows.map(cells => el('tr', {}, ...cells.map(cell => el('td', {}, cell))))),
+      createElement(
+        'thead',
+        {},
+        createElement('tr', {}, ...head.map(text => createElement('th', { scope: 'col' }, text))),
+      ),
+      createElement(
+        'tbody',
+        {},
+        ...rows.map(cells => createElement('tr', {}, ...cells.map(cell => createElement('td', {}, cell)))),
+      ),
     ),
   )
 
 /** Creates an element with the age of a moment; `refreshAges` updates it. @param at epoch milliseconds */
-export const ageElement = (at: number): HTMLElement => el('span', { 'data-at': at })
+export const ageElement = (at: number): HTMLElement => createElement('span', { 'data-at': at })
 
 /** Updates all ages on the page. */
 export function refreshAges(spanOf: (ms: number) => string, now: number): void {

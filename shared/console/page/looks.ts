@@ -1,14 +1,32 @@
 import { isObject } from '../../values/json.ts'
 import { readShape } from '../../values/read-shape.ts'
 import { mapShape, objectShape, textArrayShape, textShape } from '../../values/shape.ts'
-import { buildCommands } from '../commands.ts'
-import { describeExpiry, type Expiry, listTokenExpiries, readNotAfter } from '../ends.ts'
-import { type Explanation, formatValue, parseLogin, readExplanation } from '../explained.ts'
+import { buildShellCommands } from '../commands.ts'
+import {
+  describeExpiry,
+  type ExpiryDescription,
+  listTokenExpiries,
+  readCertificateNotAfter,
+} from '../ends.ts'
+import {
+  formatCheckValue,
+  type LoginExplanation,
+  parseLoginJson,
+  readLoginExplanation,
+} from '../explained.ts'
 import { apiBaseUrl, consolePageUrl } from '../links.ts'
-import { describeReport, type LossReport, readReport } from '../report.ts'
-import { type ApiAnswer, askApi, faultText, ownApi } from './ask.ts'
-import { byId, el, facts, input, replaceContent, showText, table } from './dom.ts'
-import { model } from './model.ts'
+import { describeLossReport, type LossReport, readLossReport } from '../report.ts'
+import { type ApiAnswer, askApi, faultText, ownApiUrl } from './ask.ts'
+import {
+  createElement,
+  createTable,
+  createTermList,
+  elementById,
+  inputById,
+  replaceContent,
+  showText,
+} from './dom.ts'
+import { pageModel } from './model.ts'
 
 const listShape = objectShape({ keys: textArrayShape })
 const mountsShape = objectShape({ mounts: mapShape(objectShape({ type: textShape, accessor: textShape })) })
@@ -16,14 +34,16 @@ const certificateShape = objectShape({ cloud_public_cert: textShape })
 
 /** Returns a note on fields that were omitted because a cluster of another version sent them. */
 export const omittedFieldsNote = (odd: readonly string[]): HTMLElement[] =>
-  odd.length === 0 ? [] : [el('p', { class: 'dim' }, `fields omitted (other version): ${odd.join(', ')}`)]
+  odd.length === 0
+    ? []
+    : [createElement('p', { class: 'dim' }, `fields omitted (other version): ${odd.join(', ')}`)]
 
 /** Sends a request and shows a failure in the element `<name>-said`. @returns a successful answer */
 async function askAndReport(name: string, path: string, body?: object): Promise<ApiAnswer | undefined> {
   showText(`${name}-said`, 'Requesting …')
   try {
-    const token = model.token || model.operationToken
-    const answer = await askApi(ownApi, path, { token, ...(body ? { body } : {}) })
+    const token = pageModel.token || pageModel.operationToken
+    const answer = await askApi(ownApiUrl, path, { token, ...(body ? { body } : {}) })
     const why = token === '' ? ' (no token was entered)' : ''
     showText(`${name}-said`, answer.isOk ? '' : answer.refused + why, answer.isOk ? '' : 'bad')
     return answer.isOk ? answer : undefined
@@ -37,8 +57,8 @@ async function askReport(after = ''): Promise<void> {
   const query = after === '' ? '' : `?after=${encodeURIComponent(after)}`
   const answer = await askAndReport('report', `sys/replication/dr/divergence${query}`)
   if (!answer) return
-  const report = readReport(answer.data)
-  const target = byId('report-shown')
+  const report = readLossReport(answer.data)
+  const target = elementById('report-shown')
   if (after === '') replaceContent(target, report, () => reportShown(report))
   else target.append(lostTable(report), ...moreOf(report))
 }
@@ -46,21 +66,21 @@ async function askReport(after = ''): Promise<void> {
 function reportShown(report: LossReport): HTMLElement[] {
   const { kinds, diverging } = report
   return [
-    el('p', { class: report.complete ? '' : 'busy' }, describeReport(report)),
+    createElement('p', { class: report.complete ? '' : 'busy' }, describeLossReport(report)),
     ...(kinds.length === 0
       ? []
       : [
-          table(
+          createTable(
             ['kind', 'written', 'deleted', 'what to do'],
             kinds.map(one => [one.kind, String(one.written), String(one.deleted), one.todo]),
           ),
         ]),
-    ...(report.lost.length === 0 ? [] : [el('h3', {}, 'Each change'), lostTable(report)]),
+    ...(report.lost.length === 0 ? [] : [createElement('h3', {}, 'Each change'), lostTable(report)]),
     ...(diverging.length === 0
       ? []
       : [
-          el('h3', {}, 'Items that keep differing'),
-          el('ul', {}, ...diverging.map(what => el('li', {}, what))),
+          createElement('h3', {}, 'Items that keep differing'),
+          createElement('ul', {}, ...diverging.map(what => createElement('li', {}, what))),
         ]),
     ...omittedFieldsNote(report.odd),
     ...moreOf(report),
@@ -68,14 +88,14 @@ function reportShown(report: LossReport): HTMLElement[] {
 }
 
 const lostTable = ({ lost }: LossReport): HTMLElement =>
-  table(
+  createTable(
     ['what', 'kind', 'when'],
     lost.map(one => [one.isDeleted ? `${one.what}: deleted` : one.what, one.kind, one.time]),
   )
 
 function moreOf({ next }: LossReport): HTMLElement[] {
   if (next === '') return []
-  const button = el('button', { type: 'button' }, 'More')
+  const button = createElement('button', { type: 'button' }, 'More')
   button.addEventListener('click', () => {
     button.remove()
     void askReport(next)
@@ -84,10 +104,10 @@ function moreOf({ next }: LossReport): HTMLElement[] {
 }
 
 /** Shows what expires. */
-export function showEnds(now: number): void {
-  const { readiness, own, certificates } = model
+export function showExpiries(now: number): void {
+  const { readiness, own, certificates } = pageModel
   const { answer } = own
-  const rows: Expiry[] = [
+  const rows: ExpiryDescription[] = [
     ...(readiness
       ? listTokenExpiries(readiness, now)
       : [
@@ -104,17 +124,17 @@ export function showEnds(now: number): void {
       ? certificates
       : [{ what: 'certificates of mounts', tone: 'unknown', text: 'show mounts and roles below' } as const]),
   ]
-  replaceContent(byId('ends-shown'), rows, () => [
-    table(
+  replaceContent(elementById('ends-shown'), rows, () => [
+    createTable(
       ['what', 'when'],
-      rows.map(({ what, tone, text }) => [what, el('span', { class: tone }, text)]),
+      rows.map(({ what, tone, text }) => [what, createElement('span', { class: tone }, text)]),
     ),
   ])
 }
 
 /** Returns the names of a listing. An empty listing is a 404. */
 async function namesAt(path: string): Promise<readonly string[]> {
-  const answer = await askApi(ownApi, `${path}?list=true`, { token: model.token })
+  const answer = await askApi(ownApiUrl, `${path}?list=true`, { token: pageModel.token })
   return readShape(listShape, answer.data).fields.keys ?? []
 }
 
@@ -129,31 +149,38 @@ async function askRoles(): Promise<void> {
     .filter(({ type }) => type !== 'token')
   const roles = await Promise.all(methods.map(({ path }) => namesAt(`auth/${segment(path)}/roles`)))
   const found = methods.map((mount, index) => ({ ...mount, roles: roles[index] ?? [] }))
-  model.certificates = (await Promise.all(methods.map(({ path }) => certificatesOf(path)))).flat()
-  showEnds(Date.now())
+  pageModel.certificates = (await Promise.all(methods.map(({ path }) => certificatesOf(path)))).flat()
+  showExpiries(Date.now())
   const rows = found.map(({ path, type, accessor, roles }) => [
     path,
     type,
     accessor,
-    el('span', {}, ...roles.map(role => roleButton(path, role))),
+    createElement('span', {}, ...roles.map(role => roleButton(path, role))),
   ])
-  replaceContent(byId('roles-shown'), found, () => [table(['mount', 'type', 'accessor', 'roles'], rows)])
+  replaceContent(elementById('roles-shown'), found, () => [
+    createTable(['mount', 'type', 'accessor', 'roles'], rows),
+  ])
 }
 
-async function certificatesOf(mount: string): Promise<Expiry[]> {
+async function certificatesOf(mount: string): Promise<ExpiryDescription[]> {
   const path = `auth/${segment(mount)}/config/certificate`
   const names = await namesAt(`${path}s`)
   return Promise.all(
     names.map(async name => {
-      const { data } = await askApi(ownApi, `${path}/${segment(name)}`, { token: model.token })
+      const { data } = await askApi(ownApiUrl, `${path}/${segment(name)}`, { token: pageModel.token })
       const { cloud_public_cert: pem = '' } = readShape(certificateShape, data).fields
-      return describeExpiry(`certificate ${name} of ${mount}`, 'certificate', readNotAfter(pem), Date.now())
+      return describeExpiry(
+        `certificate ${name} of ${mount}`,
+        'certificate',
+        readCertificateNotAfter(pem),
+        Date.now(),
+      )
     }),
   )
 }
 
 function roleButton(mount: string, role: string): HTMLElement {
-  const button = el('button', { type: 'button' }, role)
+  const button = createElement('button', { type: 'button' }, role)
   button.addEventListener('click', () => void showRole(mount, role))
   return button
 }
@@ -162,38 +189,38 @@ async function showRole(mount: string, role: string): Promise<void> {
   const answer = await askAndReport('roles', `auth/${segment(mount)}/role/${segment(role)}`)
   if (!answer) return
   const fields = Object.entries(isObject(answer.data) ? answer.data : {})
-    .map(([name, value]) => [name, formatValue(value)] as const)
+    .map(([name, value]) => [name, formatCheckValue(value)] as const)
     .filter(([, text]) => !['', '[]', '{}', '0', 'false'].includes(text))
-  const target = byId('role-shown')
+  const target = elementById('role-shown')
   replaceContent(target, [mount, role, fields], () => [
-    el('h3', {}, `Role ${role} of ${mount}`),
-    facts(fields),
+    createElement('h3', {}, `Role ${role} of ${mount}`),
+    createTermList(fields),
   ])
-  input('explain-mount').value = mount
-  input('explain-role').value = role
+  inputById('explain-mount').value = mount
+  inputById('explain-role').value = role
   target.focus()
 }
 
 async function onExplain(event: Event): Promise<void> {
   event.preventDefault()
-  const read = parseLogin(byId('explain-login', HTMLTextAreaElement).value)
+  const read = parseLoginJson(elementById('explain-login', HTMLTextAreaElement).value)
   if ('fault' in read) return showText('explain-said', read.fault, 'bad')
-  const path = `auth/${segment(input('explain-mount').value)}/role/${segment(input('explain-role').value)}/explain`
+  const path = `auth/${segment(inputById('explain-mount').value)}/role/${segment(inputById('explain-role').value)}/explain`
   const answer = await askAndReport('explain', path, read.login)
   if (!answer) return
-  const explained = readExplanation(answer.data)
-  replaceContent(byId('explain-shown'), explained, () => explainedShown(explained))
+  const explained = readLoginExplanation(answer.data)
+  replaceContent(elementById('explain-shown'), explained, () => explainedShown(explained))
 }
 
 const TONES: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad' }
 
-const explainedShown = ({ wouldSucceed, sentence, checks }: Explanation): HTMLElement[] => [
-  el('p', { class: wouldSucceed ? 'good' : 'bad' }, sentence),
-  table(
+const explainedShown = ({ wouldSucceed, sentence, checks }: LoginExplanation): HTMLElement[] => [
+  createElement('p', { class: wouldSucceed ? 'good' : 'bad' }, sentence),
+  createTable(
     ['check', 'verdict', 'message', 'value seen'],
     checks.map(one => [
       one.check,
-      el('span', { class: TONES[one.verdict] ?? 'dim' }, one.verdict),
+      createElement('span', { class: TONES[one.verdict] ?? 'dim' }, one.verdict),
       one.message,
       one.seen,
     ]),
@@ -201,23 +228,26 @@ const explainedShown = ({ wouldSucceed, sentence, checks }: Explanation): HTMLEl
 ]
 
 /** Shows the commands with the addresses and the name known so far. */
-export function showCommands(): void {
-  const { own, peer } = model
+export function showShellCommands(): void {
+  const { own, peer } = pageModel
   const { answer } = own
   const other = consolePageUrl(peer?.origin ?? '') ? apiBaseUrl(peer?.origin ?? '') : ''
-  const commands = buildCommands({
-    own: ownApi,
+  const commands = buildShellCommands({
+    own: ownApiUrl,
     other,
     name: answer?.status.memberName || answer?.cluster || '',
   })
-  replaceContent(byId('commands-shown'), commands, () =>
-    commands.flatMap(({ what, text }) => [el('p', {}, what), el('pre', { tabindex: 0 }, text)]),
+  replaceContent(elementById('commands-shown'), commands, () =>
+    commands.flatMap(({ what, text }) => [
+      createElement('p', {}, what),
+      createElement('pre', { tabindex: 0 }, text),
+    ]),
   )
 }
 
 /** Adds the handlers of the report, roles and explain buttons. */
-export function bindLooks(): void {
-  byId('report-ask').addEventListener('click', () => void askReport())
-  byId('roles-ask').addEventListener('click', () => void askRoles())
-  byId('explain-form').addEventListener('submit', event => void onExplain(event))
+export function bindReadButtons(): void {
+  elementById('report-ask').addEventListener('click', () => void askReport())
+  elementById('roles-ask').addEventListener('click', () => void askRoles())
+  elementById('explain-form').addEventListener('submit', event => void onExplain(event))
 }

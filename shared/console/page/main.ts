@@ -1,9 +1,9 @@
 import { printSpan } from '../../values/words.ts'
 import { showClusters } from './clusters.ts'
-import { byId, input, refreshAges, replaceContent, showText } from './dom.ts'
-import { bindLooks, showCommands, showEnds } from './looks.ts'
-import { model, observeOwn, observePeer, readPageSettings } from './model.ts'
-import { bindSwitch, showSwitch } from './switch.ts'
+import { elementById, inputById, refreshAges, replaceContent, showText } from './dom.ts'
+import { bindReadButtons, showExpiries, showShellCommands } from './looks.ts'
+import { observeOwnCluster, observePeerCluster, pageModel, readPageSettings } from './model.ts'
+import { bindSwitchButtons, showRoleSwitch } from './switch.ts'
 
 /** Milliseconds between two observations of both clusters. A hidden page sends no requests. */
 const REFRESH_PAUSE_MS = 2000
@@ -14,9 +14,9 @@ const CLOCK_TICK_MS = 1000
 function showAll(): void {
   const now = Date.now()
   showClusters(now)
-  showSwitch(now)
-  showEnds(now)
-  showCommands()
+  showRoleSwitch(now)
+  showExpiries(now)
+  showShellCommands()
   refreshAges(printSpan, now)
 }
 
@@ -29,7 +29,7 @@ async function observeForever(look: () => Promise<void>): Promise<void> {
     showAll()
     for (
       let waited = 0;
-      waited < (model.isPromotionOrdered ? HURRIED_PAUSE_MS : REFRESH_PAUSE_MS);
+      waited < (pageModel.isPromotionOrdered ? HURRIED_PAUSE_MS : REFRESH_PAUSE_MS);
       waited += WAIT_SLICE_MS
     )
       await sleep(WAIT_SLICE_MS)
@@ -39,26 +39,28 @@ async function observeForever(look: () => Promise<void>): Promise<void> {
 /** Keeps tokens in this page's memory only, and empties the input fields at once. */
 function useTokens(event: Event): void {
   event.preventDefault()
-  const [token, operationToken] = [input('token'), input('operation-token')]
-  model.token = token.value.trim() || model.token
-  model.operationToken = operationToken.value.trim() || model.operationToken
+  const [token, operationToken] = [inputById('token'), inputById('operation-token')]
+  pageModel.token = token.value.trim() || pageModel.token
+  pageModel.operationToken = operationToken.value.trim() || pageModel.operationToken
   token.value = ''
   operationToken.value = ''
   sayTokens()
 }
 
 function forgetTokens(): void {
-  Object.assign(model, { token: '', operationToken: '', readiness: undefined, certificates: [] })
-  for (const id of ['token', 'operation-token']) input(id).value = ''
+  Object.assign(pageModel, { token: '', operationToken: '', readiness: undefined, certificates: [] })
+  for (const id of ['token', 'operation-token']) inputById(id).value = ''
   // a signed login is a secret while it is valid
-  byId('explain-login', HTMLTextAreaElement).value = ''
+  elementById('explain-login', HTMLTextAreaElement).value = ''
   for (const id of ['roles-shown', 'role-shown', 'report-shown', 'explain-shown'])
-    replaceContent(byId(id), 'nothing', () => [])
+    replaceContent(elementById(id), 'nothing', () => [])
   sayTokens()
 }
 
 function sayTokens(): void {
-  const held = [model.token && 'a token', model.operationToken && 'a DR operation token'].filter(Boolean)
+  const held = [pageModel.token && 'a token', pageModel.operationToken && 'a DR operation token'].filter(
+    Boolean,
+  )
   showText(
     'access-said',
     held.length === 0 ? 'This page holds no token.' : `This page holds ${held.join(' and ')}.`,
@@ -66,15 +68,15 @@ function sayTokens(): void {
   showAll()
 }
 
-byId('access-form').addEventListener('submit', useTokens)
-byId('forget').addEventListener('click', forgetTokens)
-bindSwitch()
-bindLooks()
+elementById('access-form').addEventListener('submit', useTokens)
+elementById('forget').addEventListener('click', forgetTokens)
+bindSwitchButtons()
+bindReadButtons()
 sayTokens()
 setInterval(() => {
   const now = Date.now()
-  showSwitch(now)
+  showRoleSwitch(now)
   refreshAges(printSpan, now)
 }, CLOCK_TICK_MS)
 await readPageSettings()
-await Promise.all([observeForever(observeOwn), observeForever(observePeer)])
+await Promise.all([observeForever(observeOwnCluster), observeForever(observePeerCluster)])

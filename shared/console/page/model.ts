@@ -2,17 +2,17 @@ import { type ObservedCluster, observeCluster, type RunningOperation } from '../
 import { readShape } from '../../values/read-shape.ts'
 import { objectShape, textShape } from '../../values/shape.ts'
 import type { ShownReadiness } from '../allowed.ts'
-import type { Expiry } from '../ends.ts'
-import { addSample, computeLags, type Sample } from '../lag.ts'
+import type { ExpiryDescription } from '../ends.ts'
+import { addLagSample, computeReplicationLags, type LagSample } from '../lag.ts'
 import { apiBaseUrl } from '../links.ts'
-import { askApi, faultText, ownApi } from './ask.ts'
+import { askApi, faultText, ownApiUrl } from './ask.ts'
 
 /** The state of the page. It is lost when the page is closed. */
 export interface PageModel {
   own: ObservedCluster
   /** the other cluster, if the page's settings name one */
   peer: { origin: string; seen: ObservedCluster } | undefined
-  samples: readonly Sample[]
+  samples: readonly LagSample[]
   /** the last operation seen on each cluster, running or ended */
   lastOperations: Readonly<Record<'own' | 'peer', RunningOperation | undefined>>
   token: string
@@ -21,10 +21,10 @@ export interface PageModel {
   /** true while a promotion ordered here runs; the page then polls faster */
   isPromotionOrdered: boolean
   /** certificates of mounts, once they have been requested */
-  certificates: readonly Expiry[]
+  certificates: readonly ExpiryDescription[]
 }
 
-export const model: PageModel = {
+export const pageModel: PageModel = {
   own: { name: 'This cluster' },
   peer: undefined,
   samples: [],
@@ -45,7 +45,7 @@ export async function readPageSettings(): Promise<void> {
     () => undefined,
   )
   const { peer = '' } = readShape(settingsShape, await answer?.json().catch(() => undefined)).fields
-  if (peer !== '') model.peer = { origin: peer, seen: { name: 'The other cluster' } }
+  if (peer !== '') pageModel.peer = { origin: peer, seen: { name: 'The other cluster' } }
 }
 
 /** Observes a cluster; if it does not answer, its last answer stays. */
@@ -59,28 +59,34 @@ async function observe(api: string, before: ObservedCluster): Promise<ObservedCl
 }
 
 /** Observes this cluster, and records the lag of the secondary. */
-export async function observeOwn(): Promise<void> {
-  model.own = await observe(ownApi, model.own)
-  model.lastOperations = {
-    ...model.lastOperations,
-    own: model.own.answer?.status.operation ?? model.lastOperations.own,
+export async function observeOwnCluster(): Promise<void> {
+  pageModel.own = await observe(ownApiUrl, pageModel.own)
+  pageModel.lastOperations = {
+    ...pageModel.lastOperations,
+    own: pageModel.own.answer?.status.operation ?? pageModel.lastOperations.own,
   }
   const now = Date.now()
-  model.samples = addSample(model.samples, { at: now, ...computeLags(observedClusters(), now) })
+  pageModel.samples = addLagSample(pageModel.samples, {
+    at: now,
+    ...computeReplicationLags(observedClusters(), now),
+  })
 }
 
 /**
  * Observes the other cluster. It runs on its own, so a silent peer does not delay the observation of this cluster.
  */
-export async function observePeer(): Promise<void> {
-  const { peer } = model
+export async function observePeerCluster(): Promise<void> {
+  const { peer } = pageModel
   if (!peer) return
   const seen = await observe(apiBaseUrl(peer.origin), peer.seen)
-  model.peer = { ...peer, seen }
-  model.lastOperations = {
-    ...model.lastOperations,
-    peer: seen.answer?.status.operation ?? model.lastOperations.peer,
+  pageModel.peer = { ...peer, seen }
+  pageModel.lastOperations = {
+    ...pageModel.lastOperations,
+    peer: seen.answer?.status.operation ?? pageModel.lastOperations.peer,
   }
 }
 
-export const observedClusters = (): ObservedCluster[] => [model.own, ...(model.peer ? [model.peer.seen] : [])]
+export const observedClusters = (): ObservedCluster[] => [
+  pageModel.own,
+  ...(pageModel.peer ? [pageModel.peer.seen] : []),
+]

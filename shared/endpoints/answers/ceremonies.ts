@@ -9,7 +9,7 @@ import {
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
-import { type Answers, describeAnswer } from './describe.ts'
+import { type AnswerDescriptions, describeAnswer } from './describe.ts'
 
 const attempt = withTitle(
   'Attempt',
@@ -74,14 +74,14 @@ const verified = withTitle(
 const NONCE = '2dbd10f1-8528-6246-09e7-82b25b8aba63'
 const aShare = { requestExample: { key: '0f33a2…', nonce: NONCE } }
 
-const attemptAt = (path: string, name: string): Answers => ({
+const attemptAt = (path: string, name: string): AnswerDescriptions => ({
   [`GET ${path}/attempt`]: describeAnswer(`read${name}Attempt`, attempt),
   [`POST ${path}/attempt`]: describeAnswer(`start${name}Attempt`, attempt, { requestExample: {} }),
   [`DELETE ${path}/attempt`]: describeAnswer(`cancel${name}Attempt`),
   [`POST ${path}/update`]: describeAnswer(`give${name}Share`, attempt, aShare),
 })
 
-const rekeyAt = (path: string, name: string): Answers => ({
+const rekeyAt = (path: string, name: string): AnswerDescriptions => ({
   [`GET ${path}/init`]: describeAnswer(`read${name}`, rekey),
   [`POST ${path}/init`]: describeAnswer(`start${name}`, rekey, {
     requestExample: { secret_shares: 5, secret_threshold: 3 },
@@ -100,7 +100,7 @@ const rekeyAt = (path: string, name: string): Answers => ({
 const SECONDARY = '/sys/replication/dr/secondary'
 
 /** Responses of the ceremonies with recovery shares. */
-export const ceremonyAnswers: Answers = {
+export const ceremonyAnswers: AnswerDescriptions = {
   ...attemptAt(`${SECONDARY}/generate-operation-token`, 'OperationToken'),
   [`POST ${SECONDARY}/operation-token/delete`]: describeAnswer('deleteOperationToken', undefined, {
     requestExample: { dr_operation_token: 'hvs.CAESIJ' },

@@ -8,7 +8,7 @@ import {
 } from '../../values/shape.ts'
 
 /** Returns the shape of values like this one, which is the neutral value of a setting. */
-export function shapeLike(value: unknown): JsonSchema {
+export function shapeOfValue(value: unknown): JsonSchema {
   if (Array.isArray(value)) return textArrayShape
   if (typeof value === 'boolean') return flagShape
   if (typeof value === 'number') return intShape
@@ -32,7 +32,7 @@ export interface AnswerDescription {
 }
 
 /** The responses of operations, by method and path of their rows. */
-export type Answers = Readonly<Record<string, AnswerDescription>>
+export type AnswerDescriptions = Readonly<Record<string, AnswerDescription>>
 
 export const describeAnswer = (
   id: string,

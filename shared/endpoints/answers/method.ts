@@ -1,4 +1,4 @@
-import { defaultSettings, settingsAnswer } from '../../auth-method/config/client-settings.ts'
+import { clientSettingsAnswer, defaultClientSettings } from '../../auth-method/config/client-settings.ts'
 import { bindingNames, noBindings } from '../../auth-method/roles/bindings.ts'
 import { type TermOwner, termRows } from '../../tokens/terms.ts'
 import {
@@ -16,33 +16,33 @@ import {
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
-import { type Answers, describeAnswer, shapeLike } from './describe.ts'
+import { type AnswerDescriptions, describeAnswer, shapeOfValue } from './describe.ts'
 
 /** Returns the shapes of token parameters in responses, from the table of terms. */
-export function termShapes(taker: TermOwner) {
+export function tokenTermShapes(taker: TermOwner) {
   const own = termRows.filter(([_, { of }]) => of.includes(taker))
   const old = termRows.flatMap(([_, { old, neutral }]) =>
-    old?.of.includes(taker) ? [{ ...old, shape: { ...shapeLike(neutral), deprecated: true } }] : [],
+    old?.of.includes(taker) ? [{ ...old, shape: { ...shapeOfValue(neutral), deprecated: true } }] : [],
   )
   const isThere = ({ always }: (typeof old)[number]) => taker === 'token-role' && always === true
   const byName = (rows: typeof old) => Object.fromEntries(rows.map(({ name, shape }) => [name, shape]))
   return {
     required: {
-      ...Object.fromEntries(own.map(([_, { name, neutral }]) => [name, shapeLike(neutral)])),
+      ...Object.fromEntries(own.map(([_, { name, neutral }]) => [name, shapeOfValue(neutral)])),
       ...byName(old.filter(isThere)),
     },
     optional: byName(old.filter(one => !isThere(one))),
   }
 }
 
-const terms = termShapes('role')
+const terms = tokenTermShapes('role')
 
 const role = withTitle(
   'Role',
   objectShape(
     {
       auth_type: enumShape('ec2', 'iam'),
-      ...Object.fromEntries(bindingNames.map(name => [name, shapeLike(noBindings[name])])),
+      ...Object.fromEntries(bindingNames.map(name => [name, shapeOfValue(noBindings[name])])),
       bound_iam_principal_arn: textArrayShape,
       bound_iam_principal_id: textArrayShape,
       inferred_entity_type: enumShape('', 'ec2_instance'),
@@ -58,11 +58,11 @@ const role = withTitle(
   ),
 )
 
-const settings = settingsAnswer(defaultSettings)
+const settings = clientSettingsAnswer(defaultClientSettings)
 const client = withTitle(
   'ClientConfiguration',
   objectShape({
-    ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, shapeLike(value)])),
+    ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, shapeOfValue(value)])),
     allowed_sts_header_values: nullableShape(textArrayShape),
   }),
 )
@@ -126,7 +126,7 @@ const explanation = withTitle(
   ),
 )
 
-const tidyOf = (list: string, name: string): Answers => ({
+const tidyOf = (list: string, name: string): AnswerDescriptions => ({
   [`POST /auth/:mount/config/tidy/${list}`]: describeAnswer(`writeTidySettingsOf${name}`, undefined, {
     requestExample: { safety_buffer: '72h' },
   }),
@@ -153,7 +153,7 @@ const login = {
 }
 
 /** Responses of the auth method: logins and configuration. */
-export const methodAnswers: Answers = {
+export const authMethodAnswers: AnswerDescriptions = {
   'POST /auth/:mount/login': describeAnswer('login', undefined, { requestExample: login }),
   'POST /auth/:mount/role/:role/explain': describeAnswer('explainLogin', explanation, {
     requestExample: login,

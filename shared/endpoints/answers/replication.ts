@@ -22,7 +22,7 @@ import {
   unionShape,
   withTitle,
 } from '../../values/shape.ts'
-import { type Answers, describeAnswer } from './describe.ts'
+import { type AnswerDescriptions, describeAnswer } from './describe.ts'
 import { licenseShape } from './system.ts'
 
 const performance = withTitle('PerformanceStatus', objectShape({ mode: constShape('disabled') }))
@@ -150,7 +150,7 @@ const byOperator = { requestExample: operator }
 const DR = '/sys/replication/dr'
 
 /** Responses of replication and its licence. */
-export const replicationAnswers: Answers = {
+export const replicationAnswers: AnswerDescriptions = {
   [`GET ${DR}/status`]: describeAnswer('readDrStatus', statusShape),
   'GET /sys/replication/status': describeAnswer(
     'readReplicationStatus',

@@ -16,7 +16,7 @@ import {
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
-import { type Answers, describeAnswer } from './describe.ts'
+import { type AnswerDescriptions, describeAnswer } from './describe.ts'
 
 const kept = {
   listing_visibility: textShape,
@@ -62,7 +62,7 @@ const visible = objectShape({ type: textShape, description: textShape, options: 
 const tune = { requestExample: { default_lease_ttl: '1h', max_lease_ttl: '24h' } }
 
 /** Responses about the mounts of the auth method. */
-export const mountAnswers: Answers = {
+export const mountAnswers: AnswerDescriptions = {
   'GET /sys/auth/:method_path/tune': describeAnswer('readTuning', tuning),
   'POST /sys/auth/:method_path/tune': describeAnswer('tuneMount', undefined, tune),
   'GET /sys/mounts/auth/:method_path/tune': describeAnswer('readTuningAmongMounts', tuning),
@@ -88,7 +88,7 @@ const capabilities = withDescription(
 )
 
 /** Responses about policies and capabilities. */
-export const policyAnswers: Answers = {
+export const policyAnswers: AnswerDescriptions = {
   'POST /sys/policies/acl/:policy_name': describeAnswer('writePolicy', undefined, policy),
   'GET /sys/policies/acl/:policy_name': describeAnswer(
     'readPolicy',
@@ -221,7 +221,7 @@ const reencryption = objectShape({
 })
 
 /** Responses about the cluster. */
-export const systemAnswers: Answers = {
+export const systemAnswers: AnswerDescriptions = {
   'GET /sys/health': describeAnswer('readHealth', health),
   'GET /sys/seal-status': describeAnswer('readSealStatus', sealStatus),
   'GET /sys/leader': describeAnswer('readLeader', leader),

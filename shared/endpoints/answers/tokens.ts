@@ -16,15 +16,15 @@ import {
   withDescription,
   withTitle,
 } from '../../values/shape.ts'
-import { type Answers, describeAnswer, shapeLike } from './describe.ts'
-import { termShapes } from './method.ts'
+import { type AnswerDescriptions, describeAnswer, shapeOfValue } from './describe.ts'
+import { tokenTermShapes } from './method.ts'
 
 /** Returns the shapes of the token parameters that a lookup shows. */
 const keptTerms = (shown: 'shown' | 'shown where used') =>
   Object.fromEntries(
     termRows
       .filter(([_, { kept }]) => kept === shown)
-      .map(([_, { name, neutral }]) => [name.replace(/^token_/, ''), shapeLike(neutral)]),
+      .map(([_, { name, neutral }]) => [name.replace(/^token_/, ''), shapeOfValue(neutral)]),
   )
 
 const token = withTitle(
@@ -58,7 +58,7 @@ const token = withTitle(
   ),
 )
 
-const terms = termShapes('token-role')
+const terms = tokenTermShapes('token-role')
 const tokenRole = withTitle(
   'TokenRole',
   objectShape(
@@ -83,7 +83,7 @@ const anAccessor = { requestExample: { accessor: '8609694a7cdc' } }
 const newToken = { requestExample: { policies: ['web'], ttl: '1h' } }
 
 /** Responses about tokens and wrapped responses. */
-export const tokenAnswers: Answers = {
+export const tokenAnswers: AnswerDescriptions = {
   'POST /auth/token/lookup': describeAnswer('lookUpToken', token, aToken),
   'GET /auth/token/lookup': describeAnswer('lookUpTokenByQuery', token),
   'GET /auth/token/lookup-self': describeAnswer('lookUpOwnToken', token),
@@ -173,7 +173,7 @@ const entity = withTitle(
 )
 
 /** Responses about entities and aliases. */
-export const identityAnswers: Answers = {
+export const identityAnswers: AnswerDescriptions = {
   'GET /identity/entity/id/:id': describeAnswer('readEntity', entity),
   'POST /identity/entity/id/:id': describeAnswer('writeEntity', undefined, {
     requestExample: { policies: ['web'] },

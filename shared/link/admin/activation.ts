@@ -6,16 +6,21 @@ import { type Item, key } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
 import { defined } from '../../values/defined.ts'
 import { Secret, sha256 } from '../../values/secret.ts'
-import { makeActivationJwt, newSignerKey, parseSignerKey, sealToken } from '../activation-token.ts'
-import { formatPublicKey, type LinkPair, publicKeysOf, readPublicKey } from '../pair.ts'
-import { isOfCurrentEpoch } from './secondaries.ts'
+import {
+  generateSignerKey,
+  makeActivationJwt,
+  parseSignerKey,
+  sealActivationToken,
+} from '../activation-token.ts'
+import { formatLinkPublicKeys, type LinkKeyPairs, linkPublicKeysOf, parseLinkPublicKeys } from '../pair.ts'
+import { isSecondaryOfCurrentEpoch } from './secondaries.ts'
 
 /** Random bytes of a token's one-use part. 168 bits are enough to store it as a plain SHA-256. */
 const JTI_BYTES = 21
 const JTI_LENGTH = 29
 
 /** The parameters of a new activation token. */
-export interface TokenRequest {
+export interface ActivationTokenRequest {
   /** name of the secondary */
   id: string
   /** UUID of the DR set */
@@ -32,29 +37,32 @@ export interface TokenRequest {
   now: number
 }
 
-/** The items that a new token depends on. Their keys: `tokenItemKeys`. */
-export interface TokenItems {
+/** The items that a new token depends on. Their keys: `activationTokenItemKeys`. */
+export interface ActivationTokenItems {
   secondary: Item<'secondary'> | undefined
   tokenKey: Item<'token-key'> | undefined
 }
 
 /** Returns the keys of the items to read before a token is made. */
-export const tokenItemKeys = (id: string) => [key('secondary', id), key('token-key')] as const
+export const activationTokenItemKeys = (id: string) => [key('secondary', id), key('token-key')] as const
 
 /** Reports whether a name is taken: a token was made for it in this epoch, used or not, and was not revoked. */
-export const isNameTaken = ({ secondary }: TokenItems, record: Pick<ClusterRecord, 'epoch'>): boolean =>
+export const isSecondaryNameTaken = (
+  { secondary }: ActivationTokenItems,
+  record: Pick<ClusterRecord, 'epoch'>,
+): boolean =>
   secondary !== undefined &&
   secondary.data.revokedAt === undefined &&
-  isOfCurrentEpoch(secondary.data, record)
+  isSecondaryOfCurrentEpoch(secondary.data, record)
 
 /**
  * Makes an activation token, and the changes that must be committed before it is valid. The token is not stored: it
  * is only in the answer.
  */
 export async function makeActivationToken(
-  { id, set, address, ttl, publicKey, epoch, now }: TokenRequest,
-  items: TokenItems,
-  pair: LinkPair,
+  { id, set, address, ttl, publicKey, epoch, now }: ActivationTokenRequest,
+  items: ActivationTokenItems,
+  pair: LinkKeyPairs,
   { cipher, entropy }: { cipher: Pick<FieldCipher, 'decrypt' | 'encrypt'>; entropy: Entropy },
 ): Promise<{ token: Secret; expires: number; changes: Change[] }> {
   const signer = await readOrMakeSigner(items.tokenKey, cipher)
@@ -67,10 +75,10 @@ export async function makeActivationToken(
     set,
     iat: Math.floor(now / 1000),
     exp: Math.floor(expires / 1000),
-    primaryKey: publicKeysOf(pair).signing.toString('base64url'),
-    exchangeKey: publicKeysOf(pair).exchange.toString('base64url'),
+    primaryKey: linkPublicKeysOf(pair).signing.toString('base64url'),
+    exchangeKey: linkPublicKeysOf(pair).exchange.toString('base64url'),
   })
-  const keys = publicKey === undefined ? undefined : readPublicKey(publicKey)
+  const keys = publicKey === undefined ? undefined : parseLinkPublicKeys(publicKey)
   const secondary: Secondary = defined({
     id,
     createdAt: now,
@@ -80,11 +88,11 @@ export async function makeActivationToken(
     address: '',
     apiAddress: '',
     version: '',
-    publicKey: keys ? formatPublicKey(keys) : undefined,
+    publicKey: keys ? formatLinkPublicKeys(keys) : undefined,
     epoch,
     previousClusters: listPreviousClusters(items.secondary?.data),
   })
-  const token = keys ? sealToken(keys.exchange, jwt, entropy.bytes) : jwt
+  const token = keys ? sealActivationToken(keys.exchange, jwt, entropy.bytes) : jwt
   const place = key('secondary', id)
   return {
     token: new Secret(token),
@@ -113,6 +121,6 @@ async function readOrMakeSigner(
 ): Promise<{ text: string; changes: Change[] }> {
   const place = key('token-key')
   if (item) return { text: (await cipher.decrypt(place, 'key', item.data.key)).reveal(), changes: [] }
-  const text = newSignerKey()
+  const text = generateSignerKey()
   return { text, changes: [create(place, { key: await cipher.encrypt(place, 'key', text) })] }
 }

@@ -1,5 +1,5 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Revoked } from '../../model/link.ts'
+import type { RevokedCluster } from '../../model/link.ts'
 import type { Store } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -10,7 +10,7 @@ import { listSecondaries } from './secondaries.ts'
  * Returns a change that allows an admitted cluster to fetch every term. The holder item is always written, so that a
  * concurrent rotation conflicts with the admission.
  */
-export const admitHolder = (
+export const admitTermHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,
   { name, at }: { name: string; at: number },
@@ -49,7 +49,7 @@ export function recordHeldTerms(
 export async function readRevocation(
   cluster: string,
   { store }: { store: Pick<Store, 'read'> },
-): Promise<Revoked | undefined> {
+): Promise<RevokedCluster | undefined> {
   const [holder] = await store.read([key('holder', cluster)])
   return holder?.data.revoked
 }
@@ -64,11 +64,11 @@ export interface TermRecipient {
 }
 
 /** Returns a cluster's name and id, for operators. */
-export const formatCluster = ({ cluster, name }: TermRecipient): string =>
+export const formatTermRecipient = ({ cluster, name }: TermRecipient): string =>
   name ? `${name} (${cluster})` : cluster
 
 /** The items that show which clusters were given terms. */
-export interface KnownHolders {
+export interface KnownTermHolders {
   /** UUID of this cluster, which is left out */
   self: string
   terms: readonly Item<'term'>[]
@@ -82,7 +82,7 @@ export interface KnownHolders {
  */
 export function listTermRecipients(
   ids: readonly string[],
-  { self, terms, holders }: KnownHolders,
+  { self, terms, holders }: KnownTermHolders,
 ): TermRecipient[] {
   const noted = new Map(holders.map(one => [one.sk, one.data]))
   // A former primary that no token admitted is listed under its own name.

@@ -1,8 +1,8 @@
-import type { Member } from '../../model/link.ts'
+import type { SetMembership } from '../../model/link.ts'
 import type { Store } from '../../ports.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
-import { type Admission, addAdmission, mergeAddresses } from '../membership.ts'
+import { addAdmissionToMembership, mergeMemberAddresses, type NewAdmission } from '../membership.ts'
 
 /** The maximum number of secondaries that one commit removes beside its other changes. */
 const MOST = 60
@@ -30,7 +30,7 @@ export async function makeAdmissionChanges(
   store: Pick<Store, 'list' | 'read'>,
   self: string,
   before: Item<'member'> | undefined,
-  admission: Admission,
+  admission: NewAdmission,
 ): Promise<Change[]> {
   const { primaryKey, statement, addresses } = admission
   const primary = key('member', statement.issuer)
@@ -38,14 +38,14 @@ export async function makeAdmissionChanges(
     store.read([primary]),
     store.list(partitions('secondary')),
   ])
-  const met: Member = {
+  const met: SetMembership = {
     statements: [],
     ...known?.data,
-    addresses: mergeAddresses(known?.data.addresses ?? [], addresses.slice(0, 1)),
+    addresses: mergeMemberAddresses(known?.data.addresses ?? [], addresses.slice(0, 1)),
     key: primaryKey,
   }
   const place = key('member', self)
-  const mine = addAdmission(before?.data, admission)
+  const mine = addAdmissionToMembership(before?.data, admission)
   return [
     before ? replace(place, before, mine) : put(place, mine),
     put(primary, met),

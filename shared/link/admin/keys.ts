@@ -1,12 +1,18 @@
-import type { Element } from '../../journal/journal.ts'
-import { toElements } from '../../journal/to-elements.ts'
-import { type ClusterRecord, type Link, makeEmptyLink } from '../../model/cluster.ts'
+import type { TransactionElement } from '../../journal/journal.ts'
+import { toTransactionElements } from '../../journal/to-elements.ts'
+import { type ClusterRecord, createEmptyLink, type PrimaryLink } from '../../model/cluster.ts'
 import type { Entropy, FieldCipher, Ports } from '../../ports.ts'
 import { type Change, put, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import type { Encrypted } from '../../values/secret.ts'
-import { addTakeOver } from '../membership.ts'
-import { formatPublicKey, type LinkPair, newLinkPair, parseLinkPair, publicKeysOf } from '../pair.ts'
+import { addTakeOverToMembership } from '../membership.ts'
+import {
+  formatLinkPublicKeys,
+  generateLinkKeyPairs,
+  type LinkKeyPairs,
+  linkPublicKeysOf,
+  parseLinkKeyPairs,
+} from '../pair.ts'
 
 interface Dependencies {
   cipher: Pick<FieldCipher, 'encrypt'>
@@ -14,41 +20,45 @@ interface Dependencies {
 }
 
 /** Makes the link key of a cluster that becomes a primary, encrypted for the cluster record. */
-export const makeOwnKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
-  encryptOwnKey(newLinkPair(entropy.bytes), cipher)
+export const makeOwnLinkKey = ({ cipher, entropy }: Dependencies): Promise<Encrypted> =>
+  encryptOwnLinkKey(generateLinkKeyPairs(entropy.bytes), cipher)
 
 /**
  * Encrypts a link key for the cluster record.
- * @param text from `newLinkPair`
+ * @param text from `generateLinkKeyPairs`
  */
-export const encryptOwnKey = (text: string, cipher: Pick<FieldCipher, 'encrypt'>): Promise<Encrypted> =>
+export const encryptOwnLinkKey = (text: string, cipher: Pick<FieldCipher, 'encrypt'>): Promise<Encrypted> =>
   cipher.encrypt(key('cluster'), 'ownKey', text)
 
 /**
  * Decrypts the link key.
  * @param sealed `link.ownKey` of the cluster record
  */
-export const decryptOwnKey = async (
+export const decryptOwnLinkKey = async (
   sealed: Encrypted,
   cipher: Pick<FieldCipher, 'decrypt'>,
-): Promise<LinkPair> => parseLinkPair((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
+): Promise<LinkKeyPairs> =>
+  parseLinkKeyPairs((await cipher.decrypt(key('cluster'), 'ownKey', sealed)).reveal())
 
 /**
  * Makes new keys for a secondary's next link. They replace pending keys that were made before. The present link keeps
  * its own keys.
  */
-export async function makePendingKey(
+export async function makePendingLinkKey(
   now: number,
   { cipher, entropy }: Dependencies,
 ): Promise<{ publicKey: string; changes: Change[] }> {
-  const text = newLinkPair(entropy.bytes)
+  const text = generateLinkKeyPairs(entropy.bytes)
   const place = key('pending-key')
   const pending = { pair: await cipher.encrypt(place, 'pair', text), createdAt: now }
-  return { publicKey: formatPublicKey(publicKeysOf(parseLinkPair(text))), changes: [put(place, pending)] }
+  return {
+    publicKey: formatLinkPublicKeys(linkPublicKeysOf(parseLinkKeyPairs(text))),
+    changes: [put(place, pending)],
+  }
 }
 
 /** Decrypts pending keys. */
-export const decryptPendingKey = async (
+export const decryptPendingLinkKey = async (
   pair: Encrypted,
   cipher: Pick<FieldCipher, 'decrypt'>,
 ): Promise<string> => (await cipher.decrypt(key('pending-key'), 'pair', pair)).reveal()
@@ -61,19 +71,25 @@ export const decryptPendingKey = async (
  * @param epoch that begins
  * @returns `link` for the record, and `member` to be written in one transaction with record and head
  */
-export async function renewMembership(
+export async function renewSetMembership(
   { store, cipher, entropy }: Pick<Ports, 'store' | 'cipher' | 'entropy'>,
   record: ClusterRecord,
   epoch: string,
-): Promise<{ link: Link; member: Element }> {
+): Promise<{ link: PrimaryLink; member: TransactionElement }> {
   const { link, set, id } = record
   if (!link || set === undefined) throw new Error('only a member of a DR set can take over')
   const place = key('member', id)
   const [before] = await store.read([place])
-  const text = newLinkPair(entropy.bytes)
-  const ownKey = await encryptOwnKey(text, cipher)
-  const claim = { set, id, epoch, old: await decryptOwnKey(link.ownKey, cipher), next: parseLinkPair(text) }
-  const data = addTakeOver(before?.data, claim, [...link.primaryAddrs, link.primaryAddr])
-  const [member] = toElements([replace(place, before, data)], entropy)
-  return { link: makeEmptyLink(ownKey), member }
+  const text = generateLinkKeyPairs(entropy.bytes)
+  const ownKey = await encryptOwnLinkKey(text, cipher)
+  const claim = {
+    set,
+    id,
+    epoch,
+    old: await decryptOwnLinkKey(link.ownKey, cipher),
+    next: parseLinkKeyPairs(text),
+  }
+  const data = addTakeOverToMembership(before?.data, claim, [...link.primaryAddrs, link.primaryAddr])
+  const [member] = toTransactionElements([replace(place, before, data)], entropy)
+  return { link: createEmptyLink(ownKey), member }
 }

@@ -3,29 +3,29 @@ import type { Ports } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
-import { readPublicKey } from '../pair.ts'
-import type { MemberKey } from '../trust.ts'
+import { parseLinkPublicKeys } from '../pair.ts'
+import type { SetMemberKey } from '../trust.ts'
 import { listSecondaries } from './secondaries.ts'
 
 /** The clusters of its set that this cluster knows. */
-export interface KnownMembers {
+export interface KnownSetMembers {
   self: Item<'member'> | undefined
   /** address of this cluster; empty: unknown */
   selfAddress: string
   /** addresses at which another primary may be */
   addresses: string[]
-  keys: MemberKey[]
+  keys: SetMemberKey[]
 }
 
 /**
  * Reads the clusters of the set that this cluster knows.
  * @param whom `due`: without followers that have sent a recent heartbeat
  */
-export async function readKnownMembers(
+export async function readKnownSetMembers(
   record: ClusterRecord,
   { store, clock, deployment }: Pick<Ports, 'store' | 'clock' | 'deployment'>,
   whom: 'due' | 'all',
-): Promise<KnownMembers> {
+): Promise<KnownSetMembers> {
   const [members, secondaries] = await Promise.all([
     store.list(partitions('member')),
     store.list(partitions('secondary')),
@@ -44,7 +44,7 @@ export async function readKnownMembers(
   ]
   const self = members.find(({ sk }) => sk === record.id)
   const admitted = secondaries.flatMap(({ data: { cluster = '', publicKey = '' } }) => {
-    const keys = readPublicKey(publicKey)
+    const keys = parseLinkPublicKeys(publicKey)
     return keys ? [{ id: cluster, key: keys.signing.toString('base64') }] : []
   })
   return {

@@ -1,6 +1,6 @@
 import { writeReplicationEvent } from '../../journal/events.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Revoked, Secondary } from '../../model/link.ts'
+import type { RevokedCluster, Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -12,8 +12,10 @@ import { defined } from '../../values/defined.ts'
  * for fences.
  * @param record of this cluster; its epoch is the one that it writes, or wrote last
  */
-export const isOfCurrentEpoch = ({ epoch }: Pick<Secondary, 'epoch'>, record: Pick<ClusterRecord, 'epoch'>) =>
-  epoch === record.epoch
+export const isSecondaryOfCurrentEpoch = (
+  { epoch }: Pick<Secondary, 'epoch'>,
+  record: Pick<ClusterRecord, 'epoch'>,
+) => epoch === record.epoch
 
 /**
  * Returns the secondaries whose tokens are not revoked (used or not, expired or not), in the order in which they were
@@ -25,11 +27,11 @@ export const listSecondaries = (
 ): Secondary[] =>
   items
     .map(({ data }) => data)
-    .filter(one => one.revokedAt === undefined && isOfCurrentEpoch(one, record))
+    .filter(one => one.revokedAt === undefined && isSecondaryOfCurrentEpoch(one, record))
     .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
 
 /** The target of a revocation: an admission, a cluster with every key that it has here, or both. */
-export interface Revocation {
+export interface ClusterRevocation {
   /** the stored item of an admission */
   admission?: Item<'secondary'> | undefined
   /** UUID */
@@ -51,7 +53,7 @@ export interface RevocationItems {
  * @param as this cluster; its epoch is stored
  */
 export function makeRevocationChanges(
-  { admission, cluster, name }: Revocation,
+  { admission, cluster, name }: ClusterRevocation,
   { secondaries, holders }: RevocationItems,
   { at, as }: { at: number; as: Pick<ClusterRecord, 'epoch'> },
 ): Change[] {
@@ -77,7 +79,7 @@ const revokedHolder = (
   cluster: string,
   before: Item<'holder'> | undefined,
   name: string,
-  revoked: Revoked,
+  revoked: RevokedCluster,
 ): Change => replace(key('holder', cluster), before, { name, at: revoked.at, ...before?.data, revoked })
 
 /**
@@ -85,7 +87,7 @@ const revokedHolder = (
  * @param request id of the request that revokes
  */
 export const auditRevocation = (
-  { cluster, name }: Revocation,
+  { cluster, name }: ClusterRevocation,
   request: string,
   record: Pick<ClusterRecord, 'id' | 'set' | 'epoch'>,
   ports: Pick<Ports, 'audit' | 'clock'>,
@@ -102,7 +104,9 @@ export const auditRevocation = (
  * Returns the admission under a name that a new activation token replaces; undefined: there is none, or it was
  * revoked.
  */
-export function findReplacedAdmission(admission: Item<'secondary'> | undefined): Revocation | undefined {
+export function findReplacedAdmission(
+  admission: Item<'secondary'> | undefined,
+): ClusterRevocation | undefined {
   if (!admission || admission.data.revokedAt !== undefined) return undefined
   const { cluster, id } = admission.data
   return { admission, cluster, name: id }

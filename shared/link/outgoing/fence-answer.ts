@@ -1,25 +1,25 @@
-import type { FenceOutcome, Statement } from '../../model/link.ts'
+import type { FenceOutcome, MembershipStatement } from '../../model/link.ts'
 import type { Answer } from '../../wire/gen/link_pb.ts'
-import { readUnverifiedOutcome, verifyOutcome } from '../envelope.ts'
-import { methods } from '../methods.ts'
+import { readUnverifiedLinkOutcome, verifyLinkOutcome } from '../envelope.ts'
+import { linkMethods } from '../methods.ts'
 import type { FenceReply } from '../role-messages.ts'
 import { isStatementSignedBy } from '../statements.ts'
-import { collectTrustedKeys, includesKey, type MemberKey } from '../trust.ts'
+import { collectTrustedMemberKeys, includesMemberKey, type SetMemberKey } from '../trust.ts'
 
 /** The result of a fence at one address. */
 export interface FenceAnswer extends Pick<FenceOutcome, 'result' | 'text'> {
   /** the fenced cluster's statement about this cluster's key */
-  voucher?: Statement
+  voucher?: MembershipStatement
   /** addresses of the set from the answer */
   addresses: readonly string[]
 }
 
 /** The cluster that sent the fence. */
-interface FenceCaller extends MemberKey {
+interface FenceCaller extends SetMemberKey {
   set: string
   /** keys of clusters that it has met */
-  known: readonly MemberKey[]
-  chain: readonly Statement[]
+  known: readonly SetMemberKey[]
+  chain: readonly MembershipStatement[]
 }
 
 /**
@@ -27,11 +27,11 @@ interface FenceCaller extends MemberKey {
  * key that has signed it. A refusal brings no statements, so it counts only if its key is known.
  */
 export function evaluateFenceAnswer(answer: Answer, nonce: Uint8Array, caller: FenceCaller): FenceAnswer {
-  const outcome = readUnverifiedOutcome(answer)
+  const outcome = readUnverifiedLinkOutcome(answer)
   const isBy = (key: string): boolean =>
-    verifyOutcome(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
+    verifyLinkOutcome(Buffer.from(key, 'base64'), 'Fence', nonce, answer) !== undefined
   if (outcome?.kind === 'body') {
-    const reply = methods.Fence.forms.answer.read(outcome.body)
+    const reply = linkMethods.Fence.forms.answer.read(outcome.body)
     if (isMember(reply, caller) && isBy(reply.key)) return acknowledgement(reply, caller)
   }
   if (outcome?.kind === 'refusal' && caller.known.some(({ key }) => isBy(key))) {
@@ -42,7 +42,10 @@ export function evaluateFenceAnswer(answer: Answer, nonce: Uint8Array, caller: F
 }
 
 const isMember = ({ cluster: id, key, chain }: FenceReply, caller: FenceCaller): boolean =>
-  includesKey(collectTrustedKeys(caller.set, caller.known, [...caller.chain, ...chain]), { id, key })
+  includesMemberKey(collectTrustedMemberKeys(caller.set, caller.known, [...caller.chain, ...chain]), {
+    id,
+    key,
+  })
 
 function acknowledgement(reply: FenceReply, { set, id, key }: FenceCaller): FenceAnswer {
   const { voucher, addresses, cluster, epoch, seq } = reply

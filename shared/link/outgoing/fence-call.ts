@@ -1,15 +1,15 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { TermSigner } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
-import { decryptOwnKey } from '../admin/keys.ts'
-import type { KnownMembers } from '../admin/known.ts'
-import { signCall } from '../envelope.ts'
-import { methods } from '../methods.ts'
-import { type LinkPair, publicKeysOf } from '../pair.ts'
+import { decryptOwnLinkKey } from '../admin/keys.ts'
+import type { KnownSetMembers } from '../admin/known.ts'
+import { signLinkCall } from '../envelope.ts'
+import { linkMethods } from '../methods.ts'
+import { type LinkKeyPairs, linkPublicKeysOf } from '../pair.ts'
 import { evaluateFenceAnswer, type FenceAnswer } from './fence-answer.ts'
 
 export type FencingPorts = Pick<
@@ -20,11 +20,11 @@ export type FencingPorts = Pick<
 const NONCE = 16
 
 /** This cluster as claimant. */
-export interface FenceClaimant extends KnownMembers {
+export interface FenceClaimant extends KnownSetMembers {
   set: string
   id: string
-  head: Head
-  pair: LinkPair
+  head: JournalHead
+  pair: LinkKeyPairs
   /** the key with which this cluster signs batch tokens; other clusters would learn it only from journal entries */
   signers: readonly TermSigner[]
 }
@@ -33,15 +33,15 @@ export interface FenceClaimant extends KnownMembers {
  * Reads this cluster as claimant.
  * @returns undefined if this cluster does not write its own journal
  */
-export async function readClaimant(
+export async function readFenceClaimant(
   { id, set, link, epoch }: ClusterRecord,
-  known: KnownMembers,
+  known: KnownSetMembers,
   { store, journal, cipher }: Pick<FencingPorts, 'store' | 'journal' | 'cipher'>,
 ): Promise<FenceClaimant | undefined> {
   const head = await journal.head()
   if (!link || set === undefined || head?.mode !== 'writing' || head.ownEpoch !== epoch) return undefined
   const [pair, signers] = await Promise.all([
-    decryptOwnKey(link.ownKey, cipher),
+    decryptOwnLinkKey(link.ownKey, cipher),
     readOwnSigners(id, { store }),
   ])
   return { ...known, set, id, head, pair, signers }
@@ -77,7 +77,7 @@ export interface FenceCall extends FenceAnswer {
  * Calls `Fence` at an address. It does not throw: an error becomes the result `silent`.
  * @param patience milliseconds that the call may take
  */
-export async function callFence(
+export async function sendFenceCall(
   { set, id, head, pair, self, selfAddress, addresses: others, keys, signers }: FenceClaimant,
   address: string,
   { to, patience }: { to: CarryTo; patience: number },
@@ -86,14 +86,14 @@ export async function callFence(
   const { epoch, lineage } = head
   const chain = self?.data.statements ?? []
   const addresses = [selfAddress, ...others].filter(one => one !== '')
-  const own = publicKeysOf(pair).signing.toString('base64')
+  const own = linkPublicKeysOf(pair).signing.toString('base64')
   const shown = { cluster: id, key: own, epoch, lineage, chain, addresses, signers }
-  const body = methods.Fence.forms.question.write(shown)
+  const body = linkMethods.Fence.forms.question.write(shown)
   const nonce = entropy.bytes(NONCE)
   const means = { signing: pair.signing, nonce, time: clock.now() }
   const called = { address, chain: chain.length, signers: signers.length }
   try {
-    const call = signCall('Fence', { set, from: id, lineage }, body, means)
+    const call = signLinkCall('Fence', { set, from: id, lineage }, body, means)
     const answer = await to({ addresses: [address] })('Fence', call, patience)
     const judged = evaluateFenceAnswer(answer, nonce, { set, known: keys, chain, id, key: own })
     const usable = memberAddresses(judged.addresses, deployment)

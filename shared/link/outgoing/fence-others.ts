@@ -1,12 +1,12 @@
 import { bounds } from '../../values/bounds.ts'
 import type { CarryTo } from '../../wire/carry.ts'
-import { callFence, type FenceCall, type FencingPorts, readClaimant } from './fence-call.ts'
+import { type FenceCall, type FencingPorts, readFenceClaimant, sendFenceCall } from './fence-call.ts'
 import {
-  hasStaleOutcomes,
+  hasStaleFenceOutcomes,
   isFenceDue,
-  listDueAddresses,
+  listFenceAddressesDue,
   readFenceState,
-  type StoredCalls,
+  type StoredFenceResults,
   storeFenceOutcomes,
 } from './fence-outcomes.ts'
 
@@ -46,7 +46,7 @@ interface Run {
  * minutes after a promotion; otherwise there is one call per run. Does nothing if this cluster is not a primary.
  * @param deadline epoch milliseconds: no call begins after it; the last one may take ten seconds
  */
-export async function fenceOthers(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
+export async function fenceOtherClusters(ports: FencingPorts, to: CarryTo, deadline: number): Promise<void> {
   const run: Run = { ports, to, deadline, loops: new Map(), news: createNews(), noting: Promise.resolve() }
   await beginLoops(run)
   while (run.loops.size > 0) await Promise.race(run.loops.values())
@@ -57,8 +57,8 @@ async function beginLoops(run: Run): Promise<void> {
   const { ports, loops } = run
   const stand = await readFenceState(ports, 'due')
   if (!stand) return
-  if (hasStaleOutcomes(stand)) await storeFenceOutcomes([], stand.record.epoch ?? '', ports)
-  for (const address of listDueAddresses(stand)) {
+  if (hasStaleFenceOutcomes(stand)) await storeFenceOutcomes([], stand.record.epoch ?? '', ports)
+  for (const address of listFenceAddressesDue(stand)) {
     if (loops.has(address)) continue
     const loop = fenceAt(address, run)
       .catch((error: unknown) =>
@@ -77,13 +77,13 @@ async function fenceAt(address: string, run: Run): Promise<void> {
   for (;;) {
     const began = clock.now()
     const stand = await readFenceState(ports, 'due')
-    if (!stand || !listDueAddresses(stand).includes(address)) return
-    const claimant = await readClaimant(stand.record, stand.known, ports)
+    if (!stand || !listFenceAddressesDue(stand).includes(address)) return
+    const claimant = await readFenceClaimant(stand.record, stand.known, ports)
     if (!claimant) return
     // earlier runs have called this address, so the timeout starts at its maximum
     unanswered ??= stand.outcomes[address] ? FENCE_TIMEOUTS_MS.length : 0
     const patience = (stand.isQuick ? FENCE_TIMEOUTS_MS[unanswered] : undefined) ?? bounds.FENCE_CALL_MS
-    const call = await callFence(claimant, address, { to, patience }, ports)
+    const call = await sendFenceCall(claimant, address, { to, patience }, ports)
     if (!call.isAnswered) unanswered++
     const noted = await storeInTurn(call, claimant.head.epoch, run)
     if (!noted) return
@@ -119,7 +119,7 @@ function createNews(): News {
   }
 }
 
-function storeInTurn(call: FenceCall, epoch: string, run: Run): Promise<StoredCalls | undefined> {
+function storeInTurn(call: FenceCall, epoch: string, run: Run): Promise<StoredFenceResults | undefined> {
   const noted = run.noting.then(() => storeFenceOutcomes([call], epoch, run.ports))
   run.noting = noted.catch(() => undefined)
   return noted
@@ -133,10 +133,12 @@ export async function fenceBeforeServing(ports: FencingPorts, to: CarryTo): Prom
   const { clock, journal } = ports
   const until = clock.now() + FENCE_QUICK_MS
   const stand = await readFenceState(ports, 'all')
-  const claimant = stand && (await readClaimant(stand.record, stand.known, ports))
+  const claimant = stand && (await readFenceClaimant(stand.record, stand.known, ports))
   if (!claimant || claimant.addresses.length === 0) return
   const calls = await Promise.all(
-    claimant.addresses.map(address => callFence(claimant, address, { to, patience: FENCE_QUICK_MS }, ports)),
+    claimant.addresses.map(address =>
+      sendFenceCall(claimant, address, { to, patience: FENCE_QUICK_MS }, ports),
+    ),
   )
   await storeFenceOutcomes(calls, claimant.head.epoch, ports)
   if (!calls.some(({ isAnswered }) => isAnswered)) return

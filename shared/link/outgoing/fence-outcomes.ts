@@ -1,19 +1,19 @@
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { FenceOutcome, Fences, Member } from '../../model/link.ts'
-import { isNewlyPromoted } from '../../model/operation.ts'
+import type { FenceOutcome, FenceRecord, SetMembership } from '../../model/link.ts'
+import { wasPromotedRecently } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { type KnownMembers, readKnownMembers } from '../admin/known.ts'
-import { addVouchers } from '../membership.ts'
+import { type KnownSetMembers, readKnownSetMembers } from '../admin/known.ts'
+import { addVouchersToMembership } from '../membership.ts'
 import { type FenceCall, type FencingPorts, readOwnSigners } from './fence-call.ts'
 
 /** Characters of an answer's text that are kept. */
 const LONGEST_TEXT = 300
 
 /** The proofs that a cluster can send. */
-export interface ShownProofs {
+export interface SendableProofs {
   /** number of statements */
   chain: number
   /** number of batch-token signers; 0 if no cluster waits for one */
@@ -21,15 +21,15 @@ export interface ShownProofs {
 }
 
 /** The knowledge of a primary about the clusters that it has to fence. */
-export interface FenceState {
+export interface StoredFenceState {
   /** epoch milliseconds when it was read */
   readAt: number
   record: ClusterRecord
   fences: Item<'fences'> | undefined
   /** outcomes of the present epoch, by address */
-  outcomes: Fences['outcomes']
-  known: KnownMembers
-  shown: ShownProofs
+  outcomes: FenceRecord['outcomes']
+  known: KnownSetMembers
+  shown: SendableProofs
   /** this cluster was promoted at most ten minutes ago */
   isQuick: boolean
 }
@@ -44,14 +44,14 @@ type StorePorts = Pick<FencingPorts, 'store' | 'clock' | 'log' | 'deployment'>
 export async function readFenceState(
   ports: StorePorts,
   whom: 'due' | 'all',
-): Promise<FenceState | undefined> {
+): Promise<StoredFenceState | undefined> {
   const readAt = ports.clock.now()
   const places = [key('cluster'), key('fences'), key('promoted')] as const
   const [record, fences, promoted] = await ports.store.read(places)
   if (record?.data.mode !== 'primary') return undefined
   const outcomes = (fences?.data.epoch === record.data.epoch && fences?.data.outcomes) || {}
-  const known = await readKnownMembers(record.data, ports, whom)
-  const isQuick = isNewlyPromoted(promoted?.data, readAt)
+  const known = await readKnownSetMembers(record.data, ports, whom)
+  const isQuick = wasPromotedRecently(promoted?.data, readAt)
   const signers = Object.values(outcomes).some(waitsForSigner)
     ? await readOwnSigners(record.data.id, ports)
     : []
@@ -67,7 +67,7 @@ const waitsForSigner = ({ result, signers }: FenceOutcome): boolean =>
  * Reports whether an address has to be called again.
  * @param shown the proofs that this cluster can send now
  */
-export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }: ShownProofs): boolean =>
+export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }: SendableProofs): boolean =>
   before === undefined ||
   before.result === 'silent' ||
   before.result === 'refused' ||
@@ -75,25 +75,28 @@ export const isFenceDue = (before: FenceOutcome | undefined, { chain, signers }:
   (waitsForSigner(before) && signers > 0)
 
 /** Returns the addresses to call. */
-export const listDueAddresses = ({ known, outcomes, shown }: FenceState): string[] =>
+export const listFenceAddressesDue = ({ known, outcomes, shown }: StoredFenceState): string[] =>
   known.addresses.filter(one => isFenceDue(outcomes[one], shown))
 
 /**
  * Reports whether an outcome is still current. Acknowledged ends always are. Other outcomes are stale once that
  * cluster follows this one.
  */
-const isCurrentOutcome = (address: string, { result }: FenceOutcome, { addresses }: KnownMembers): boolean =>
-  result === 'acknowledged' || addresses.includes(address)
+const isCurrentOutcome = (
+  address: string,
+  { result }: FenceOutcome,
+  { addresses }: KnownSetMembers,
+): boolean => result === 'acknowledged' || addresses.includes(address)
 
 /** Reports whether stale outcomes are stored, which have to be dropped. */
-export const hasStaleOutcomes = ({ outcomes, known }: FenceState): boolean =>
+export const hasStaleFenceOutcomes = ({ outcomes, known }: StoredFenceState): boolean =>
   !Object.entries(outcomes).every(([address, one]) => isCurrentOutcome(address, one, known))
 
 /** The stored results of some calls. */
-export interface StoredCalls {
-  outcomes: Fences['outcomes']
+export interface StoredFenceResults {
+  outcomes: FenceRecord['outcomes']
   /** the proofs that this cluster can send now */
-  shown: ShownProofs
+  shown: SendableProofs
   /** there are more statements or addresses than before */
   hasNewProofs: boolean
   isQuick: boolean
@@ -112,7 +115,7 @@ export async function storeFenceOutcomes(
   calls: readonly FenceCall[],
   epoch: string,
   ports: StorePorts,
-): Promise<StoredCalls | undefined> {
+): Promise<StoredFenceResults | undefined> {
   const noted = await retry({ tries: NOTES }, async () => {
     const stand = await readFenceState(ports, 'due')
     if (!stand || stand.record.epoch !== epoch) return ok()
@@ -128,18 +131,18 @@ export async function storeFenceOutcomes(
 async function storeOnce(
   calls: readonly FenceCall[],
   epoch: string,
-  { readAt, record, fences, outcomes: before, known, shown, isQuick }: FenceState,
+  { readAt, record, fences, outcomes: before, known, shown, isQuick }: StoredFenceState,
   { store, log }: StorePorts,
-): Promise<Result<StoredCalls, 'conflict'>> {
+): Promise<Result<StoredFenceResults, 'conflict'>> {
   const kept = Object.entries(before).filter(([address, one]) => isCurrentOutcome(address, one, known))
   const outcomes = { ...Object.fromEntries(kept), ...outcomesOf(calls, before, readAt) }
   const changed = Object.entries(outcomes).filter(([address, one]) => before[address] !== one)
-  const self = addVouchers(known.self?.data, {
+  const self = addVouchersToMembership(known.self?.data, {
     vouchers: calls.flatMap(({ voucher }) => (voucher ? [voucher] : [])),
     addresses: calls.flatMap(({ addresses }) => addresses),
   })
   const hasNewProofs = hasGrown(known.self?.data, self)
-  const next: Fences = { epoch, outcomes: outcomes }
+  const next: FenceRecord = { epoch, outcomes: outcomes }
   const changes = [
     ...(changed.length > 0 || kept.length < Object.keys(before).length
       ? [replace(key('fences'), fences, next)]
@@ -157,9 +160,9 @@ async function storeOnce(
  */
 const outcomesOf = (
   calls: readonly FenceCall[],
-  before: Fences['outcomes'],
+  before: FenceRecord['outcomes'],
   at: number,
-): Fences['outcomes'] =>
+): FenceRecord['outcomes'] =>
   Object.fromEntries(
     calls.map(({ address, result, text: whole, chain, signers }) => {
       const next: FenceOutcome = {
@@ -180,7 +183,7 @@ const isSame = (one: FenceOutcome, other: FenceOutcome): boolean =>
   one.statements === other.statements &&
   one.signers === other.signers
 
-const hasGrown = (before: Member | undefined, after: Member): boolean =>
+const hasGrown = (before: SetMembership | undefined, after: SetMembership): boolean =>
   after.statements.length !== (before?.statements.length ?? 0) ||
   after.statements.at(-1)?.signature !== before?.statements.at(-1)?.signature ||
   after.addresses.length !== (before?.addresses.length ?? 0)

@@ -4,10 +4,10 @@ import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import type { CarryTo } from '../../wire/carry.ts'
-import { decryptOwnKey } from '../admin/keys.ts'
+import { decryptOwnLinkKey } from '../admin/keys.ts'
 import { listSecondaries } from '../admin/secondaries.ts'
-import { createSendCall } from '../call.ts'
-import { readPublicKey } from '../pair.ts'
+import { createLinkCallSender } from '../call.ts'
+import { parseLinkPublicKeys } from '../pair.ts'
 
 type Dependencies = Pick<Ports, 'store' | 'cipher' | 'clock' | 'entropy' | 'log' | 'deployment'>
 
@@ -46,14 +46,14 @@ async function notifyAll(ports: Dependencies, to: CarryTo, awake: LastAnswered):
   if (record?.data.mode !== 'primary') return
   const { link, set, id } = record.data
   if (!link || set === undefined) return
-  const { signing } = await decryptOwnKey(link.ownKey, cipher)
+  const { signing } = await decryptOwnLinkKey(link.ownKey, cipher)
   const all = listSecondaries(await store.list(partitions('secondary')), record.data)
   const notify = async ({ address, publicKey = '' }: Secondary) => {
-    const keys = readPublicKey(publicKey)
+    const keys = parseLinkPublicKeys(publicKey)
     if (address === '' || !keys || clock.now() < (awake.get(publicKey) ?? 0) + bounds.AWAKE_MS) return
     const askedAt = clock.now()
     const end = { set, from: id, signing, otherKey: keys.signing }
-    const ask = createSendCall(end, {
+    const ask = createLinkCallSender(end, {
       clock,
       entropy,
       rules,

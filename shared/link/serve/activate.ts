@@ -1,18 +1,18 @@
 import { writeReplicationEvent } from '../../journal/events.ts'
-import type { Member, Revoked, Secondary } from '../../model/link.ts'
+import type { RevokedCluster, Secondary, SetMembership } from '../../model/link.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { memberAddress } from '../../values/member-address.ts'
 import { sameSecret } from '../../values/secret.ts'
-import { isProofOf, openActivation } from '../activation-request.ts'
-import { isSignedBy, parseSignerKey, readActivation } from '../activation-token.ts'
+import { isActivationProofOf, openActivationRequest } from '../activation-request.ts'
+import { isTokenSignedBy, parseSignerKey, readActivationClaims } from '../activation-token.ts'
 import { hashJti } from '../admin/activation.ts'
-import { admitHolder } from '../admin/holders.ts'
-import { isOfCurrentEpoch, listSecondaries } from '../admin/secondaries.ts'
-import { isCallSignedBy } from '../envelope.ts'
-import { mergeAddresses } from '../membership.ts'
-import { type Question, type Reply, readCallBody } from '../methods.ts'
-import { formatPublicKey, isExchangeKey, readPublicKey } from '../pair.ts'
+import { admitTermHolder } from '../admin/holders.ts'
+import { isSecondaryOfCurrentEpoch, listSecondaries } from '../admin/secondaries.ts'
+import { isLinkCallSignedBy } from '../envelope.ts'
+import { mergeMemberAddresses } from '../membership.ts'
+import { type MethodQuestion, type MethodReply, readCallBody } from '../methods.ts'
+import { formatLinkPublicKeys, isExchangeKey, parseLinkPublicKeys } from '../pair.ts'
 import {
   activationProofError,
   callerAddressError,
@@ -36,13 +36,18 @@ import {
   tokenUnsealedError,
   tokenUsedError,
 } from '../refusals.ts'
-import { FORMAT, type LinkRefused } from '../source.ts'
-import { signStatement } from '../statements.ts'
-import { readOtherAddresses } from './addresses.ts'
-import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { LINK_FORMAT, type LinkRefused } from '../source.ts'
+import { signMemberStatement } from '../statements.ts'
+import { readOtherMemberAddresses } from './addresses.ts'
+import {
+  type AdmittedLinkCall,
+  type AdmittedMethodCall,
+  type LinkServerPorts,
+  ownAddressesOf,
+} from './ports.ts'
 import { readServingHead } from './reading.ts'
 
-type Newcomer = Question<'Activate'>
+type Newcomer = MethodQuestion<'Activate'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -52,7 +57,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * same answer, because the first answer may have been lost.
  * @throws LinkRefused
  */
-export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): Promise<Reply<'Activate'>> {
+export async function serveActivate(
+  ports: LinkServerPorts,
+  call: AdmittedMethodCall<'Activate'>,
+): Promise<MethodReply<'Activate'>> {
   const opened = openQuestion(call)
   checkCaller(opened, call)
   const address = checkAddress(opened, ports)
@@ -75,36 +83,36 @@ export async function activate(ports: LinkPorts, call: AskedCall<'Activate'>): P
 }
 
 /** Opens the sealed question. An unsealed token is refused, because whoever carried it may have read it. */
-function openQuestion({ question: outer, pair, set }: AskedCall<'Activate'>): Newcomer {
-  if (outer.format < FORMAT) throw secondaryTooOldError(outer.format)
+function openQuestion({ question: outer, pair, set }: AdmittedMethodCall<'Activate'>): Newcomer {
+  if (outer.format < LINK_FORMAT) throw secondaryTooOldError(outer.format)
   if (outer.sealed === '') throw tokenUnsealedError()
-  const asked = readCallBody('Activate', () => openActivation(pair.exchange, set, outer.sealed))
+  const asked = readCallBody('Activate', () => openActivationRequest(pair.exchange, set, outer.sealed))
   if (!asked) throw sealedToOtherKeyError()
   return asked
 }
 
 /** Checks the address that the newcomer gives. It may give none. */
-function checkAddress({ address }: Newcomer, { deployment }: LinkPorts): string {
+function checkAddress({ address }: Newcomer, { deployment }: LinkServerPorts): string {
   const checkToken = address === '' ? '' : memberAddress(address, deployment)
   if (checkToken === undefined) throw callerAddressError()
   return checkToken
 }
 
 /** Makes the refusal while the journal is being built. Status shows the same progress. */
-async function makeIncompleteRefusal({ store }: LinkPorts): Promise<LinkRefused> {
+async function makeIncompleteRefusal({ store }: LinkServerPorts): Promise<LinkRefused> {
   const [reindex] = await store.read([key('reindex')])
   const { done = 0, total = 0 } = reindex?.data ?? {}
   const percent = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0
   return journalIncompleteError(percent)
 }
 
-function checkCaller(asked: Newcomer, call: AdmittedCall): void {
+function checkCaller(asked: Newcomer, call: AdmittedLinkCall): void {
   const { signingKey, exchangeKey, cluster } = asked
   const { record, envelope, body, set } = call
   if (signingKey.length !== 32 || !isExchangeKey(exchangeKey) || !UUID.test(cluster))
     throw callerUnnamedError()
-  if (!isCallSignedBy(signingKey, 'Activate', envelope, body)) throw callSignatureError()
-  if (!isProofOf(signingKey, set, asked, asked.proof)) throw activationProofError()
+  if (!isLinkCallSignedBy(signingKey, 'Activate', envelope, body)) throw callSignatureError()
+  if (!isActivationProofOf(signingKey, set, asked, asked.proof)) throw activationProofError()
   if (cluster === record.id) throw selfSecondaryError()
 }
 
@@ -112,8 +120,8 @@ function checkCaller(asked: Newcomer, call: AdmittedCall): void {
  * Checks the token and returns the changes that admit the caller.
  * @throws LinkRefused if this caller may not use the token now
  */
-async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: LinkPorts) {
-  const claims = readActivation(asked.token)
+async function admit(asked: Newcomer, call: AdmittedLinkCall, { store, cipher }: LinkServerPorts) {
+  const claims = readActivationClaims(asked.token)
   if (!claims) throw notAnActivationTokenError()
   if (claims.set !== call.set) throw tokenOfOtherSetError()
   const place = key('secondary', claims.id)
@@ -125,29 +133,33 @@ async function admit(asked: Newcomer, call: AdmittedCall, { store, cipher }: Lin
     key('holder', asked.cluster),
   ] as const)
   const signing = signer && (await cipher.decrypt(key('token-key'), 'key', signer.data.key))
-  if (!signing || !isSignedBy(parseSignerKey(signing.reveal()), asked.token)) throw tokenOfOtherClusterError()
+  if (!signing || !isTokenSignedBy(parseSignerKey(signing.reveal()), asked.token))
+    throw tokenOfOtherClusterError()
   if (claims.exp * 1000 <= call.now) throw tokenExpiredError(claims.exp * 1000)
   const secondary = usable(
     item,
     hashJti(claims.jti),
     revocationTimeInEpoch(call.record, holder?.data.revoked),
   )
-  if (!isOfCurrentEpoch(secondary.data, call.record)) throw tokenOfEarlierEpochError()
+  if (!isSecondaryOfCurrentEpoch(secondary.data, call.record)) throw tokenOfEarlierEpochError()
   checkTokenUse(secondary.data, asked)
   refuseDuplicateCluster(await store.list(partitions('secondary')), asked, call)
   const changes: Change[] = [
     replace(place, secondary, markAdmitted(secondary.data, asked, call)),
     // the address stays known even if the secondary's name is given to another cluster
     replace(met, member, updateMember(member?.data, asked)),
-    admitHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
+    admitTermHolder(asked.cluster, holder, { name: claims.id, at: call.now }),
   ]
   return { id: claims.id, changes }
 }
 
-const updateMember = (before: Member | undefined, { address, signingKey }: Newcomer): Member => ({
+const updateMember = (
+  before: SetMembership | undefined,
+  { address, signingKey }: Newcomer,
+): SetMembership => ({
   statements: [],
   ...before,
-  addresses: mergeAddresses(before?.addresses ?? [], [address]),
+  addresses: mergeMemberAddresses(before?.addresses ?? [], [address]),
   key: signingKey.toString('base64'),
 })
 
@@ -156,8 +168,8 @@ const updateMember = (before: Member | undefined, { address, signingKey }: Newco
  * this one, whatever that primary's clock showed.
  */
 const revocationTimeInEpoch = (
-  { epoch }: AdmittedCall['record'],
-  revoked: Revoked | undefined,
+  { epoch }: AdmittedLinkCall['record'],
+  revoked: RevokedCluster | undefined,
 ): number | undefined => (revoked?.epoch === epoch ? revoked?.at : undefined)
 
 /**
@@ -175,7 +187,7 @@ function usable(
 }
 
 function checkTokenUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary, asked: Newcomer): void {
-  const given = formatPublicKey({ signing: asked.signingKey, exchange: asked.exchangeKey })
+  const given = formatLinkPublicKeys({ signing: asked.signingKey, exchange: asked.exchangeKey })
   if (
     activatedAt !== undefined &&
     (cluster !== asked.cluster || publicKey !== given || heartbeat !== undefined)
@@ -191,21 +203,25 @@ function checkTokenUse({ publicKey, cluster, activatedAt, heartbeat }: Secondary
 function refuseDuplicateCluster(
   all: readonly Item<'secondary'>[],
   asked: Newcomer,
-  { record, set }: AdmittedCall,
+  { record, set }: AdmittedLinkCall,
 ): void {
-  const given = formatPublicKey({ signing: asked.signingKey, exchange: asked.exchangeKey })
+  const given = formatLinkPublicKeys({ signing: asked.signingKey, exchange: asked.exchangeKey })
   const living = listSecondaries(all, record).filter(
     one => one.cluster === asked.cluster && one.activatedAt !== undefined && one.publicKey !== given,
   )
-  const keys = living.flatMap(one => readPublicKey(one.publicKey ?? '') ?? [])
-  const isKnown = keys.some(({ signing }) => isProofOf(signing, set, asked, asked.earlierProof))
+  const keys = living.flatMap(one => parseLinkPublicKeys(one.publicKey ?? '') ?? [])
+  const isKnown = keys.some(({ signing }) => isActivationProofOf(signing, set, asked, asked.earlierProof))
   const [first] = living
   if (first && !isKnown) throw clusterAdmittedError(asked.cluster, first.id)
 }
 
-const markAdmitted = (secondary: Secondary, asked: Newcomer, { now, envelope }: AdmittedCall): Secondary => ({
+const markAdmitted = (
+  secondary: Secondary,
+  asked: Newcomer,
+  { now, envelope }: AdmittedLinkCall,
+): Secondary => ({
   ...secondary,
-  publicKey: formatPublicKey({ signing: asked.signingKey, exchange: asked.exchangeKey }),
+  publicKey: formatLinkPublicKeys({ signing: asked.signingKey, exchange: asked.exchangeKey }),
   cluster: asked.cluster,
   activatedAt: now,
   lastCallTime: Number(envelope.time),
@@ -215,10 +231,10 @@ const markAdmitted = (secondary: Secondary, asked: Newcomer, { now, envelope }: 
 
 async function makeAnswer(
   { cluster, signingKey, exchangeKey }: Newcomer,
-  call: AdmittedCall,
-  { epoch, lineage }: { epoch: string; lineage: Reply<'Activate'>['lineage'] },
-  ports: LinkPorts,
-): Promise<Reply<'Activate'>> {
+  call: AdmittedLinkCall,
+  { epoch, lineage }: { epoch: string; lineage: MethodReply<'Activate'>['lineage'] },
+  ports: LinkServerPorts,
+): Promise<MethodReply<'Activate'>> {
   const { record, set, pair } = call
   const [recovery] = await ports.store.read([key('recovery-key')])
   const { keyring } = await ports.cipher.exportTo(exchangeKey, set)
@@ -229,11 +245,11 @@ async function makeAnswer(
     epoch,
     lineage,
     keyring,
-    format: FORMAT,
+    format: LINK_FORMAT,
     recovery: { shares: recovery?.data.shares ?? 0, threshold: recovery?.data.threshold ?? 0 },
-    addresses: addressesOf(call, ports),
-    memberAddresses: await readOtherAddresses(ports, cluster),
-    statement: signStatement(pair.signing, membership),
+    addresses: ownAddressesOf(call, ports),
+    memberAddresses: await readOtherMemberAddresses(ports, cluster),
+    statement: signMemberStatement(pair.signing, membership),
     chain: [...(self?.data.statements ?? [])],
   }
 }

@@ -1,14 +1,14 @@
 import { partitions } from '../../storage/kinds.ts'
 import { memberAddresses } from '../../values/member-address.ts'
-import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { type AdmittedLinkCall, type LinkServerPorts, ownAddressesOf } from './ports.ts'
 
 /**
  * Returns the addresses of other clusters of the set: of those that follow or followed this one, and of those that it
  * has met or learnt from other clusters.
  * @param except UUID of a cluster whose own addresses are left out; absent: none are left out
  */
-export async function readOtherAddresses(
-  { store, deployment }: Pick<LinkPorts, 'store' | 'deployment'>,
+export async function readOtherMemberAddresses(
+  { store, deployment }: Pick<LinkServerPorts, 'store' | 'deployment'>,
   except?: string,
 ): Promise<string[]> {
   const [secondaries, members] = await Promise.all([
@@ -27,7 +27,9 @@ export async function readOtherAddresses(
 }
 
 /** Returns the known addresses of the clusters of the set, this cluster's own address first. */
-export const readAddresses = async (
-  call: Pick<AdmittedCall, 'record' | 'reachedAt'>,
-  ports: Pick<LinkPorts, 'store' | 'deployment'>,
-): Promise<string[]> => [...new Set([...addressesOf(call, ports), ...(await readOtherAddresses(ports))])]
+export const readMemberAddresses = async (
+  call: Pick<AdmittedLinkCall, 'record' | 'reachedAt'>,
+  ports: Pick<LinkServerPorts, 'store' | 'deployment'>,
+): Promise<string[]> => [
+  ...new Set([...ownAddressesOf(call, ports), ...(await readOtherMemberAddresses(ports))]),
+]

@@ -1,14 +1,14 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Envelope } from '../../wire/gen/link_pb.ts'
-import { isOfCurrentEpoch } from '../admin/secondaries.ts'
-import { isCallSignedBy, knowsLineage, skewOf } from '../envelope.ts'
-import { type MethodRow, rowOf } from '../methods.ts'
-import { readPublicKey } from '../pair.ts'
+import { isSecondaryOfCurrentEpoch } from '../admin/secondaries.ts'
+import { callerKnowsLineage, clockSkewOf, isLinkCallSignedBy } from '../envelope.ts'
+import { type LinkMethodRow, linkMethodRow } from '../methods.ts'
+import { parseLinkPublicKeys } from '../pair.ts'
 import {
   callerOfEarlierEpochError,
   callerRevokedError,
@@ -26,7 +26,7 @@ import {
 import type { LinkRefused } from '../source.ts'
 
 /** The facts by which a call is checked. */
-export interface CallFacts {
+export interface LinkCallFacts {
   record: ClusterRecord
   /** the secondary that the envelope names */
   secondary: Secondary | undefined
@@ -42,7 +42,7 @@ interface Asked {
   body: Uint8Array
 }
 
-type Check = (asked: Asked, facts: CallFacts) => LinkRefused | undefined
+type Check = (asked: Asked, facts: LinkCallFacts) => LinkRefused | undefined
 
 const ofThisSet: Check = ({ envelope }, { record }) =>
   record.set === undefined || record.mode === 'disabled'
@@ -53,8 +53,9 @@ const ofThisSet: Check = ({ envelope }, { record }) =>
 
 /** A caller without an admitted key gets the same refusal for unknown, known and revoked names. */
 const signedBySecondary: Check = ({ method, envelope, body }, { secondary }) => {
-  const keys = secondary?.activatedAt === undefined ? undefined : readPublicKey(secondary.publicKey ?? '')
-  return keys && isCallSignedBy(keys.signing, method, envelope, body) ? undefined : unknownCallerError()
+  const keys =
+    secondary?.activatedAt === undefined ? undefined : parseLinkPublicKeys(secondary.publicKey ?? '')
+  return keys && isLinkCallSignedBy(keys.signing, method, envelope, body) ? undefined : unknownCallerError()
 }
 
 const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
@@ -63,18 +64,18 @@ const notRevoked: Check = ({ envelope }, { secondary, revokedAt }) =>
     : callerRevokedError(envelope.caller)
 
 const ofPresentEpoch: Check = ({ envelope }, { record, secondary }) =>
-  secondary === undefined || isOfCurrentEpoch(secondary, record)
+  secondary === undefined || isSecondaryOfCurrentEpoch(secondary, record)
     ? undefined
     : callerOfEarlierEpochError(envelope.caller)
 
 const nearInTime: Check = ({ method, envelope }, { now }) => {
-  if (rowOf(method).ignoresClock) return undefined
-  const skew = skewOf(envelope, now)
+  if (linkMethodRow(method).ignoresClock) return undefined
+  const skew = clockSkewOf(envelope, now)
   return Math.abs(skew) <= bounds.CLOCK_SKEW_MS ? undefined : clockSkewError(skew, bounds.CLOCK_SKEW_MS, now)
 }
 
 const notSeenBefore: Check = ({ method, envelope }, { secondary }) =>
-  rowOf(method).requiresLaterTime && Number(envelope.time) <= (secondary?.lastCallTime ?? 0)
+  linkMethodRow(method).requiresLaterTime && Number(envelope.time) <= (secondary?.lastCallTime ?? 0)
     ? replayedCallError()
     : undefined
 
@@ -98,22 +99,22 @@ const followsAnother: Check = (_, { record }) =>
   record.mode === 'secondary' && primaryKeyOf(record)?.length === 32 ? undefined : followsNoPrimaryError()
 
 const signedByPrimary: Check = ({ method, envelope, body }, { record }) =>
-  isCallSignedBy(primaryKeyOf(record) ?? Buffer.alloc(0), method, envelope, body)
+  isLinkCallSignedBy(primaryKeyOf(record) ?? Buffer.alloc(0), method, envelope, body)
     ? undefined
     : noticeUnsignedError()
 
 const primaryKeyOf = ({ link }: ClusterRecord): Buffer | undefined =>
   link && Buffer.from(link.primaryKey, 'base64')
 
-const checks: Readonly<Record<MethodRow['by'], readonly Check[]>> = {
+const checks: Readonly<Record<LinkMethodRow['by'], readonly Check[]>> = {
   secondary: ofSecondary,
   newcomer: ofNewcomer,
   primary: [followsAnother, ofThisSet, signedByPrimary, nearInTime],
 }
 
 /** Returns the refusal of a call; undefined: the call is admitted. */
-export function findCallFault(asked: Asked, facts: CallFacts): LinkRefused | undefined {
-  for (const check of checks[rowOf(asked.method).by]) {
+export function findLinkCallFault(asked: Asked, facts: LinkCallFacts): LinkRefused | undefined {
+  for (const check of checks[linkMethodRow(asked.method).by]) {
     const found = check(asked, facts)
     if (found) return found
   }
@@ -121,11 +122,11 @@ export function findCallFault(asked: Asked, facts: CallFacts): LinkRefused | und
 }
 
 /** Returns the refusal because of the journal's state; undefined: the journal serves the call. */
-export function findHeadFault(
+export function findJournalHeadFault(
   method: Method,
   envelope: Envelope,
   record: ClusterRecord,
-  head: Head | undefined,
+  head: JournalHead | undefined,
 ): LinkRefused | undefined {
   const serves = head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch
   // A cluster that has stepped down still serves the rest of its journal to its followers.
@@ -133,6 +134,7 @@ export function findHeadFault(
   if (!isSource || !serves) return notThePrimaryError(record.mode)
   if (epochNumber(envelope.epoch) > epochNumber(head.epoch))
     return laterEpochSeenError(envelope.epoch, head.epoch)
-  if (rowOf(method).requiresSameLineage && !knowsLineage(envelope, head.lineage)) return lineageChangedError()
+  if (linkMethodRow(method).requiresSameLineage && !callerKnowsLineage(envelope, head.lineage))
+    return lineageChangedError()
   return undefined
 }

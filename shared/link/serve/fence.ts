@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
-import { epochNumber, isEpochOf, isTooFarAhead } from '../../journal/position.ts'
-import { stepDown } from '../../journal/step-down.ts'
-import { moves } from '../../journal/transitions.ts'
-import type { Member, Secondary } from '../../model/link.ts'
-import { isNewlyPromoted } from '../../model/operation.ts'
+import { epochNumber, isEpochOf, isEpochTooFarAhead } from '../../journal/position.ts'
+import { stepDownAsPrimary } from '../../journal/step-down.ts'
+import { headMoves } from '../../journal/transitions.ts'
+import type { Secondary, SetMembership } from '../../model/link.ts'
+import { wasPromotedRecently } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { decodeBase64 } from '../../values/base64.ts'
 import { memberAddresses } from '../../values/member-address.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
-import { readKnownMembers } from '../admin/known.ts'
-import { isCallSignedBy } from '../envelope.ts'
-import { mergeAddresses } from '../membership.ts'
-import type { Question, Reply } from '../methods.ts'
-import { publicKeysOf, readPublicKey } from '../pair.ts'
+import { readKnownSetMembers } from '../admin/known.ts'
+import { isLinkCallSignedBy } from '../envelope.ts'
+import { mergeMemberAddresses } from '../membership.ts'
+import type { MethodQuestion, MethodReply } from '../methods.ts'
+import { linkPublicKeysOf, parseLinkPublicKeys } from '../pair.ts'
 import {
   callerUnnamedError,
   callSignatureError,
@@ -25,22 +25,25 @@ import {
   selfFenceError,
   staleFenceError,
 } from '../refusals.ts'
-import { signStatement } from '../statements.ts'
-import { type FenceFacts, findFenceFault, includesKey, type MemberKey } from '../trust.ts'
-import { readAddresses } from './addresses.ts'
-import type { AdmittedCall, AskedCall, LinkPorts } from './ports.ts'
+import { signMemberStatement } from '../statements.ts'
+import { type FenceDecisionFacts, findFenceFault, includesMemberKey, type SetMemberKey } from '../trust.ts'
+import { readMemberAddresses } from './addresses.ts'
+import type { AdmittedLinkCall, AdmittedMethodCall, LinkServerPorts } from './ports.ts'
 import { readServingHead } from './reading.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-type TakeOver = Question<'Fence'>
+type TakeOver = MethodQuestion<'Fence'>
 
 /**
  * Ends this cluster's epoch because another member of the set writes a later one. A repeated call gets the same
  * answer. A caller that is not a member, by this cluster's own knowledge, changes nothing.
  * @throws LinkRefused
  */
-export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise<Reply<'Fence'>> {
+export async function serveFence(
+  ports: LinkServerPorts,
+  call: AdmittedMethodCall<'Fence'>,
+): Promise<MethodReply<'Fence'>> {
   const asked = call.question
   checkClaimant(asked, call)
   const head = await readServingHead(ports.journal)
@@ -48,12 +51,12 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
     await wakeWorkerToFence(asked, call, ports).catch(() => undefined)
     throw staleFenceError(head.ownEpoch, asked.epoch)
   }
-  if (isTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooHighError(asked.epoch, head.ownEpoch)
+  if (isEpochTooFarAhead(asked.epoch, head.maxEpoch)) throw epochTooHighError(asked.epoch, head.ownEpoch)
   const fault = findFenceFault(await readFenceFacts(call, head, ports), { ...asked, id: asked.cluster })
   if (fault) throw fault
   await storeClaimant(asked, call, ports)
   const why = { reason: 'fence', successor: asked.cluster, below: asked.epoch } as const
-  const end = await stepDown(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
+  const end = await stepDownAsPrimary(ports, why, Buffer.from(call.envelope.nonce).toString('hex'))
   if (!end) throw noLongerPrimaryError()
   await raiseMaxEpoch(asked, ports)
   return makeAnswer(asked, call, end, ports)
@@ -66,23 +69,23 @@ export async function fence(ports: LinkPorts, call: AskedCall<'Fence'>): Promise
  */
 async function wakeWorkerToFence(
   asked: TakeOver,
-  { record, now }: AdmittedCall,
-  ports: LinkPorts,
+  { record, now }: AdmittedLinkCall,
+  ports: LinkServerPorts,
 ): Promise<void> {
   if (record.mode !== 'primary') return
   const [promoted, fences] = await ports.store.read([key('promoted'), key('fences')])
   const [address = ''] = asked.addresses
-  if (isNewlyPromoted(promoted?.data, now) && fences?.data.outcomes[address]?.result !== 'silent') return
-  const { keys } = await readKnownMembers(record, ports, 'all')
-  if (includesKey(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
+  if (wasPromotedRecently(promoted?.data, now) && fences?.data.outcomes[address]?.result !== 'silent') return
+  const { keys } = await readKnownSetMembers(record, ports, 'all')
+  if (includesMemberKey(keys, { id: asked.cluster, key: asked.key })) await ports.puller.wake()
 }
 
 /** Checks that a claimant signs with the key that it names, and claims an epoch of its own. */
-function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: AdmittedCall): void {
+function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: AdmittedLinkCall): void {
   const { envelope, body, record } = call
   const signing = decodeBase64(text)
   if (signing?.length !== 32 || !UUID.test(cluster) || envelope.caller !== cluster) throw callerUnnamedError()
-  if (!isCallSignedBy(signing, 'Fence', envelope, body)) throw callSignatureError()
+  if (!isLinkCallSignedBy(signing, 'Fence', envelope, body)) throw callSignatureError()
   if (cluster === record.id) throw selfFenceError()
   if (!isEpochOf(epoch, cluster) || lineage.at(-1)?.[0] !== epoch)
     throw epochOfOtherClusterError(epoch, cluster)
@@ -93,10 +96,10 @@ function checkClaimant({ cluster, key: text, epoch, lineage }: TakeOver, call: A
  * the set has revoked.
  */
 async function readFenceFacts(
-  { record, set, question: { cluster } }: Pick<AskedCall<'Fence'>, 'record' | 'set' | 'question'>,
-  { ownEpoch, lineage }: Pick<FenceFacts, 'ownEpoch' | 'lineage'>,
-  { store }: Pick<LinkPorts, 'store'>,
-): Promise<FenceFacts> {
+  { record, set, question: { cluster } }: Pick<AdmittedMethodCall<'Fence'>, 'record' | 'set' | 'question'>,
+  { ownEpoch, lineage }: Pick<FenceDecisionFacts, 'ownEpoch' | 'lineage'>,
+  { store }: Pick<LinkServerPorts, 'store'>,
+): Promise<FenceDecisionFacts> {
   const [[self], secondaries, holders] = await Promise.all([
     store.read([key('member', record.id)]),
     store.list(partitions('secondary')),
@@ -127,11 +130,11 @@ function readAbandonedUpTo(cluster: string, secondaries: readonly Item<'secondar
   return newest?.data.heartbeat?.maxEpoch ?? 0
 }
 
-function registeredKeys({ data }: Item<'secondary'>): MemberKey[] {
+function registeredKeys({ data }: Item<'secondary'>): SetMemberKey[] {
   const { cluster, publicKey, activatedAt, revokedAt, previousClusters = [] } = data
   const now = activatedAt !== undefined && revokedAt === undefined && cluster && publicKey
   return [...previousClusters, ...(now ? [{ cluster, publicKey }] : [])].flatMap(one => {
-    const keys = readPublicKey(one.publicKey)
+    const keys = parseLinkPublicKeys(one.publicKey)
     return keys ? [{ id: one.cluster, key: keys.signing.toString('base64') }] : []
   })
 }
@@ -145,15 +148,15 @@ const STORE_TRIES = 5
  */
 async function storeClaimant(
   { cluster, key: signing, epoch: claimed, addresses, signers }: TakeOver,
-  call: AdmittedCall,
-  { store, deployment }: LinkPorts,
+  call: AdmittedLinkCall,
+  { store, deployment }: LinkServerPorts,
 ): Promise<void> {
   const place = key('member', cluster)
   const noted = await retry({ tries: STORE_TRIES }, async () => {
     const [before] = await store.read([place])
-    const known: Member = before?.data ?? { statements: [], addresses: [] }
-    const all = mergeAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
-    const met: Member = { ...known, addresses: all, key: signing, claimedEpoch: claimed, signers }
+    const known: SetMembership = before?.data ?? { statements: [], addresses: [] }
+    const all = mergeMemberAddresses(known.addresses, memberAddresses(addresses.slice(0, 1), deployment))
+    const met: SetMembership = { ...known, addresses: all, key: signing, claimedEpoch: claimed, signers }
     if (claimed < (known.claimedEpoch ?? '') || isDeepStrictEqual(met, known)) return ok()
     return (await store.commit([replace(place, before, met)], call)) === 'conflict' ? CONFLICT : ok()
   })
@@ -169,7 +172,7 @@ const RAISE_TRIES = 10
  */
 async function raiseMaxEpoch(
   { cluster: successor, epoch: later }: TakeOver,
-  { journal }: LinkPorts,
+  { journal }: LinkServerPorts,
 ): Promise<void> {
   for (let tries = 0; tries < RAISE_TRIES; tries++) {
     const head = await journal.head()
@@ -180,7 +183,7 @@ async function raiseMaxEpoch(
       (number === head.maxEpoch && head.successor === successor)
     )
       return
-    await journal.moveHead(moves.noteFence(head, successor, number))
+    await journal.moveHead(headMoves.noteFence(head, successor, number))
   }
   throw concurrentCallsError()
 }
@@ -191,18 +194,18 @@ async function raiseMaxEpoch(
  */
 async function makeAnswer(
   { cluster: id, key: itsKey, epoch }: TakeOver,
-  call: AdmittedCall,
+  call: AdmittedLinkCall,
   end: { epoch: string; seq: number },
-  ports: LinkPorts,
-): Promise<Reply<'Fence'>> {
+  ports: LinkServerPorts,
+): Promise<MethodReply<'Fence'>> {
   const { set, record, pair } = call
   const [self] = await ports.store.read([key('member', record.id)])
   return {
     ...end,
-    voucher: signStatement(pair.signing, { set, issuer: record.id, subject: id, key: itsKey, epoch }),
+    voucher: signMemberStatement(pair.signing, { set, issuer: record.id, subject: id, key: itsKey, epoch }),
     cluster: record.id,
-    key: publicKeysOf(pair).signing.toString('base64'),
+    key: linkPublicKeysOf(pair).signing.toString('base64'),
     chain: self?.data.statements ?? [],
-    addresses: await readAddresses(call, ports),
+    addresses: await readMemberAddresses(call, ports),
   }
 }

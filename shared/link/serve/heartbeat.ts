@@ -1,34 +1,39 @@
-import { findFrontier } from '../../journal/density.ts'
-import type { Head } from '../../journal/head.ts'
+import { findDenseFrontier } from '../../journal/density.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
-import { noopEntry } from '../../journal/journal-entry.ts'
-import { epochAt, type Position } from '../../journal/position.ts'
+import { createNoopEntry } from '../../journal/journal-entry.ts'
+import { epochAt, type JournalPosition } from '../../journal/position.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
 import { type AddressRules, memberAddress } from '../../values/member-address.ts'
-import { skewOf } from '../envelope.ts'
-import type { Question, Reply } from '../methods.ts'
+import { clockSkewOf } from '../envelope.ts'
+import type { MethodQuestion, MethodReply } from '../methods.ts'
 import { concurrentCallsError, secondaryTooOldError } from '../refusals.ts'
-import { FORMAT } from '../source.ts'
-import { readOtherAddresses } from './addresses.ts'
-import { type AdmittedCall, type AskedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { LINK_FORMAT } from '../source.ts'
+import { readOtherMemberAddresses } from './addresses.ts'
+import {
+  type AdmittedLinkCall,
+  type AdmittedMethodCall,
+  type LinkServerPorts,
+  ownAddressesOf,
+} from './ports.ts'
 
 /**
  * Handles a secondary's heartbeat: stores what it reports, for status, and answers with this journal's position.
  * @throws LinkRefused
  */
 export async function serveHeartbeat(
-  ports: LinkPorts,
-  call: AskedCall<'Heartbeat'>,
-): Promise<Reply<'Heartbeat'>> {
+  ports: LinkServerPorts,
+  call: AdmittedMethodCall<'Heartbeat'>,
+): Promise<MethodReply<'Heartbeat'>> {
   const { question: asked, head } = call
   // The primary's format must not be higher than the secondary's, because the secondary could misread its entries.
-  if (asked.format < FORMAT) throw secondaryTooOldError(asked.format)
+  if (asked.format < LINK_FORMAT) throw secondaryTooOldError(asked.format)
   const [dense, [keyring]] = await Promise.all([
-    findFrontier(ports.journal, head),
+    findDenseFrontier(ports.journal, head),
     ports.store.read([key('keyring')]),
   ])
   const [newest, held] = await Promise.all([
@@ -52,16 +57,19 @@ export async function serveHeartbeat(
     lineage: head.lineage,
     frontier: dense,
     canaryAt,
-    format: FORMAT,
+    format: LINK_FORMAT,
     term: keyring?.data.activeTerm ?? '',
-    addresses: addressesOf(call, ports),
+    addresses: ownAddressesOf(call, ports),
     apiAddress: ports.deployment.apiAddress || call.reachedAt,
-    memberAddresses: await readOtherAddresses(ports, call.secondary.data.cluster),
+    memberAddresses: await readOtherMemberAddresses(ports, call.secondary.data.cluster),
   }
 }
 
 /** Drops unusable addresses. The rest of the heartbeat still counts. */
-const dropBadAddresses = (asked: Question<'Heartbeat'>, rules: AddressRules): Question<'Heartbeat'> => ({
+const dropBadAddresses = (
+  asked: MethodQuestion<'Heartbeat'>,
+  rules: AddressRules,
+): MethodQuestion<'Heartbeat'> => ({
   ...asked,
   address: memberAddress(asked.address, rules) ?? '',
   apiAddress: memberAddress(asked.apiAddress, rules) ?? '',
@@ -69,8 +77,17 @@ const dropBadAddresses = (asked: Question<'Heartbeat'>, rules: AddressRules): Qu
 
 const withHeartbeat = (
   known: Secondary,
-  { position, state, roundTripMs, format, address, apiAddress, ownTerm, maxEpoch }: Question<'Heartbeat'>,
-  { now, envelope }: AdmittedCall,
+  {
+    position,
+    state,
+    roundTripMs,
+    format,
+    address,
+    apiAddress,
+    ownTerm,
+    maxEpoch,
+  }: MethodQuestion<'Heartbeat'>,
+  { now, envelope }: AdmittedLinkCall,
   canaryAt: number | undefined,
 ): Secondary => ({
   ...known,
@@ -80,7 +97,7 @@ const withHeartbeat = (
   heartbeat: defined({
     at: now,
     roundTripMs,
-    skewMs: skewOf(envelope, now),
+    skewMs: clockSkewOf(envelope, now),
     state,
     format,
     epoch: position.epoch,
@@ -95,13 +112,13 @@ const withHeartbeat = (
  * Reports whether a position is in this journal. A position of a diverged journal says nothing about this journal's
  * entries.
  */
-const isInJournal = ({ lineage }: Head, { epoch, seq }: Position): boolean =>
+const isInJournal = ({ lineage }: JournalHead, { epoch, seq }: JournalPosition): boolean =>
   seq > 0 && epochAt(lineage, seq) === epoch
 
 /** Returns when the entry of a position was written, epoch milliseconds; undefined if it is not kept. */
 async function readEntryTime(
   journal: Pick<Journal, 'entries'>,
-  { lineage }: Head,
+  { lineage }: JournalHead,
   seq: number,
 ): Promise<number | undefined> {
   const [entry] = seq > 0 ? await journal.entries(lineage, seq - 1, seq) : []
@@ -114,9 +131,9 @@ async function readEntryTime(
  */
 async function writeCanary(
   journal: Pick<Journal, 'allocate' | 'putEntry'>,
-  { epoch, mode }: Head,
+  { epoch, mode }: JournalHead,
   now: number,
 ): Promise<void> {
   const place = mode === 'writing' ? await journal.allocate(epoch) : 'refused'
-  if (place !== 'refused') await journal.putEntry(noopEntry({ epoch, seq: place.seq }, now))
+  if (place !== 'refused') await journal.putEntry(createNoopEntry({ epoch, seq: place.seq }, now))
 }

@@ -1,20 +1,20 @@
-import type { Head } from '../../journal/head.ts'
-import { type ClusterRecord, linkAddress } from '../../model/cluster.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { type ClusterRecord, linkAddressOf } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Envelope } from '../../wire/gen/link_pb.ts'
-import type { MethodBy, Question } from '../methods.ts'
-import type { LinkPair } from '../pair.ts'
+import type { MethodByCaller, MethodQuestion } from '../methods.ts'
+import type { LinkKeyPairs } from '../pair.ts'
 
 /** The ports of the link. */
-export type LinkPorts = Pick<
+export type LinkServerPorts = Pick<
   Ports,
   'store' | 'journal' | 'cipher' | 'clock' | 'deployment' | 'puller' | 'audit' | 'memory' | 'log'
 >
 
 /** A call that has passed the checks of its caller. */
-export interface AdmittedCall {
+export interface AdmittedLinkCall {
   record: ClusterRecord
   /** UUID */
   set: string
@@ -22,7 +22,7 @@ export interface AdmittedCall {
   readAt: number
   now: number
   /** this cluster's keys */
-  pair: LinkPair
+  pair: LinkKeyPairs
   envelope: Envelope
   body: Uint8Array
   /** the secondary that the envelope names; undefined for an unknown name */
@@ -35,12 +35,12 @@ export interface AdmittedCall {
  * An admitted call with its question. For a method of secondaries, also with the secondary's item and the head of the
  * journal that answers.
  */
-export type AskedCall<M extends Method> = AdmittedCall & {
-  question: Question<M>
-} & (M extends MethodBy<'secondary'> ? { secondary: Item<'secondary'>; head: Head } : unknown)
+export type AdmittedMethodCall<M extends Method> = AdmittedLinkCall & {
+  question: MethodQuestion<M>
+} & (M extends MethodByCaller<'secondary'> ? { secondary: Item<'secondary'>; head: JournalHead } : unknown)
 
 /** Returns the address at which other members of the set reach this cluster, or an empty list. */
-export const addressesOf = (
-  { record, reachedAt }: Pick<AdmittedCall, 'record' | 'reachedAt'>,
-  { deployment }: Pick<LinkPorts, 'deployment'>,
-): string[] => [linkAddress(record, deployment) || reachedAt].filter(one => one !== '')
+export const ownAddressesOf = (
+  { record, reachedAt }: Pick<AdmittedLinkCall, 'record' | 'reachedAt'>,
+  { deployment }: Pick<LinkServerPorts, 'deployment'>,
+): string[] => [linkAddressOf(record, deployment) || reachedAt].filter(one => one !== '')

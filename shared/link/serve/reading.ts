@@ -1,10 +1,10 @@
 import { formatBucketLine } from '../../journal/bucket-line.ts'
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
 import { compareLineages, isSameLineage } from '../../journal/position.ts'
-import { moves } from '../../journal/transitions.ts'
-import { pageNames, totalText } from '../../journal/tree.ts'
+import { headMoves } from '../../journal/transitions.ts'
+import { liveTotalText, treePageNames } from '../../journal/tree.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
@@ -29,7 +29,7 @@ const RUN = 100
  * Returns the head of a journal that other clusters may read.
  * @throws LinkRefused
  */
-export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<Head> {
+export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<JournalHead> {
   const head = await journal.head()
   if (head && (head.mode === 'writing' || head.mode === 'closed') && head.epoch === head.ownEpoch) return head
   throw noPrimaryJournalError()
@@ -40,7 +40,7 @@ export async function readServingHead(journal: Pick<Journal, 'head'>): Promise<H
  * read. The end of the entries is stored in the head first, so that the frontier in status is never below what a
  * secondary has received.
  */
-export async function serveEntries(
+export async function serveJournalEntries(
   journal: Pick<Journal, 'head' | 'entries' | 'moveHead'>,
   { lineage, after: from, maxBytes }: EntriesRequest,
 ): Promise<EntriesAnswer> {
@@ -61,13 +61,13 @@ const NOTINGS = 3
 /** Stores that no journal entry is missing up to a position, unless the head already says so. */
 async function noteDense(
   journal: Pick<Journal, 'head' | 'moveHead'>,
-  seen: Head,
+  seen: JournalHead,
   frontier: number,
 ): Promise<void> {
-  let head: Head | undefined = seen
+  let head: JournalHead | undefined = seen
   await retry({ tries: NOTINGS }, async () => {
     if (head?.mode !== 'writing' || head.epoch !== seen.epoch || head.applied >= frontier) return ok()
-    if ((await journal.moveHead(moves.noteDense(head, frontier))) !== 'refused') return ok()
+    if ((await journal.moveHead(headMoves.noteDense(head, frontier))) !== 'refused') return ok()
     head = await journal.head()
     return CONFLICT
   })
@@ -75,7 +75,7 @@ async function noteDense(
 
 async function readDenseEntries(
   journal: Pick<Journal, 'entries'>,
-  { lineage, last }: Head,
+  { lineage, last }: JournalHead,
   from: number,
   bytes: number,
 ): Promise<JournalEntry[]> {
@@ -121,7 +121,7 @@ function takeWithinBytes(
 }
 
 /** Returns a page of a segment. */
-export async function serveScan(
+export async function serveTableScan(
   journal: Pick<Journal, 'scan'>,
   { segment, segments, cursor }: ScanRequest,
   frontier: number,
@@ -139,7 +139,7 @@ const PAGE = /^([rl]#[0-9a-f]{2})(?:\/([0-9a-f]{2}))?$/
  * @param treeId id of this cluster's tree
  * @param now epoch milliseconds
  */
-export async function serveTree(
+export async function serveTreeHashes(
   journal: Pick<Journal, 'page' | 'pageHashes' | 'readBucketItems'>,
   { level, page }: TreeRequest,
   treeId: string,
@@ -155,11 +155,13 @@ export async function serveTree(
   if (sub !== undefined)
     return { hashes: (await journal.readBucketItems({ pk, sk: sub }, [])).map(formatBucketLine) }
   const buckets = await journal.page(pk)
-  const sums = pageNames.map(sk => totalText(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)))
+  const sums = treePageNames.map(sk =>
+    liveTotalText(buckets.get(sk)?.sums ?? new Map(), Math.floor(now / 1000)),
+  )
   return { hashes: sums }
 }
 
 async function readHashes(journal: Pick<Journal, 'pageHashes'>, subtree: string): Promise<string[]> {
   const stored = await journal.pageHashes(`${subtree}#root`)
-  return pageNames.map(page => stored.get(page)?.hash ?? '')
+  return treePageNames.map(page => stored.get(page)?.hash ?? '')
 }

@@ -1,15 +1,15 @@
 import { ApiError } from '../../api/errors.ts'
-import { BY_LINK, countRefusal, logRefusalCounts } from '../../journal/counted-refusals.ts'
-import type { Head } from '../../journal/head.ts'
+import { countRefusal, logRefusalCounts, REFUSED_BY_LINK } from '../../journal/counted-refusals.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import { type Item, key } from '../../storage/kinds.ts'
 import type { Method } from '../../wire/carry.ts'
 import type { Answer, Call } from '../../wire/gen/link_pb.ts'
 import { readRevocation } from '../admin/holders.ts'
-import { decryptOwnKey } from '../admin/keys.ts'
-import { type LinkOutcome, readEnvelope, signAnswer } from '../envelope.ts'
-import { readQuestion, rowOf } from '../methods.ts'
-import type { LinkPair } from '../pair.ts'
+import { decryptOwnLinkKey } from '../admin/keys.ts'
+import { type LinkOutcome, readCallEnvelope, signLinkAnswer } from '../envelope.ts'
+import { linkMethodRow, readMethodQuestion } from '../methods.ts'
+import type { LinkKeyPairs } from '../pair.ts'
 import {
   clusterUninitialisedError,
   internalLinkError,
@@ -18,12 +18,12 @@ import {
   notInSetError,
   restoredCopyError,
 } from '../refusals.ts'
-import type { AnswerCall } from '../routes.ts'
+import type { AnswerLinkCall } from '../routes.ts'
 import { LinkRefused } from '../source.ts'
-import { readAddresses } from './addresses.ts'
-import { findCallFault, findHeadFault } from './admission.ts'
-import { handlers } from './handlers.ts'
-import { type AdmittedCall, addressesOf, type LinkPorts } from './ports.ts'
+import { readMemberAddresses } from './addresses.ts'
+import { findJournalHeadFault, findLinkCallFault } from './admission.ts'
+import { linkMethodHandlers } from './handlers.ts'
+import { type AdmittedLinkCall, type LinkServerPorts, ownAddressesOf } from './ports.ts'
 
 /** Bytes of a name in an envelope. */
 const LONGEST_NAME = 128
@@ -32,17 +32,17 @@ const LONGEST_NAME = 128
  * Creates the service of the link. It signs every answer with this cluster's key, refusals included. It never throws:
  * errors become signed refusals.
  */
-export function createLinkService(ports: LinkPorts): AnswerCall {
+export function createLinkService(ports: LinkServerPorts): AnswerLinkCall {
   const keys = cacheOwnKeys(ports)
 
   async function begin(method: Method, call: Call, reachedAt: string): Promise<Received> {
-    const envelope = readEnvelope(call)
+    const envelope = readCallEnvelope(call)
     if (!envelope || envelope.caller === '' || Buffer.byteLength(envelope.caller) > LONGEST_NAME)
       throw notALinkCallError()
     const now = ports.clock.now()
     const [record, secondary] = await ports.store.read([key('cluster'), key('secondary', envelope.caller)])
     if (!record) throw clusterUninitialisedError()
-    if (!rowOf(method).servedByCopies && isRestoredCopy(record.data, ports.deployment))
+    if (!linkMethodRow(method).servedByCopies && isRestoredCopy(record.data, ports.deployment))
       throw restoredCopyError()
     const pair = await keys(record.data)
     const { body } = call
@@ -54,9 +54,9 @@ export function createLinkService(ports: LinkPorts): AnswerCall {
       const { code, message: text } = toRefusal(error, method, ports)
       return { kind: 'refusal', refusal: { code, text, addresses } }
     }
-    const sign = (outcome: LinkOutcome, pair?: LinkPair): Answer => {
+    const sign = (outcome: LinkOutcome, pair?: LinkKeyPairs): Answer => {
       const nonce = call.envelope?.nonce ?? new Uint8Array()
-      return signAnswer(method, nonce, outcome, { signing: pair?.signing, now: ports.clock.now() })
+      return signLinkAnswer(method, nonce, outcome, { signing: pair?.signing, now: ports.clock.now() })
     }
     let received: Received
     try {
@@ -76,48 +76,48 @@ export function createLinkService(ports: LinkPorts): AnswerCall {
  * Returns the addresses that go with a refusal. Every caller of this set gets the addresses of all members, because
  * it may be looking for the primary.
  */
-const readAddressesFor = async (asked: Received, ports: LinkPorts): Promise<string[]> =>
+const readAddressesFor = async (asked: Received, ports: LinkServerPorts): Promise<string[]> =>
   asked.envelope.set === asked.record.set
-    ? readAddresses(asked, ports).catch(() => addressesOf(asked, ports))
-    : addressesOf(asked, ports)
+    ? readMemberAddresses(asked, ports).catch(() => ownAddressesOf(asked, ports))
+    : ownAddressesOf(asked, ports)
 
-async function answerAndCount(asked: Received, ports: LinkPorts): Promise<Uint8Array> {
+async function answerAndCount(asked: Received, ports: LinkServerPorts): Promise<Uint8Array> {
   const { method } = asked
   await logRefusalCounts(ports)
   try {
     return await answer(asked, ports)
   } catch (error) {
     const isJudged = error instanceof LinkRefused && error.code !== 'unavailable'
-    if (isJudged && rowOf(method).countsRefusals)
-      await countRefusal(BY_LINK, `${method} ${error.code}`, ports)
+    if (isJudged && linkMethodRow(method).countsRefusals)
+      await countRefusal(REFUSED_BY_LINK, `${method} ${error.code}`, ports)
     throw error
   }
 }
 
-type Received = Omit<AdmittedCall, 'pair' | 'set'> & { method: Method; pair: LinkPair | undefined }
+type Received = Omit<AdmittedLinkCall, 'pair' | 'set'> & { method: Method; pair: LinkKeyPairs | undefined }
 
-async function answer(received: Received, ports: LinkPorts): Promise<Uint8Array> {
+async function answer(received: Received, ports: LinkServerPorts): Promise<Uint8Array> {
   const { method, body, record, secondary, now } = received
   const facts = { record, secondary: secondary?.data, now, revokedAt: await revokedAt(secondary, ports) }
-  throwIfRefused(findCallFault(received, facts))
+  throwIfRefused(findLinkCallFault(received, facts))
   const admitted = admittedFrom(received)
-  const head = rowOf(method).by === 'secondary' ? await readCheckedHead(received, ports) : undefined
-  const asked = { ...admitted, head, question: readQuestion(method, body) }
+  const head = linkMethodRow(method).by === 'secondary' ? await readCheckedHead(received, ports) : undefined
+  const asked = { ...admitted, head, question: readMethodQuestion(method, body) }
   // The handler fits the question and the answer of its method. TypeScript cannot see that through the table.
-  const handle = handlers[method] as (ports: LinkPorts, call: unknown) => Promise<unknown>
-  return rowOf(method).forms.answer.write(await handle(ports, asked))
+  const handle = linkMethodHandlers[method] as (ports: LinkServerPorts, call: unknown) => Promise<unknown>
+  return linkMethodRow(method).forms.answer.write(await handle(ports, asked))
 }
 
 /** Returns when a cluster was revoked. The revocation is stored by UUID, so it counts under every name. */
 async function revokedAt(
   secondary: Item<'secondary'> | undefined,
-  { store }: LinkPorts,
+  { store }: LinkServerPorts,
 ): Promise<number | undefined> {
   if (secondary?.data.cluster === undefined) return undefined
   return (await readRevocation(secondary.data.cluster, { store }))?.at
 }
 
-function admittedFrom({ pair, ...received }: Received): AdmittedCall {
+function admittedFrom({ pair, ...received }: Received): AdmittedLinkCall {
   const { set } = received.record
   if (!pair || set === undefined) throw notInSetError()
   return { ...received, pair, set }
@@ -129,10 +129,10 @@ function admittedFrom({ pair, ...received }: Received): AdmittedCall {
  */
 async function readCheckedHead(
   { method, envelope, record }: Received,
-  { journal }: LinkPorts,
-): Promise<Head> {
+  { journal }: LinkServerPorts,
+): Promise<JournalHead> {
   const head = await journal.head()
-  throwIfRefused(findHeadFault(method, envelope, record, head))
+  throwIfRefused(findJournalHeadFault(method, envelope, record, head))
   if (!head) throw new Error('the journal has no head')
   return head
 }
@@ -145,7 +145,7 @@ function throwIfRefused(fault: LinkRefused | undefined): void {
  * Converts an error to a refusal. An unexpected error becomes `unavailable`, and only texts of our own errors leave
  * the cluster.
  */
-function toRefusal(error: unknown, method: Method, { log }: LinkPorts): LinkRefused {
+function toRefusal(error: unknown, method: Method, { log }: LinkServerPorts): LinkRefused {
   if (error instanceof LinkRefused) {
     log.info('link', { method, code: error.code, refused: error.message }, { LinkRefusals: 1 })
     return error
@@ -155,14 +155,14 @@ function toRefusal(error: unknown, method: Method, { log }: LinkPorts): LinkRefu
 }
 
 /** Decrypts this cluster's keys once for each stored text. */
-function cacheOwnKeys({ cipher }: Pick<LinkPorts, 'cipher'>) {
-  let kept: { text: string; pair: Promise<LinkPair> } | undefined
-  return async (record: ClusterRecord): Promise<LinkPair | undefined> => {
+function cacheOwnKeys({ cipher }: Pick<LinkServerPorts, 'cipher'>) {
+  let kept: { text: string; pair: Promise<LinkKeyPairs> } | undefined
+  return async (record: ClusterRecord): Promise<LinkKeyPairs | undefined> => {
     if (!record.link) return undefined
     cipher.expectKeyring(record)
     const { ownKey } = record.link
     if (kept?.text === ownKey) return kept.pair
-    const pair = decryptOwnKey(ownKey, cipher)
+    const pair = decryptOwnLinkKey(ownKey, cipher)
     kept = { text: ownKey, pair }
     pair.catch(() => {
       if (kept?.pair === pair) kept = undefined

@@ -1,9 +1,13 @@
-import { type Activation, openSealedToken, readActivation } from '../../link/activation-token.ts'
-import { decryptOwnKey, decryptPendingKey, encryptOwnKey } from '../../link/admin/keys.ts'
-import { type LinkPair, newLinkPair, parseLinkPair } from '../../link/pair.ts'
-import { type Activated, LinkRefused, LinkSilent } from '../../link/source.ts'
+import {
+  type ActivationClaims,
+  openActivationToken,
+  readActivationClaims,
+} from '../../link/activation-token.ts'
+import { decryptOwnLinkKey, decryptPendingLinkKey, encryptOwnLinkKey } from '../../link/admin/keys.ts'
+import { generateLinkKeyPairs, type LinkKeyPairs, parseLinkKeyPairs } from '../../link/pair.ts'
+import { type ActivateAnswer, LinkRefused, LinkSilent } from '../../link/source.ts'
 import { deployedLinkAddress } from '../../model/cluster.ts'
-import type { PendingLink } from '../../model/operation.ts'
+import type { PendingPrimaryLink } from '../../model/operation.ts'
 import { create, put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -48,9 +52,9 @@ export async function redeemToken(
   if (kept?.data.operation === id) return DONE
   const pair = await readOrCreateKeyPair(run, before)
   if (!pair) return AGAIN
-  const activation = await decryptActivation(run, before, parseLinkPair(pair))
+  const activation = await decryptActivation(run, before, parseLinkKeyPairs(pair))
   if (ofSet !== undefined && activation.set !== ofSet) throw tokenSetMismatchError()
-  const activated = await requestAdmission(run, before, activation, parseLinkPair(pair))
+  const activated = await requestAdmission(run, before, activation, parseLinkKeyPairs(pair))
   const link = await buildPendingLink(run, before, { activation, activated, pair })
   // the call takes seconds, and createCommit need a fresh cluster record
   const snapshot = await readOperation(run, id)
@@ -74,8 +78,8 @@ export async function readOrCreateKeyPair(
 ): Promise<string | undefined> {
   const place = key('pending-key')
   const [made] = await ports.store.read([place])
-  if (made) return decryptPendingKey(made.data.pair, ports.cipher)
-  const text = newLinkPair(ports.entropy.bytes)
+  if (made) return decryptPendingLinkKey(made.data.pair, ports.cipher)
+  const text = generateLinkKeyPairs(ports.entropy.bytes)
   const pair = await ports.cipher.encrypt(place, 'pair', text)
   const change = create(place, { pair, createdAt: ports.clock.now() })
   return (await ports.store.commit([change], cluster)) === 'done' ? text : undefined
@@ -84,13 +88,13 @@ export async function readOrCreateKeyPair(
 async function decryptActivation(
   { ports }: OperationRun,
   { operation }: OperationSnapshot,
-  pair: LinkPair,
-): Promise<Activation & { token: string }> {
+  pair: LinkKeyPairs,
+): Promise<ActivationClaims & { token: string }> {
   const sealed = operation.data.activation?.token
   if (!sealed) throw tokenAlreadyUsedError()
   const text = (await ports.cipher.decrypt(operation, 'token', sealed)).reveal()
-  const token = text.includes('.') ? text : openSealedToken(pair.exchange, text)
-  const activation = token === undefined ? undefined : readActivation(token)
+  const token = text.includes('.') ? text : openActivationToken(pair.exchange, text)
+  const activation = token === undefined ? undefined : readActivationClaims(token)
   if (token === undefined || !activation) throw invalidActivationTokenError()
   return { ...activation, token }
 }
@@ -98,9 +102,9 @@ async function decryptActivation(
 async function requestAdmission(
   { ports, connect }: OperationRun,
   { operation, record }: OperationSnapshot,
-  { token, set, id, primaryKey, addr }: Activation & { token: string },
-  pair: LinkPair,
-): Promise<Activated> {
+  { token, set, id, primaryKey, addr }: ActivationClaims & { token: string },
+  pair: LinkKeyPairs,
+): Promise<ActivateAnswer> {
   const { version } = ports.deployment
   const {
     primaryApiAddr = '',
@@ -121,7 +125,7 @@ async function requestAdmission(
   try {
     // if this primary has admitted the cluster before, the cluster's present key proves that the next key is its own
     const known = record.data.set === set ? record.data.link?.ownKey : undefined
-    const earlier = known && (await decryptOwnKey(known, ports.cipher)).signing
+    const earlier = known && (await decryptOwnLinkKey(known, ports.cipher)).signing
     return await link.activate({ token, cluster: record.data.id, address, version, earlier })
   } catch (error) {
     if (!(error instanceof LinkRefused) && !(error instanceof LinkSilent)) throw error
@@ -132,11 +136,11 @@ async function requestAdmission(
 async function buildPendingLink(
   { ports }: OperationRun,
   { operation }: OperationSnapshot,
-  { activation, activated, pair }: { activation: Activation; activated: Activated; pair: string },
-): Promise<PendingLink> {
+  { activation, activated, pair }: { activation: ActivationClaims; activated: ActivateAnswer; pair: string },
+): Promise<PendingPrimaryLink> {
   const { set, id, addr } = activation
   const { primaryApiAddr = '' } = operation.data.activation ?? {}
-  const { exchange } = parseLinkPair(pair)
+  const { exchange } = parseLinkKeyPairs(pair)
   const { keyring, cipher } = await ports.keyFactory.importFrom(
     activated.keyring,
     exchange,
@@ -152,7 +156,7 @@ async function buildPendingLink(
     primaryAddrs: [...new Set([primaryApiAddr || addr, addr, ...activated.addresses])],
     memberAddresses: activated.memberAddresses,
     primaryKey: activated.primaryKey,
-    ownKey: await encryptOwnKey(pair, cipher),
+    ownKey: await encryptOwnLinkKey(pair, cipher),
     statement: activated.statement,
     chain: activated.chain,
   }

@@ -1,12 +1,12 @@
-import type { Head } from '../../journal/head.ts'
-import type { ScanPage } from '../../journal/journal.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { TableScanPage } from '../../journal/journal.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
-import { moves } from '../../journal/transitions.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { makeAdmissionChanges } from '../../link/admin/joining.ts'
-import { parseLinkPair } from '../../link/pair.ts'
+import { parseLinkKeyPairs } from '../../link/pair.ts'
 import { isPermanentRefusal } from '../../link/source.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { ActivationInput, PendingLink } from '../../model/operation.ts'
+import type { ActivationInput, PendingPrimaryLink } from '../../model/operation.ts'
 import { remove, replace } from '../../storage/changes.ts'
 import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
@@ -129,7 +129,7 @@ const WIPE_ASK_TIMEOUT_MS = 5000
 async function checkStillAdmitted(
   run: OperationRun,
   snapshot: OperationSnapshot,
-  { set, secondaryId, primaryAddrs, primaryKey: otherKey }: PendingLink,
+  { set, secondaryId, primaryAddrs, primaryKey: otherKey }: PendingPrimaryLink,
 ): Promise<void> {
   const pair = await readOrCreateKeyPair(run, snapshot)
   if (!pair) return
@@ -138,7 +138,7 @@ async function checkStillAdmitted(
   const link = run.connect({
     set,
     id: secondaryId,
-    pair: parseLinkPair(pair),
+    pair: parseLinkKeyPairs(pair),
     otherKey,
     addresses: primaryAddrs,
     ca,
@@ -154,7 +154,7 @@ async function checkStillAdmitted(
  * @param name of the link, which is the operation's id
  */
 export const linkRecordFields = (
-  { set, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey }: PendingLink,
+  { set, secondaryId, primaryAddr, primaryAddrs, primaryKey, ownKey }: PendingPrimaryLink,
   name: string,
   { ca, address: observedAddr }: Partial<ActivationInput> = {},
 ) => ({
@@ -164,12 +164,16 @@ export const linkRecordFields = (
 })
 
 /** Makes the head that of an empty cluster. Its incarnation keeps growing. */
-async function emptyHead({ ports }: OperationRun, head: Head | undefined, id: string): Promise<boolean> {
+async function emptyHead(
+  { ports }: OperationRun,
+  head: JournalHead | undefined,
+  id: string,
+): Promise<boolean> {
   if (head && isEmpty(head, id)) return true
-  return (await ports.journal.moveHead(moves.startEmpty(head, id))) !== 'refused'
+  return (await ports.journal.moveHead(headMoves.startEmpty(head, id))) !== 'refused'
 }
 
-const isEmpty = ({ mode, lineage, unfinishedSync, link }: Head, id: string): boolean =>
+const isEmpty = ({ mode, lineage, unfinishedSync, link }: JournalHead, id: string): boolean =>
   mode === 'syncing' && lineage.length === 0 && unfinishedSync === 'all' && link === id
 
 const SEGMENTS = 4
@@ -177,7 +181,7 @@ const SEGMENTS = 4
 /** Deletes all items that are not in this tree. @returns false if time ran out first */
 async function deleteOthers({ ports, deadline }: OperationRun, treeId: string): Promise<boolean> {
   for (let index = 0; index < SEGMENTS; index++) {
-    for (let from: ScanPage['next']; ; ) {
+    for (let from: TableScanPage['next']; ; ) {
       const page = await ports.journal.scan({ index, of: SEGMENTS, from })
       const others = page.items.filter(({ bucket }) => bucket?.startsWith(`t#${treeId}#`) !== true)
       await ports.journal.wipe(others, treeId)

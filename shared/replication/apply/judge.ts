@@ -1,14 +1,14 @@
-import { ttlOf } from '../../journal/generation.ts'
-import { type Place, placeText } from '../../journal/journal.ts'
+import { ttlOfGeneration } from '../../journal/generation.ts'
+import { type ItemPlace, itemPlaceText } from '../../journal/journal.ts'
 import type { EntryChange } from '../../journal/journal-entry.ts'
-import { markText } from '../../journal/position.ts'
+import { bucketMarkText } from '../../journal/position.ts'
 import {
-  type Bucket,
-  computeDeltas,
-  type Delta,
-  type LeafChange,
-  placeInTree,
-  storedLeafInTree,
+  addTreeBucket,
+  type BucketDelta,
+  computeBucketDeltas,
+  type ItemLeafChange,
+  readStoredLeafInTree,
+  type TreeBucket,
 } from '../../journal/tree.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -24,7 +24,7 @@ export interface Piece {
   /** position text of the (last) journal entry */
   readonly pos: string
   readonly seq: number
-  readonly bucket: Bucket
+  readonly bucket: TreeBucket
   /** at most one change for each item */
   readonly changes: readonly DatedChange[]
   /** upper estimate of the items' size, bytes */
@@ -41,7 +41,7 @@ export interface ApplySettings {
   readonly replayUntil: number
   /** epoch seconds */
   readonly now: number
-  /** given-up keys as texts of `placeText`: the applier overwrites their items without comparing */
+  /** given-up keys as texts of `itemPlaceText`: the applier overwrites their items without comparing */
   readonly tolerated?: ReadonlySet<string>
 }
 
@@ -50,7 +50,7 @@ export type Expectation = 'absent' | { readonly rev: string } | { readonly leaf:
 
 /** The effect of a transaction on an item: `put` stores it, or deletes it if null. Without `put` it only checks the condition. */
 export interface ItemStep {
-  readonly key: Place
+  readonly key: ItemPlace
   readonly put?: StoredItem | null
   readonly if: Expectation
 }
@@ -58,7 +58,7 @@ export interface ItemStep {
 /** A transaction or a part of one: items, and the bucket that sums their hashes. */
 export interface Steps {
   readonly items: readonly ItemStep[]
-  readonly bucket: Delta
+  readonly bucket: BucketDelta
   /** the bucket's next mark; the transaction requires the stored mark to be lower */
   readonly mark: string
 }
@@ -77,10 +77,10 @@ export interface StoredState {
 export type Judgement =
   | { readonly kind: 'applied' }
   | { readonly kind: 'write'; readonly steps: Steps }
-  | { readonly kind: 'mismatch'; readonly places: readonly Place[] }
+  | { readonly kind: 'mismatch'; readonly places: readonly ItemPlace[] }
 
 /** Returns only the key of an item or a change. */
-export const pickPlace = ({ kind, pk, sk }: Place): Place => ({ kind, pk, sk })
+export const pickPlace = ({ kind, pk, sk }: ItemPlace): ItemPlace => ({ kind, pk, sk })
 
 /** Returns the writes of a piece under the assumption that all items are as its journal entry expects. This needs no read. */
 export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
@@ -95,7 +95,7 @@ export function planAsExpected(piece: Piece, setting: ApplySettings): Steps {
  * it was read, including those that it does not change.
  */
 export function judgePiece(piece: Piece, found: StoredState, setting: ApplySettings): Judgement {
-  if (found.mark >= markText(setting.incarnation, piece.pos)) return { kind: 'applied' }
+  if (found.mark >= bucketMarkText(setting.incarnation, piece.pos)) return { kind: 'applied' }
   const syncing = piece.seq <= setting.replayUntil
   const seen = piece.changes.map((change, index) => ({ change, own: found.items[index] }))
   const wrong = syncing
@@ -111,9 +111,9 @@ export function judgePiece(piece: Piece, found: StoredState, setting: ApplySetti
   const leaves = seen
     .filter(one => !stays(one))
     .map(
-      ({ change, own }): LeafChange => ({
+      ({ change, own }): ItemLeafChange => ({
         ...pickPlace(change),
-        prev: own ? storedLeafInTree(own, setting.treeId) : null,
+        prev: own ? readStoredLeafInTree(own, setting.treeId) : null,
         next: change.next,
       }),
     )
@@ -121,7 +121,7 @@ export function judgePiece(piece: Piece, found: StoredState, setting: ApplySetti
 }
 
 const isTolerated = (change: EntryChange, { tolerated }: ApplySettings): boolean =>
-  tolerated?.has(placeText(change)) === true
+  tolerated?.has(itemPlaceText(change)) === true
 
 /** Reports whether a sync has fetched the item in the state after the journal entry, or in a later one. */
 const isAhead = ({ item }: EntryChange, own: StoredItem | undefined, pos: string): boolean =>
@@ -135,14 +135,14 @@ function isExpected({ kind, prev, at }: DatedChange, own: StoredItem | undefined
   const dies = specOf(kind).expiry === 'dies'
   if (own && prev) return own.leaf === prev.leaf
   if (own) return dies && own.expires !== undefined && own.expires * 1000 <= at
-  return !prev || (dies && prev.gen !== null && ttlOf(prev.gen) <= now)
+  return !prev || (dies && prev.gen !== null && ttlOfGeneration(prev.gen) <= now)
 }
 
 const expectUnchanged = (own: StoredItem | undefined): Expectation => (own ? { rev: own.rev } : 'absent')
 
 const step = (change: EntryChange, treeId: string, found: Expectation): ItemStep => ({
   key: pickPlace(change),
-  put: change.item && placeInTree(change.item, treeId),
+  put: change.item && addTreeBucket(change.item, treeId),
   if: found,
 })
 
@@ -150,8 +150,12 @@ function steps(
   { bucket, pos }: Piece,
   { treeId, incarnation, now }: ApplySettings,
   items: readonly ItemStep[],
-  leaves: readonly LeafChange[],
+  leaves: readonly ItemLeafChange[],
 ): Steps {
-  const [delta = { kind: 'bucket' as const, bucket, sums: new Map() }] = computeDeltas(treeId, leaves, now)
-  return { items, bucket: delta, mark: markText(incarnation, pos) }
+  const [delta = { kind: 'bucket' as const, bucket, sums: new Map() }] = computeBucketDeltas(
+    treeId,
+    leaves,
+    now,
+  )
+  return { items, bucket: delta, mark: bucketMarkText(incarnation, pos) }
 }

@@ -1,7 +1,12 @@
-import { type Element, type Journal, type Place, placeText } from '../../journal/journal.ts'
+import {
+  type ItemPlace,
+  itemPlaceText,
+  type Journal,
+  type TransactionElement,
+} from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { markText, posText } from '../../journal/position.ts'
-import { bucketOf, bucketText } from '../../journal/tree.ts'
+import { bucketMarkText, positionText } from '../../journal/position.ts'
+import { treeBucketOf, treeBucketText } from '../../journal/tree.ts'
 import type { Clock, Entropy } from '../../ports.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
 import { CONFLICT, ok } from '../../values/result.ts'
@@ -32,7 +37,7 @@ export interface Target {
  * The result of applying a window. `busy`: other writers conflicted. `mismatch`: items that are not as the journal entries
  * expect.
  */
-export type Applied = { readonly busy: boolean; readonly mismatch: readonly Place[] }
+export type Applied = { readonly busy: boolean; readonly mismatch: readonly ItemPlace[] }
 
 const WORKERS = 8
 /** All tries together take some seconds. By then a hanging transaction is decided, and its result is visible. */
@@ -50,7 +55,7 @@ export async function applyWindow(
   let components = splitIntoComponents(setting.treeId, entries).map(component =>
     splitIntoRuns(component, setting.replayUntil),
   )
-  const mismatch: Place[] = []
+  const mismatch: ItemPlace[] = []
   let busy = false
   // apply the first run of each component in parallel, then the second run of each, and so on
   for (let round = 0; components.length > 0; round++) {
@@ -76,7 +81,7 @@ export async function applyWindow(
 interface UnappliedRun {
   run: Component
   /** mismatching items; empty if only the write failed */
-  wrong: readonly Place[]
+  wrong: readonly ItemPlace[]
 }
 
 /** Applies runs in one transaction. If one run conflicts, applies the others anyway. */
@@ -126,11 +131,15 @@ function judgeRemaining(
   { items, mark }: StoredState = { items: [], mark: '' },
   setting: ApplySettings,
 ): Judgement {
-  const rest = run.filter(({ pos }) => markText(setting.incarnation, pos) > mark)
+  const rest = run.filter(({ pos }) => bucketMarkText(setting.incarnation, pos) > mark)
   if (rest.length === 0) return { kind: 'applied' }
-  const own = new Map(changes.map((change, index) => [placeText(change), items[index]]))
+  const own = new Map(changes.map((change, index) => [itemPlaceText(change), items[index]]))
   const whole = mergePieces(rest)
-  return judgePiece(whole, { items: whole.changes.map(change => own.get(placeText(change))), mark }, setting)
+  return judgePiece(
+    whole,
+    { items: whole.changes.map(change => own.get(itemPlaceText(change))), mark },
+    setting,
+  )
 }
 
 /** The ports of this cluster that following uses. */
@@ -172,12 +181,12 @@ export const targetOf = (own: OwnPorts): Target => ({
   pause: tries => pauseBeforeRetry(own, tries),
 })
 
-const elementsOf = ({ items, bucket, mark }: Steps): Element[] => [
+const elementsOf = ({ items, bucket, mark }: Steps): TransactionElement[] => [
   ...items.map(elementOf),
   { kind: 'bucket', bucket: bucket.bucket, sums: bucket.sums, mark },
 ]
 
-const elementOf = ({ key, put, if: found }: ItemStep): Element =>
+const elementOf = ({ key, put, if: found }: ItemStep): TransactionElement =>
   put === undefined ? { kind: 'check', check: key, if: found } : { kind: 'item', item: key, put, if: found }
 
 /** Pieces that write to the same bucket, in journal order. */
@@ -194,7 +203,7 @@ export function splitIntoComponents(treeId: string, entries: readonly JournalEnt
   const components = new Map<string, Piece[]>()
   for (const entry of entries)
     for (const piece of splitIntoPieces(treeId, entry)) {
-      const place = bucketText(piece.bucket)
+      const place = treeBucketText(piece.bucket)
       const component = components.get(place) ?? []
       components.set(place, component)
       component.push(piece)
@@ -204,12 +213,14 @@ export function splitIntoComponents(treeId: string, entries: readonly JournalEnt
 
 function splitIntoPieces(treeId: string, entry: JournalEntry): Piece[] {
   const { seq, at } = entry
-  const pos = posText(entry)
-  const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) => bucketText(bucketOf(treeId, kind, pk, sk)))
+  const pos = positionText(entry)
+  const byBucket = Map.groupBy(entry.body, ({ kind, pk, sk }) =>
+    treeBucketText(treeBucketOf(treeId, kind, pk, sk)),
+  )
   return [...byBucket.values()].flatMap(changes => {
     const [first] = changes
     if (!first) return []
-    const bucket = bucketOf(treeId, first.kind, first.pk, first.sk)
+    const bucket = treeBucketOf(treeId, first.kind, first.pk, first.sk)
     const bytes = changes.reduce((sum, { item }) => sum + Buffer.byteLength(JSON.stringify(item)), 0)
     return [{ pos, seq, bucket, changes: changes.map(change => ({ ...change, at })), bytes }]
   })
@@ -228,8 +239,8 @@ function mergePieces(pieces: Component): Piece {
   if (pieces.length === 1) return last
   const changes = new Map<string, DatedChange>()
   for (const change of pieces.flatMap(piece => piece.changes)) {
-    const before = changes.get(placeText(change))
-    changes.set(placeText(change), before ? { ...change, prev: before.prev, at: before.at } : change)
+    const before = changes.get(itemPlaceText(change))
+    changes.set(itemPlaceText(change), before ? { ...change, prev: before.prev, at: before.at } : change)
   }
   const bytes = pieces.reduce((sum, piece) => sum + piece.bytes, 0)
   return { ...last, changes: [...changes.values()], bytes }
@@ -244,7 +255,7 @@ function splitIntoRuns(component: Component, until: number): Component[] {
   let [items, bytes] = [new Set<string>(), 0]
   for (const piece of component) {
     const last = runs.at(-1)
-    const more = piece.changes.map(placeText).filter(place => !items.has(place))
+    const more = piece.changes.map(itemPlaceText).filter(place => !items.has(place))
     const fits = items.size + more.length < ELEMENTS && bytes + piece.bytes <= BYTES
     if (last && fits && (last.at(-1)?.seq ?? 0) <= until === piece.seq <= until) {
       last.push(piece)
@@ -252,7 +263,7 @@ function splitIntoRuns(component: Component, until: number): Component[] {
       bytes += piece.bytes
     } else {
       runs.push([piece])
-      items = new Set(piece.changes.map(placeText))
+      items = new Set(piece.changes.map(itemPlaceText))
       bytes = piece.bytes
     }
   }

@@ -1,15 +1,15 @@
 import { generationOfTtl } from '../../journal/generation.ts'
-import type { StoredBucket } from '../../journal/journal.ts'
+import type { StoredTreeBucket } from '../../journal/journal.ts'
 import {
-  type Bucket,
-  bucketOf,
-  bucketText,
-  computeDeltas,
-  type Leaf,
-  type Limbs,
-  leafOf,
-  liveSums,
-  type Sums,
+  type BucketSums,
+  computeBucketDeltas,
+  computeItemLeaf,
+  type LeafLimbs,
+  selectLiveSums,
+  type TreeBucket,
+  type TreeLeaf,
+  treeBucketOf,
+  treeBucketText,
 } from '../../journal/tree.ts'
 import { kinds, specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -19,11 +19,11 @@ export const isOfTree = ({ kind }: Pick<StoredItem, 'kind'>): boolean =>
   Object.hasOwn(kinds, kind) && specOf(kind).table === 'data'
 
 /** Returns the leaf that an item's content requires; undefined if the item has no place in this tree. */
-export function computeLeaf(item: StoredItem, treeId: string): Leaf | undefined {
+export function computeLeaf(item: StoredItem, treeId: string): TreeLeaf | undefined {
   const gen = item.ttl === undefined ? null : generationOfTtl(item.ttl)
-  const place = bucketText(bucketOf(treeId, item.kind, item.pk, item.sk))
+  const place = treeBucketText(treeBucketOf(treeId, item.kind, item.pk, item.sk))
   if (item.leaf === undefined || item.bucket !== place || !Number.isInteger(gen ?? 0)) return undefined
-  return { leaf: leafOf(item), gen }
+  return { leaf: computeItemLeaf(item), gen }
 }
 
 /**
@@ -36,8 +36,8 @@ export const isMisplaced = (item: StoredItem, treeId: string): boolean =>
 /** A bucket and its items, read while neither its mark nor its sums changed. */
 export interface BucketFacts {
   readonly treeId: string
-  readonly bucket: Bucket
-  readonly stored: StoredBucket | undefined
+  readonly bucket: TreeBucket
+  readonly stored: StoredTreeBucket | undefined
   /** may contain items of other buckets */
   readonly items: readonly StoredItem[]
   /** epoch seconds */
@@ -48,30 +48,30 @@ export interface BucketVerdict {
   /** difference between bucket and items as text, equal for equal faults; empty if there is none */
   readonly difference: string
   /** sums computed from the items' content */
-  readonly sums: Sums
+  readonly sums: BucketSums
   readonly misplaced: readonly StoredItem[]
 }
 
 /** Judges a bucket by the content of its items. Ignores their attribute `leaf`. */
 export function judgeBucket({ treeId, bucket, stored, items, now }: BucketFacts): BucketVerdict {
-  const name = bucketText(bucket)
+  const name = treeBucketText(bucket)
   const own = items.filter(
-    one => isOfTree(one) && bucketText(bucketOf(treeId, one.kind, one.pk, one.sk)) === name,
+    one => isOfTree(one) && treeBucketText(treeBucketOf(treeId, one.kind, one.pk, one.sk)) === name,
   )
   const changes = own.map(({ kind, pk, sk, ...rest }) => {
     const next = computeLeaf({ kind, pk, sk, ...rest }, treeId) ?? null
     return { kind, pk, sk, prev: null, next }
   })
-  const sums = liveSums(computeDeltas(treeId, changes, now)[0]?.sums ?? new Map(), now)
+  const sums = selectLiveSums(computeBucketDeltas(treeId, changes, now)[0]?.sums ?? new Map(), now)
   const misplaced = own.filter(item => isMisplaced(item, treeId))
   const names = misplaced.map(({ pk, sk, rev }) => JSON.stringify([pk, sk, rev])).sort()
-  const difference = [...differing(sums, liveSums(stored?.sums ?? new Map(), now)), ...names].join()
+  const difference = [...differing(sums, selectLiveSums(stored?.sums ?? new Map(), now)), ...names].join()
   return { difference, sums, misplaced }
 }
 
-const ZERO: Limbs = [0n, 0n, 0n]
+const ZERO: LeafLimbs = [0n, 0n, 0n]
 
-const differing = (computed: Sums, stored: Sums): string[] =>
+const differing = (computed: BucketSums, stored: BucketSums): string[] =>
   [...new Set([...computed.keys(), ...stored.keys()])].sort().flatMap(slot => {
     const [a, b] = [computed.get(slot) ?? ZERO, stored.get(slot) ?? ZERO]
     const by = a.map((limb, index) => limb - (b[index] ?? 0n))

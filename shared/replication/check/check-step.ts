@@ -1,4 +1,4 @@
-import { alarming } from '../../api/alarming.ts'
+import { alarmingTexts } from '../../api/alarming.ts'
 import type { TreeCheck } from '../../model/tree-work.ts'
 import { DONE, type OperationRun, type StepResult } from '../operation/run.ts'
 import { findTreeFaults } from './examine.ts'
@@ -22,7 +22,7 @@ export async function checkTree(run: OperationRun, id: string): Promise<StepResu
   const findings = toFindings(faults, { replicated: hashOf('replicated'), local: hashOf('local') })
   const corrupted = isCorrupt(findings)
   if (corrupted)
-    ports.log.error(alarming.tree, {
+    ports.log.error(alarmingTexts.tree, {
       operation: id,
       ...counts(faults),
       reason: 'POST sys/replication/reindex rebuilds it',

@@ -1,4 +1,4 @@
-import { alarming } from '../../api/alarming.ts'
+import { alarmingTexts } from '../../api/alarming.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { key } from '../../storage/kinds.ts'
@@ -62,7 +62,7 @@ async function fetchDifferences(
   })
   const names = nameItems(places, NAMED).map(name => name.slice(0, LONGEST_NAME))
   if (places.length > 0) {
-    ports.log.error(alarming.items, {
+    ports.log.error(alarmingTexts.items, {
       operation: id,
       count: places.length,
       items: names,

@@ -1,10 +1,10 @@
 import { lastEndedGeneration } from '../../journal/generation.ts'
-import type { StoredBucket } from '../../journal/journal.ts'
+import type { StoredTreeBucket } from '../../journal/journal.ts'
 import { computePageHashAt } from '../../journal/page-at.ts'
-import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
+import { allTreePages, type TreePagePlace, treeBucketAt, treePagePk } from '../../journal/page-places.ts'
 import { parsePosition } from '../../journal/position.ts'
-import { SUBTREES, type Subtree } from '../../journal/refresh.ts'
-import { pageNames, rootHash, wholeRoot } from '../../journal/tree.ts'
+import { TREE_SUBTREES, type TreeSubtree } from '../../journal/refresh.ts'
+import { hashTreeRoot, hashWholeTreeRoot, treePageNames } from '../../journal/tree.ts'
 import type { Clock } from '../../ports.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
@@ -45,15 +45,15 @@ export async function findTreeSuspects(
 ): Promise<TreeFault[]> {
   await refreshView(view)
   let done = 0
-  const found = await mapInParallel(allPages, async place => {
-    const buckets = await view.journal.page(pkOfPage(view.treeId, place))
+  const found = await mapInParallel(allTreePages, async place => {
+    const buckets = await view.journal.page(treePagePk(view.treeId, place))
     const subpages = findSuspectBuckets(view.tally, place, buckets)
     const own = (await pageFault(view, place, buckets)) === '' ? [] : [{ level: 'page' as const, ...place }]
     done += 1
     await progress(done)
     return [...subpages.map(subpage => ({ level: 'bucket' as const, ...place, subpage })), ...own]
   })
-  const roots = SUBTREES.map((of): TreeFault => ({ level: 'root', of }))
+  const roots = TREE_SUBTREES.map((of): TreeFault => ({ level: 'root', of }))
   const above = [...roots, { level: 'whole' as const }].filter(fault => rootFault(view, fault) !== '')
   return [...found.flat(), ...above]
 }
@@ -66,7 +66,7 @@ export const confirmFaults = (view: TreeView, suspects: readonly TreeFault[]): P
     async fault => {
       if (fault.level === 'bucket') return (await readBucket(view, fault, fault.subpage))?.verdict.difference
       if (fault.level !== 'page') return rootFault(view, fault)
-      return pageFault(view, fault, await view.journal.page(pkOfPage(view.treeId, fault)))
+      return pageFault(view, fault, await view.journal.page(treePagePk(view.treeId, fault)))
     },
     () => refreshView(view),
   )
@@ -85,10 +85,10 @@ const LOOKS = 5
 /** Reads a bucket with its items while it does not change; undefined if it keeps changing. */
 export async function readBucket(
   { journal, treeId, now, tally, tail }: TreeView,
-  place: PagePlace,
+  place: TreePagePlace,
   subpage: number,
 ): Promise<{ facts: BucketFacts; verdict: BucketVerdict } | undefined> {
-  const bucket = bucketAt(treeId, place, subpage)
+  const bucket = treeBucketAt(treeId, place, subpage)
   const also = [...findMisplaced(tally, place, subpage), ...tail.changedKeys(bucket)]
   let [before] = await journal.buckets([bucket])
   for (let looks = 0; looks < LOOKS; looks++) {
@@ -103,11 +103,11 @@ export async function readBucket(
   return undefined
 }
 
-const isSame = (a: StoredBucket | undefined, b: StoredBucket | undefined): boolean =>
+const isSame = (a: StoredTreeBucket | undefined, b: StoredTreeBucket | undefined): boolean =>
   a?.mark === b?.mark && textOf(a) === textOf(b)
 
 /** Returns the sums in a fixed order, because DynamoDB returns attributes in any order. */
-const textOf = (bucket: StoredBucket | undefined): string =>
+const textOf = (bucket: StoredTreeBucket | undefined): string =>
   [...(bucket?.sums ?? [])]
     .map(([slot, limbs]) => `${slot} ${limbs.join(' ')}`)
     .sort()
@@ -116,15 +116,15 @@ const textOf = (bucket: StoredBucket | undefined): string =>
 /** Returns the fault of a page's hash, judged by its buckets; empty if it is right, undefined if that cannot be decided now. */
 async function pageFault(
   { hashes, treeId, now, tail }: TreeView,
-  place: PagePlace,
-  buckets: ReadonlyMap<string, StoredBucket>,
+  place: TreePagePlace,
+  buckets: ReadonlyMap<string, StoredTreeBucket>,
 ): Promise<string | undefined> {
   const root = hashes.roots.get(place.of)
-  const stored = hashes.pages[place.of].get(pageNames[place.page] ?? '')
+  const stored = hashes.pages[place.of].get(treePageNames[place.page] ?? '')
   if (!root || !stored) return 'none'
   if (stored.gen !== lastEndedGeneration(now)) return undefined
   const at = parsePosition(stored.asOf > root.asOf ? stored.asOf : root.asOf)
-  const hash = await computePageHashAt(pkOfPage(treeId, place), buckets, { tail, at, now })
+  const hash = await computePageHashAt(treePagePk(treeId, place), buckets, { tail, at, now })
   if (hash === undefined) return undefined
   return hash === stored.hash ? '' : `${stored.hash} ${stored.asOf}`
 }
@@ -133,12 +133,12 @@ async function pageFault(
 function rootFault({ hashes }: TreeView, fault: TreeFault): string | undefined {
   const { roots, pages, isSettled } = hashes
   if (!isSettled) return undefined
-  const hashOf = (of: Subtree): string => roots.get(of)?.hash ?? ''
+  const hashOf = (of: TreeSubtree): string => roots.get(of)?.hash ?? ''
   if (fault.level === 'whole')
-    return describeHash(roots.get('whole')?.hash, wholeRoot(hashOf('replicated'), hashOf('local')))
+    return describeHash(roots.get('whole')?.hash, hashWholeTreeRoot(hashOf('replicated'), hashOf('local')))
   if (fault.level !== 'root') return ''
-  const names = pageNames.map(page => pages[fault.of].get(page)?.hash ?? '')
-  return describeHash(hashOf(fault.of), rootHash(names))
+  const names = treePageNames.map(page => pages[fault.of].get(page)?.hash ?? '')
+  return describeHash(hashOf(fault.of), hashTreeRoot(names))
 }
 
 const describeHash = (stored: string | undefined, right: string): string =>

@@ -1,17 +1,20 @@
-import type { PagePlace } from '../../journal/page-places.ts'
-import { SUBTREES, type Subtree } from '../../journal/refresh.ts'
-import type { Findings, PageFindings, SubtreeFindings } from '../../model/tree-work.ts'
+import type { TreePagePlace } from '../../journal/page-places.ts'
+import { TREE_SUBTREES, type TreeSubtree } from '../../journal/refresh.ts'
+import type { PageFindings, SubtreeFindings, TreeFindings } from '../../model/tree-work.ts'
 import { printTime } from '../../values/time.ts'
 
 /** A fault that a check found, by the level of the tree. */
 export type TreeFault =
-  | (PagePlace & { readonly level: 'bucket'; readonly subpage: number })
-  | (PagePlace & { readonly level: 'page' })
-  | { readonly level: 'root'; readonly of: Subtree }
+  | (TreePagePlace & { readonly level: 'bucket'; readonly subpage: number })
+  | (TreePagePlace & { readonly level: 'page' })
+  | { readonly level: 'root'; readonly of: TreeSubtree }
   | { readonly level: 'whole' }
 
-export function toFindings(faults: readonly TreeFault[], roots: Readonly<Record<Subtree, string>>): Findings {
-  const subtree = (of: Subtree): SubtreeFindings => {
+export function toFindings(
+  faults: readonly TreeFault[],
+  roots: Readonly<Record<TreeSubtree, string>>,
+): TreeFindings {
+  const subtree = (of: TreeSubtree): SubtreeFindings => {
     const own = faults.flatMap(one =>
       (one.level === 'page' || one.level === 'bucket') && one.of === of ? one : [],
     )
@@ -36,11 +39,11 @@ function pageFindings(faults: readonly TreeFault[]): PageFindings {
   return { corrupted: faults.some(({ level }) => level === 'page'), subpages: bits.toString('base64') }
 }
 
-const isSound = ({ whole, subtrees }: Findings): boolean =>
-  !whole && SUBTREES.every(of => !subtrees[of].corrupted && Object.keys(subtrees[of].pages).length === 0)
+const isSound = ({ whole, subtrees }: TreeFindings): boolean =>
+  !whole && TREE_SUBTREES.every(of => !subtrees[of].corrupted && Object.keys(subtrees[of].pages).length === 0)
 
 /** Reports whether a check found any fault. */
-export const isCorrupt = (findings: Findings): boolean => !isSound(findings)
+export const isCorrupt = (findings: TreeFindings): boolean => !isSound(findings)
 
 /** Bytes of the root that are shown; Vault's clients expect this many. */
 const ROOT_BYTES = 20
@@ -51,11 +54,11 @@ const NUMBER = { replicated: '1', local: '2' } as const
  * @param at time of the check, epoch milliseconds
  * @see docs/spec/tree.md#the-check-of-the-tree
  */
-export const toCorruptionReport = ({ whole, subtrees }: Findings, at: number) => ({
+export const toCorruptionReport = ({ whole, subtrees }: TreeFindings, at: number) => ({
   corrupted_root: whole,
   last_corruption_check_epoch: printTime(at),
   corrupted_tree_map: Object.fromEntries(
-    SUBTREES.map(of => {
+    TREE_SUBTREES.map(of => {
       const { root, corrupted, pages } = subtrees[of]
       const tuples = Object.entries(pages).map(([page, found]) => [
         page,

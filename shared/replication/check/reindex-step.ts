@@ -1,5 +1,10 @@
-import { allPages, pkOfPage } from '../../journal/page-places.ts'
-import { invalidateHashes, type Pages, refreshTree, SUBTREES } from '../../journal/refresh.ts'
+import { allTreePages, treePagePk } from '../../journal/page-places.ts'
+import {
+  type ChosenTreePages,
+  invalidateTreeHashes,
+  refreshTreeHashes,
+  TREE_SUBTREES,
+} from '../../journal/refresh.ts'
 import { key } from '../../storage/kinds.ts'
 import { mapInParallel } from '../../values/in-parallel.ts'
 import { bucketsChangingError, hashesChangingError } from '../operation/faults.ts'
@@ -22,7 +27,7 @@ export async function buildTree(run: OperationRun, id: string): Promise<StepResu
     const view = await viewTree(run.ports, snapshot.treeId)
     await note({ stage: 'scanning' }, true)
     await countAll(view, () => note({}))
-    const total = allPages.length
+    const total = allTreePages.length
     const judged = (done: number) => note({ stage: 'building', done, total })
     await note({ stage: 'building', done: 0, total }, true)
     const faults = await confirmFaults(view, await findTreeSuspects(view, judged))
@@ -70,21 +75,21 @@ async function repairHashes(
   { treeId, operation }: Pick<TreeOperation, 'treeId' | 'operation'>,
 ): Promise<void> {
   const { force = false, skipFlush = false } = operation.data.reindex ?? {}
-  if (skipFlush) return invalidateHashes(view.journal, treeId)
+  if (skipFlush) return invalidateTreeHashes(view.journal, treeId)
   const touched = faults.filter(fault => fault.level === 'bucket' || fault.level === 'page')
-  const pks = new Set(touched.map(fault => pkOfPage(treeId, fault)))
+  const pks = new Set(touched.map(fault => treePagePk(treeId, fault)))
   if (!force && faults.length === 0) return
-  const anew: Pages = force ? 'all' : pks
+  const anew: ChosenTreePages = force ? 'all' : pks
   const again: TreeFault[] = [
-    ...(force ? allPages : touched).map(({ of, page }) => ({ level: 'page' as const, of, page })),
-    ...SUBTREES.map(of => ({ level: 'root' as const, of })),
+    ...(force ? allTreePages : touched).map(({ of, page }) => ({ level: 'page' as const, of, page })),
+    ...TREE_SUBTREES.map(of => ({ level: 'root' as const, of })),
     { level: 'whole' },
   ]
   for (let rounds = 0; rounds < ROUNDS; rounds++) {
     const head = await view.journal.head()
     if (!head) break
     const now = Math.floor(view.clock.now() / 1000)
-    await refreshTree({ journal: view.journal, treeId, head, now }, { recompute: anew })
+    await refreshTreeHashes({ journal: view.journal, treeId, head, now }, { recompute: anew })
     // a refresh that read the tree before the repair may have stored its hashes after it
     if ((await confirmFaults(view, again)).length === 0) return
   }

@@ -1,7 +1,7 @@
-import { generationOf, ttlOf } from '../../journal/generation.ts'
-import type { Element } from '../../journal/journal.ts'
-import type { PagePlace } from '../../journal/page-places.ts'
-import { leafOf, placeInTree } from '../../journal/tree.ts'
+import { generationOfExpiry, ttlOfGeneration } from '../../journal/generation.ts'
+import type { TransactionElement } from '../../journal/journal.ts'
+import type { TreePagePlace } from '../../journal/page-places.ts'
+import { addTreeBucket, computeItemLeaf } from '../../journal/tree.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { specOf } from '../../storage/kinds.ts'
 import type { StoredItem } from '../../storage/requests.ts'
@@ -22,10 +22,10 @@ const MOST = 90
 export function repairItemPlace(item: StoredItem, treeId: string, now: number): StoredItem {
   const dies = specOf(item.kind).expiry === 'dies'
   const known = computeLeaf(item, treeId)
-  const gen = known ? known.gen : dies ? generationOf(item.expires, now) : null
+  const gen = known ? known.gen : dies ? generationOfExpiry(item.expires, now) : null
   const { ttl: _ttl, ...rest } = item
-  const whole = gen === null ? rest : { ...rest, ttl: ttlOf(gen) }
-  return placeInTree({ ...whole, leaf: leafOf(whole) }, treeId)
+  const whole = gen === null ? rest : { ...rest, ttl: ttlOfGeneration(gen) }
+  return addTreeBucket({ ...whole, leaf: computeItemLeaf(whole) }, treeId)
 }
 
 /**
@@ -37,7 +37,7 @@ export function repairItemPlace(item: StoredItem, treeId: string, now: number): 
  */
 export async function repairBucket(
   view: TreeView,
-  place: PagePlace,
+  place: TreePagePlace,
   subpage: number,
   cluster: () => Promise<ClusterRead>,
 ): Promise<boolean> {
@@ -63,13 +63,13 @@ export async function repairBucket(
 }
 
 /** Returns the transaction elements that correct a bucket and its misplaced items. */
-function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): Element[] {
+function inPlace({ facts, verdict }: { facts: BucketFacts; verdict: BucketVerdict }): TransactionElement[] {
   const { treeId, bucket, stored, items, now } = facts
   const some = verdict.misplaced.slice(0, MOST)
   const settled = new Map(some.map(item => [item, repairItemPlace(item, treeId, now)]))
   const { sums } = judgeBucket({ ...facts, items: items.map(item => settled.get(item) ?? item) })
   return [
-    ...[...settled].map(([item, put]): Element => {
+    ...[...settled].map(([item, put]): TransactionElement => {
       const { kind, pk, sk, rev, leaf } = item
       return { kind: 'item', item: { kind, pk, sk }, put, if: leaf === undefined ? { rev } : { rev, leaf } }
     }),

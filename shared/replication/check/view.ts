@@ -1,11 +1,17 @@
-import { findFrontier } from '../../journal/density.ts'
+import { findDenseFrontier } from '../../journal/density.ts'
 import { lastEndedGeneration } from '../../journal/generation.ts'
-import type { Head } from '../../journal/head.ts'
-import type { Journal, StoredPage } from '../../journal/journal.ts'
-import { refreshedPosition, refreshTree, rootsPk, SUBTREES, type Subtree } from '../../journal/refresh.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { Journal, StoredPageHash } from '../../journal/journal.ts'
+import {
+  refreshedTreePosition,
+  refreshTreeHashes,
+  TREE_SUBTREES,
+  type TreeSubtree,
+  treeRootsPk,
+} from '../../journal/refresh.ts'
 import { roleChangedError, treeIncompleteError } from '../../journal/refusals.ts'
-import { openTail, type Tail } from '../../journal/tail.ts'
-import { pagePk } from '../../journal/tree.ts'
+import { type JournalTail, openJournalTail } from '../../journal/tail.ts'
+import { treePagePkByName } from '../../journal/tree.ts'
 import type { Ports } from '../../ports.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
@@ -17,20 +23,20 @@ export interface TreeView {
   readonly clock: Ports['clock']
   readonly treeId: string
   /** the head at the beginning */
-  readonly head: Head
+  readonly head: JournalHead
   /** epoch seconds: generations that ended before do not count */
   readonly now: number
   readonly tally: Tally
   /** journal entries from shortly before the beginning */
-  readonly tail: Tail
+  readonly tail: JournalTail
   /** the hashes as of the last look */
   hashes: StoredHashes
 }
 
 /** The stored hashes of a tree. */
 export interface StoredHashes {
-  readonly roots: ReadonlyMap<string, StoredPage>
-  readonly pages: Readonly<Record<Subtree, ReadonlyMap<string, StoredPage>>>
+  readonly roots: ReadonlyMap<string, StoredPageHash>
+  readonly pages: Readonly<Record<TreeSubtree, ReadonlyMap<string, StoredPageHash>>>
   /** whether all of them are of one position, so that no refresh is running */
   readonly isSettled: boolean
 }
@@ -51,13 +57,15 @@ export async function viewTree(
   const head = await journal.head()
   const now = Math.floor(clock.now() / 1000)
   if (!head || head.mode === 'syncing' || head.replayUntil > 0) throw treeIncompleteError()
-  const dense = head.mode === 'writing' ? await findFrontier(journal, head) : head.applied
+  const dense = head.mode === 'writing' ? await findDenseFrontier(journal, head) : head.applied
   const known = async (): Promise<number> => {
-    const roots = await journal.pageHashes(rootsPk(treeId))
-    return Math.min(...SUBTREES.map(of => refreshedPosition(roots.get(of), head, lastEndedGeneration(now))))
+    const roots = await journal.pageHashes(treeRootsPk(treeId))
+    return Math.min(
+      ...TREE_SUBTREES.map(of => refreshedTreePosition(roots.get(of), head, lastEndedGeneration(now))),
+    )
   }
   const oldest = Math.max(head.retainedFrom, dense - BEFORE)
-  if ((await known()) < oldest) await refreshTree({ journal, treeId, head, now })
+  if ((await known()) < oldest) await refreshTreeHashes({ journal, treeId, head, now })
   const first = await known()
   if (first < head.retainedFrom) throw treeIncompleteError()
   const after = Math.max(head.retainedFrom, Math.min(first, dense - BEFORE))
@@ -68,23 +76,23 @@ export async function viewTree(
     head,
     now,
     tally: newTally(treeId, now),
-    tail: openTail(journal, { treeId, lineage: head.lineage, after, now }),
+    tail: openJournalTail(journal, { treeId, lineage: head.lineage, after, now }),
     hashes: await readHashes({ journal, treeId }),
   }
 }
 
 /** Reads all stored hashes while the roots stay the same. */
 async function readHashes({ journal, treeId }: Pick<TreeView, 'journal' | 'treeId'>): Promise<StoredHashes> {
-  const before = await journal.pageHashes(rootsPk(treeId))
+  const before = await journal.pageHashes(treeRootsPk(treeId))
   const [replicated, local] = await Promise.all(
-    SUBTREES.map(of => journal.pageHashes(pagePk(treeId, of, 'root'))),
+    TREE_SUBTREES.map(of => journal.pageHashes(treePagePkByName(treeId, of, 'root'))),
   )
-  const roots = await journal.pageHashes(rootsPk(treeId))
+  const roots = await journal.pageHashes(treeRootsPk(treeId))
   const pages = { replicated: replicated ?? new Map(), local: local ?? new Map() }
   const asOf = roots.get('replicated')?.asOf ?? ''
   const isSettled =
     [...roots].every(([name, root]) => root.asOf === asOf && before.get(name)?.asOf === asOf) &&
-    SUBTREES.every(of => [...pages[of].values()].every(page => page.asOf <= asOf))
+    TREE_SUBTREES.every(of => [...pages[of].values()].every(page => page.asOf <= asOf))
   return { roots, pages, isSettled }
 }
 

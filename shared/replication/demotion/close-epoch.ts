@@ -1,4 +1,4 @@
-import { stepDown } from '../../journal/step-down.ts'
+import { stepDownAsPrimary } from '../../journal/step-down.ts'
 import { noJournalToCloseError } from '../operation/faults.ts'
 import { commitStep, DONE, moveToStep, type OperationStep, readOperation } from '../operation/run.ts'
 
@@ -7,9 +7,9 @@ export const closeEpoch: OperationStep = async (run, id) => {
   const snapshot = await readOperation(run, id)
   const { operation, record } = snapshot
   if (operation.data.status !== 'running' || record.data.operation !== id) return DONE
-  const end = await stepDown(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
+  const end = await stepDownAsPrimary(run.ports, { reason: 'demote', epoch: record.data.epoch ?? '' }, id)
   if (!end) throw noJournalToCloseError()
-  // the record is read again because `stepDown` has changed it
+  // the record is read again because `stepDownAsPrimary` has changed it
   const now = await readOperation(run, id)
   return commitStep(run, [moveToStep(now, run.ports.clock.now(), { step: 'finish' })], now)
 }

@@ -1,11 +1,11 @@
 import { revokeOperationToken } from '../../ceremony/generated-token.ts'
 import { createTermItems } from '../../cluster/terms.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
-import { type Head, lastPosition } from '../../journal/head.ts'
-import { epochName, epochNumber, posText } from '../../journal/position.ts'
+import { type JournalHead, lastPosition } from '../../journal/head.ts'
+import { epochNumber, formatEpoch, positionText } from '../../journal/position.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
-import { toElements } from '../../journal/to-elements.ts'
-import { moves } from '../../journal/transitions.ts'
+import { toTransactionElements } from '../../journal/to-elements.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { recordHeldTerms } from '../../link/admin/holders.ts'
 import { removeOtherMembers } from '../../link/admin/joining.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
@@ -58,15 +58,15 @@ export const leave: OperationStep = async (run, id) => {
 async function commitLeave(
   { ports }: OperationRun,
   { record, operation: item }: Pick<OperationSnapshot, 'record' | 'operation'>,
-  { head, n }: { head: Head; n: number },
+  { head, n }: { head: JournalHead; n: number },
 ): Promise<StepResult> {
   const { id, name, initialisedAt, operation = '' } = record.data
   const [keyring] = await ports.store.read([key('keyring')])
   if (!keyring) throw new Error('there is no keyring')
   const now = ports.clock.now()
-  // the keyring becomes another one, so that callLater term changes of the set and of this cluster do not affect each other
+  // the keyring becomes another one, so that later term changes of the set and of this cluster do not affect each other
   const made = await ports.keyFactory.addNextTerm(keyring.data, now, ports.entropy.uuid())
-  const since = posText({ epoch: epochName(n, NOBODY), seq: 0 })
+  const since = positionText({ epoch: formatEpoch(n, NOBODY), seq: 0 })
   const next: ClusterRecord = {
     id,
     name,
@@ -80,12 +80,12 @@ async function commitLeave(
   }
   const known = (await ports.store.list(partitions('term'))).map(({ sk }) => sk)
   const terms = createTermItems(made.terms, known, now, { id, name })
-  const position = posText(lastPosition(head))
+  const position = positionText(lastPosition(head))
   const event = makeRoleEventChange({ from: record.data, to: next, position, operation, lost: null }, now)
   await writeReplicationEvent('secondary-disabled', operation, record.data, { position }, ports)
   const result = await ports.journal.transact([
-    { kind: 'head', head: moves.leaveSet(head, n) },
-    ...toElements(
+    { kind: 'head', head: headMoves.leaveSet(head, n) },
+    ...toTransactionElements(
       [
         ...replaceKeyring({ ...record, data: next }, keyring, made.keyring),
         ...terms,

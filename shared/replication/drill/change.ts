@@ -1,4 +1,4 @@
-import type { Drill } from '../../model/drill.ts'
+import type { DrillRecord } from '../../model/drill.ts'
 import { lossShape } from '../../set/loss.ts'
 import { type Goal, type Stage, waits } from '../../set/plan.ts'
 import { type Program, RunStopped, type SetCluster, takeStep } from '../../set/run.ts'
@@ -70,10 +70,10 @@ const SEND_TIMEOUT_MS = 10 * 60_000
  */
 export async function changeRoles(
   drilling: Drilling,
-  drill: Drill,
+  drill: DrillRecord,
   way: 'there' | 'back',
   until: Stage,
-): Promise<Result<Partial<Drill>, 'pending'>> {
+): Promise<Result<Partial<DrillRecord>, 'pending'>> {
   const { clock } = drilling
   const clusterOf = (member: DrillMember, admittedAs: string): SetCluster => ({
     observe: () => readMember(drilling, member),

@@ -1,4 +1,4 @@
-import type { Drill } from '../../model/drill.ts'
+import type { DrillRecord } from '../../model/drill.ts'
 import { key } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
 import { DONE, type StepResult } from '../operation/run.ts'
@@ -21,7 +21,7 @@ export async function beginDrill(run: DrillRun, id: string): Promise<boolean> {
   if (last?.data.id === id) return true
   if (record?.data.mode !== 'primary') return false
   if (last?.data.status === 'running' && now - last.data.startedAt < LONGEST_DRILL_MS) return false
-  const drill: Drill = {
+  const drill: DrillRecord = {
     id,
     status: 'running',
     step: 'check',
@@ -53,7 +53,11 @@ export async function stopDrill(run: DrillRun, id: string, text: string): Promis
   return DONE
 }
 
-async function sendResult(run: DrillRun, item: Parameters<typeof noteDrill>[1], drill: Drill): Promise<void> {
+async function sendResult(
+  run: DrillRun,
+  item: Parameters<typeof noteDrill>[1],
+  drill: DrillRecord,
+): Promise<void> {
   const { ports } = run
   const now = ports.clock.now()
   const [record] = await ports.store.read([key('cluster')])
@@ -83,7 +87,7 @@ async function sendResult(run: DrillRun, item: Parameters<typeof noteDrill>[1], 
  * Returns the fields of a log line from which CloudWatch makes metrics.
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
-function toDrillMetrics({ status, there, back, startedAt }: Drill, name: string, now: number) {
+function toDrillMetrics({ status, there, back, startedAt }: DrillRecord, name: string, now: number) {
   const isKnown = (value: number | null) => value !== null
   const unserved = [there.unserved, back.unserved].filter(isKnown)
   const lost = [there.lost, back.lost].filter(isKnown)

@@ -1,4 +1,4 @@
-import type { Drill } from '../../model/drill.ts'
+import type { DrillRecord } from '../../model/drill.ts'
 import type { Ports } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -57,7 +57,7 @@ export async function readDrill({ ports }: Pick<DrillRun, 'ports'>, id: string):
 export async function noteDrill(
   { ports }: Pick<DrillRun, 'ports'>,
   before: Item<'drill'> | undefined,
-  drill: Drill,
+  drill: DrillRecord,
 ): Promise<void> {
   const readAt = ports.clock.now()
   const [record] = await ports.store.read([key('cluster')])

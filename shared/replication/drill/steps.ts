@@ -1,5 +1,5 @@
-import { primaryOf } from '../../model/cluster.ts'
-import type { Drill } from '../../model/drill.ts'
+import { linkToPrimaryOf } from '../../model/cluster.ts'
+import type { DrillRecord } from '../../model/drill.ts'
 import { judgePair } from '../../set/pair.ts'
 import { waits } from '../../set/plan.ts'
 import { findReadinessFault } from '../../set/readiness.ts'
@@ -13,7 +13,7 @@ import { issueDrillToken } from './token.ts'
 interface DrillStep {
   name: string
   /** runs the step, any number of times; pending: not done yet. @returns what to store in the drill */
-  work(drilling: Drilling, drill: Drill): Promise<Result<Partial<Drill>, 'pending'>>
+  work(drilling: Drilling, drill: DrillRecord): Promise<Result<Partial<DrillRecord>, 'pending'>>
   /** what an operator does if the drill stopped at this step */
   next: string
 }
@@ -89,7 +89,10 @@ async function checkBoth(drilling: Drilling): Promise<string> {
 }
 
 /** Waits until temporary obstacles are gone. Between two heartbeats the primary may not yet know how far its secondary is. */
-async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Partial<Drill>, 'pending'>> {
+async function check(
+  drilling: Drilling,
+  { stepAt }: DrillRecord,
+): Promise<Result<Partial<DrillRecord>, 'pending'>> {
   const { clock } = drilling
   try {
     return ok({ peer: await checkBoth(drilling) })
@@ -103,10 +106,10 @@ async function check(drilling: Drilling, { stepAt }: Drill): Promise<Result<Part
 /** Waits until the former primary could take over again. By then its lost commits are known. */
 async function settle(
   drilling: Drilling,
-  drill: Drill,
+  drill: DrillRecord,
   member: DrillMember,
   way: 'there' | 'back',
-): Promise<Result<Partial<Drill>, 'pending'>> {
+): Promise<Result<Partial<DrillRecord>, 'pending'>> {
   const { clock } = drilling
   const fault = findReadinessFault(member, await fetchReadiness(drilling, member))
   const lost = fault ? undefined : await countLostCommits(drilling, member, drill.startedAt)
@@ -126,7 +129,7 @@ const createDrilling = (run: DrillRun): Drilling => ({
   ownName: async () => {
     const [record] = await run.ports.store.read([key('cluster')])
     return (
-      (record && (primaryOf(record.data)?.secondaryId || record.data.name)) ||
+      (record && (linkToPrimaryOf(record.data)?.secondaryId || record.data.name)) ||
       run.ports.deployment.clusterName
     )
   },

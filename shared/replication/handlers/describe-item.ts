@@ -1,4 +1,4 @@
-import { isRoot } from '../../model/token.ts'
+import { isRootToken } from '../../model/token.ts'
 import type { Kind, kinds } from '../../storage/kinds.ts'
 import type { Stored } from '../../storage/stored.ts'
 
@@ -49,7 +49,7 @@ const descriptions: { readonly [K in Replicated]: (thing: DescribedItem<K>) => s
 const describeToken = ({ login, role, policies, displayName }: Partial<Stored['token']>): string => {
   if (login) return `token of role ${login.role}`
   if (role) return `token of token role ${role}`
-  if (policies && isRoot({ policies })) return 'root token'
+  if (policies && isRootToken({ policies })) return 'root token'
   return displayName ? `token ${displayName}` : 'token'
 }
 

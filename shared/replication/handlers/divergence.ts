@@ -1,9 +1,9 @@
-import { type Call, data, type Early, type Outcome } from '../../api/call.ts'
-import { prefetchJournal, readJournalView } from '../../api/early-look.ts'
-import { listFields, pageOf } from '../../api/listing.ts'
-import type { Head } from '../../journal/head.ts'
-import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
-import type { DivergingKey, Report } from '../../model/secondary.ts'
+import { type Call, type CallOutcome, dataAnswer, type EarlyCall } from '../../api/call.ts'
+import { prefetchJournalView, readJournalView } from '../../api/early-look.ts'
+import { listFields, readPageParameters } from '../../api/listing.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
+import type { DifferenceReport, DivergingKey } from '../../model/secondary.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { defined } from '../../values/defined.ts'
 import { printTime } from '../../values/time.ts'
@@ -59,16 +59,16 @@ interface Counts {
 }
 
 /** Reads the journal head and the diverging keys together with the request's first read. */
-export const prepareDivergence = async ({ ports }: Pick<Early, 'ports'>) => ({
+export const prepareDivergence = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
   keys: [key('diverging')] as const,
-  ...prefetchJournal(ports, () => ({ treeId: undefined })),
+  ...prefetchJournalView(ports, () => ({ treeId: undefined })),
 })
 
 /**
  * Handles GET sys/replication/dr/divergence: lists the commits of this cluster that its set does not have, from the reports
  * that were stored before they were undone, in pages. Also lists the items that keep differing from the primary's.
  */
-export async function showDivergence(call: Call<typeof divergenceFields>): Promise<Outcome> {
+export async function showDivergence(call: Call<typeof divergenceFields>): Promise<CallOutcome> {
   const { record } = call.cluster
   // read before the reports, because the last report is stored before the head says that all are complete
   const { head } = await readJournalView(call, undefined)
@@ -87,7 +87,7 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
   }
   return {
     answer: {
-      ...data(report),
+      ...dataAnswer(report),
       ...(waits === '' ? {} : { retryAfter: REPORT_RETRY_SECONDS }),
     },
   }
@@ -99,14 +99,14 @@ export async function showDivergence(call: Call<typeof divergenceFields>): Promi
  */
 export function describeMissingInput(
   { mode, operation, ...record }: Pick<ClusterRecord, 'mode' | 'operation' | 'link'>,
-  head: Pick<Head, 'mode' | 'link'> | undefined,
+  head: Pick<JournalHead, 'mode' | 'link'> | undefined,
 ): string {
   if (mode === 'disabled') return ''
   if (operation !== undefined)
     return 'an operation on this cluster: GET sys/replication/dr/status shows it, and repeat this once it is over'
   if (mode === 'primary')
     return head?.mode === 'writing' ? '' : 'the end of a change of the role: repeat this in a few seconds'
-  const link = primaryOf(record)
+  const link = linkToPrimaryOf(record)
   if (!link)
     return 'a primary: POST sys/replication/dr/secondary/update-primary makes this cluster follow one, whose journal shows what is lost'
   if (head?.mode === 'applying' && head.link === (link.name ?? '')) return ''
@@ -134,7 +134,7 @@ const shownKey = ({ kind, pk, sk, rounds, at }: DivergingKey, mounts: Mounts) =>
 async function readLostEntries(
   call: Call<typeof divergenceFields>,
 ): Promise<{ lost: readonly LostEntry[]; next: string; counts?: Counts }> {
-  const { after = '', limit = USUAL } = pageOf(call.parameters)
+  const { after = '', limit = USUAL } = readPageParameters(call.parameters)
   const page = newPage(after, Math.min(limit, MOST))
   const counts: Counts = { commits: 0, kinds: {} }
   const { store } = call.ports
@@ -203,7 +203,7 @@ const entriesOf = (
     ...(withoutItems ? { too_large: true as const } : {}),
   }))
 
-type LostChange = Report['entries'][number]['changes'][number]
+type LostChange = DifferenceReport['entries'][number]['changes'][number]
 
 const shownChange = (
   { kind, pk, sk, item }: LostChange,

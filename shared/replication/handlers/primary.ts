@@ -1,12 +1,12 @@
-import { type Call, noContent, type Outcome } from '../../api/call.ts'
+import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { text } from '../../api/fields.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
-import type { Element } from '../../journal/journal.ts'
+import type { TransactionElement } from '../../journal/journal.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
-import { toElements } from '../../journal/to-elements.ts'
+import { toTransactionElements } from '../../journal/to-elements.ts'
 import { removeOtherMembers } from '../../link/admin/joining.ts'
-import { makeOwnKey } from '../../link/admin/keys.ts'
-import { type ClusterRecord, makeEmptyLink } from '../../model/cluster.ts'
+import { makeOwnLinkKey } from '../../link/admin/keys.ts'
+import { type ClusterRecord, createEmptyLink } from '../../model/cluster.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { roleChangingError } from '../operation/refusals.ts'
@@ -25,7 +25,7 @@ export const primaryFields = {
  * Handles POST sys/replication/dr/primary/enable: this cluster becomes the primary of a new set and writes a journal. A
  * background job adds the existing items to the journal. No other cluster can follow before that job is done.
  */
-export async function enablePrimary(call: Call<typeof primaryFields>): Promise<Outcome> {
+export async function enablePrimary(call: Call<typeof primaryFields>): Promise<CallOutcome> {
   const { parameters, ports, now, request } = call
   const item = recordOf(call)
   const address = parseAddress(
@@ -48,12 +48,12 @@ export async function enablePrimary(call: Call<typeof primaryFields>): Promise<O
     promotions: 0,
     homeTable: ports.deployment.home,
     ...(address === '' ? {} : { clusterAddr: address }),
-    link: makeEmptyLink(await makeOwnKey(ports)),
+    link: createEmptyLink(await makeOwnLinkKey(ports)),
   }
   await writeReplicationEvent('primary-enabled', request.id, record, {}, ports)
   await becomePrimary(item, record, head, call)
   await ports.background.start(createBackfillJob(treeId, now))
-  return { answer: noContent([BECOMING]) }
+  return { answer: noContentAnswer([BECOMING]) }
 }
 
 const BECOMING =
@@ -63,19 +63,19 @@ const BECOMING =
 async function becomePrimary(
   item: Item<'cluster'>,
   data: ClusterRecord,
-  head: Element,
+  head: TransactionElement,
   { ports: { journal, entropy }, now, request }: Pick<Call, 'ports' | 'now' | 'request'>,
 ): Promise<void> {
   const change = { from: item.data, to: data, position: '', operation: request.id, lost: 0 }
   const changes = [replace(item, item, data), makeRoleEventChange(change, now)]
-  const done = await journal.transact([...toElements(changes, entropy), head])
+  const done = await journal.transact([...toTransactionElements(changes, entropy), head])
   if (done !== 'done') throw roleChangingError()
 }
 
 /** Changes the address that a primary puts into new activation tokens. Its set does not change. */
-function setAddress(item: Item<'cluster'>, clusterAddr: string): Outcome {
+function setAddress(item: Item<'cluster'>, clusterAddr: string): CallOutcome {
   return {
-    answer: noContent([
+    answer: noContentAnswer([
       'this cluster is a DR primary already: secondaries are given the new address with their next activation token',
     ]),
     changes: [replace(item, item, { ...item.data, clusterAddr })],
@@ -107,7 +107,7 @@ export async function endOwnJournal(call: Call): Promise<JournalEnd> {
 }
 
 /** Handles POST sys/replication/dr/primary/disable after the journal has ended: ends the set. */
-export async function disablePrimary(call: Call, { journalStart, end }: JournalEnd): Promise<Outcome> {
+export async function disablePrimary(call: Call, { journalStart, end }: JournalEnd): Promise<CallOutcome> {
   const { ports, now, request } = call
   const item = recordOf(call)
   checkTransition('primary/disable', item.data)
@@ -117,7 +117,7 @@ export async function disablePrimary(call: Call, { journalStart, end }: JournalE
   const kept = { id, name, keyring, term, keyringEdition, initialisedAt }
   const to = { ...kept, mode: 'disabled', journalStart } as const
   return {
-    answer: noContent([
+    answer: noContentAnswer([
       'replication is being switched off, with a short interruption; secondaries are cut off, and none of them can come back to this cluster without being emptied',
     ]),
     changes: [

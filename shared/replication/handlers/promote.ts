@@ -1,4 +1,4 @@
-import { type Call, noContent, type Outcome } from '../../api/call.ts'
+import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { boolField, text } from '../../api/fields.ts'
 import type { OperationState, PromotionState } from '../../model/operation.ts'
@@ -32,7 +32,7 @@ const ANSWER_REMEMBERED_MS = 600_000
  * Handles POST sys/replication/dr/secondary/promote: this secondary takes over from its primary. A repeated request joins
  * the running promotion, or gets the answer of the completed one.
  */
-export async function promote(call: Call<typeof promoteFields>): Promise<Outcome> {
+export async function promote(call: Call<typeof promoteFields>): Promise<CallOutcome> {
   const { ports, parameters } = call
   const { record } = call.cluster
   const item = recordOf(call)
@@ -93,7 +93,7 @@ async function repeatPromotion(
   call: Call<typeof promoteFields>,
   { data: record }: Item<'cluster'>,
   address: string,
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const { ports, fetched, now } = call
   const promoted = fetched.get(key('promoted'))?.data
   const [running] = record.operation ? await ports.store.read([key('operation', record.operation)]) : []
@@ -102,13 +102,13 @@ async function repeatPromotion(
   if (same && record.operation && running?.data.promotion)
     return outcomeOf(await awaitOperation(record.operation, ports))
   if (same && promoted && now - promoted.at <= ANSWER_REMEMBERED_MS)
-    return { answer: noContent([BECOMING, ...promoted.warnings]) }
+    return { answer: noContentAnswer([BECOMING, ...promoted.warnings]) }
   checkTransition('secondary/promote', record)
   throw new ApiError('internal', 'a cluster without operator took a promotion')
 }
 
-function outcomeOf({ status, promotion, fault }: OperationState): Outcome {
-  if (status === 'done') return { answer: noContent([BECOMING, ...(promotion?.warnings ?? [])]) }
+function outcomeOf({ status, promotion, fault }: OperationState): CallOutcome {
+  if (status === 'done') return { answer: noContentAnswer([BECOMING, ...(promotion?.warnings ?? [])]) }
   throw operationFailedError(fault)
 }
 
@@ -119,7 +119,7 @@ const BECOMING =
  * Handles POST sys/replication/dr/primary/demote: ends this cluster's journal exactly. Afterwards the cluster serves no
  * clients. If the journal has ended already, returns its end again.
  */
-export async function demotePrimary(call: Call): Promise<Outcome> {
+export async function demotePrimary(call: Call): Promise<CallOutcome> {
   const { ports } = call
   const item = recordOf(call)
   checkTransition('primary/demote', item.data)
@@ -137,7 +137,7 @@ const ALREADY =
   'this cluster was demoted already, or has handed over to another one: nothing has changed; give it the token of the new primary by POST sys/replication/dr/secondary/update-primary'
 
 /** Returns the end of the journal. The caller compares it with `last_remote_wal` of the secondary to promote. */
-async function answerEndOfJournal({ ports }: Call, warning: string): Promise<Outcome> {
+async function answerEndOfJournal({ ports }: Call, warning: string): Promise<CallOutcome> {
   const { last = 0, epoch = '' } = (await ports.journal.head()) ?? {}
   return { answer: { kind: 'data', data: { final_wal: last, epoch }, warnings: [warning] } }
 }

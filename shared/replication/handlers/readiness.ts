@@ -1,5 +1,5 @@
-import { answer, type Call, data, type Outcome } from '../../api/call.ts'
-import type { Head } from '../../journal/head.ts'
+import { answer, type Call, type CallOutcome, dataAnswer } from '../../api/call.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
@@ -21,10 +21,10 @@ import { connectVia } from '../secondary/connect.ts'
 const READINESS_TIMEOUT_MS = 6000
 
 /** Handles GET sys/replication/dr/readiness: checks a planned switch on a primary, and a promotion on a secondary. */
-export async function showReadiness(call: Call): Promise<Outcome> {
+export async function showReadiness(call: Call): Promise<CallOutcome> {
   const { record } = call.cluster
   if (record.mode === 'secondary') return showSecondaryReadiness(call)
-  if (record.mode === 'primary') return answer(data(await primaryReadiness(call, record)))
+  if (record.mode === 'primary') return answer(dataAnswer(await primaryReadiness(call, record)))
   throw notInASetError()
 }
 
@@ -32,8 +32,8 @@ export async function showReadiness(call: Call): Promise<Outcome> {
  * Handles POST sys/replication/dr/secondary/readiness: checks whether a promotion would succeed now, and lists what it
  * would do. Writes nothing here; the primary stores a heartbeat.
  */
-export async function showSecondaryReadiness(call: Call): Promise<Outcome> {
-  return answer(data(await secondaryReadiness(call, call.cluster.record)))
+export async function showSecondaryReadiness(call: Call): Promise<CallOutcome> {
+  return answer(dataAnswer(await secondaryReadiness(call, call.cluster.record)))
 }
 
 async function secondaryReadiness(call: Call, record: ClusterRecord) {
@@ -94,7 +94,7 @@ const shownCheck = ({ name, overridden, text }: CheckResult) => ({
   overridden_by_force: text !== undefined && overridden,
 })
 
-function lagOf({ primary, now }: PromotionFacts, head: Head | undefined) {
+function lagOf({ primary, now }: PromotionFacts, head: JournalHead | undefined) {
   const { last = 0, applied = 0, epoch = '' } = head ?? {}
   const common = { epoch, received: last, applied: applied, primary: primary.state }
   if (primary.state === 'silent')
@@ -175,7 +175,7 @@ const isUnderWay = (stage: string | undefined): boolean =>
  */
 async function lagAtHeartbeat(
   { ports }: Call,
-  head: Head | undefined,
+  head: JournalHead | undefined,
   { heartbeat }: Pick<Secondary, 'heartbeat'>,
 ): Promise<number> {
   if (!head || !heartbeat || heartbeat.epoch !== head.epoch || heartbeat.seq >= head.last) return 0
@@ -185,7 +185,7 @@ async function lagAtHeartbeat(
 
 function successorOf(
   one: Secondary & { lag: number },
-  head: Head | undefined,
+  head: JournalHead | undefined,
   { now, ports }: { now: number; ports: { deployment: AddressRules } },
 ) {
   const address = memberAddress(one.address, ports.deployment) ?? ''

@@ -1,5 +1,5 @@
-import { formatCluster, listTermRecipients } from '../../link/admin/holders.ts'
-import type { Revocation, RevocationItems } from '../../link/admin/secondaries.ts'
+import { formatTermRecipient, listTermRecipients } from '../../link/admin/holders.ts'
+import type { ClusterRevocation, RevocationItems } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Store } from '../../ports.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
@@ -19,7 +19,7 @@ export interface KnownClusters extends RevocationItems {
 
 /** The admission or cluster that `revoke-secondary` revokes. */
 export type RevocationTarget =
-  | { is: 'live'; revoking: Revocation; namesakes: readonly string[] }
+  | { is: 'live'; revoking: ClusterRevocation; namesakes: readonly string[] }
   /** `at`: time of the first makeRevocationChanges, epoch milliseconds */
   | { is: 'revoked'; cluster: string | undefined; at: number }
 
@@ -128,7 +128,7 @@ function holdersIn({ record, terms, holders }: KnownClusters): string[] {
   const ids = terms.map(({ sk }) => sk)
   return listTermRecipients(ids, { self: record.id, terms, holders })
     .filter(({ revoked }) => !revoked)
-    .map(formatCluster)
+    .map(formatTermRecipient)
 }
 
 const partition = <T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [

@@ -1,4 +1,4 @@
-import { type Call, noContent, type Outcome } from '../../api/call.ts'
+import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { boolField, text } from '../../api/fields.ts'
 import { auditRevocation, makeRevocationChanges } from '../../link/admin/secondaries.ts'
 import { CONFLICT, ok, type Result } from '../../values/result.ts'
@@ -55,10 +55,10 @@ export async function revokeTarget(call: Call<typeof revokeFields>): Promise<Rev
 export async function revokeSecondary(
   call: Call<typeof revokeFields>,
   target: RevocationTarget,
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const { retire = false } = call.parameters
   const warnings = describe(target, call.parameters.id ?? '')
-  if (!retire) return { answer: noContent(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
+  if (!retire) return { answer: noContentAnswer(clusterOf(target) ? [...warnings, KEEPS] : warnings) }
   // rotated after the revocation, because the revoked cluster could fetch the new term otherwise
   return rotateKeyring(call, true, warnings)
 }

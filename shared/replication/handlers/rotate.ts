@@ -1,14 +1,21 @@
-import { answer, answerAfter, type Call, data, noContent, type Outcome } from '../../api/call.ts'
+import {
+  answer,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  noContentAnswer,
+} from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { boolField } from '../../api/fields.ts'
 import { createAndRetireTerms } from '../../cluster/terms.ts'
 import {
-  formatCluster,
+  formatTermRecipient,
   listTermRecipients,
   recordHeldTerms,
   type TermRecipient,
 } from '../../link/admin/holders.ts'
-import { setKeyring } from '../../model/cluster.ts'
+import { setRecordKeyring } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
 import { replace } from '../../storage/changes.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -33,7 +40,7 @@ export const prepareKeys = async () => ({
  * an environment with an older one notices at its next request.
  * @see docs/spec/keys.md#terms
  */
-export async function rotate(call: Call<typeof rotateFields>): Promise<Outcome> {
+export async function rotate(call: Call<typeof rotateFields>): Promise<CallOutcome> {
   return rotateKeyring(call, call.parameters.retire === true)
 }
 
@@ -46,7 +53,7 @@ export async function rotateKeyring(
   call: Call,
   retire: boolean,
   more: readonly string[] = [],
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const { keyring, record } = keysOf(call)
   const { ports, now } = call
   const [known, holders, secondaries] = await Promise.all([
@@ -55,7 +62,7 @@ export async function rotateKeyring(
     ports.store.list(partitions('secondary')),
   ])
   const { keyring: made, terms } = await ports.keyFactory.addNextTerm(keyring.data, now)
-  const next = setKeyring(record.data, made)
+  const next = setRecordKeyring(record.data, made)
   const noted = createAndRetireTerms(terms, known, {
     now,
     maker: record.data,
@@ -69,10 +76,10 @@ export async function rotateKeyring(
     ...noted,
     ...recordHeldTerms(holders, before, secondaries, record.data),
   ]
-  if (!retire) return answerAfter(changes)
+  if (!retire) return answerAfterChanges(changes)
   const recipients = listTermRecipients(before, { self: record.data.id, terms: known, holders })
   return {
-    ...answerAfter(changes, noContent([ENDED, ...describeHolders(recipients), ...more])),
+    ...answerAfterChanges(changes, noContentAnswer([ENDED, ...describeHolders(recipients), ...more])),
     lateWarnings: () => describeAcknowledgements(ports, ROTATE_NOTICE_TIMEOUT_MS),
   }
 }
@@ -91,7 +98,7 @@ const describeHolders = (recipients: readonly TermRecipient[]): string[] =>
       ]
 
 const describeHolder = (one: TermRecipient): string =>
-  `${formatCluster(one)}${one.revoked ? ', which is revoked' : ''}`
+  `${formatTermRecipient(one)}${one.revoked ? ', which is revoked' : ''}`
 
 /** Describes which secondaries have acknowledged the latest commit, and which have not. */
 async function describeAcknowledgements(ports: AckPorts, patience: number): Promise<string[]> {
@@ -108,10 +115,10 @@ const describeMissing = ({ id, heartbeat }: Secondary, now: number): string => {
 }
 
 /** Handles GET sys/key-status: shows the term that encrypts and its age, the older terms, and the progress of re-encryption. */
-export async function showKeyStatus(call: Call): Promise<Outcome> {
+export async function showKeyStatus(call: Call): Promise<CallOutcome> {
   const { term, since } = keysOf(call).keyring.data
   const facts = await readTermFacts(call.ports, { all: true })
-  return answer(data({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
+  return answer(dataAnswer({ term, install_time: printTime(since), ...(facts ? showOlderTerms(facts) : {}) }))
 }
 
 function keysOf(call: Call) {

@@ -1,14 +1,25 @@
-import { addWarnings, answerAfter, type Call, data, type Early, type Outcome } from '../../api/call.ts'
+import {
+  addWarnings,
+  answerAfterChanges,
+  type Call,
+  type CallOutcome,
+  dataAnswer,
+  type EarlyCall,
+} from '../../api/call.ts'
 import { ApiError } from '../../api/errors.ts'
 import { boolField, durationField, text } from '../../api/fields.ts'
-import { isNameTaken, makeActivationToken, tokenItemKeys } from '../../link/admin/activation.ts'
-import { decryptOwnKey, makePendingKey } from '../../link/admin/keys.ts'
+import {
+  activationTokenItemKeys,
+  isSecondaryNameTaken,
+  makeActivationToken,
+} from '../../link/admin/activation.ts'
+import { decryptOwnLinkKey, makePendingLinkKey } from '../../link/admin/keys.ts'
 import {
   auditRevocation,
   findReplacedAdmission,
   makeRevocationChanges,
 } from '../../link/admin/secondaries.ts'
-import { isExchangeKey, readPublicKey } from '../../link/pair.ts'
+import { isExchangeKey, parseLinkPublicKeys } from '../../link/pair.ts'
 import { type Item, partitions } from '../../storage/kinds.ts'
 import { encodeBase62 } from '../../values/base62.ts'
 import { NAME } from '../../values/names.ts'
@@ -40,8 +51,8 @@ const LONGEST_ID = 128
 const ACCESSOR = { bytes: 17, length: 24 }
 
 /** Reads the items that a new token needs together with the request's first read. */
-export const prepareToken = async ({ parameters }: Early<typeof secondaryTokenFields>) => ({
-  keys: tokenItemKeys(parameters.id ?? ''),
+export const prepareToken = async ({ parameters }: EarlyCall<typeof secondaryTokenFields>) => ({
+  keys: activationTokenItemKeys(parameters.id ?? ''),
   prepared: undefined,
 })
 
@@ -59,7 +70,7 @@ export async function noteReplacement(call: Call<typeof secondaryTokenFields>): 
  * Handles POST sys/replication/dr/primary/secondary-token: makes an activation token with which a cluster becomes a
  * secondary of this one. Its name is taken from now on, even if the token is never used.
  */
-export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<Outcome> {
+export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>): Promise<CallOutcome> {
   const { id, ttl, publicKey, before } = checkTokenRequest(call)
   const { ports, now, request } = call
   const { record } = call.cluster
@@ -68,7 +79,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   if (!record.link || record.set === undefined || record.epoch === undefined)
     throw new ApiError('internal', 'a primary without set, epoch or link key')
   const address = resolveOwnAddress(record, ports.deployment, request)
-  const pair = await decryptOwnKey(record.link.ownKey, ports.cipher)
+  const pair = await decryptOwnLinkKey(record.link.ownKey, ports.cipher)
   const { token, changes } = await makeActivationToken(
     {
       id,
@@ -85,7 +96,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
   )
   const all = [...(ended?.changes ?? []), ...changes]
   const warnings = ended?.warnings ?? []
-  if (publicKey) return answerAfter(all, data({ token: token.reveal() }, warnings))
+  if (publicKey) return answerAfterChanges(all, dataAnswer({ token: token.reveal() }, warnings))
   const info = {
     token: token.reveal(),
     accessor: encodeBase62(ports.entropy.bytes(ACCESSOR.bytes), ACCESSOR.length),
@@ -93,7 +104,7 @@ export async function makeSecondaryToken(call: Call<typeof secondaryTokenFields>
     creation_time: printTime(now),
     creation_path: request.path,
   }
-  return answerAfter(all, addWarnings({ kind: 'wrapped', info }, warnings))
+  return answerAfterChanges(all, addWarnings({ kind: 'wrapped', info }, warnings))
 }
 
 /**
@@ -125,9 +136,9 @@ async function endAdmission({ ports, now, cluster }: Call, before?: Item<'second
 function checkTokenRequest({ parameters, cluster: { record }, fetched }: Call<typeof secondaryTokenFields>) {
   const wish = parseTokenRequest(parameters)
   checkTransition('primary/secondary-token', record)
-  const [secondaryKey, signerKey] = tokenItemKeys(wish.id)
+  const [secondaryKey, signerKey] = activationTokenItemKeys(wish.id)
   const before = { secondary: fetched.get(secondaryKey), tokenKey: fetched.get(signerKey) }
-  if (!parameters.replace && isNameTaken(before, record)) throw secondaryIdTakenError(wish.id)
+  if (!parameters.replace && isSecondaryNameTaken(before, record)) throw secondaryIdTakenError(wish.id)
   return { ...wish, before }
 }
 
@@ -138,7 +149,7 @@ function parseTokenRequest({
 }: Call<typeof secondaryTokenFields>['parameters']) {
   if (!NAME.test(id) || id.length > LONGEST_ID) throw invalidSecondaryIdError()
   if (ttl <= 0 || ttl > LONGEST_TTL) throw invalidTokenTtlError()
-  const keys = secondary_public_key === '' ? undefined : readPublicKey(secondary_public_key)
+  const keys = secondary_public_key === '' ? undefined : parseLinkPublicKeys(secondary_public_key)
   if (secondary_public_key !== '' && !(keys && isExchangeKey(keys.exchange))) throw invalidPublicKeyError()
   return { id, ttl, publicKey: secondary_public_key }
 }
@@ -147,8 +158,8 @@ function parseTokenRequest({
  * Handles POST sys/replication/dr/secondary/generate-public-key: makes keys for the next link of this cluster, and deletes
  * keys that were made before. The current link keeps its own.
  */
-export async function generatePublicKey(call: Call): Promise<Outcome> {
+export async function generatePublicKey(call: Call): Promise<CallOutcome> {
   checkTransition('secondary/generate-public-key', call.cluster.record)
-  const { publicKey, changes } = await makePendingKey(call.now, call.ports)
-  return answerAfter(changes, data({ secondary_public_key: publicKey }))
+  const { publicKey, changes } = await makePendingLinkKey(call.now, call.ports)
+  return answerAfterChanges(changes, dataAnswer({ secondary_public_key: publicKey }))
 }

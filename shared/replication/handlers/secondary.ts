@@ -1,10 +1,10 @@
-import { type Call, noContent, type Outcome } from '../../api/call.ts'
+import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { text, unsupportedField } from '../../api/fields.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
-import { openSealedToken, readActivation } from '../../link/activation-token.ts'
-import { decryptPendingKey } from '../../link/admin/keys.ts'
-import { parseLinkPair } from '../../link/pair.ts'
-import { primaryOf } from '../../model/cluster.ts'
+import { openActivationToken, readActivationClaims } from '../../link/activation-token.ts'
+import { decryptPendingLinkKey } from '../../link/admin/keys.ts'
+import { parseLinkKeyPairs } from '../../link/pair.ts'
+import { linkToPrimaryOf } from '../../model/cluster.ts'
 import type { ActivationInput } from '../../model/operation.ts'
 import { put } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
@@ -44,7 +44,7 @@ export const prepareActivation = async () => ({
  * Handles POST sys/replication/dr/secondary/enable: this cluster deletes its items and becomes a secondary. It calls the
  * primary first, so if the primary refuses, nothing has changed here.
  */
-export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<Outcome> {
+export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<CallOutcome> {
   const { ports, request } = call
   const { record } = call.cluster
   const item = recordOf(call)
@@ -55,7 +55,7 @@ export async function becomeSecondary(call: Call<typeof becomeFields>): Promise<
   await beginOperation(operating, item, { name: 'activation', step: 'handshake', activation }, call)
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step !== 'handshake')
   if (status === 'failed') throw operationFailedError(fault)
-  return { answer: noContent([BECOMING]) }
+  return { answer: noContentAnswer([BECOMING]) }
 }
 
 const BECOMING =
@@ -96,9 +96,10 @@ async function usableToken(
 ): Promise<string> {
   const pending = fetched.get(key('pending-key'))
   const sealed = !tokenText.includes('.')
-  const pair = sealed && pending && parseLinkPair(await decryptPendingKey(pending.data.pair, ports.cipher))
-  const token = sealed ? pair && openSealedToken(pair.exchange, tokenText) : tokenText
-  const activation = token ? readActivation(token) : undefined
+  const pair =
+    sealed && pending && parseLinkKeyPairs(await decryptPendingLinkKey(pending.data.pair, ports.cipher))
+  const token = sealed ? pair && openActivationToken(pair.exchange, tokenText) : tokenText
+  const activation = token ? readActivationClaims(token) : undefined
   if (!activation) throw unusableTokenError()
   // the primary's administrator chose this address when the token was made
   parseAddress(activation.addr, 'the address in the token', ports.deployment)
@@ -111,7 +112,7 @@ async function usableToken(
  * Handles POST sys/replication/dr/secondary/disable: this cluster leaves its set and serves clients with its copy. Its
  * primary, if it is alive, keeps serving too.
  */
-export async function disableSecondary(call: Call): Promise<Outcome> {
+export async function disableSecondary(call: Call): Promise<CallOutcome> {
   const { ports } = call
   const item = recordOf(call)
   checkTransition('secondary/disable', call.cluster.record)
@@ -123,7 +124,7 @@ export async function disableSecondary(call: Call): Promise<Outcome> {
   // the cluster serves after `leave`, so the caller need not wait for `forget`
   const { status, fault } = await awaitOperation(operating.id, ports, ({ step }) => step === 'forget')
   if (status === 'failed') throw operationFailedError(fault)
-  return { answer: noContent(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
+  return { answer: noContentAnswer(whole ? [LEFT, TWIN] : [LEFT, TWIN, TORN]) }
 }
 
 const LEFT =
@@ -137,13 +138,13 @@ const TORN =
  * Handles POST sys/replication/recover, and sys/replication/dr/secondary/recover with an operation token: restarts
  * following on a secondary that stopped because its syncs did not succeed.
  */
-export function recoverLink({ ports, now, ...call }: Call): Outcome {
+export function recoverLink({ ports, now, ...call }: Call): CallOutcome {
   const { record } = call.cluster
   if (record.mode === 'disabled') throw notInASetError()
-  if (record.mode === 'primary') return { answer: noContent([IS_PRIMARY]) }
-  if (!primaryOf(record)) return { answer: noContent([ALONE]) }
+  if (record.mode === 'primary') return { answer: noContentAnswer([IS_PRIMARY]) }
+  if (!linkToPrimaryOf(record)) return { answer: noContentAnswer([ALONE]) }
   return {
-    answer: noContent([RESTARTED]),
+    answer: noContentAnswer([RESTARTED]),
     changes: [put(key('recovery'), { at: now })],
     // if waking fails, the puller starts within a minute
     afterwards: () => ports.puller.wake(),

@@ -1,4 +1,4 @@
-import { type AlwaysCall, answer, data, type Outcome } from '../../api/call.ts'
+import { type AlwaysServedCall, answer, type CallOutcome, dataAnswer } from '../../api/call.ts'
 import { readStatusFacts } from '../status/look.ts'
 import { statusOf } from '../status/status.ts'
 
@@ -6,12 +6,12 @@ import { statusOf } from '../status/status.ts'
 const performance = { mode: 'disabled' }
 
 /** Handles GET sys/replication/dr/status. */
-export const showDrStatus = async (call: AlwaysCall): Promise<Outcome> =>
-  answer(data(statusOf(await readStatusFacts(call))))
+export const showDrStatus = async (call: AlwaysServedCall): Promise<CallOutcome> =>
+  answer(dataAnswer(statusOf(await readStatusFacts(call))))
 
 /** Handles GET sys/replication/performance/status. */
-export const showPerformanceStatus = (): Outcome => answer(data(performance))
+export const showPerformanceStatus = (): CallOutcome => answer(dataAnswer(performance))
 
 /** Handles GET sys/replication/status, which most clients use: shows both kinds of replication. */
-export const showStatus = async (call: AlwaysCall): Promise<Outcome> =>
-  answer(data({ dr: statusOf(await readStatusFacts(call)), performance }))
+export const showStatus = async (call: AlwaysServedCall): Promise<CallOutcome> =>
+  answer(dataAnswer({ dr: statusOf(await readStatusFacts(call)), performance }))

@@ -1,6 +1,6 @@
-import { answer, type Call, data, noContent, type Outcome } from '../../api/call.ts'
+import { answer, type Call, type CallOutcome, dataAnswer, noContentAnswer } from '../../api/call.ts'
 import { boolField } from '../../api/fields.ts'
-import { refreshTree } from '../../journal/refresh.ts'
+import { refreshTreeHashes } from '../../journal/refresh.ts'
 import type { OperationState } from '../../model/operation.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import { type Change, create, remove, replace } from '../../storage/changes.ts'
@@ -43,7 +43,7 @@ function treeIdOf(call: Pick<Call, 'cluster'>): string {
 }
 
 /** Handles POST sys/replication/dr/secondary/merkle-check. */
-export function checkSecondaryTree(call: Call): Promise<Outcome> {
+export function checkSecondaryTree(call: Call): Promise<CallOutcome> {
   checkTransition('secondary/merkle-check', call.cluster.record)
   return checkMerkleTree(call)
 }
@@ -52,19 +52,19 @@ export function checkSecondaryTree(call: Call): Promise<Outcome> {
  * Handles POST sys/replication/merkle-check: checks the tree and returns the report, or returns a report that is less than
  * a minute old. A request during a check waits for that check.
  */
-export async function checkMerkleTree(call: Call): Promise<Outcome> {
+export async function checkMerkleTree(call: Call): Promise<CallOutcome> {
   const { ports, now } = call
   const treeId = treeIdOf(call)
   const before = call.fetched.get(key('tree-check'))
   const kept = reportOf(before, treeId)
-  if (kept && now - kept.at < TREE_FRESH_MS) return answer(data(kept.report))
+  if (kept && now - kept.at < TREE_FRESH_MS) return answer(dataAnswer(kept.report))
   const id = await joinCheck(call, treeId, before)
   const { status, fault } = await awaitOperation(id, ports)
   if (status === 'failed') throw operationFailedError(fault, 10)
   const [after] = await ports.store.read([key('tree-check')])
   const found = reportOf(after, treeId)
   if (!found) throw treeNotBuiltError()
-  return answer(data(found.report))
+  return answer(dataAnswer(found.report))
 }
 
 function reportOf(item: Item<'tree-check'> | undefined, treeId: string) {
@@ -144,13 +144,13 @@ export const reindexFields = {
 }
 
 /** Handles POST sys/replication/dr/secondary/reindex. */
-export function reindexSecondary(call: Call<typeof reindexFields>): Promise<Outcome> {
+export function reindexSecondary(call: Call<typeof reindexFields>): Promise<CallOutcome> {
   checkTransition('secondary/reindex', call.cluster.record)
   return reindexTree(call)
 }
 
 /** Handles POST sys/replication/reindex: repairs the tree from the stored items, in the background. */
-export async function reindexTree(call: Call<typeof reindexFields>): Promise<Outcome> {
+export async function reindexTree(call: Call<typeof reindexFields>): Promise<CallOutcome> {
   const { parameters, now } = call
   const treeId = treeIdOf(call)
   const { record } = call.cluster
@@ -169,7 +169,7 @@ export async function reindexTree(call: Call<typeof reindexFields>): Promise<Out
     { reindex: { diff, force, skipFlush } },
   )
   if (!begun) throw reindexRunningError()
-  return { answer: noContent([REINDEXING]) }
+  return { answer: noContentAnswer([REINDEXING]) }
 }
 
 const REINDEXING =
@@ -179,12 +179,12 @@ const REINDEXING =
  * Handles POST sys/replication/merkle-root: computes the root at the last position, or returns the stored one if it is less
  * than a minute old.
  */
-export async function computeMerkleRoot(call: Call): Promise<Outcome> {
+export async function computeMerkleRoot(call: Call): Promise<CallOutcome> {
   const { journal, journalView } = call.ports
   const treeId = treeIdOf(call)
   const { head, roots } = await journalView.readStatus(treeId)
   if (head && call.now - (roots?.whole?.at ?? 0) >= TREE_FRESH_MS)
-    await refreshTree({
+    await refreshTreeHashes({
       journal,
       treeId,
       head,
@@ -192,5 +192,5 @@ export async function computeMerkleRoot(call: Call): Promise<Outcome> {
     })
   const facts = toRootFacts((await journalView.readStatus(treeId)).roots)
   if (facts.root === '') throw treeNotBuiltError()
-  return answer(data(shownRoot(facts)))
+  return answer(dataAnswer(shownRoot(facts)))
 }

@@ -1,4 +1,4 @@
-import { type Call, noContent, type Outcome } from '../../api/call.ts'
+import { type Call, type CallOutcome, noContentAnswer } from '../../api/call.ts'
 import { listField } from '../../api/fields.ts'
 import type { OperationState, PrimaryUpdate } from '../../model/operation.ts'
 import { key } from '../../storage/kinds.ts'
@@ -58,7 +58,7 @@ export const prepareUpdate = async () => ({
  * Handles POST sys/replication/dr/secondary/update-primary: this secondary follows another primary of its set, or none. Its
  * items stay. Changes that the other primary does not have are undone, and GET sys/replication/dr/divergence lists them.
  */
-export async function updatePrimary(call: Call<typeof updateFields>): Promise<Outcome> {
+export async function updatePrimary(call: Call<typeof updateFields>): Promise<CallOutcome> {
   const { ports } = call
   const update = parseUpdate(call, call.ports.deployment)
   const item = recordOf(call)
@@ -76,7 +76,7 @@ export async function updatePrimary(call: Call<typeof updateFields>): Promise<Ou
   )
   const ended = await awaitOperation(operating.id, ports, ({ step }) => step === 'finish')
   if (ended.status === 'failed') throw operationFailedError(ended.fault)
-  return { answer: noContent([describeUpdate(update.form, ended)]) }
+  return { answer: noContentAnswer([describeUpdate(update.form, ended)]) }
 }
 
 function describeUpdate(form: PrimaryUpdate['form'], { primaryUpdate }: OperationState): string {

@@ -1,7 +1,7 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
-import { storedLeafInTree } from '../../journal/tree.ts'
-import type { Reindex } from '../../model/reindex.ts'
+import { readStoredLeafInTree } from '../../journal/tree.ts'
+import type { ReindexProgress } from '../../model/reindex.ts'
 import type { ClusterRead } from '../../ports.ts'
 import { put, replace } from '../../storage/changes.ts'
 import { isKind, key } from '../../storage/kinds.ts'
@@ -36,7 +36,7 @@ export async function backfillAll(run: JobRun, job: BackfillJob): Promise<JobRes
     const cluster = await servingCluster(run, job.treeId)
     if (!cluster) return false
     // items of unknown kinds were written by hand, and are skipped
-    const loose = items.filter(item => isKind(item.kind) && !storedLeafInTree(item, job.treeId))
+    const loose = items.filter(item => isKind(item.kind) && !readStoredLeafInTree(item, job.treeId))
     for (let at = 0; at < loose.length; at += ITEMS_PER_COMMIT) {
       const some = loose.slice(at, at + ITEMS_PER_COMMIT)
       await backfillSome(run, some, cluster)
@@ -79,7 +79,7 @@ async function noteProgress(run: JobRun, treeId: string, { seen, before }: Pass)
   await note(run, { treeId, stage: 'building', done: seen, total: Math.max(seen, before), late: 0 })
 }
 
-async function note(run: JobRun, reindex: Reindex): Promise<void> {
+async function note(run: JobRun, reindex: ReindexProgress): Promise<void> {
   const cluster = await run.cluster()
   if (cluster) await run.ports.store.commit([put(key('reindex'), reindex)], cluster)
 }

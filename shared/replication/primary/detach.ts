@@ -1,4 +1,4 @@
-import { hasTime, type JobResult, type JobRun } from '../../jobs/job.ts'
+import { hasTimeLeft, type JobResult, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
 import { listTreePartitions } from '../../journal/refresh.ts'
 import { type Change, put, remove } from '../../storage/changes.ts'
@@ -38,7 +38,7 @@ async function dropTree(run: JobRun, { treeId = '', dropped = 0, ...job }: Detac
   if (record?.data.treeId === treeId) return 'done'
   const all = listTreePartitions(treeId)
   for (let at = dropped; at < all.length; at += AT_ONCE) {
-    if (!hasTime(run)) return { again: { ...job, treeId, dropped: at } }
+    if (!hasTimeLeft(run)) return { again: { ...job, treeId, dropped: at } }
     await Promise.all(all.slice(at, at + AT_ONCE).map(pk => journal.dropPartition(pk)))
   }
   return 'done'

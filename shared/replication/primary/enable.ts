@@ -1,8 +1,8 @@
-import { endEpoch } from '../../journal/density.ts'
-import type { Element } from '../../journal/journal.ts'
-import { epochName, posText } from '../../journal/position.ts'
+import { endOwnEpoch } from '../../journal/density.ts'
+import type { TransactionElement } from '../../journal/journal.ts'
+import { formatEpoch, positionText } from '../../journal/position.ts'
 import { noOwnJournalError } from '../../journal/refusals.ts'
-import { moves } from '../../journal/transitions.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -18,11 +18,11 @@ const TREE_ID_BYTES = 6
 export async function beginJournal(
   { journal, entropy }: Pick<Ports, 'journal' | 'entropy'>,
   { id }: Pick<ClusterRecord, 'id'>,
-): Promise<{ epoch: string; treeId: string; head: Element }> {
+): Promise<{ epoch: string; treeId: string; head: TransactionElement }> {
   const old = await journal.head()
-  const epoch = epochName((old?.maxEpoch ?? 0) + 1, id)
+  const epoch = formatEpoch((old?.maxEpoch ?? 0) + 1, id)
   const treeId = entropy.bytes(TREE_ID_BYTES).toString('hex')
-  return { epoch, treeId, head: { kind: 'head', head: moves.begin(old, epoch) } }
+  return { epoch, treeId, head: { kind: 'head', head: headMoves.begin(old, epoch) } }
 }
 
 /**
@@ -35,9 +35,9 @@ export async function endJournal(
   ports: Pick<Ports, 'journal' | 'clock'>,
   { epoch = '' }: Pick<ClusterRecord, 'epoch'>,
 ): Promise<{ journalStart: string; end: string }> {
-  const end = await endEpoch(ports, { epoch })
+  const end = await endOwnEpoch(ports, { epoch })
   if (!end) throw noOwnJournalError()
-  return { journalStart: posText({ epoch: end.epoch, seq: end.seq + 1 }), end: posText(end) }
+  return { journalStart: positionText({ epoch: end.epoch, seq: end.seq + 1 }), end: positionText(end) }
 }
 
 /** Returns the payload of the job that adds all items to a new journal. @param now epoch milliseconds */

@@ -1,6 +1,6 @@
-import { fillHoles } from '../../journal/density.ts'
-import { refreshTree } from '../../journal/refresh.ts'
-import { moves } from '../../journal/transitions.ts'
+import { fillJournalHoles } from '../../journal/density.ts'
+import { refreshTreeHashes } from '../../journal/refresh.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { type ClusterRecord, isCopyOfPrimary } from '../../model/cluster.ts'
 import type { Ports } from '../../ports.ts'
 import { key } from '../../storage/kinds.ts'
@@ -21,7 +21,7 @@ async function readTreeCluster({ store, deployment }: Dependencies): Promise<Tre
 
 /** Closes the unused positions of a primary that are below a used one. */
 export async function closeHoles(ports: Dependencies): Promise<void> {
-  if ((await readTreeCluster(ports))?.mode === 'primary') await fillHoles(ports, 'below')
+  if ((await readTreeCluster(ports))?.mode === 'primary') await fillJournalHoles(ports, 'below')
 }
 
 /**
@@ -31,7 +31,7 @@ export async function closeHoles(ports: Dependencies): Promise<void> {
 export async function maintainJournal(ports: Dependencies): Promise<void> {
   const cluster = await readTreeCluster(ports)
   if (!cluster) return
-  if (cluster.mode === 'primary') await fillHoles(ports, 'all')
+  if (cluster.mode === 'primary') await fillJournalHoles(ports, 'all')
   await trimJournal(ports)
 }
 
@@ -46,7 +46,7 @@ export async function refreshHashes(ports: Dependencies, when: 'paced' | 'now'):
   const head = await journal.head()
   if (head?.mode !== (cluster.mode === 'primary' ? 'writing' : 'applying')) return
   const now = Math.floor(clock.now() / 1000)
-  await refreshTree({ journal, treeId: cluster.treeId, head, now }, { paced: when === 'paced' })
+  await refreshTreeHashes({ journal, treeId: cluster.treeId, head, now }, { paced: when === 'paced' })
 }
 
 /** Minimum time between two moves of `retainedFrom`, milliseconds. */
@@ -75,7 +75,7 @@ export async function trimJournal({ journal, clock }: Pick<Ports, 'journal' | 'c
     if ((await at(middle)) >= oldest) high = middle
     else low = middle + 1
   }
-  await journal.moveHead(moves.trim(head, low - 1))
+  await journal.moveHead(headMoves.trim(head, low - 1))
 }
 
 /**

@@ -1,4 +1,4 @@
-import { hasTime, type JobRun } from '../../jobs/job.ts'
+import { hasTimeLeft, type JobRun } from '../../jobs/job.ts'
 import type { ScanPlace } from '../../jobs/scan.ts'
 import type { StoredItem } from '../../storage/requests.ts'
 
@@ -39,7 +39,7 @@ export async function walkTable(
       pass.seen += page.items.length
       if (!(await work(page.items))) return 'ended'
       from = page.next
-      if (!hasTime(run)) return from ? { segment, from } : { segment: segment + 1 }
+      if (!hasTimeLeft(run)) return from ? { segment, from } : { segment: segment + 1 }
     } while (from)
   }
   return undefined

@@ -1,4 +1,4 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import type { OperationFault } from '../../model/operation.ts'
 import { bounds } from '../../values/bounds.ts'
 import { defined } from '../../values/defined.ts'
@@ -41,7 +41,7 @@ export interface PrimaryReport {
 export interface PromotionFacts {
   /** absent: this cluster has never had a journal */
   readonly head:
-    | Pick<Head, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
+    | Pick<JournalHead, 'mode' | 'epoch' | 'lineage' | 'last' | 'unfinishedSync' | 'replayUntil'>
     | undefined
   readonly primary: PrimaryFacts
   /** result of decrypting some fields: how many could be decrypted, and which could not */

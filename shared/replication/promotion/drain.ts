@@ -1,5 +1,5 @@
 import { lastPosition } from '../../journal/head.ts'
-import { posText } from '../../journal/position.ts'
+import { positionText } from '../../journal/position.ts'
 import { LinkRefused, LinkUnbelieved } from '../../link/source.ts'
 import { key } from '../../storage/kinds.ts'
 import {
@@ -36,7 +36,7 @@ export const drainJournal: OperationStep = async (run, id) => {
   if ((await awaitRest(run, before, { follower, until })) === 'time') return AGAIN
   const ready = await prepareHead(ports, follower, before)
   if (!ready) return AGAIN
-  const position = posText(lastPosition(ready.head))
+  const position = positionText(lastPosition(ready.head))
   // waiting may have taken minutes, and commits need a fresh cluster record
   const snapshot = await readPromotionAt(run, id, 'drain')
   if (!snapshot) return DONE

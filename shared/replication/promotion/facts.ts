@@ -1,7 +1,7 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import { compareLineages } from '../../journal/position.ts'
 import { NO_TERMS_NEEDED } from '../../journal/terms.ts'
-import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
+import { LINK_FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../link/source.ts'
 import { type ClusterRecord, isRestoredCopy } from '../../model/cluster.ts'
 import type { TreeReindex } from '../../model/tree-work.ts'
 import { termNumberOf } from '../../storage/encryption.ts'
@@ -59,7 +59,7 @@ export async function gatherPromotionFacts(run: FactsRun, record: ClusterRecord)
   return {
     head,
     keyring: { ...keyring, ...defined({ missing }) },
-    format: FORMAT,
+    format: LINK_FORMAT,
     primary,
     copied: isRestoredCopy(record, ports.deployment),
     corrupted: isTreeCorrupted(record, check, diverging),
@@ -129,7 +129,7 @@ const PRIMARY_ASK_PAUSE_MS = 300
 
 async function askPrimary(
   { ports, connect, deadline }: FactsRun,
-  head: Head,
+  head: JournalHead,
   { silent, puller }: { silent: PrimaryFacts; puller: Pick<Item<'puller'>, 'data'> | undefined },
 ): Promise<PrimaryFacts> {
   const { clock } = ports
@@ -165,7 +165,7 @@ async function askPrimary(
   return answer.ok ? answer.value : silent
 }
 
-async function probePrimary(follower: Follower, head: Head): Promise<PrimaryFacts> {
+async function probePrimary(follower: Follower, head: JournalHead): Promise<PrimaryFacts> {
   const { format, lineage, frontier, time, seq, epoch, skewMs, term } = await sendHeartbeat(follower)
   // a term that cannot be fetched is a separate obstacle
   await fetchTerms(follower, NO_TERMS_NEEDED).catch(() => undefined)
@@ -181,7 +181,7 @@ async function probePrimary(follower: Follower, head: Head): Promise<PrimaryFact
 /** Returns the time at which the primary wrote the first entry that is not applied here; undefined if there is none. */
 async function findOldestMissing(
   { own, link }: Follower,
-  head: Head,
+  head: JournalHead,
   frontier: number,
 ): Promise<number | 'diverged' | undefined> {
   if (head.applied < head.last)

@@ -1,5 +1,5 @@
 import { epochAt } from '../../journal/position.ts'
-import { type HandedOver, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
+import { type HandedOverEpoch, LinkRefused, LinkSilent, LinkUnbelieved } from '../../link/source.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { handoverRefusedError, handoverUnansweredError, primaryReplacedError } from '../operation/faults.ts'
 import { AGAIN, commitStep, DONE, type OperationRun, type OperationStep } from '../operation/run.ts'
@@ -13,7 +13,7 @@ const HANDOVER_PAUSE_MS = 500
 const HANDOVER_LAST_TRY_MS = 1000
 
 /** The result of asking the primary: the end of its epoch, or why there is none. */
-type HandoverResult = Result<{ end: HandedOver; epoch: string }, NoHandover>
+type HandoverResult = Result<{ end: HandedOverEpoch; epoch: string }, NoHandover>
 
 /** `another`: other keys signed the answer */
 type NoHandover =

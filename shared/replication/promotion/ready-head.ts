@@ -1,6 +1,6 @@
-import { endEpoch } from '../../journal/density.ts'
-import type { Head } from '../../journal/head.ts'
-import { moves } from '../../journal/transitions.ts'
+import { endOwnEpoch } from '../../journal/density.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { type OwnPorts, pauseBeforeRetry } from '../apply/window.ts'
 import { handoverEntriesError, noJournalToTakeOverError, syncStartedError } from '../operation/faults.ts'
 import type { Follower } from '../secondary/follower.ts'
@@ -10,7 +10,7 @@ import type { PromotionSnapshot } from './step.ts'
 
 /** A head with which the cluster may take over: no position below it is open, and no pending write can change an item. */
 interface ReadyHead {
-  head: Head
+  head: JournalHead
   warnings: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export async function prepareHead(
   const head = await journal.head()
   if (!head || head.mode === 'writing') throw noJournalToTakeOverError()
   if (head.mode === 'closed')
-    return (await endEpoch({ clock, journal }, { epoch: head.epoch })) && readIdleHead(journal, 'closed')
+    return (await endOwnEpoch({ clock, journal }, { epoch: head.epoch })) && readIdleHead(journal, 'closed')
   // the promotion was given up, and this cluster follows by another link or by none
   const { name: link = '' } = record.data.link ?? {}
   if (head.link !== link) return pauseAndRepeat(own)
@@ -53,7 +53,7 @@ async function pauseAndRepeat(own: OwnPorts): Promise<undefined> {
 
 async function readIdleHead(
   journal: OwnPorts['journal'],
-  mode: Head['mode'],
+  mode: JournalHead['mode'],
 ): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   return head?.mode === mode && head.applied === head.last ? { head, warnings: [] } : undefined
@@ -63,7 +63,7 @@ async function readIdleHead(
 async function skipStagedEntries({ journal }: OwnPorts, what: string): Promise<ReadyHead | undefined> {
   const head = await journal.head()
   if (head?.mode !== 'draining') return undefined
-  const moved = await journal.moveHead(moves.skipStaged(head))
+  const moved = await journal.moveHead(headMoves.skipStaged(head))
   const warning = `overridden by force: what was received behind position ${head.applied} could not be applied (${what})`
   return moved === 'refused' ? undefined : { head: moved, warnings: [warning] }
 }

@@ -1,9 +1,9 @@
 import { revokeOperationToken } from '../../ceremony/generated-token.ts'
-import { createTermItems, signerEntry } from '../../cluster/terms.ts'
+import { createSignerEntry, createTermItems } from '../../cluster/terms.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
-import type { Head } from '../../journal/head.ts'
-import { noopEntry } from '../../journal/journal-entry.ts'
-import { moves } from '../../journal/transitions.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { createNoopEntry } from '../../journal/journal-entry.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { type Change, put, remove, replace } from '../../storage/changes.ts'
 import { key } from '../../storage/kinds.ts'
 import {
@@ -37,7 +37,7 @@ export const openEpoch: OperationStep = async (run, id) => {
   ) {
     const position = await journal.allocate(takenOver.epoch)
     if (position !== 'refused')
-      await journal.putEntry(noopEntry({ epoch: takenOver.epoch, seq: position.seq }, clock.now()))
+      await journal.putEntry(createNoopEntry({ epoch: takenOver.epoch, seq: position.seq }, clock.now()))
   }
   const signer = await addOwnSigner(run, snapshot)
   return commitStep(run, [...signer, movePromotionTo(snapshot, clock.now(), 'serve', {})], snapshot)
@@ -61,7 +61,7 @@ async function addOwnSigner(
   const { signers: known = [] } = term?.data ?? {}
   // a cluster that was primary with this term before still has its signer
   if (active?.signer === undefined || known.some(one => one.key === active.signer)) return []
-  const signers = [...known, signerEntry(record.data, active.signer)]
+  const signers = [...known, createSignerEntry(record.data, active.signer)]
   const noted = term
     ? [replace(term, term, { ...term.data, signers })]
     : createTermItems([active], [], clock.now(), record.data)
@@ -142,5 +142,5 @@ const describeWaysOut = ({ end }: PromotionSnapshot['promotion']): string =>
   `handed-over-not-claimed: the primary ${end ? 'has ended its journal' : 'may have ended its journal'} for this cluster, which has not taken over; either repeat this here, with force if the primary is lost, or promote the old primary again with force`
 
 /** Lets the cluster follow again. */
-const resumeApplying = async ({ ports: { journal } }: OperationRun, head: Head): Promise<boolean> =>
-  (await journal.moveHead(moves.resume(head))) !== 'refused'
+const resumeApplying = async ({ ports: { journal } }: OperationRun, head: JournalHead): Promise<boolean> =>
+  (await journal.moveHead(headMoves.resume(head))) !== 'refused'

@@ -1,11 +1,11 @@
 import { writeReplicationEvent } from '../../journal/events.ts'
-import type { Head } from '../../journal/head.ts'
-import type { Element } from '../../journal/journal.ts'
-import { type Epoch, epochName, epochNumber, posText } from '../../journal/position.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { TransactionElement } from '../../journal/journal.ts'
+import { type Epoch, epochNumber, formatEpoch, positionText } from '../../journal/position.ts'
 import { makeRoleEventChange } from '../../journal/role-event.ts'
-import { toElements } from '../../journal/to-elements.ts'
-import { moves } from '../../journal/transitions.ts'
-import { renewMembership } from '../../link/admin/keys.ts'
+import { toTransactionElements } from '../../journal/to-elements.ts'
+import { headMoves } from '../../journal/transitions.ts'
+import { renewSetMembership } from '../../link/admin/keys.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PromotionState } from '../../model/operation.ts'
 import { replace } from '../../storage/changes.ts'
@@ -40,19 +40,19 @@ export function checkWhole(
     replayUntil,
     last,
     epoch,
-  }: Pick<Head, 'unfinishedSync' | 'replayUntil' | 'last' | 'epoch'>,
+  }: Pick<JournalHead, 'unfinishedSync' | 'replayUntil' | 'last' | 'epoch'>,
   { force, end }: Pick<PromotionState, 'force' | 'end'>,
 ): void {
   if (force) return
   if (unfinishedSync !== null || replayUntil > 0) throw syncStartedError()
   if (end && (end.seq !== last || end.epoch !== epoch))
-    throw journalEndsDifferError(posText(end), posText({ epoch, seq: last }))
+    throw journalEndsDifferError(positionText(end), positionText({ epoch, seq: last }))
 }
 
 async function commitTakeOver(
   run: OperationRun,
   snapshot: PromotionSnapshot,
-  head: Head,
+  head: JournalHead,
   warnings: readonly string[],
 ): Promise<typeof DONE | typeof AGAIN> {
   const { ports } = run
@@ -60,7 +60,7 @@ async function commitTakeOver(
   const { last: seq, epoch: last } = head
   const [contact] = await ports.store.read([key('contact')])
   const epoch = nextEpoch(head, [promotion.end?.closedEpoch, contact?.data.epoch], record.data.id)
-  const membership = await renewMembership(ports, record.data, epoch)
+  const membership = await renewSetMembership(ports, record.data, epoch)
   const lost = countLost(promotion, contact?.data.seq, seq)
   const place = { epoch: last, seq }
   const next: ClusterRecord = defined({
@@ -77,7 +77,7 @@ async function commitTakeOver(
     ...operation.data,
     step: 'open',
     changedAt: ports.clock.now(),
-    position: posText({ epoch, seq }),
+    position: positionText({ epoch, seq }),
     promotion: {
       ...promotion,
       takenOver: { epoch, seq },
@@ -85,14 +85,20 @@ async function commitTakeOver(
     },
   }
   const event = makeRoleEventChange(
-    { from: record.data, to: next, position: posText(place), operation: operation.sk, lost },
+    { from: record.data, to: next, position: positionText(place), operation: operation.sk, lost },
     ports.clock.now(),
   )
   const { force } = promotion
-  await writeReplicationEvent('claim', operation.sk, next, { position: posText(place), force, lost }, ports)
-  const elements: Element[] = [
-    { kind: 'head', head: moves.takeOver(head, epoch) },
-    ...toElements(
+  await writeReplicationEvent(
+    'claim',
+    operation.sk,
+    next,
+    { position: positionText(place), force, lost },
+    ports,
+  )
+  const elements: TransactionElement[] = [
+    { kind: 'head', head: headMoves.takeOver(head, epoch) },
+    ...toTransactionElements(
       [replace(record, record, next), replace(operation, operation, state), event],
       ports.entropy,
     ),
@@ -109,12 +115,15 @@ async function commitTakeOver(
  * primary also skips the number of its successor, which may have taken over without this cluster's knowledge.
  */
 export function nextEpoch(
-  { maxEpoch, mode, epoch, successor }: Pick<Head, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
+  { maxEpoch, mode, epoch, successor }: Pick<JournalHead, 'maxEpoch' | 'mode' | 'epoch' | 'successor'>,
   seen: readonly (Epoch | undefined)[],
   cluster: string,
 ): Epoch {
   const ofSuccessor = mode === 'closed' && successor !== '' ? epochNumber(epoch) + 1 : 0
-  return epochName(Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1, cluster)
+  return formatEpoch(
+    Math.max(maxEpoch, ofSuccessor, ...seen.map((one = '') => epochNumber(one))) + 1,
+    cluster,
+  )
 }
 
 const missingWarnings = ({ end }: PromotionState, lost: number | null): string[] =>

@@ -1,5 +1,5 @@
 import { lastPosition } from '../../journal/head.ts'
-import { posText } from '../../journal/position.ts'
+import { positionText } from '../../journal/position.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { ok, PENDING } from '../../values/result.ts'
 import { poll } from '../../values/retrying.ts'
@@ -70,7 +70,7 @@ export const verify: OperationStep = async (run, id) => {
   if (!force && facts.primary.state === 'silent' && isClockMoved(clock.now() - began, patience)) return AGAIN
   const { head, now } = facts
   const asks = shouldRequestHandover(facts)
-  const position = head ? posText(lastPosition(head)) : ''
+  const position = head ? positionText(lastPosition(head)) : ''
   // the call takes seconds, and commits need a fresh cluster record
   const snapshot = await readPromotionAt(run, id, 'verify')
   if (!snapshot) return DONE

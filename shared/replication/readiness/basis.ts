@@ -1,4 +1,4 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import type { PrimaryContact } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -7,7 +7,7 @@ import { bounds } from '../../values/bounds.ts'
 interface Circumstances {
   readonly record: Pick<ClusterRecord, 'mode' | 'epoch' | 'treeId' | 'link' | 'operation' | 'failedOperation'>
   readonly contact: Pick<PrimaryContact, 'at' | 'epoch' | 'failedCall'> | undefined
-  readonly head: Pick<Head, 'mode'> | undefined
+  readonly head: Pick<JournalHead, 'mode'> | undefined
 }
 
 /**

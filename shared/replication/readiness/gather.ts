@@ -1,8 +1,8 @@
 import type { Call } from '../../api/call.ts'
-import { DR_REPLICATION, readLicence } from '../../api/licence.ts'
-import { FORMAT } from '../../link/source.ts'
-import type { ClientConfig, StsRole } from '../../model/config.ts'
-import { isMethod } from '../../model/mount.ts'
+import { DR_REPLICATION_FEATURE, readLicence } from '../../api/licence.ts'
+import { LINK_FORMAT } from '../../link/source.ts'
+import type { AwsClientConfig, StsRoleConfig } from '../../model/config.ts'
+import { isAuthMethodMount } from '../../model/mount.ts'
 import type { Deployment } from '../../ports.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 import { matchesRolePattern } from '../../values/arn.ts'
@@ -16,7 +16,7 @@ const AT_ONCE = 16
 /** Returns stored settings that depend on the region or the deployment, so that they may fail after a promotion. */
 async function placedSettings({ ports, mounts }: Call): Promise<PlacedSetting[]> {
   const { store, deployment } = ports
-  const methods = mounts.mounts.filter(isMethod)
+  const methods = mounts.mounts.filter(isAuthMethodMount)
   const configs = await store.read(methods.map(({ accessor }) => key('client-config', accessor)))
   const found = methods.flatMap(({ path }, index) => {
     const config = configs[index] as Item<'client-config'> | undefined
@@ -38,7 +38,7 @@ export async function describeOwnCluster(call: Call) {
   const [recovery] = await store.read([key('recovery-key')])
   const { shares = 0, threshold = 0 } = recovery?.data ?? {}
   return {
-    versions: { version: deployment.version, api_version: deployment.apiVersion, format: FORMAT },
+    versions: { version: deployment.version, api_version: deployment.apiVersion, format: LINK_FORMAT },
     recovery: { shares, threshold },
     region: { own: deployment.region, settings: await placedSettings(call) },
     license: showLicence(deployment.license, call.now),
@@ -51,11 +51,11 @@ function showLicence(license: Call['ports']['deployment']['license'], now: numbe
   if (!licensing.ok) return { ends: '', seconds_left: 0, text: licensing.fault }
   const { endsAt, features } = licensing.value
   const left = Math.max(0, endsAt - Math.floor(now / 1000))
-  const text = features.includes(DR_REPLICATION)
+  const text = features.includes(DR_REPLICATION_FEATURE)
     ? left > 0
       ? ''
       : 'the licence has expired: promotions still work, but the new primary makes no tokens for other clusters'
-    : `the licence does not name ${DR_REPLICATION}`
+    : `the licence does not name ${DR_REPLICATION_FEATURE}`
   return { ends: printTime(endsAt * 1000), seconds_left: left, text }
 }
 
@@ -89,7 +89,7 @@ const endpoints = { endpoint: 'endpoint', iamEndpoint: 'iam_endpoint', stsEndpoi
 /** Returns settings of a mount's AWS calls that name a region, or a host that may only be reachable from one network. */
 export function findPlacedSettings(
   path: string,
-  config: Readonly<ClientConfig>,
+  config: Readonly<AwsClientConfig>,
   { region: here }: Pick<Deployment, 'region'>,
 ): PlacedSetting[] {
   const { stsRegion } = config
@@ -120,7 +120,7 @@ function placeSetting(
 /** Returns the STS role as a finding if this deployment may not assume it. */
 export const findUnassumableRole = (
   path: string,
-  { role }: Readonly<StsRole>,
+  { role }: Readonly<StsRoleConfig>,
   { assumableRoles }: Pick<Deployment, 'assumableRoles'>,
 ): PlacedSetting[] =>
   assumableRoles.some(pattern => matchesRolePattern(pattern, role))

@@ -1,4 +1,4 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import { epochNumber } from '../../journal/position.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import {
@@ -22,7 +22,7 @@ export interface PromotionPlan {
 
 /** The input of a plan, besides the facts that decide the promotion itself. */
 export interface Planning {
-  readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: Head | undefined }
+  readonly facts: Omit<PromotionFacts, 'head'> & { readonly head: JournalHead | undefined }
   readonly record: Pick<ClusterRecord, 'id'>
   /** epoch of the primary as of its last answer */
   readonly lastKnownEpoch?: string | undefined
@@ -44,7 +44,7 @@ export function planPromotion(planning: Planning, { force }: { readonly force: b
   return { goes_through: true, refused: '', warnings, steps }
 }
 
-type Planned = Planning & { readonly head: Head }
+type Planned = Planning & { readonly head: JournalHead }
 
 const does: Readonly<Record<PromotionStep, (planned: Planned) => string>> = {
   verify: () => 'passes',

@@ -1,6 +1,6 @@
 import type { Call } from '../../api/call.ts'
-import { isCurrentToken } from '../../ceremony/generated-token.ts'
-import { endOf, isRoot, secondsLeftOf, type Token } from '../../model/token.ts'
+import { isCurrentOperationToken } from '../../ceremony/generated-token.ts'
+import { isRootToken, type Token, tokenEndTime, tokenSecondsLeft } from '../../model/token.ts'
 import { permits } from '../../policies/access.ts'
 import { compileAccess } from '../../policies/load.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
@@ -32,7 +32,7 @@ export async function readPreparation(call: Call, mode: string): Promise<Prepara
     .filter(item => permits(compileAccess([item.sk], [item]), { path: PROMOTE, capability: 'update' }))
     .map(({ sk }) => sk)
   const { record } = call.cluster
-  const generated = stored && isCurrentToken(stored.data, record) ? stored.data : undefined
+  const generated = stored && isCurrentOperationToken(stored.data, record) ? stored.data : undefined
   return {
     generated: generated
       ? { made: printTime(generated.madeAt), age_seconds: Math.floor((call.now - generated.madeAt) / 1000) }
@@ -47,20 +47,20 @@ function judgePresentedToken({ operator, caller, now }: Call): Preparation['pres
   if (operator === 'generated')
     return { counts: true, why: 'the token was generated from recovery shares', expires: '', seconds_left: 0 }
   if (!caller) return { counts: false, why: 'no token was presented', expires: '', seconds_left: 0 }
-  const end = endOf(caller.token)
+  const end = tokenEndTime(caller.token)
   const why = operatorFault(caller.token) || describeMissingRight(caller.rights)
   return {
     counts: why === '',
     why: why || 'a batch token whose policies allow a promotion',
     expires: end === undefined ? '' : printTime(end),
-    seconds_left: secondsLeftOf(caller.token, now),
+    seconds_left: tokenSecondsLeft(caller.token, now),
   }
 }
 
 /** Returns why a token cannot authorise operations of a secondary; empty if it can. */
 function operatorFault(token: Readonly<Token>): string {
   if (token.type !== 'batch') return 'the token is no batch token'
-  if (isRoot(token)) return 'the token is a root token'
+  if (isRootToken(token)) return 'the token is a root token'
   return token.parent === undefined ? '' : 'the token is not an orphan'
 }
 

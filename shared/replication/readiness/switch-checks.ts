@@ -1,11 +1,11 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import type { Secondary } from '../../model/link.ts'
 import { bounds } from '../../values/bounds.ts'
 import { type CheckResult, findKeyringFault } from '../promotion/decide.ts'
 
 /** The facts that a primary knows about a planned switch before a secondary asks for it. Times are epoch milliseconds. */
 export interface SwitchFacts {
-  readonly head: Pick<Head, 'mode' | 'epoch' | 'last'> | undefined
+  readonly head: Pick<JournalHead, 'mode' | 'epoch' | 'last'> | undefined
   /** whether the tree contains every item */
   readonly built: boolean
   readonly keyring: { readonly opened: number; readonly failed: readonly string[] }
@@ -21,7 +21,7 @@ export interface SuccessorFacts extends Pick<Secondary, 'id' | 'heartbeat'> {
 /** Returns why a secondary could not take over now, as far as its primary knows; empty if it could. */
 export function findSuccessorFault(
   { heartbeat, lag }: SuccessorFacts,
-  { epoch }: Pick<Head, 'epoch'>,
+  { epoch }: Pick<JournalHead, 'epoch'>,
   now: number,
 ): string {
   if (!heartbeat) return 'it has never sent a heartbeat'

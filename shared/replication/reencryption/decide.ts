@@ -1,5 +1,5 @@
 import type { Secondary } from '../../model/link.ts'
-import type { Reencryption } from '../../model/reencryption.ts'
+import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { bounds, TERM_KEPT_MS } from '../../values/bounds.ts'
@@ -19,7 +19,7 @@ export const currentProgress = ({
   record,
   keyring,
   progress,
-}: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): Reencryption | undefined =>
+}: Pick<TermFacts, 'record' | 'keyring' | 'progress'>): ReencryptionProgress | undefined =>
   progress && progress.term === keyring.activeTerm && progress.epoch === epochOf(record)
     ? progress
     : undefined

@@ -1,13 +1,13 @@
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import {
   type ClusterRecord,
-  isActive,
+  isActiveRecord,
   isCopyOfPrimary,
   type Keyring,
-  keepsJournal,
+  recordKeepsJournal,
 } from '../../model/cluster.ts'
 import type { Secondary } from '../../model/link.ts'
-import type { Reencryption } from '../../model/reencryption.ts'
+import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { type Item, key, partitions } from '../../storage/kinds.ts'
 
@@ -17,7 +17,7 @@ export interface TermFacts {
   now: number
   record: ClusterRecord
   keyring: Keyring
-  progress?: Reencryption | undefined
+  progress?: ReencryptionProgress | undefined
   /** empty if the keyring holds only one term */
   terms: readonly Item<'term'>[]
   /** secondaries of this cluster's epoch that are not revoked; empty if it is not the primary */
@@ -37,7 +37,8 @@ export interface StoredTermFacts extends TermFacts {
 export const hasOlderTerms = ({ termIds }: Pick<Keyring, 'termIds'>): boolean => termIds.length > 1
 
 /** Returns the epoch of a cluster's journal; empty if it has none. */
-export const epochOf = (record: ClusterRecord): string => (keepsJournal(record) ? (record.epoch ?? '') : '')
+export const epochOf = (record: ClusterRecord): string =>
+  recordKeepsJournal(record) ? (record.epoch ?? '') : ''
 
 /**
  * Reads the facts: one read, and two lists if there are older terms.
@@ -71,4 +72,4 @@ export async function readTermFacts(
 }
 
 /** Reports whether this cluster re-encrypts replicated data: a primary does, and a cluster without a set. */
-export const encryptsData = ({ record }: Pick<TermFacts, 'record'>): boolean => isActive(record)
+export const encryptsData = ({ record }: Pick<TermFacts, 'record'>): boolean => isActiveRecord(record)

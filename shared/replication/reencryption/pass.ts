@@ -1,7 +1,7 @@
-import { commitEach } from '../../jobs/commit-each.ts'
-import { hasTime, type JobRun } from '../../jobs/job.ts'
-import type { ScanPage } from '../../journal/journal.ts'
-import type { Reencryption } from '../../model/reencryption.ts'
+import { commitEachGroup } from '../../jobs/commit-each.ts'
+import { hasTimeLeft, type JobRun } from '../../jobs/job.ts'
+import type { TableScanPage } from '../../journal/journal.ts'
+import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import { type Change, replace } from '../../storage/changes.ts'
 import { listEncryptedKinds } from '../../storage/encrypted-kinds.ts'
 import { key, specOf } from '../../storage/kinds.ts'
@@ -31,7 +31,7 @@ const pathsOf: Readonly<Record<string, string[]>> = Object.fromEntries(
 )
 
 /** Returns the progress with which a pass begins or continues. */
-export function beginReencryption({ now, record, keyring, progress }: StoredTermFacts): Reencryption {
+export function beginReencryption({ now, record, keyring, progress }: StoredTermFacts): ReencryptionProgress {
   const epoch = epochOf(record)
   const { activeTerm, term } = keyring
   const fresh = {
@@ -53,10 +53,15 @@ export function beginReencryption({ now, record, keyring, progress }: StoredTerm
       total,
       written: 0,
       ...fresh,
-    }) as Reencryption
+    }) as ReencryptionProgress
   }
   if (progress.nextPlace || progress.skipped === 0) return progress
-  return defined({ ...progress, ...fresh, pass: progress.pass + 1, total: progress.seen }) as Reencryption
+  return defined({
+    ...progress,
+    ...fresh,
+    pass: progress.pass + 1,
+    total: progress.seen,
+  }) as ReencryptionProgress
 }
 
 /** Returns the cluster record for a write; undefined if the role, the keyring or the journal is no longer that of the pass. */
@@ -73,8 +78,8 @@ const readMatchingCluster = async (run: JobRun, snapshot: StoredTermFacts) => {
 async function note(
   run: JobRun,
   snapshot: StoredTermFacts,
-  was: Reencryption | undefined,
-  next: Reencryption,
+  was: ReencryptionProgress | undefined,
+  next: ReencryptionProgress,
 ) {
   const { store } = run.ports
   const place = key('reencryption')
@@ -95,7 +100,7 @@ async function note(
 export async function runReencryptionPass(
   run: JobRun,
   snapshot: StoredTermFacts,
-): Promise<Result<Reencryption, 'time' | 'stopped'>> {
+): Promise<Result<ReencryptionProgress, 'time' | 'stopped'>> {
   const { journal, clock } = run.ports
   const lease = () => clock.now() + bounds.REENCRYPTION_LEASE_MS
   let progress = await note(run, snapshot, snapshot.progress, {
@@ -127,7 +132,10 @@ export async function runReencryptionPass(
 }
 
 /** Splits a page into parts, each with the place that follows it. An empty page is one part. */
-function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; next: ScanPage['next'] }[] {
+function portionsOf({
+  items,
+  next,
+}: TableScanPage): { items: readonly StoredItem[]; next: TableScanPage['next'] }[] {
   const count = Math.max(1, Math.ceil(items.length / AT_ONCE))
   return Array.from({ length: count }, (_, index) => {
     const some = items.slice(index * AT_ONCE, (index + 1) * AT_ONCE)
@@ -136,9 +144,9 @@ function portionsOf({ items, next }: ScanPage): { items: readonly StoredItem[]; 
   })
 }
 
-type Found = Pick<Reencryption, 'seen' | 'written' | 'skipped' | 'unreadable'>
+type Found = Pick<ReencryptionProgress, 'seen' | 'written' | 'skipped' | 'unreadable'>
 
-const addFound = (progress: Reencryption, found: Found): Reencryption => ({
+const addFound = (progress: ReencryptionProgress, found: Found): ReencryptionProgress => ({
   ...progress,
   seen: progress.seen + found.seen,
   written: progress.written + found.written,
@@ -175,7 +183,7 @@ async function reencryptItems(
     if (changed) changes.push(replace(item, item as never, data, defined({ expires, due, ttl })))
   }
   for (let at = 0; at < changes.length; at += ITEMS_PER_COMMIT) {
-    if (!hasTime(run)) return failed('time')
+    if (!hasTimeLeft(run)) return failed('time')
     if (!(await readMatchingCluster(run, snapshot))) return failed('stopped')
     const began = clock.now()
     const { written, skipped } = await writeChanges(run, snapshot, changes.slice(at, at + ITEMS_PER_COMMIT))
@@ -183,13 +191,13 @@ async function reencryptItems(
     found.skipped += skipped
     await clock.sleep(Math.max(0, REENCRYPTION_PACE_MS - (clock.now() - began)))
   }
-  return hasTime(run) ? ok(found) : failed('time')
+  return hasTimeLeft(run) ? ok(found) : failed('time')
 }
 
 async function writeChanges(run: JobRun, snapshot: StoredTermFacts, changes: readonly Change[]) {
   const { ports, deadline } = run
   const committing = { ports, deadline, cluster: () => readMatchingCluster(run, snapshot) }
-  const outcomes = await commitEach(
+  const outcomes = await commitEachGroup(
     committing,
     changes.map(change => [change]),
   )

@@ -1,7 +1,7 @@
 import type { JobResult, JobRun } from '../../jobs/job.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
 import { lastPosition } from '../../journal/head.ts'
-import type { Reencryption } from '../../model/reencryption.ts'
+import type { ReencryptionProgress } from '../../model/reencryption.ts'
 import type { Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -47,7 +47,11 @@ export async function reencrypt(run: JobRun): Promise<JobResult> {
  * Ends a pass. If nothing is left, stores in the older terms since when they are unused, and in the progress the journal's
  * position at that time. Otherwise another pass follows.
  */
-async function endPass(run: JobRun, snapshot: StoredTermFacts, progress: Reencryption): Promise<void> {
+async function endPass(
+  run: JobRun,
+  snapshot: StoredTermFacts,
+  progress: ReencryptionProgress,
+): Promise<void> {
   const { store, journal, clock, log } = run.ports
   const cluster = await run.cluster()
   const same =

@@ -1,9 +1,9 @@
-import { alarming } from '../../api/alarming.ts'
+import { alarmingTexts } from '../../api/alarming.ts'
 import { lastEndedGeneration } from '../../journal/generation.ts'
-import type { Head } from '../../journal/head.ts'
-import { allPages } from '../../journal/page-places.ts'
-import { rootsPk, SUBTREES } from '../../journal/refresh.ts'
-import { pageNames, pagePk } from '../../journal/tree.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { allTreePages } from '../../journal/page-places.ts'
+import { TREE_SUBTREES, treeRootsPk } from '../../journal/refresh.ts'
+import { treePageNames, treePagePkByName } from '../../journal/tree.ts'
 import type { OwnPorts } from '../apply/window.ts'
 import {
   COMPARED_AT_ONCE,
@@ -44,7 +44,7 @@ export async function takeComparisonStep(follower: Follower): Promise<Progress> 
   session.comparison = { kind: 'none' }
   const { found } = comparison
   if (found.length > 0) {
-    own.log.error(`${alarming.items} after a sync`, { count: found.length, items: nameItems(found) })
+    own.log.error(`${alarmingTexts.items} after a sync`, { count: found.length, items: nameItems(found) })
     const begun = await syncDiffering(follower, head, found, {
       fault: 'more items differ from the primary’s than this cluster remembers',
       compare: true,
@@ -71,16 +71,16 @@ async function beginComparison(
   treeId: string,
   link: ComparisonPorts['link'],
 ): Promise<Comparison> {
-  const roots = await journal.pageHashes(rootsPk(treeId))
+  const roots = await journal.pageHashes(treeRootsPk(treeId))
   const ended = lastEndedGeneration(Math.floor(clock.now() / 1000))
-  if (!SUBTREES.every(of => roots.get(of)?.gen === ended))
+  if (!TREE_SUBTREES.every(of => roots.get(of)?.gen === ended))
     return { kind: 'due', notBefore: clock.now() + TREE_LOOK_PAUSE_MS }
   const [own, { hashes }] = await Promise.all([
-    Promise.all(SUBTREES.map(of => journal.pageHashes(pagePk(treeId, of, 'root')))),
+    Promise.all(TREE_SUBTREES.map(of => journal.pageHashes(treePagePkByName(treeId, of, 'root')))),
     link.tree({ level: 'root' }),
   ])
-  const pages = allPages.filter(({ of, page }, index) => {
-    const mine = own[SUBTREES.indexOf(of)]?.get(pageNames[page] ?? '')?.hash
+  const pages = allTreePages.filter(({ of, page }, index) => {
+    const mine = own[TREE_SUBTREES.indexOf(of)]?.get(treePageNames[page] ?? '')?.hash
     return mine !== hashes[index]
   })
   return { kind: 'comparing', pages, suspects: [], found: [] }
@@ -93,7 +93,7 @@ async function beginComparison(
  */
 async function compareNextPart(
   ports: ComparisonPorts,
-  { applied }: Head,
+  { applied }: JournalHead,
   comparison: Comparison & { kind: 'comparing' },
 ): Promise<'worked' | 'waiting' | 'done'> {
   const { pages, suspects, sample, found } = comparison

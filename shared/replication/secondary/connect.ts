@@ -1,4 +1,4 @@
-import { type LinkPair, publicKeysOf } from '../../link/pair.ts'
+import { type LinkKeyPairs, linkPublicKeysOf } from '../../link/pair.ts'
 import { createSourceLink, type SourceLink } from '../../link/source-link.ts'
 import type { Clock, Entropy } from '../../ports.ts'
 import { type AddressRules, memberAddresses } from '../../values/member-address.ts'
@@ -10,7 +10,7 @@ export interface Peer {
   set: string
   /** the name for which this cluster's activation token was made */
   id: string
-  pair: LinkPair
+  pair: LinkKeyPairs
   /** raw Ed25519 key, base64; answers must be signed by it */
   otherKey: string
   /** in the order in which they are tried */
@@ -39,7 +39,7 @@ export const connectVia =
       set,
       from: id,
       signing: pair.signing,
-      keys: publicKeysOf(pair),
+      keys: linkPublicKeysOf(pair),
       otherKey: Buffer.from(otherKey, 'base64'),
     }
     return createSourceLink(end, {

@@ -1,7 +1,7 @@
-import { alarming } from '../../api/alarming.ts'
+import { alarmingTexts } from '../../api/alarming.ts'
 import { writeReplicationEvent } from '../../journal/events.ts'
-import { type Journal, type Place, placeText } from '../../journal/journal.ts'
-import type { Diverging, DivergingKey } from '../../model/secondary.ts'
+import { type ItemPlace, itemPlaceText, type Journal } from '../../journal/journal.ts'
+import type { DivergingKey, DivergingKeys } from '../../model/secondary.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Kind, key, kinds } from '../../storage/kinds.ts'
 import { CONFLICT, failed, ok, type Result } from '../../values/result.ts'
@@ -24,24 +24,24 @@ export const isGivenUp = ({ rounds }: Pick<DivergingKey, 'rounds'>): boolean => 
 
 /** Returns the differing keys that belong to the cluster's current link and tree. */
 export const divergingOf = (
-  item: { readonly data: Diverging } | undefined,
+  item: { readonly data: DivergingKeys } | undefined,
   { treeId, link }: { treeId: string | undefined; link: string | undefined },
 ): readonly DivergingKey[] =>
   item && item.data.treeId === treeId && item.data.link === (link ?? '') ? item.data.keys : []
 
-/** Reads the given-up keys as texts of `placeText`. */
+/** Reads the given-up keys as texts of `itemPlaceText`. */
 export async function readGivenUpKeys(
   journal: Pick<Journal, 'readRaw'>,
   here: { treeId: string; link: string },
 ): Promise<ReadonlySet<string>> {
   const [item] = await journal.readRaw([key('diverging')])
-  const keys = item ? divergingOf({ data: item.data as Diverging }, here) : []
-  return new Set(keys.filter(isGivenUp).map(placeText))
+  const keys = item ? divergingOf({ data: item.data as DivergingKeys }, here) : []
+  return new Set(keys.filter(isGivenUp).map(itemPlaceText))
 }
 
 /** Returns a short public name of a key: its kind and the beginning of its SHA-256 in hex. */
 export const tagOf = ({ kind, pk, sk }: Pick<DivergingKey, 'kind' | 'pk' | 'sk'>): string =>
-  `${kind} ${sha256(placeText({ pk, sk })).toString('hex').slice(0, 12)}`
+  `${kind} ${sha256(itemPlaceText({ pk, sk })).toString('hex').slice(0, 12)}`
 
 /** Names the first ten keys in a text that status shows. The log has their full names. */
 export const tagsOf = (keys: readonly Parameters<typeof tagOf>[0][]): string =>
@@ -52,7 +52,7 @@ export const nameItems = (items: readonly Pick<DivergingKey, 'kind' | 'pk' | 'sk
   items.slice(0, most).map(({ kind, pk, sk }) => `${kind} ${pk}/${sk}`)
 
 /** Returns the keys as places, except those of kinds that this version does not know. */
-export const placesOf = (keys: readonly DivergingKey[]): Place[] =>
+export const placesOf = (keys: readonly DivergingKey[]): ItemPlace[] =>
   keys.flatMap(({ kind, pk, sk }) => (Object.hasOwn(kinds, kind) ? [{ kind: kind as Kind, pk, sk }] : []))
 
 interface Round {
@@ -61,7 +61,7 @@ interface Round {
   /** keys that are given up in this round */
   readonly newlyGivenUp: readonly DivergingKey[]
   /** keys that a sync may still correct */
-  readonly remaining: readonly Place[]
+  readonly remaining: readonly ItemPlace[]
   /** whether the secondary must stop, because it differs in too many keys */
   readonly tooMany: boolean
 }
@@ -70,23 +70,23 @@ interface Round {
  * Decides what happens to keys that differ from the primary's.
  * @param now epoch milliseconds
  */
-export function judgeRound(before: readonly DivergingKey[], wrong: readonly Place[], now: number): Round {
-  const names = new Set(wrong.map(placeText))
+export function judgeRound(before: readonly DivergingKey[], wrong: readonly ItemPlace[], now: number): Round {
+  const names = new Set(wrong.map(itemPlaceText))
   const known = before.filter(one => isGivenUp(one) || now - one.at < ROUND_FORGOTTEN_MS)
   const again = known.map(one =>
-    names.has(placeText(one)) ? { ...one, rounds: one.rounds + 1, at: now } : one,
+    names.has(itemPlaceText(one)) ? { ...one, rounds: one.rounds + 1, at: now } : one,
   )
-  const old = new Set(known.map(placeText))
+  const old = new Set(known.map(itemPlaceText))
   const first = wrong
-    .filter(one => !old.has(placeText(one)))
+    .filter(one => !old.has(itemPlaceText(one)))
     .map(({ kind, pk, sk }): DivergingKey => ({ kind, pk, sk, rounds: 1, at: now }))
   // given-up keys first, then those with most rounds
   const keys = [...again, ...first].sort((a, b) => b.rounds - a.rounds).slice(0, MOST)
-  const lost = new Set(keys.filter(isGivenUp).map(placeText))
-  const remaining = wrong.filter(one => !lost.has(placeText(one)))
+  const lost = new Set(keys.filter(isGivenUp).map(itemPlaceText))
+  const remaining = wrong.filter(one => !lost.has(itemPlaceText(one)))
   return {
     keys,
-    newlyGivenUp: keys.filter(one => one.rounds === ROUNDS + 1 && names.has(placeText(one))),
+    newlyGivenUp: keys.filter(one => one.rounds === ROUNDS + 1 && names.has(itemPlaceText(one))),
     remaining,
     tooMany: lost.size === MOST && remaining.length > 0,
   }
@@ -102,8 +102,8 @@ const NAMED = 20
  */
 export async function countRound(
   { own, cluster, treeId, linkName }: Pick<Follower, 'own' | 'cluster' | 'treeId' | 'linkName'>,
-  wrong: readonly Place[],
-): Promise<Result<readonly Place[], 'too-many' | 'conflict'>> {
+  wrong: readonly ItemPlace[],
+): Promise<Result<readonly ItemPlace[], 'too-many' | 'conflict'>> {
   const read = await cluster()
   if (!read) return CONFLICT
   const place = key('diverging')
@@ -113,7 +113,7 @@ export async function countRound(
   const { keys, newlyGivenUp, remaining, tooMany } = judgeRound(known, wrong, now)
   if (newlyGivenUp.length > 0) {
     const facts = { count: newlyGivenUp.length, items: nameItems(newlyGivenUp, NAMED) }
-    own.log.error(alarming.givenUp, {
+    own.log.error(alarmingTexts.givenUp, {
       ...facts,
       reason: 'check the tree of the primary; then POST sys/replication/recover here',
     })

@@ -1,10 +1,10 @@
-import { endEpoch } from '../../journal/density.ts'
-import type { Head } from '../../journal/head.ts'
-import type { Journal, Place } from '../../journal/journal.ts'
+import { endOwnEpoch } from '../../journal/density.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { ItemPlace, Journal } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { compareLineages, epochAt, type Lineage } from '../../journal/position.ts'
+import { compareLineages, epochAt, type JournalLineage } from '../../journal/position.ts'
 import { hasNeededTerms, type TermNeeds, termNeedsOfEntries } from '../../journal/terms.ts'
-import { moves } from '../../journal/transitions.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import type { EntriesAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import { pauseBeforeRetry } from '../apply/window.ts'
@@ -56,10 +56,10 @@ export async function takeFollowStep(follower: Follower): Promise<Progress> {
       return afterApplying(follower, head, await stopStaging(own, treeId))
     case 'closeOwnEpoch':
       // a journal that was opened again meanwhile has a later epoch, which stays open
-      session.ownEpochClosed = (await endEpoch(own, { epoch: head.epoch })) !== undefined
+      session.ownEpochClosed = (await endOwnEpoch(own, { epoch: head.epoch })) !== undefined
       return session.ownEpochClosed ? 'worked' : 'waiting'
     case 'resume':
-      await own.journal.moveHead(head.mode === 'closed' ? moves.follow(head) : moves.resume(head))
+      await own.journal.moveHead(head.mode === 'closed' ? headMoves.follow(head) : headMoves.resume(head))
       return 'worked'
     case 'sync':
       return resync(follower, head, step)
@@ -78,7 +78,7 @@ const states: Record<Step['do'], FollowerSession['reported']['state']> = {
 }
 
 /** Fetches the next journal entries, stages them, and applies them. */
-async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
+async function fetchNext(follower: Follower, head: JournalHead): Promise<Progress> {
   const { link, own, treeId, session } = follower
   const { streaming } = session
   if (!link) return 'stopped'
@@ -111,14 +111,14 @@ async function fetchNext(follower: Follower, head: Head): Promise<Progress> {
   return applied === 'done' && !hasChanges && entries.length === 1 ? 'waiting' : progress
 }
 
-const requestEntries = (link: SourceLink, { lineage, last }: Head): Promise<EntriesAnswer> =>
+const requestEntries = (link: SourceLink, { lineage, last }: JournalHead): Promise<EntriesAnswer> =>
   link.entries({ lineage, after: last, maxBytes: BYTES })
 
 /**
  * Requests the next journal entries and stores them while the current entries are applied. Stored entries do not
  * count until the head includes them. If this fails, the run requests the entries again.
  */
-function prefetch({ own, session }: Follower, link: SourceLink, head: Head): Prefetched {
+function prefetch({ own, session }: Follower, link: SourceLink, head: JournalHead): Prefetched {
   const arrive = async () => {
     const answer = await requestEntries(link, head)
     return { answer, stored: await storeEarly(own.journal, session.held, head, answer).catch(() => false) }
@@ -133,7 +133,7 @@ function prefetch({ own, session }: Follower, link: SourceLink, head: Head): Pre
 async function storeEarly(
   journal: Journal,
   held: TermNeeds | undefined,
-  head: Head,
+  head: JournalHead,
   answer: EntriesAnswer,
 ): Promise<boolean> {
   if (answer.kind !== 'entries') return false
@@ -145,7 +145,7 @@ async function storeEarly(
 /** Returns the prefetched entries once; undefined if there are none, or the head has moved since. */
 export async function takePrefetched(
   streaming: Streaming,
-  { last, incarnation }: Pick<Head, 'last' | 'incarnation'>,
+  { last, incarnation }: Pick<JournalHead, 'last' | 'incarnation'>,
 ): Promise<Awaited<Prefetched['arrival']>> {
   const { prefetched } = streaming
   delete streaming.prefetched
@@ -154,7 +154,11 @@ export async function takePrefetched(
 }
 
 /** Handles the outcome of applying staged entries. */
-async function afterApplying(follower: Follower, head: Head, outcome: StagedOutcome): Promise<Progress> {
+async function afterApplying(
+  follower: Follower,
+  head: JournalHead,
+  outcome: StagedOutcome,
+): Promise<Progress> {
   const { own, session } = follower
   if (outcome === 'missing') return stopWith(session.reported, 'a staged journal entry is missing')
   if (typeof outcome === 'object') return repair(follower, head, outcome.mismatch)
@@ -164,7 +168,11 @@ async function afterApplying(follower: Follower, head: Head, outcome: StagedOutc
 }
 
 /** Logs items that are not as the primary's journal entries expect, and begins a sync of them. */
-async function repair(follower: Follower, { applied }: Head, wrong: readonly Place[]): Promise<Progress> {
+async function repair(
+  follower: Follower,
+  { applied }: JournalHead,
+  wrong: readonly ItemPlace[],
+): Promise<Progress> {
   const { own, session } = follower
   const facts = { count: wrong.length, items: nameItems(wrong) }
   own.log.error('items are not as the journal of the primary says', facts)
@@ -195,7 +203,11 @@ type Step =
   | SyncStep
 
 /** Decides the next step. */
-export function nextFollowStep(head: Head, source: KnownSource | undefined, ownEpochClosed: boolean): Step {
+export function nextFollowStep(
+  head: JournalHead,
+  source: KnownSource | undefined,
+  ownEpochClosed: boolean,
+): Step {
   const { mode, applied, last } = head
   if (mode === 'writing') return { do: 'wait' }
   if ((mode === 'applying' || mode === 'draining') && applied < last) return { do: 'applyStaged' }
@@ -207,7 +219,7 @@ export function nextFollowStep(head: Head, source: KnownSource | undefined, ownE
 }
 
 /** Returns the sync that is needed before this cluster can apply the source's journal; undefined if none is. */
-function neededSync(head: Head, source: KnownSource): SyncStep | undefined {
+function neededSync(head: JournalHead, source: KnownSource): SyncStep | undefined {
   const { forkPoint, diverged } = compareLineages(source, head)
   // items of an unfinished sync are consistent only with the rest of the same source's journal
   const unfinished =
@@ -234,8 +246,8 @@ class WrongEntries extends Error {
  * @throws WrongEntries
  */
 export function selectNextEntries(
-  head: Head,
-  answer: { entries: readonly JournalEntry[]; lineage: Lineage },
+  head: JournalHead,
+  answer: { entries: readonly JournalEntry[]; lineage: JournalLineage },
 ): readonly JournalEntry[] {
   const { diverged, forkPoint } = compareLineages(answer, head)
   if (diverged || forkPoint < head.last)
@@ -257,15 +269,19 @@ export function selectNextEntries(
  */
 async function stage(
   journal: Journal,
-  head: Head,
-  { entries, lineage, stored }: { entries: readonly JournalEntry[]; lineage: Lineage; stored: boolean },
-): Promise<Head | 'refused'> {
+  head: JournalHead,
+  {
+    entries,
+    lineage,
+    stored,
+  }: { entries: readonly JournalEntry[]; lineage: JournalLineage; stored: boolean },
+): Promise<JournalHead | 'refused'> {
   const last = entries.at(-1)
   if (!last) return head
   const there = stored ? 'done' : await journal.putEntries(entries)
   if (there !== 'done')
     throw new WrongEntries(`a different journal entry is stored at position ${there.epoch}/${there.seq}`)
-  return journal.moveHead(moves.stage(head, last, lineage))
+  return journal.moveHead(headMoves.stage(head, last, lineage))
 }
 
 interface CarefulRun {

@@ -1,20 +1,20 @@
-import type { Head } from '../../journal/head.ts'
-import type { Place } from '../../journal/journal.ts'
-import type { PagePlace } from '../../journal/page-places.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { ItemPlace } from '../../journal/journal.ts'
+import type { TreePagePlace } from '../../journal/page-places.ts'
 import { hasNeededTerms, type TermNeeds } from '../../journal/terms.ts'
-import { decryptOwnKey } from '../../link/admin/keys.ts'
+import { decryptOwnLinkKey } from '../../link/admin/keys.ts'
 import { type EntriesAnswer, type HeartbeatAnswer, LinkRefused } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import {
   apiAddressOf,
   type ClusterRecord,
   type Keyring,
-  linkAddress,
+  linkAddressOf,
+  linkToPrimaryOf,
   type MadeKeyring,
-  primaryOf,
-  setKeyring,
+  setRecordKeyring,
 } from '../../model/cluster.ts'
-import type { Puller } from '../../model/secondary.ts'
+import type { PullerState } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -42,13 +42,13 @@ export type Comparison =
   | {
       readonly kind: 'comparing'
       /** pages whose hashes differ, and whose buckets are not compared yet */
-      readonly pages: PagePlace[]
+      readonly pages: TreePagePlace[]
       /** keys in compared pages that seem to differ, including keys that the primary has just written */
-      readonly suspects: Place[]
+      readonly suspects: ItemPlace[]
       /** some of the suspects as the primary had them */
       sample?: SourceSample
       /** suspects that still differed after this cluster had applied the primary's entries */
-      readonly found: Place[]
+      readonly found: ItemPlace[]
     }
 
 /** The dependencies of a secondary, which stay the same while it follows by one link. */
@@ -112,14 +112,14 @@ export interface Follower extends FollowerSettings {
 }
 
 /** Begins a session. @param before what the previous run reported; the first heartbeat repeats it */
-export const newSession = (before?: Pick<Puller, 'state' | 'synced'>): FollowerSession => ({
+export const newSession = (before?: Pick<PullerState, 'state' | 'synced'>): FollowerSession => ({
   ownEpochClosed: false,
   streaming: {},
   reported: { state: before?.state ?? 'idle', synced: before?.synced ?? 0 },
 })
 
 /** State that a secondary reports to status. */
-interface Reported extends Pick<Puller, 'state' | 'fault'> {
+interface Reported extends Pick<PullerState, 'state' | 'fault'> {
   synced: number
 }
 
@@ -131,15 +131,17 @@ export type Progress = 'worked' | 'waiting' | 'stopped' | 'replaced'
 /** Reports whether another link has replaced this one. Then the head rejects every write of this run. */
 export const isReplaced = (
   { link, linkName }: Pick<Follower, 'link' | 'linkName'>,
-  head: Pick<Head, 'link'>,
+  head: Pick<JournalHead, 'link'>,
 ): boolean => link !== undefined && head.link !== linkName
 
 /**
  * Reports whether this cluster was a primary itself since the source answered. A sync that begins with such an old answer
  * would replace the journal while the successor may still fetch its rest.
  */
-export const isOutdated = ({ ownEpoch }: Pick<Source, 'ownEpoch'>, head: Pick<Head, 'ownEpoch'>): boolean =>
-  head.ownEpoch !== '' && head.ownEpoch !== ownEpoch
+export const isOutdated = (
+  { ownEpoch }: Pick<Source, 'ownEpoch'>,
+  head: Pick<JournalHead, 'ownEpoch'>,
+): boolean => head.ownEpoch !== '' && head.ownEpoch !== ownEpoch
 
 /** Stops following. @param fault the reason that status shows */
 export function stopWith(reported: Reported, fault: string): Progress {
@@ -199,7 +201,11 @@ export type FollowerPorts = Pick<
 export async function newFollower(
   ports: FollowerPorts,
   connect: Connect,
-  { hasTime, reported, until }: { hasTime: () => boolean; reported?: Puller | undefined; until?: number },
+  {
+    hasTime,
+    reported,
+    until,
+  }: { hasTime: () => boolean; reported?: PullerState | undefined; until?: number },
 ): Promise<Follower | undefined> {
   const cluster = secondaryRecordReader(ports)
   const first = await cluster()
@@ -222,7 +228,7 @@ export async function newFollower(
       const now = await cluster()
       if (now) await mergeSealedKeyring(ports, now, sealed)
     },
-    address: linkAddress(first.record, ports.deployment),
+    address: linkAddressOf(first.record, ports.deployment),
     apiAddress: apiAddressOf(first.record, ports.deployment),
     session: newSession(reported),
   }
@@ -243,9 +249,9 @@ function secondaryRecordReader({ store, clock, cipher }: FollowerPorts) {
 
 async function connectPrimary({ record }: ClusterRead, { cipher }: FollowerPorts, connect: Connect) {
   const { set } = record
-  const link = primaryOf(record)
+  const link = linkToPrimaryOf(record)
   if (!link || !set) return undefined
-  const pair = await decryptOwnKey(link.ownKey, cipher)
+  const pair = await decryptOwnLinkKey(link.ownKey, cipher)
   const { secondaryId, primaryKey: otherKey, primaryAddr, primaryAddrs, ca } = link
   return connect({
     set,
@@ -309,7 +315,7 @@ async function mergeSealedKeyring(
   const [record, own] = await ports.store.read([key('cluster'), key('keyring')])
   const { set, link } = cluster.record
   if (!record || !own || !set || !link) throw new Error('this cluster follows nobody')
-  const pair = await decryptOwnKey(link.ownKey, ports.cipher)
+  const pair = await decryptOwnLinkKey(link.ownKey, ports.cipher)
   const { keyring: received } = await ports.keyFactory.importFrom(
     sealed,
     pair.exchange,
@@ -333,6 +339,6 @@ export function replaceKeyring(
   made: MadeKeyring,
   rest: Partial<ClusterRecord> = {},
 ) {
-  const next = setKeyring({ ...record.data, ...rest }, made)
+  const next = setRecordKeyring({ ...record.data, ...rest }, made)
   return [replace(record, record, next.record), replace(key('keyring'), own, next.keyring)] as const
 }

@@ -1,7 +1,7 @@
 import { NO_TERMS_NEEDED } from '../../journal/terms.ts'
-import { addVouchers } from '../../link/membership.ts'
+import { addVouchersToMembership } from '../../link/membership.ts'
 import type { HeartbeatAnswer } from '../../link/source.ts'
-import type { Puller } from '../../model/secondary.ts'
+import type { PullerState } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { put, removeIfUnchanged, replace } from '../../storage/changes.ts'
 import { type Item, key } from '../../storage/kinds.ts'
@@ -202,7 +202,7 @@ async function rememberMembers(
   reported: readonly string[],
 ): Promise<void> {
   const place = key('member', cluster.record.id)
-  const next = addVouchers(before?.data, { addresses: reported })
+  const next = addVouchersToMembership(before?.data, { addresses: reported })
   if (next.addresses.length === (before?.data.addresses.length ?? 0)) return
   await store.commit([replace(place, before, next)], cluster)
 }
@@ -218,7 +218,7 @@ async function renewLease(
   const cluster = await follower.cluster()
   if (!cluster) return undefined
   const place = key('puller')
-  const data: Puller = { runId: holder, until: ports.clock.now() + forMs, ...follower.session.reported }
+  const data: PullerState = { runId: holder, until: ports.clock.now() + forMs, ...follower.session.reported }
   const written = await ports.store.commit([replace(place, lease, data)], cluster)
   if (written === 'conflict') return undefined
   const [item] = await ports.store.read([place])

@@ -1,5 +1,5 @@
-import type { Head } from '../../journal/head.ts'
-import type { Place } from '../../journal/journal.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { ItemPlace } from '../../journal/journal.ts'
 import { termNeedsOfItems } from '../../journal/terms.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { put } from '../../storage/changes.ts'
@@ -37,9 +37,9 @@ export interface SyncStep {
  */
 export async function resync(
   follower: Follower,
-  head: Head,
+  head: JournalHead,
   step: SyncStep,
-  wrong: readonly Place[] = [],
+  wrong: readonly ItemPlace[] = [],
   compare = false,
 ): Promise<Progress> {
   const { own, cluster, link, linkName, treeId, hasTime, session } = follower
@@ -85,8 +85,8 @@ export async function resync(
  */
 export async function syncDiffering(
   follower: Follower,
-  head: Head,
-  wrong: readonly Place[],
+  head: JournalHead,
+  wrong: readonly ItemPlace[],
   { fault, compare = false }: { fault: string; compare?: boolean },
 ): Promise<Progress | undefined> {
   const counted = await countRound(follower, wrong)
@@ -123,7 +123,7 @@ async function noteFirstSync(
 }
 
 /** Reads the keys that an unfinished sync may have changed; none for a full sync. */
-const readTouched = async (store: Ports['store'], { unfinishedSync }: Head): Promise<Place[]> =>
+const readTouched = async (store: Ports['store'], { unfinishedSync }: JournalHead): Promise<ItemPlace[]> =>
   unfinishedSync === null || unfinishedSync === 'all' ? [] : readReportedKeys(store, unfinishedSync)
 
 /**
@@ -132,9 +132,9 @@ const readTouched = async (store: Ports['store'], { unfinishedSync }: Head): Pro
  */
 async function planSync(
   { own, cluster: read, source }: Pick<Follower, 'own' | 'cluster'> & { source: Source },
-  head: Head,
+  head: JournalHead,
   step: SyncStep,
-  wrong: readonly Place[],
+  wrong: readonly ItemPlace[],
 ): Promise<Scope> {
   const forkPoint = lastSharedPosition(source, head, step)
   const lost =
@@ -162,6 +162,6 @@ async function planSync(
  */
 const lastSharedPosition = (
   { lineage }: Pick<Source, 'lineage'>,
-  { retainedFrom }: Head,
+  { retainedFrom }: JournalHead,
   { forkPoint }: SyncStep,
 ): number => Math.max(retainedFrom, forkPoint >= 0 ? forkPoint : (lineage[0]?.[1] ?? 1) - 1)

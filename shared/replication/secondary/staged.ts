@@ -1,7 +1,7 @@
-import type { Head } from '../../journal/head.ts'
-import { type Place, placeText } from '../../journal/journal.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { type ItemPlace, itemPlaceText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { moves } from '../../journal/transitions.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { failed, ok, type Result } from '../../values/result.ts'
 import { retry } from '../../values/retrying.ts'
 import type { ApplySettings } from '../apply/judge.ts'
@@ -12,7 +12,12 @@ import { readGivenUpKeys } from './diverging.ts'
  * The outcome of applying the staged entries. `done`; `busy`: other writers conflicted, so repeat it; `moved`: the head has
  * moved; `missing`: a staged journal entry is not in the table; `mismatch`: items are not as the journal entries expect.
  */
-export type StagedOutcome = 'done' | 'busy' | 'moved' | 'missing' | { readonly mismatch: readonly Place[] }
+export type StagedOutcome =
+  | 'done'
+  | 'busy'
+  | 'moved'
+  | 'missing'
+  | { readonly mismatch: readonly ItemPlace[] }
 
 /**
  * Applies all staged entries, and notes that in the head. Every run does this first, because a crash may have left staged
@@ -24,7 +29,7 @@ export type StagedOutcome = 'done' | 'busy' | 'moved' | 'missing' | { readonly m
 export async function applyStaged(
   own: OwnPorts,
   treeId: string,
-  head: Head,
+  head: JournalHead,
   staged?: readonly JournalEntry[],
 ): Promise<StagedOutcome> {
   const { incarnation, applied: done, last, replayUntil, lineage } = head
@@ -36,7 +41,7 @@ export async function applyStaged(
   const applied = await applyToleratingGivenUp(own, whole, setting, head)
   if (applied.mismatch.length > 0) return { mismatch: applied.mismatch }
   if (applied.busy) return 'busy'
-  const moved = await own.journal.moveHead(moves.noteApplied(head))
+  const moved = await own.journal.moveHead(headMoves.noteApplied(head))
   return moved === 'refused' ? 'moved' : 'done'
 }
 
@@ -45,13 +50,13 @@ async function applyToleratingGivenUp(
   own: OwnPorts,
   entries: readonly JournalEntry[],
   setting: ApplySettings,
-  { link }: Pick<Head, 'link'>,
+  { link }: Pick<JournalHead, 'link'>,
 ): Promise<Applied> {
   const target = targetOf(own)
   const applied = await applyWindow(entries, setting, target)
   if (applied.mismatch.length === 0) return applied
   const tolerated = await readGivenUpKeys(own.journal, { treeId: setting.treeId, link })
-  if (!applied.mismatch.some(one => tolerated.has(placeText(one)))) return applied
+  if (!applied.mismatch.some(one => tolerated.has(itemPlaceText(one)))) return applied
   return applyWindow(entries, { ...setting, tolerated }, target)
 }
 
@@ -68,7 +73,7 @@ export async function stopStaging(own: OwnPorts, treeId: string, link?: string):
     const head = await own.journal.head()
     if (link !== undefined && head?.link !== link) return ok('moved')
     if (head?.mode === 'applying') {
-      await own.journal.moveHead(moves.stopStaging(head))
+      await own.journal.moveHead(headMoves.stopStaging(head))
       return failed('moved')
     }
     if (head?.mode !== 'draining') return ok('moved')

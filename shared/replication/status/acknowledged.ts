@@ -1,5 +1,5 @@
 import { lastPosition } from '../../journal/head.ts'
-import { epochAt, type Lineage, type Position } from '../../journal/position.ts'
+import { epochAt, type JournalLineage, type JournalPosition } from '../../journal/position.ts'
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
@@ -13,7 +13,7 @@ const ACKNOWLEDGED_PAUSE_MS = 500
 /** Returns the connected secondaries that have not acknowledged a position. */
 export const listSecondariesBehind = (
   all: readonly Secondary[],
-  { epoch, seq }: Position,
+  { epoch, seq }: JournalPosition,
   now: number,
 ): Secondary[] =>
   all.filter(
@@ -42,7 +42,7 @@ export const isMember = ({ activatedAt, heartbeat }: Pick<Secondary, 'activatedA
 export const hasAcknowledged = (
   { heartbeat }: Pick<Secondary, 'heartbeat'>,
   seq: number,
-  { lineage }: { lineage: Lineage },
+  { lineage }: { lineage: JournalLineage },
 ): boolean =>
   heartbeat !== undefined &&
   heartbeat.epoch !== '' &&

@@ -1,14 +1,14 @@
-import type { AlwaysCall, Early } from '../../api/call.ts'
-import { type JournalView, prefetchJournal, readJournalView } from '../../api/early-look.ts'
+import type { AlwaysServedCall, EarlyCall } from '../../api/call.ts'
+import { type JournalAndTreeView, prefetchJournalView, readJournalView } from '../../api/early-look.ts'
 import { parsePosition } from '../../journal/position.ts'
-import { wholeRoot } from '../../journal/tree.ts'
-import type { KnownHolders } from '../../link/admin/holders.ts'
+import { hashWholeTreeRoot } from '../../journal/tree.ts'
+import type { KnownTermHolders } from '../../link/admin/holders.ts'
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
 import { type FaultyPart, faultyParts, type RecentFault } from '../../model/fault.ts'
-import { type Fences, newestEntryAt, type PrimaryContact, type Secondary } from '../../model/link.ts'
-import type { Reindex } from '../../model/reindex.ts'
-import type { Diverging, Puller, ReadinessTried } from '../../model/secondary.ts'
+import { type FenceRecord, newestEntryTime, type PrimaryContact, type Secondary } from '../../model/link.ts'
+import type { ReindexProgress } from '../../model/reindex.ts'
+import type { DivergingKeys, PullerState, ReadinessTest } from '../../model/secondary.ts'
 import type { TreeCheck, TreeReindex } from '../../model/tree-work.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
@@ -20,7 +20,7 @@ import { showHolders } from './shown-terms.ts'
 import type { JournalFacts, OperationFacts, SecondaryFacts, ShownFence, StatusFacts } from './status.ts'
 
 /** Reads the items for status and the journal head together with the request's first read. */
-export const prepareStatus = async ({ ports }: Pick<Early, 'ports'>) => ({
+export const prepareStatus = async ({ ports }: Pick<EarlyCall, 'ports'>) => ({
   keys: [
     key('contact'),
     key('puller'),
@@ -33,7 +33,9 @@ export const prepareStatus = async ({ ports }: Pick<Early, 'ports'>) => ({
     ...faultKeys,
     ...operationKeys(ports.memory.cluster?.record),
   ] as const,
-  ...prefetchJournal(ports, record => (record.mode === 'disabled' ? undefined : { treeId: record.treeId })),
+  ...prefetchJournalView(ports, record =>
+    record.mode === 'disabled' ? undefined : { treeId: record.treeId },
+  ),
 })
 
 /** The items about failed parts of this cluster. */
@@ -45,7 +47,7 @@ const operationKeys = (record: Pick<ClusterRecord, 'operation' | 'failedOperatio
   return id === undefined ? [] : [key('operation', id)]
 }
 
-type Looking = Pick<AlwaysCall, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
+type Looking = Pick<AlwaysServedCall, 'cluster' | 'now' | 'fetched' | 'prepared'> & {
   ports: Pick<Ports, 'store' | 'journalView' | 'deployment'>
 }
 
@@ -97,8 +99,8 @@ export async function readStatusFacts(call: Looking): Promise<StatusFacts> {
 function readinessIn(
   { fetched, now }: Looking,
   record: ClusterRecord,
-  head: JournalView['head'],
-): ReadinessTried | undefined {
+  head: JournalAndTreeView['head'],
+): ReadinessTest | undefined {
   const tried = fetched.get(key('readiness'))?.data
   const contact = fetched.get(key('contact'))?.data
   return tried?.basis === readinessBasis({ record, contact, head }, now) ? tried : undefined
@@ -110,7 +112,10 @@ const faultFacts = (fetched: Looking['fetched']): (RecentFault & { part: FaultyP
     return fault ? [{ part, ...fault }] : []
   })
 
-async function readKnownHolders({ id }: ClusterRecord, { store }: Looking['ports']): Promise<KnownHolders> {
+async function readKnownHolders(
+  { id }: ClusterRecord,
+  { store }: Looking['ports'],
+): Promise<KnownTermHolders> {
   const [terms, holders] = await Promise.all([
     store.list(partitions('term')),
     store.list(partitions('holder')),
@@ -121,7 +126,10 @@ async function readKnownHolders({ id }: ClusterRecord, { store }: Looking['ports
 /**
  * Returns the journal as it fits the cluster record. A transaction changes both items, but a batch reads them, and a batch is no transaction. So the head of a primary is read again if it does not say `writing`.
  */
-async function readConsistentJournal(call: Looking, { mode, treeId }: ClusterRecord): Promise<JournalView> {
+async function readConsistentJournal(
+  call: Looking,
+  { mode, treeId }: ClusterRecord,
+): Promise<JournalAndTreeView> {
   const seen = await readJournalView(call, treeId)
   return mode === 'primary' && seen.head && seen.head.mode !== 'writing'
     ? call.ports.journalView.readStatus(treeId)
@@ -158,7 +166,7 @@ async function readOperationFacts(
  */
 async function readActivationError(
   { mode, treeId, link, operation: runs }: ClusterRecord,
-  { head }: JournalView,
+  { head }: JournalAndTreeView,
   { store }: Looking['ports'],
 ): Promise<string | undefined> {
   if (mode !== 'secondary' || treeId === undefined || link?.name !== treeId || runs !== undefined)
@@ -177,7 +185,7 @@ const ofTree = <T extends { treeId: string }>(
 /** Returns the journal facts from the items that the puller, the tree jobs and the operations have stored. */
 function journalFacts(
   record: ClusterRecord,
-  { head, roots }: JournalView,
+  { head, roots }: JournalAndTreeView,
   { puller, reindex, check, lastReindex, diverging }: StatusItems,
 ): JournalFacts | undefined {
   if (!head) return undefined
@@ -203,20 +211,20 @@ function journalFacts(
 
 /** Returns the root of the whole tree. In a tree of an earlier version it is computed from the roots of both subtrees. */
 export function toRootFacts(
-  roots: JournalView['roots'],
+  roots: JournalAndTreeView['roots'],
 ): Pick<JournalFacts, 'root' | 'rootPosition' | 'rootComputedAt'> {
   if (!roots) return { root: '' }
   const { whole, replicated, local } = roots
   return {
-    root: whole?.hash ?? wholeRoot(replicated.hash, local.hash),
+    root: whole?.hash ?? hashWholeTreeRoot(replicated.hash, local.hash),
     rootPosition: parsePosition((whole ?? replicated).asOf).seq,
     ...defined({ rootComputedAt: whole?.at }),
   }
 }
 
 interface StatusItems {
-  puller: Puller | undefined
-  reindex: Reindex | undefined
+  puller: PullerState | undefined
+  reindex: ReindexProgress | undefined
   check: TreeCheck | undefined
   lastReindex: TreeReindex | undefined
   /** tags of given-up keys */
@@ -225,7 +233,7 @@ interface StatusItems {
 
 const divergingIn = (
   { mode, treeId, link }: ClusterRecord,
-  found: { readonly data: Diverging } | undefined,
+  found: { readonly data: DivergingKeys } | undefined,
 ): readonly string[] =>
   mode === 'secondary' ? divergingOf(found, { treeId, link: link?.name }).filter(isGivenUp).map(tagOf) : []
 
@@ -236,7 +244,7 @@ const reindexProgress = (lastReindex: TreeReindex | undefined): Pick<JournalFact
 }
 const fenceFacts = (
   { epoch }: ClusterRecord,
-  fences: Fences | undefined,
+  fences: FenceRecord | undefined,
   rules: AddressRules,
 ): ShownFence[] =>
   fences && fences.epoch === epoch
@@ -271,11 +279,11 @@ const secondaryFacts = (
 
 const contactFacts = (
   { failedCall, ...contact }: PrimaryContact,
-  head: JournalView['head'],
+  head: JournalAndTreeView['head'],
   rules: AddressRules,
 ): StatusFacts['contact'] => {
   const { canaryAt: _, ...heard } = contact
-  const canaryAt = newestEntryAt(contact, head)
+  const canaryAt = newestEntryTime(contact, head)
   return {
     ...heard,
     addresses: memberAddresses(contact.addresses, rules),
@@ -288,7 +296,7 @@ const contactFacts = (
 /** Returns how many items the running job has processed. The total is that of an earlier pass, or the number so far. */
 const buildingOf = (
   { treeId }: ClusterRecord,
-  reindex: Reindex | undefined,
+  reindex: ReindexProgress | undefined,
 ): JournalFacts['building'] & {} =>
   reindex && reindex.treeId === treeId
     ? { stage: 'building', done: reindex.done, total: Math.max(reindex.total, reindex.done) }

@@ -1,6 +1,6 @@
-import type { Head } from '../../journal/head.ts'
+import type { JournalHead } from '../../journal/head.ts'
 import { parsePosition } from '../../journal/position.ts'
-import { type KnownHolders, listTermRecipients, type TermRecipient } from '../../link/admin/holders.ts'
+import { type KnownTermHolders, listTermRecipients, type TermRecipient } from '../../link/admin/holders.ts'
 import type { Secondary } from '../../model/link.ts'
 import type { Item } from '../../storage/kinds.ts'
 import { printTime } from '../../values/time.ts'
@@ -44,9 +44,9 @@ interface ShownHolders {
  * epoch that are not revoked
  */
 export function showHolders(
-  known: KnownHolders,
+  known: KnownTermHolders,
   all: readonly Secondary[],
-  head: Pick<Head, 'lineage'> | undefined,
+  head: Pick<JournalHead, 'lineage'> | undefined,
 ): ShownHolders {
   const secondaries = mostRecentlyHeard(all)
   const following = secondaries.filter(isMember)

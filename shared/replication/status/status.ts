@@ -1,8 +1,8 @@
 import { epochNumber } from '../../journal/position.ts'
-import { type ClusterRecord, primaryOf } from '../../model/cluster.ts'
+import { type ClusterRecord, linkToPrimaryOf } from '../../model/cluster.ts'
 import type { FaultyPart, RecentFault } from '../../model/fault.ts'
 import type { FenceOutcome } from '../../model/link.ts'
-import type { ReadinessTried } from '../../model/secondary.ts'
+import type { ReadinessTest } from '../../model/secondary.ts'
 import type { DrStatus, PrimaryStatus, SecondaryStatus, UnderWay } from '../../set/schema.ts'
 import { bounds } from '../../values/bounds.ts'
 import { printTime } from '../../values/time.ts'
@@ -24,7 +24,7 @@ export interface StatusFacts {
   /** of a secondary: the last heartbeat to its primary */
   contact?: ShownContact | undefined
   /** of a secondary: the last readiness trial */
-  readiness?: ReadinessTried
+  readiness?: ReadinessTest
   /** why the activation of a secondary without items failed */
   activationError?: string
   /** the running operation, or the one that failed last */
@@ -161,7 +161,7 @@ function recentFaults({ faults = [], now }: StatusFacts): UnderWay {
 
 /** Returns the running operation, and the last error: of a failed operation, or of a call to the primary. */
 function underWay({ operation, now, record, ...facts }: StatusFacts): UnderWay {
-  const contact = record && primaryOf(record) ? facts.contact : undefined
+  const contact = record && linkToPrimaryOf(record) ? facts.contact : undefined
   if (operation?.isRunning) return { operation: shownOperation(operation, now), ...lastError(contact) }
   return operation?.error === undefined ? lastError(contact) : lastError(contact, operation)
 }
@@ -303,7 +303,7 @@ const canaryAge = (canaryAt: number, now: number): number => Math.max(0, now - c
 
 const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondaryStatus => {
   const { journal, contact, activationError, readiness, now } = facts
-  const link = primaryOf(record)
+  const link = linkToPrimaryOf(record)
   const reported = contact?.addresses ?? []
   const known = link ? (reported.length > 0 ? reported : link.primaryAddrs) : []
   const primary = known[0] ?? link?.primaryAddr ?? ''
@@ -335,7 +335,7 @@ const secondaryStatus = (record: ClusterRecord, facts: StatusFacts): SecondarySt
   }
 }
 
-const shownReadiness = ({ at, refusedBy }: ReadinessTried) => ({
+const shownReadiness = ({ at, refusedBy }: ReadinessTest) => ({
   ready: refusedBy.length === 0,
   refused_by: refusedBy,
   tried: secondsOf(at),
@@ -367,7 +367,7 @@ const secondsOf = (ms: number): string => printTime(Math.floor(ms / 1000) * 1000
  */
 function stateOf({ record, journal, contact, operation, now }: StatusFacts): SecondaryStatus['state'] {
   if (record?.mode === 'bootstrapping') return 'merkle-diff'
-  if (!record || !primaryOf(record) || !journal) return 'idle'
+  if (!record || !linkToPrimaryOf(record) || !journal) return 'idle'
   const { doing, sync, isStuck } = journal
   if (doing === 'syncing') return sync ? 'merkle-sync' : 'merkle-diff'
   const isCompared = doing === 'closed' || (doing === 'draining' && !operation?.isRunning)
@@ -381,7 +381,7 @@ function connectionOf(
   contact: ShownContact | undefined,
   now: number,
 ): SecondaryStatus['connection_state'] {
-  if (!primaryOf(record)) return 'idle'
+  if (!linkToPrimaryOf(record)) return 'idle'
   if (!contact) return 'connecting'
   return isHeard(contact, now) ? 'ready' : 'transient_failure'
 }

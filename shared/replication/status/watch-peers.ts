@@ -1,7 +1,7 @@
-import { alarming } from '../../api/alarming.ts'
+import { alarmingTexts } from '../../api/alarming.ts'
 import { listSecondaries } from '../../link/admin/secondaries.ts'
 import type { ClusterRecord } from '../../model/cluster.ts'
-import type { Heartbeat, PrimaryContact, Secondary } from '../../model/link.ts'
+import type { PrimaryContact, Secondary, StoredHeartbeat } from '../../model/link.ts'
 import type { Ports } from '../../ports.ts'
 import { key, partitions } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
@@ -78,7 +78,8 @@ export function measurePeers({
   }
 }
 
-const isSilent = ({ at }: Pick<Heartbeat, 'at'>, now: number): boolean => now - at >= bounds.PRIMARY_LOST_MS
+const isSilent = ({ at }: Pick<StoredHeartbeat, 'at'>, now: number): boolean =>
+  now - at >= bounds.PRIMARY_LOST_MS
 const secondsSince = (at: number, now: number): number => Math.floor(ageSince(at, now) / 1000)
 
 /**
@@ -109,5 +110,5 @@ export async function watchPeers({
   // logged even without metrics, because this line shows which cluster is behind a shared name
   log.info('replication', { mode: record.mode }, measures)
   const amiss = findPeerFaults(facts)
-  if (amiss.length > 0) log.warn(alarming.peer, { amiss })
+  if (amiss.length > 0) log.warn(alarmingTexts.peer, { amiss })
 }

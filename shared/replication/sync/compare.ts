@@ -1,8 +1,14 @@
 import { formatBucketLine, parseBucketLine } from '../../journal/bucket-line.ts'
-import { generationOfTtl, hasEnded } from '../../journal/generation.ts'
-import { type Journal, type Place, placeText } from '../../journal/journal.ts'
-import { allPages, bucketAt, type PagePlace, pkOfPage } from '../../journal/page-places.ts'
-import { bucketOf, bucketText, leafOf, pageNames, totalText } from '../../journal/tree.ts'
+import { generationOfTtl, hasGenerationEnded } from '../../journal/generation.ts'
+import { type ItemPlace, itemPlaceText, type Journal } from '../../journal/journal.ts'
+import { allTreePages, type TreePagePlace, treeBucketAt, treePagePk } from '../../journal/page-places.ts'
+import {
+  computeItemLeaf,
+  liveTotalText,
+  treeBucketOf,
+  treeBucketText,
+  treePageNames,
+} from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { Clock } from '../../ports.ts'
 import { type Key, kinds } from '../../storage/kinds.ts'
@@ -37,14 +43,14 @@ export const COMPARED_AT_ONCE = 100
  * written when it was asked.
  * @throws Error if the secondary does not keep up
  */
-export async function findDifferences(ports: Comparing): Promise<Place[]> {
-  const found = await mapInParallel(allPages, async place => {
+export async function findDifferences(ports: Comparing): Promise<ItemPlace[]> {
+  const found = await mapInParallel(allTreePages, async place => {
     const keys = await findSuspects(ports, place)
     await ports.progress()
     return keys
   })
   const suspects = found.flat().slice(0, MOST_COMPARED)
-  const real: Place[] = []
+  const real: ItemPlace[] = []
   for (let at = 0; at < suspects.length; at += COMPARED_AT_ONCE) {
     const sample = await readAtSource(ports, suspects.slice(at, at + COMPARED_AT_ONCE))
     await awaitApplied(ports, sample.seq)
@@ -56,17 +62,17 @@ export async function findDifferences(ports: Comparing): Promise<Place[]> {
 /** Finds the keys in those buckets of a page whose sums differ, including keys that the primary has just written. */
 export async function findSuspects(
   { journal, treeId, now, link }: ComparisonPorts,
-  place: PagePlace,
+  place: TreePagePlace,
 ): Promise<Key[]> {
-  const page = `${place.of === 'replicated' ? 'r' : 'l'}#${pageNames[place.page]}`
+  const page = `${place.of === 'replicated' ? 'r' : 'l'}#${treePageNames[place.page]}`
   const [own, { hashes }] = await Promise.all([
-    journal.page(pkOfPage(treeId, place)),
+    journal.page(treePagePk(treeId, place)),
     link.tree({ level: 'page', page }),
   ])
   const keys: Key[] = []
-  for (const [subpage, sk] of pageNames.entries()) {
-    if (totalText(own.get(sk)?.sums ?? new Map(), now) === (hashes[subpage] ?? '')) continue
-    const bucket = bucketAt(treeId, place, subpage)
+  for (const [subpage, sk] of treePageNames.entries()) {
+    if (liveTotalText(own.get(sk)?.sums ?? new Map(), now) === (hashes[subpage] ?? '')) continue
+    const bucket = treeBucketAt(treeId, place, subpage)
     const [mine, theirs] = await Promise.all([
       journal.readBucketItems(bucket, []),
       link.tree({ level: 'bucket', page: `${page}/${sk}` }),
@@ -87,15 +93,15 @@ export async function findSuspects(
 function compareLines(mine: readonly string[], theirs: readonly string[], now: number): Key[] {
   const both = new Set(mine.filter(line => theirs.includes(line)))
   const lines = [...mine, ...theirs].filter(line => !both.has(line)).map(parseBucketLine)
-  const counting = lines.filter(([, , , , gen]) => gen === null || !hasEnded(gen, now))
+  const counting = lines.filter(([, , , , gen]) => gen === null || !hasGenerationEnded(gen, now))
   const keys = counting.flatMap(([kind, pk, sk]) =>
     Object.hasOwn(kinds, kind) ? [{ kind: kind as Key['kind'], pk, sk }] : [],
   )
-  return [...new Map(keys.map(one => [placeText(one), one])).values()]
+  return [...new Map(keys.map(one => [itemPlaceText(one), one])).values()]
 }
 
 const isIn = (bucket: { pk: string; sk: string }, treeId: string, { kind, pk, sk }: Key): boolean =>
-  bucketText(bucketOf(treeId, kind, pk, sk)) === bucketText(bucket)
+  treeBucketText(treeBucketOf(treeId, kind, pk, sk)) === treeBucketText(bucket)
 
 /** Items as the primary had them, and the last position that it had allocated by then. */
 export interface SourceSample {
@@ -116,7 +122,7 @@ export async function readAtSource(
 export async function findStillDiffering(
   { journal, now, link }: ComparisonPorts,
   { keys, items }: SourceSample,
-): Promise<Place[]> {
+): Promise<ItemPlace[]> {
   const own = await journal.readRaw(keys)
   const second = await link.items({ keys })
   return keys.filter((_, index) => {
@@ -127,9 +133,9 @@ export async function findStillDiffering(
 }
 
 function isEqualContent(own: StoredItem | undefined, theirs: StoredItem | undefined, now: number): boolean {
-  if (own && theirs) return theirs.leaf === undefined || leafOf(own) === leafOf(theirs)
+  if (own && theirs) return theirs.leaf === undefined || computeItemLeaf(own) === computeItemLeaf(theirs)
   const one = own ?? theirs
-  return one === undefined || (one.ttl !== undefined && hasEnded(generationOfTtl(one.ttl), now))
+  return one === undefined || (one.ttl !== undefined && hasGenerationEnded(generationOfTtl(one.ttl), now))
 }
 
 const COMPARE_TIMEOUT_MS = 30_000

@@ -1,7 +1,7 @@
-import { type Place, placeText } from '../../journal/journal.ts'
+import { type ItemPlace, itemPlaceText } from '../../journal/journal.ts'
 import type { JournalEntry } from '../../journal/journal-entry.ts'
-import { posText } from '../../journal/position.ts'
-import type { LostChange, Report } from '../../model/secondary.ts'
+import { positionText } from '../../journal/position.ts'
+import type { DifferenceReport, LostChange } from '../../model/secondary.ts'
 import type { ClusterRead, Ports } from '../../ports.ts'
 import { create } from '../../storage/changes.ts'
 import { isKind, key, partitions } from '../../storage/kinds.ts'
@@ -16,17 +16,17 @@ const LONGEST_PART = 100_000
  * changes without the items.
  */
 export function splitReport(
-  facts: Pick<Report, 'at' | 'epoch' | 'forkPoint'>,
+  facts: Pick<DifferenceReport, 'at' | 'epoch' | 'forkPoint'>,
   entries: readonly JournalEntry[],
-  keys: readonly Place[],
-): Report[] {
+  keys: readonly ItemPlace[],
+): DifferenceReport[] {
   const lost = entries
     .filter(entry => entry.body.length > 0)
     .map(entry => {
       const changes = entry.body.map(
         ({ kind, pk, sk, item }): LostChange => defined({ kind, pk, sk, item: item ?? undefined }),
       )
-      return { pos: posText(entry), id: entry.id, at: entry.at, changes }
+      return { pos: positionText(entry), id: entry.id, at: entry.at, changes }
     })
     .map(entry => (lengthOf(entry) > LONGEST_PART ? withoutItems(entry) : entry))
   const byEntries = splitIntoParts(lost).map(some => ({ ...facts, entries: some, keys: [] }))
@@ -41,7 +41,7 @@ export function splitReport(
 
 const lengthOf = (value: unknown): number => JSON.stringify(value).length
 
-const withoutItems = (entry: Report['entries'][number]): Report['entries'][number] => ({
+const withoutItems = (entry: DifferenceReport['entries'][number]): DifferenceReport['entries'][number] => ({
   ...entry,
   withoutItems: true,
   changes: entry.changes.map(({ kind, pk, sk }) => ({ kind, pk, sk })),
@@ -65,10 +65,10 @@ function splitIntoParts<T>(all: readonly T[]): T[][] {
 }
 
 /** Returns the keys in a report, each once, in a fixed order. */
-export function keysIn(parts: readonly Report[]): Place[] {
+export function keysIn(parts: readonly DifferenceReport[]): ItemPlace[] {
   const named = parts.flatMap(({ entries, keys }) => [...entries.flatMap(entry => entry.changes), ...keys])
   const places = named.flatMap(({ kind, pk, sk }) => (isKind(kind) ? [{ kind, pk, sk }] : []))
-  return [...new Map(places.map(place => [placeText(place), place])).values()]
+  return [...new Map(places.map(place => [itemPlaceText(place), place])).values()]
 }
 
 /** Returns the name of a new report. Reports sort by the incarnation of their sync. Each attempt has its own name. */
@@ -80,7 +80,7 @@ export async function storeReport(
   store: Ports['store'],
   cluster: ClusterRead,
   name: string,
-  parts: readonly Report[],
+  parts: readonly DifferenceReport[],
 ): Promise<void> {
   for (const [index, part] of parts.entries()) {
     const at = key('report', `${name}/${String(index).padStart(4, '0')}-${parts.length}`)
@@ -90,7 +90,7 @@ export async function storeReport(
 }
 
 /** Reads the keys in a stored report. */
-export async function readReportedKeys(store: Ports['store'], name: string): Promise<Place[]> {
+export async function readReportedKeys(store: Ports['store'], name: string): Promise<ItemPlace[]> {
   const found = await store.list(partitions('report'), { after: `${name}/` })
   return keysIn(found.filter(({ sk }) => sk.startsWith(`${name}/`)).map(({ data }) => data))
 }

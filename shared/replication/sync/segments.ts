@@ -1,5 +1,10 @@
-import type { Element, Place } from '../../journal/journal.ts'
-import { computeDeltas, placeInTree, storedLeaf, storedLeafInTree } from '../../journal/tree.ts'
+import type { ItemPlace, TransactionElement } from '../../journal/journal.ts'
+import {
+  addTreeBucket,
+  computeBucketDeltas,
+  readStoredLeaf,
+  readStoredLeafInTree,
+} from '../../journal/tree.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
 import { key } from '../../storage/kinds.ts'
@@ -41,7 +46,7 @@ function nextElement(
   own: OwnPorts,
   { index, rev }: HeldSegment,
   data: SyncSegment,
-): { element: Element; held: HeldSegment } {
+): { element: TransactionElement; held: HeldSegment } {
   const next = own.entropy.bytes(12).toString('base64url')
   const item: StoredItem = { ...keyOf(index), rev: next, data }
   return {
@@ -98,7 +103,7 @@ interface SegmentWork {
   own: OwnPorts
   link: SourceLink
   /** the keys of a partial sync */
-  keys: readonly Place[]
+  keys: readonly ItemPlace[]
   /** whether nothing was ever fetched into this tree, so that this cluster has no items of its own */
   fresh: boolean
   hasTime: () => boolean
@@ -232,7 +237,7 @@ async function writeSome(
 
 /** An item as the source has it; undefined: the source has none. */
 interface Wanted {
-  readonly place: Place
+  readonly place: ItemPlace
   readonly item: StoredItem | undefined
 }
 
@@ -250,7 +255,7 @@ export function toPageElements(
   wanted: readonly Wanted[],
   own: readonly (StoredItem | undefined)[],
   now: number,
-): Element[] {
+): TransactionElement[] {
   const pairs = wanted.map(({ place, item }, index) => ({ place, item, own: own[index] }))
   const items = pairs.map(one => itemElement(treeId, one))
   const changes = pairs
@@ -259,10 +264,10 @@ export function toPageElements(
       kind,
       pk,
       sk,
-      prev: mine ? storedLeafInTree(mine, treeId) : null,
-      next: item ? storedLeaf(item) : null,
+      prev: mine ? readStoredLeafInTree(mine, treeId) : null,
+      next: item ? readStoredLeaf(item) : null,
     }))
-  const buckets = computeDeltas(treeId, changes, now).filter(({ sums }) => sums.size > 0)
+  const buckets = computeBucketDeltas(treeId, changes, now).filter(({ sums }) => sums.size > 0)
   return [...items, ...buckets]
 }
 
@@ -272,12 +277,12 @@ interface Pair extends Wanted {
 
 const isSame = (treeId: string, { item, own }: Pair): boolean =>
   item && own
-    ? item.rev === own.rev && item.pos === own.pos && storedLeafInTree(own, treeId)?.leaf === item.leaf
+    ? item.rev === own.rev && item.pos === own.pos && readStoredLeafInTree(own, treeId)?.leaf === item.leaf
     : item === own
 
-function itemElement(treeId: string, pair: Pair): Element {
+function itemElement(treeId: string, pair: Pair): TransactionElement {
   const { place, item, own } = pair
   const found = own ? { rev: own.rev } : 'absent'
   if (isSame(treeId, pair)) return { kind: 'check', check: place, if: found }
-  return { kind: 'item', item: place, put: item ? placeInTree(item, treeId) : null, if: found }
+  return { kind: 'item', item: place, put: item ? addTreeBucket(item, treeId) : null, if: found }
 }

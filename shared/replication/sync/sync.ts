@@ -1,8 +1,8 @@
-import type { Head } from '../../journal/head.ts'
-import type { Place } from '../../journal/journal.ts'
-import { epochNumber, isSameLineage, type Lineage } from '../../journal/position.ts'
-import { invalidateHashes } from '../../journal/refresh.ts'
-import { moves } from '../../journal/transitions.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import type { ItemPlace } from '../../journal/journal.ts'
+import { epochNumber, isSameLineage, type JournalLineage } from '../../journal/position.ts'
+import { invalidateTreeHashes } from '../../journal/refresh.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import type { HeartbeatAnswer } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
 import type { SyncSegment } from '../../model/secondary.ts'
@@ -22,7 +22,7 @@ export type Scope = {
   | {
       readonly what: 'touched'
       readonly report: string
-      readonly keys: readonly Place[]
+      readonly keys: readonly ItemPlace[]
       readonly start: number
     }
 )
@@ -52,8 +52,8 @@ interface Running {
 /** Returns the running sync if it began with the source's current lineage. */
 export async function findRunningSync(
   { own, treeId }: SyncContext,
-  head: Head,
-  source: { lineage: Lineage },
+  head: JournalHead,
+  source: { lineage: JournalLineage },
 ): Promise<Running | undefined> {
   if (head.mode !== 'syncing') return undefined
   const segments = await readSegments(own)
@@ -74,7 +74,7 @@ export async function findRunningSync(
  */
 export async function beginSync(
   { own, link, linkName, treeId }: SyncContext,
-  head: Head,
+  head: JournalHead,
   scope: Scope,
   source: HeartbeatAnswer,
 ): Promise<Running | undefined> {
@@ -85,7 +85,7 @@ export async function beginSync(
   const fresh =
     scope.what === 'all' && isEmpty && (await readSegments(own)).every(({ data }) => data?.treeId !== treeId)
   const touches = scope.what === 'all' ? 'all' : scope.report
-  const moved = await own.journal.moveHead(moves.beginSync({ ...head, link: linkName }, touches))
+  const moved = await own.journal.moveHead(headMoves.beginSync({ ...head, link: linkName }, touches))
   if (moved === 'refused') return undefined
   const segment: SyncSegment = defined({
     incarnation: moved.incarnation,
@@ -111,7 +111,7 @@ export async function beginSync(
 export async function continueSync(
   place: SyncContext,
   running: Running,
-  keys: readonly Place[],
+  keys: readonly ItemPlace[],
 ): Promise<'done' | 'time' | 'lost'> {
   const work = { ...place, keys, fresh: running.fresh }
   const ends = await Promise.all(running.segments.map(one => syncSegment(work, one)))
@@ -126,18 +126,18 @@ export async function continueSync(
 export async function endSync(
   { own, linkName }: SyncContext,
   incarnation: number,
-  keys: readonly Place[],
+  keys: readonly ItemPlace[],
   source: HeartbeatAnswer,
 ): Promise<void> {
   const [[first], head] = await Promise.all([readSegments(own), own.journal.head()])
   const segment = first?.data
   if (!head || segment?.incarnation !== incarnation || !isSameLineage(segment.lineage, source.lineage)) return
   // fetched items have changed the sums without any journal entry
-  await invalidateHashes(own.journal, segment.treeId)
+  await invalidateTreeHashes(own.journal, segment.treeId)
   const { scope, start, lineage } = segment
   const end = { what: scope, start, lineage, hasFetched: keys.length > 0, end: source }
   const seen = { ...head, mode: 'syncing', incarnation, link: linkName } as const
-  await own.journal.moveHead(moves.endSync(seen, end))
+  await own.journal.moveHead(headMoves.endSync(seen, end))
 }
 
 /**
@@ -147,7 +147,7 @@ export async function endSync(
  */
 export async function findReplayStart(
   link: Pick<SourceLink, 'entries'>,
-  { lineage, frontier, time }: { lineage: Lineage; frontier: number; time: number },
+  { lineage, frontier, time }: { lineage: JournalLineage; frontier: number; time: number },
 ): Promise<number> {
   let low = 0
   let high = frontier
@@ -170,11 +170,15 @@ export async function findReplayStart(
  * what it may have changed.
  * @returns the head, still `syncing`, with a new incarnation; undefined if another run has changed it
  */
-export async function stopSync(own: OwnPorts, treeId: string, head: Head): Promise<Head | undefined> {
+export async function stopSync(
+  own: OwnPorts,
+  treeId: string,
+  head: JournalHead,
+): Promise<JournalHead | undefined> {
   // fetched items may belong to epochs of which this cluster has no journal entry
   const lines = (await readSegments(own)).flatMap(({ data }) => data?.lineage ?? [])
   const n = Math.max(head.maxEpoch, ...lines.map(([epoch]) => epochNumber(epoch)))
-  const moved = await own.journal.moveHead(moves.stopSync(head, n))
+  const moved = await own.journal.moveHead(headMoves.stopSync(head, n))
   if (moved === 'refused') return undefined
   // without a lineage, so that no run continues it
   const segments = await openSegments(own, {
@@ -196,13 +200,13 @@ export async function stopSync(own: OwnPorts, treeId: string, head: Head): Promi
 export async function requestSync(
   { journal, store, clock, entropy }: Pick<Ports, 'journal' | 'store' | 'clock' | 'entropy'>,
   cluster: ClusterRead,
-  places: readonly Place[],
+  places: readonly ItemPlace[],
 ): Promise<'done' | 'busy'> {
   const head = await journal.head()
   if (head?.mode !== 'applying' || head.replayUntil > 0 || head.unfinishedSync !== null) return 'busy'
   const facts = { at: clock.now(), epoch: head.epoch, forkPoint: head.applied }
   const report = reportName(head.incarnation + 1, entropy.bytes(3))
   await storeReport(store, cluster, report, splitReport(facts, [], places))
-  const moved = await journal.moveHead(moves.requestSync(head, report))
+  const moved = await journal.moveHead(headMoves.requestSync(head, report))
   return moved === 'refused' ? 'busy' : 'done'
 }

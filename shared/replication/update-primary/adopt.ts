@@ -1,7 +1,7 @@
-import { moves } from '../../journal/transitions.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { wakePuller } from '../../journal/wake.ts'
 import { makeAdmissionChanges } from '../../link/admin/joining.ts'
-import { type Link, makeEmptyLink } from '../../model/cluster.ts'
+import { createEmptyLink, type PrimaryLink } from '../../model/cluster.ts'
 import { type Change, remove, replace } from '../../storage/changes.ts'
 import { renewableKeys } from '../../storage/encrypted-kinds.ts'
 import { key } from '../../storage/kinds.ts'
@@ -44,9 +44,9 @@ async function changesTo(
   const { link } = record.data
   const { form, foundAddresses = [] } = operation.data.primaryUpdate ?? { form: 'clear' }
   if (!link) throw new Error('this secondary has no link key')
-  const linked = (changed: Link): Change =>
+  const linked = (changed: PrimaryLink): Change =>
     replace(record, record, { ...record.data, link: { ...changed, name: id } })
-  if (form === 'clear') return [linked(makeEmptyLink(link.ownKey))]
+  if (form === 'clear') return [linked(createEmptyLink(link.ownKey))]
   if (form === 'addresses') return [linked({ ...link, primaryAddrs: [...foundAddresses] })]
   const self = record.data.id
   const [pending, member, own] = await ports.store.read([
@@ -79,7 +79,7 @@ export const finish: OperationStep = async (run, id) => {
   if (form === 'clear') {
     const head = await ports.journal.head()
     if (head?.mode === 'draining' && head.applied === head.last)
-      await ports.journal.moveHead(moves.resume({ ...head, link: id }))
+      await ports.journal.moveHead(headMoves.resume({ ...head, link: id }))
   }
   const ended = await endOperation(run, id)
   // if waking fails, the puller starts within a minute
@@ -96,7 +96,7 @@ export const keepOldPrimary: OperationEnd = async (run, id, fault) => {
   const readAt = ports.clock.now()
   const [record, pending] = await ports.store.read([key('cluster'), key('pending-link')])
   if (record && !isAdopted(record.data, id)) {
-    await ports.journal.moveHead(moves.restoreLink({ link: id }, record.data.link?.name ?? ''))
+    await ports.journal.moveHead(headMoves.restoreLink({ link: id }, record.data.link?.name ?? ''))
     if (pending?.data.operation === id)
       await ports.store.commit([remove(pending)], { record: record.data, readAt })
   }

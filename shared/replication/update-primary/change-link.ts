@@ -1,6 +1,6 @@
-import { endEpoch } from '../../journal/density.ts'
-import type { Head } from '../../journal/head.ts'
-import { moves } from '../../journal/transitions.ts'
+import { endOwnEpoch } from '../../journal/density.ts'
+import type { JournalHead } from '../../journal/head.ts'
+import { headMoves } from '../../journal/transitions.ts'
 import { pauseBeforeRetry } from '../apply/window.ts'
 import { noLongerSecondaryError } from '../operation/faults.ts'
 import {
@@ -37,9 +37,9 @@ export const changeLink: OperationStep = async (run, id) => {
 }
 
 /** Stores the new link in the head, which is no longer `applying` then. */
-async function stopFollowing({ ports }: OperationRun, head: Head, id: string): Promise<boolean> {
+async function stopFollowing({ ports }: OperationRun, head: JournalHead, id: string): Promise<boolean> {
   if (head.link === id && head.mode !== 'applying') return true
-  return (await ports.journal.moveHead(moves.changeLink(head, id))) !== 'refused'
+  return (await ports.journal.moveHead(headMoves.changeLink(head, id))) !== 'refused'
 }
 
 /**
@@ -48,15 +48,15 @@ async function stopFollowing({ ports }: OperationRun, head: Head, id: string): P
  */
 async function drainOldLink(
   { ports }: OperationRun,
-  { mode, incarnation, epoch }: Head,
+  { mode, incarnation, epoch }: JournalHead,
   treeId: string,
 ): Promise<boolean> {
   if (mode === 'syncing') return true
-  if (mode === 'closed') return (await endEpoch(ports, { epoch })) !== undefined
+  if (mode === 'closed') return (await endOwnEpoch(ports, { epoch })) !== undefined
   const applied = await stopStaging(ports, treeId)
   if (applied === 'done') return true
   if (applied !== 'missing' && typeof applied !== 'object') return false
   ports.log.error('staged journal entries cannot be applied: a full sync follows', { applied })
-  const moved = await ports.journal.moveHead(moves.refetchAll({ mode: 'draining', incarnation }))
+  const moved = await ports.journal.moveHead(headMoves.refetchAll({ mode: 'draining', incarnation }))
   return moved !== 'refused'
 }

@@ -1,7 +1,7 @@
-import { decryptOwnKey } from '../../link/admin/keys.ts'
+import { decryptOwnLinkKey } from '../../link/admin/keys.ts'
 import { type HeartbeatAnswer, LinkRefused, LinkSilent } from '../../link/source.ts'
 import type { SourceLink } from '../../link/source-link.ts'
-import { apiAddressOf, type ClusterRecord, linkAddress, primaryOf } from '../../model/cluster.ts'
+import { apiAddressOf, type ClusterRecord, linkAddressOf, linkToPrimaryOf } from '../../model/cluster.ts'
 import { key } from '../../storage/kinds.ts'
 import { bounds } from '../../values/bounds.ts'
 import { failed, ok } from '../../values/result.ts'
@@ -78,13 +78,13 @@ async function askAddress(
   record: ClusterRecord,
   { address, until }: { address: string; until: number },
 ): Promise<HeartbeatAnswer | Error> {
-  const known = primaryOf(record)
+  const known = linkToPrimaryOf(record)
   if (!known || record.set === undefined) return new Error('this cluster has no credentials')
-  const pair = await decryptOwnKey(known.ownKey, ports.cipher)
+  const pair = await decryptOwnLinkKey(known.ownKey, ports.cipher)
   const { secondaryId, primaryKey: otherKey, ca } = known
   const link = connect({ set: record.set, id: secondaryId, pair, otherKey, addresses: [address], ca, until })
   const [head, [puller]] = await Promise.all([ports.journal.head(), ports.store.read([key('puller')])])
-  const own = linkAddress(record, ports.deployment)
+  const own = linkAddressOf(record, ports.deployment)
   const apiAddress = apiAddressOf(record, ports.deployment)
   const position = { epoch: head?.epoch ?? '', seq: head?.applied ?? 0 }
   const request = { position, state: puller?.data.state ?? 'idle', address: own, apiAddress }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { callWatch, launch, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
 import { make } from '../../support/requests/tokens.ts'
 import type { Reply } from '../../support/service/api.ts'
@@ -62,7 +62,7 @@ describe("calls to AWS never carry the client's bearer token: CVE-2026-4525, HCS
       ['DescribeInstances'],
       async () => {
         const { body } = await done('POST', `${mount}/login`, { ...machine, role: 'web' })
-        return ['/auth/token/renew', { token: (body.auth as Auth).client_token }]
+        return ['/auth/token/renew', { token: (body.auth as ResponseAuth).client_token }]
       },
     ],
     [

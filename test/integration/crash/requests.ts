@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { HOME, launch, pkcs7Of, signedBy } from '../../support/requests/logins.ts'
@@ -80,7 +80,7 @@ async function ec2Login(mount: string): Promise<Sent> {
   return post(`${mount}/login`, { role, pkcs7: await pkcs7Of(await launch()), nonce: randomUUID() })
 }
 
-const ec2Auth = async (mount: string): Promise<Auth> => {
+const ec2Auth = async (mount: string): Promise<ResponseAuth> => {
   const { path, body } = await ec2Login(mount)
   return (await done('POST', path, body)).body.auth
 }

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { HOME, launch, loginAs, loginWith } from '../../support/requests/logins.ts'
 import { lives } from '../../support/requests/tokens.ts'
 import { workerOn } from '../../support/requests/workers.ts'
 import { api, aws, done, fresh, freshMount, localCertificate } from '../../support/service/cluster.ts'
 
-const aliasOf = async (auth: Auth) =>
+const aliasOf = async (auth: ResponseAuth) =>
   (await done('GET', `/identity/entity/id/${auth.entity_id}`)).body.data.aliases[0]
 
 async function mountWith(identity: Record<string, unknown> = {}) {
@@ -17,7 +17,10 @@ async function mountWith(identity: Record<string, unknown> = {}) {
   return mount
 }
 
-async function iamLogin(path: string, session = 'job-1'): Promise<{ auth: Auth; name: string; id: string }> {
+async function iamLogin(
+  path: string,
+  session = 'job-1',
+): Promise<{ auth: ResponseAuth; name: string; id: string }> {
   const name = fresh('app')
   const { arn } = await aws.putRole({ account: HOME.account, name, path: '/teams/' })
   await done('POST', `${path}/role/${name}`, { bound_iam_principal_arn: arn })
@@ -28,7 +31,7 @@ async function iamLogin(path: string, session = 'job-1'): Promise<{ auth: Auth; 
 }
 
 describe('names of aliases', () => {
-  test.each<[string, (login: { auth: Auth; name: string; id: string }) => unknown]>([
+  test.each<[string, (login: { auth: ResponseAuth; name: string; id: string }) => unknown]>([
     ['role_id', ({ auth }) => auth.metadata?.['role_id']],
     ['unique_id', ({ id }) => id],
     ['canonical_arn', ({ name }) => `arn:aws:iam::${HOME.account}:role/${name}`],
@@ -122,7 +125,8 @@ describe('aliases of different mounts are separate: CVE-2021-41802, CVE-2022-401
       resolve_aws_unique_ids: false,
     })
     const here = await worker.login()
-    const there: Auth = (await api('POST', `${two.path}/login`, worker.signed(), { token: '' })).body.auth
+    const there: ResponseAuth = (await api('POST', `${two.path}/login`, worker.signed(), { token: '' })).body
+      .auth
     const [a, b] = [await aliasOf(here), await aliasOf(there)]
     expect([a.name, b.name]).toEqual([worker.arn, worker.arn])
     expect([a.mount_accessor, b.mount_accessor]).toEqual([one.accessor, two.accessor])
@@ -130,7 +134,8 @@ describe('aliases of different mounts are separate: CVE-2021-41802, CVE-2022-401
     expect(here.entity_id).not.toBe(there.entity_id)
     await done('POST', `/identity/entity/id/${here.entity_id}`, { policies: 'admin', disabled: true })
     expect([await lives(here.client_token), await lives(there.client_token)]).toEqual([false, true])
-    const again: Auth = (await api('POST', `${two.path}/login`, worker.signed(), { token: '' })).body.auth
+    const again: ResponseAuth = (await api('POST', `${two.path}/login`, worker.signed(), { token: '' })).body
+      .auth
     expect(again.policies).toEqual(['default'])
   })
 })

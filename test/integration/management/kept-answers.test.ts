@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { errorsOf, HOME, launch, loginAs, loginWith, satellite } from '../../support/requests/logins.ts'
 import { renew } from '../../support/requests/renewals.ts'
 import { whileHeld } from '../../support/requests/while-held.ts'
@@ -65,7 +65,7 @@ describe.concurrent('a role write that conflicts resolves the principals of the 
 
 describe.concurrent("a renewal that conflicts calls AWS with the mount's current configuration", () => {
   /** Renews a token while another renewal succeeds and the account's STS role is deleted. */
-  const renewedWhile = async (held: Parameters<typeof whileHeld>[0], auth: Auth) =>
+  const renewedWhile = async (held: Parameters<typeof whileHeld>[0], auth: ResponseAuth) =>
     whileHeld(
       held,
       () => renew(auth),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { clientFields } from '../../../shared/auth-method/config/client.ts'
-import { identityFields } from '../../../shared/auth-method/config/identity.ts'
-import { stsFields } from '../../../shared/auth-method/config/sts.ts'
+import { clientConfigFields } from '../../../shared/auth-method/config/client.ts'
+import { identityConfigFields } from '../../../shared/auth-method/config/identity.ts'
+import { stsRoleFields } from '../../../shared/auth-method/config/sts.ts'
 import { roleFields } from '../../../shared/auth-method/roles/fields.ts'
 import { tidySettingsFields } from '../../../shared/auth-method/tidy/manage.ts'
 import { bodiesFor } from '../../support/requests/hostile.ts'
@@ -59,9 +59,9 @@ describe('writing back what was read changes nothing', () => {
       from: { bound_iam_principal_arn: 'arn:aws:iam::111122223333:role/a*' },
     },
     { path: '/role/y', fields: roleFields, from: { auth_type: 'ec2', bound_region: 'x' } },
-    { path: '/config/client', fields: clientFields, from: {} },
-    { path: '/config/identity', fields: identityFields, from: {} },
-    { path: '/config/sts/x', fields: stsFields, from: { sts_role: 'x' } },
+    { path: '/config/client', fields: clientConfigFields, from: {} },
+    { path: '/config/identity', fields: identityConfigFields, from: {} },
+    { path: '/config/sts/x', fields: stsRoleFields, from: { sts_role: 'x' } },
     { path: '/config/tidy/roletag-denylist', fields: tidySettingsFields, from: {} },
   ]
   test.each(odd)('$path after each odd value that is accepted', async ({ path: at, fields, from }) => {

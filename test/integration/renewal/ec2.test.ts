@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { errorsOf, HOME, launch, loginAs, placeOf, satellite } from '../../support/requests/logins.ts'
 import { refused, renew } from '../../support/requests/renewals.ts'
 import { lives, lookUp } from '../../support/requests/tokens.ts'
@@ -25,7 +25,7 @@ describe('renewing an ec2 token', () => {
     const role = await roleOf(given)
     const reply = await loginAs(mount, instance, { role, nonce: 'mine' })
     expect(reply.status, reply.text).toBe(200)
-    return { instance, role, auth: reply.body.auth as Auth }
+    return { instance, role, auth: reply.body.auth as ResponseAuth }
   }
 
   test("uses the role's current TTL, maximum and period", async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { HOME, launch, loginWith, placeOf } from '../../support/requests/logins.ts'
 import { refused, renew } from '../../support/requests/renewals.ts'
 import { lives, lookUp } from '../../support/requests/tokens.ts'
@@ -81,7 +81,7 @@ describe('renewing an iam token', () => {
     const role = fresh('role')
     await done('POST', `${mount}/role/${role}`, { bound_iam_principal_arn: arn })
     const { body } = await loginWith(mount, keys, { role })
-    const auth = body.auth as Auth
+    const auth = body.auth as ResponseAuth
     expect((await renew(auth)).status).toBe(200)
     await aws.deleteUser({ account: HOME.account, name })
     await aws.putUser({ account: HOME.account, name })
@@ -99,7 +99,7 @@ describe('renewing an iam token', () => {
       (await aws.calls()).calls.filter(one => one.service === 'iam' && one.body.includes(name)).length
     await bind(arn)
     const { body } = await loginWith(mount, keys, { role })
-    const auth = body.auth as Auth
+    const auth = body.auth as ResponseAuth
     expect([(await renew(auth)).status, await asked()]).toEqual([200, 0])
     await bind(`${arn.slice(0, -4)}*`)
     expect([(await renew(auth)).status, await asked()]).toEqual([200, 1])
@@ -153,7 +153,7 @@ describe('renewing an iam token with an inferred instance', () => {
     await change({ bound_iam_principal_arn: arn, resolve_aws_unique_ids: false, ...given })
     const keys = await aws.session({ account: HOME.account, role: name, session: instance.instanceId })
     const { body } = await loginWith(mount, keys, { role })
-    return { instance, change, auth: body.auth as Auth }
+    return { instance, change, auth: body.auth as ResponseAuth }
   }
 
   test('calls EC2 once for the state of the instance', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import { errorsOf } from '../../support/requests/logins.ts'
 import { lives, lookUp, make, makerWith, tryMake } from '../../support/requests/tokens.ts'
 import { api, done, fresh, tokenWith } from '../../support/service/cluster.ts'
@@ -160,14 +160,14 @@ describe('auth/token/create', () => {
     const id = fresh('chosen')
     const { accessor } = await make({ id, policies: 'default', ttl: '1h' })
     expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
-    expect(accessor).not.toBe(accessorOf(hashOf(id)))
+    expect(accessor).not.toBe(accessorOfHash(tokenHashOf(id)))
     expect(await lookUp(id)).toMatchObject({ id, accessor })
     const { body } = await done('POST', '/auth/token/renew-accessor', { accessor, increment: '2h' })
     expect(body.auth).toMatchObject({ client_token: '', accessor, lease_duration: 7200 })
     for (const path of ['renew', 'revoke']) await done('POST', `/auth/token/${path}`, { token: id })
     expect(await lives(id)).toBe(false)
     const random = await make({ policies: 'default', ttl: '1h' })
-    expect(random.accessor).toBe(accessorOf(hashOf(random.client_token)))
+    expect(random.accessor).toBe(accessorOfHash(tokenHashOf(random.client_token)))
   })
 
   test('a token with a use limit cannot create tokens', async () => {

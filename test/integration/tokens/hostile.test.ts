@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { lives, lookUp, make, tryMake } from '../../support/requests/tokens.ts'
 import { api, done, fresh } from '../../support/service/cluster.ts'
 
@@ -82,8 +82,8 @@ describe('hostile input to the token endpoints', () => {
   })
 
   describe('a string that is not a token', () => {
-    let parent: Auth
-    let child: Auth
+    let parent: ResponseAuth
+    let child: ResponseAuth
     beforeEach(async () => {
       parent = await make({ policies: 'root', ttl: '1h' })
       child = await make({ policies: 'default', ttl: '1h' }, { token: parent.client_token })

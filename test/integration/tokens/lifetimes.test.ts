@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { errorsOf } from '../../support/requests/logins.ts'
 import { lives, lookUp, make } from '../../support/requests/tokens.ts'
 import { workerOn } from '../../support/requests/workers.ts'
@@ -20,7 +20,7 @@ async function granted(role: Record<string, unknown>, config: Record<string, unk
   const { path } = await freshMount('cloud', config)
   const worker = await workerOn(path, role)
   const { body } = await worker.tryLogin()
-  return { worker, auth: body.auth as Auth, warnings: body.warnings as string[] | null }
+  return { worker, auth: body.auth as ResponseAuth, warnings: body.warnings as string[] | null }
 }
 
 describe("the lifetime of a login's token", () => {

@@ -1,4 +1,4 @@
-import { wire } from '../../../shared/adapters/aws/wire/post.ts'
+import { wireTransport } from '../../../shared/adapters/aws/wire/post.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 import { refusal, refusedCall } from './judge.ts'
@@ -74,8 +74,8 @@ const worker = globalThis as { judgesAwsCalls?: true }
 export function judgeAwsCalls(accessKeyId: () => string): void {
   if (worker.judgesAwsCalls) return
   worker.judgesAwsCalls = true
-  const { post } = wire
-  wire.post = (address, headers, body, ms, isOnce) => {
+  const { post } = wireTransport
+  wireTransport.post = (address, headers, body, ms, isOnce) => {
     const own = headers['authorization']?.includes(`Credential=${accessKeyId()}/`)
     const why = own ? refusedRequest({ path: address.path, headers, body }) : undefined
     return why === undefined

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { appendFileSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { inject } from 'vitest'
-import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
-import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
+import type { AwsJsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import type { DynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import { decide, type IamRequest, type Rule, ruled } from './evaluate.ts'
 import { markOf } from './grants.ts'
 import { tableRequests } from './table-requests.ts'
@@ -128,12 +128,12 @@ export function checkAllowed(...requests: readonly IamRequest[]): void {
   if (why !== undefined) throw Object.assign(new Error(why), { name: 'AccessDeniedException' })
 }
 
-interface Refused extends JsonAnswer {
+interface Refused extends AwsJsonAnswer {
   body: { __type: string; message: string }
 }
 
 /** Returns the answer to a call to the tables that the policies refuse. */
-export function refusedCall(call: Pick<TableCall, 'operation' | 'input'>): Refused | undefined {
+export function refusedCall(call: Pick<DynamoDbCall, 'operation' | 'input'>): Refused | undefined {
   if (judging.function.getStore() === undefined) return undefined
   const message = refusal(...tableRequests(call, tableArn))
   return message === undefined

@@ -1,4 +1,4 @@
-import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
+import type { DynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { WireItem } from '../tables/wire-values.ts'
 import type { IamRequest } from './evaluate.ts'
 
@@ -95,7 +95,7 @@ function batchRequest(operation: string, table: string, keys: readonly WireItem[
  * @param arnOf returns the ARN of a table from its name
  */
 export function tableRequests(
-  { operation, input }: Pick<TableCall, 'operation' | 'input'>,
+  { operation, input }: Pick<DynamoDbCall, 'operation' | 'input'>,
   arnOf: (table: string) => string,
 ): IamRequest[] {
   if (operation === 'TransactWriteItems')

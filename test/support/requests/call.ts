@@ -1,4 +1,11 @@
-import type { AskProvider, Auth, Fetched, MountCall, Outcome, Phases } from '../../../shared/api/call.ts'
+import type {
+  AskAws,
+  CallOutcome,
+  FetchedItems,
+  MountCall,
+  RequestPhases,
+  ResponseAuth,
+} from '../../../shared/api/call.ts'
 import type { ParameterFields } from '../../../shared/api/fields.ts'
 import type { Items, Ports } from '../../../shared/ports.ts'
 import type { Item, Key } from '../../../shared/storage/kinds.ts'
@@ -32,23 +39,26 @@ export const callWith = <F extends ParameterFields>(parts: Loose<MountCall<F>> =
   }) as unknown as MountCall<F>
 
 /** Sends every question at once. */
-export const askAlways: AskProvider = question => question.ask()
+export const askAlways: AskAws = question => question.ask()
 
 /** Runs the phases of a request once, without reading again. */
-export async function outcomeOf<C, I, G, A>(phases: Phases<C, I, G, A>, call: C): Promise<Outcome> {
+export async function outcomeOf<C, I, G, A>(
+  phases: RequestPhases<C, I, G, A>,
+  call: C,
+): Promise<CallOutcome> {
   const identity = (await phases.identify?.(call, askAlways)) as I
   const gathered = await phases.gather(call, identity)
   return phases.decide(call, gathered, await phases.ask(call, gathered, askAlways))
 }
 
 /** Makes the items of an attempt, none at first. `keep` adds some, as the first read does. */
-export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
+export function fetchedItems(store?: Pick<Ports['store'], 'read'>): FetchedItems {
   const kept = new Map<string, { key: Key; item: Item | undefined }>()
   const nameOf = ({ kind, pk, sk }: Key) => JSON.stringify([kind, pk, sk])
   return {
     keys: () => [...kept.values()].map(one => one.key),
     has: key => kept.has(nameOf(key)),
-    get: (key => kept.get(nameOf(key))?.item) as Fetched['get'],
+    get: (key => kept.get(nameOf(key))?.item) as FetchedItems['get'],
     read: async <const K extends readonly Key[]>(keys: K) => {
       const missing = keys.filter(key => !kept.has(nameOf(key)))
       const items = missing.length > 0 ? await store?.read(missing) : []
@@ -60,13 +70,13 @@ export function fetchedItems(store?: Pick<Ports['store'], 'read'>): Fetched {
 }
 
 /** Returns the data of an answer. */
-export function dataIn<T = Record<string, unknown>>({ answer }: Pick<Outcome, 'answer'>): T {
+export function dataIn<T = Record<string, unknown>>({ answer }: Pick<CallOutcome, 'answer'>): T {
   if (answer.kind !== 'data') throw new Error(`an answer of kind ${answer.kind}, which has no data`)
   return answer.data as T
 }
 
 /** Returns the `auth` object of an answer. */
-export function authIn({ answer }: Pick<Outcome, 'answer'>): Auth {
+export function authIn({ answer }: Pick<CallOutcome, 'answer'>): ResponseAuth {
   if (answer.kind !== 'auth') throw new Error(`an answer of kind ${answer.kind}, which has no auth`)
   return answer.auth
 }

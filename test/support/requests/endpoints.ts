@@ -1,5 +1,5 @@
 import { type Endpoint, pathsOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { fresh } from '../service/cluster.ts'
 
 /** A method and path of an endpoint. */
@@ -11,7 +11,7 @@ export interface Way {
 }
 
 /** Every endpoint of the interface with each of its paths. */
-export const ways: readonly Way[] = groups.flatMap(group =>
+export const ways: readonly Way[] = endpointGroups.flatMap(group =>
   group.endpoints.flatMap(endpoint =>
     pathsOf(endpoint).map(path => ({ title: `${endpoint.method} ${path}`, endpoint, path })),
   ),

@@ -1,4 +1,4 @@
-import { defaultTidy, sweepTimes, type TidyList } from '../../../shared/auth-method/tidy/settings.ts'
+import { defaultTidySettings, type TidyList, tidyTimes } from '../../../shared/auth-method/tidy/settings.ts'
 import { type Change, create } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 
@@ -13,7 +13,7 @@ const HOUR = 3600
 /** Makes an entry that expired some hours ago, as after a login or a denial. */
 export function entry(kind: 'access' | 'deny', accessor: string, name: string, hoursAgo: number): Change {
   const expiresAt = Date.now() - hoursAgo * HOUR * 1000
-  const times = sweepTimes(expiresAt, defaultTidy)
+  const times = tidyTimes(expiresAt, defaultTidySettings)
   if (kind === 'deny') return create(key('deny', accessor, name), { createdAt: 0, expiresAt }, times)
   const data = {
     role: 'web',

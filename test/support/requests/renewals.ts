@@ -1,14 +1,14 @@
 import { expect } from 'vitest'
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import { api } from '../service/cluster.ts'
 import { lookUp } from './tokens.ts'
 
 /** Renews the token of a login, as root. */
-export const renew = (auth: Auth, given = {}) =>
+export const renew = (auth: ResponseAuth, given = {}) =>
   api('POST', '/auth/token/renew', { token: auth.client_token, ...given })
 
 /** Checks that a rule refuses the renewal and that the token does not change. */
-export async function refused(auth: Auth): Promise<void> {
+export async function refused(auth: ResponseAuth): Promise<void> {
   const before = await lookUp(auth.client_token)
   const reply = await renew(auth, { increment: '9h' })
   expect([reply.status, reply.body.errors]).toEqual([403, ['permission denied']])

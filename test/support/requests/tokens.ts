@@ -1,11 +1,14 @@
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import type { CallOptions, Reply } from '../service/api.ts'
 import { api, done, tokenWith } from '../service/cluster.ts'
 
 /** Makes a token as root, or with another token. */
-export async function make(given: Record<string, unknown> = {}, options: CallOptions = {}): Promise<Auth> {
+export async function make(
+  given: Record<string, unknown> = {},
+  options: CallOptions = {},
+): Promise<ResponseAuth> {
   const reply = await done('POST', '/auth/token/create', given, options)
-  return reply.body.auth as Auth
+  return reply.body.auth as ResponseAuth
 }
 
 /** Tries to make a token. The attempt may fail. */

@@ -1,4 +1,4 @@
-import type { Auth } from '../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../shared/api/call.ts'
 import type { Reply } from '../service/api.ts'
 import { aws, done, fresh, freshAccount } from '../service/cluster.ts'
 import { loginWith, signedBy } from './logins.ts'
@@ -15,7 +15,7 @@ export interface Worker {
   /** a login that may fail */
   tryLogin(more?: Record<string, unknown>): Promise<Reply>
   /** a login that succeeds */
-  login(more?: Record<string, unknown>): Promise<Auth>
+  login(more?: Record<string, unknown>): Promise<ResponseAuth>
   /** changes the role */
   change(given: Record<string, unknown>): Promise<void>
 }
@@ -34,7 +34,7 @@ export async function workerOn(mount: string, given: Record<string, unknown> = {
   const login = async (more: Record<string, unknown> = {}) => {
     const reply = await tryLogin(more)
     if (reply.status !== 200) throw new Error(`login: ${reply.status} ${reply.text}`)
-    return reply.body.auth as Auth
+    return reply.body.auth as ResponseAuth
   }
   return { account, arn, role, signed: () => ({ ...signedBy(keys), role }), tryLogin, login, change }
 }

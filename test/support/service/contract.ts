@@ -1,11 +1,11 @@
 import { appendFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { threadId } from 'node:worker_threads'
-import { type Endpoint, type Group, operations } from '../../../shared/api/endpoint.ts'
+import { type Endpoint, type EndpointGroup, operationByMethod } from '../../../shared/api/endpoint.ts'
 import { type ErrorCode, errorCodes } from '../../../shared/api/errors.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
-import { answers } from '../../../shared/endpoints/answers/all.ts'
-import { openApi } from '../../../shared/endpoints/openapi.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
+import { endpointAnswers } from '../../../shared/endpoints/answers/all.ts'
+import { buildOpenApi } from '../../../shared/endpoints/openapi.ts'
 import { matchEndpoint } from '../../../shared/http/match.ts'
 import type { Reply } from './api.ts'
 import { compiler } from './json-schema.ts'
@@ -22,7 +22,7 @@ interface Document {
   components: { schemas: Record<string, Schema> }
 }
 
-const written = openApi(groups, answers, '0') as unknown as Document
+const written = buildOpenApi(endpointGroups, endpointAnswers, '0') as unknown as Document
 /** The document as written from the table now, with shared parts where operations refer to them. */
 export const document = resolveShared(written, written)
 const compile = compiler(document.components.schemas)
@@ -31,7 +31,7 @@ const VERBS = { POST: 'post', GET: 'get', LIST: 'get', DELETE: 'delete' } as con
 const ENVELOPE = 'request_id lease_id renewable lease_duration data wrap_info warnings auth mount_type'.split(
   ' ',
 )
-const ALL: Group = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }
+const ALL: EndpointGroup = { name: 'all', endpoints: endpointGroups.flatMap(group => group.endpoints) }
 const HELP = {
   type: 'object',
   properties: { help: { type: 'string' }, see_also: { type: 'array', items: { type: 'string' } } },
@@ -87,7 +87,11 @@ function rowOf(method: string, path: string, asked: URLSearchParams): Endpoint |
   const list =
     method === 'LIST' || (['GET', 'HEAD'].includes(method) && FLAGS.includes(asked.get('list') ?? ''))
   const verb = list ? 'LIST' : method === 'PUT' ? 'POST' : method === 'HEAD' ? 'GET' : method
-  const found = matchEndpoint(ALL, operations[verb as Endpoint['method']], decoded(path).replace(/^\//, ''))
+  const found = matchEndpoint(
+    ALL,
+    operationByMethod[verb as Endpoint['method']],
+    decoded(path).replace(/^\//, ''),
+  )
   return 'endpoint' in found ? found.endpoint : undefined
 }
 

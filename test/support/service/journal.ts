@@ -1,25 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Head } from '../../../shared/journal/head.ts'
+import type { JournalHead } from '../../../shared/journal/head.ts'
 import type { Journal } from '../../../shared/journal/journal.ts'
-import { epochName } from '../../../shared/journal/position.ts'
-import { moves } from '../../../shared/journal/transitions.ts'
+import { formatEpoch } from '../../../shared/journal/position.ts'
+import { headMoves } from '../../../shared/journal/transitions.ts'
 import {
-  bucketText,
-  computeDeltas,
-  leafOf,
-  storedLeaf,
-  storedLeafInTree,
-  sumLive,
+  addLiveSums,
+  computeBucketDeltas,
+  computeItemLeaf,
+  readStoredLeaf,
+  readStoredLeafInTree,
+  treeBucketText,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { fresh } from './cluster.ts'
 
 /** Begins a journal in the tables of a host, and returns its part of the cluster record. */
 export async function begun(journal: Journal): Promise<{ mode: 'primary'; epoch: string; treeId: string }> {
-  const epoch = epochName(1, fresh('0000'))
+  const epoch = formatEpoch(1, fresh('0000'))
   const old = await journal.head()
-  if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
-  await journal.moveHead(moves.begin(await journal.head(), epoch))
+  if (old?.mode === 'writing') await journal.moveHead(headMoves.close(old, '', 0))
+  await journal.moveHead(headMoves.begin(await journal.head(), epoch))
   return { mode: 'primary', epoch, treeId: fresh() }
 }
 
@@ -39,7 +39,7 @@ const nameOf = ({ pk, sk }: { pk: string; sk: string }): string => `${pk} ${sk}`
 
 /** Reads the journal of this cluster from its beginning, position by position. */
 export async function replayed(journal: Journal) {
-  const head = (await journal.head()) as Head
+  const head = (await journal.head()) as JournalHead
   const entries = await journal.entries(head.lineage, 0, head.last)
   const holes = entries.flatMap((entry, index) => (entry ? [] : [index + 1]))
   const table = new Map<string, StoredItem>()
@@ -81,23 +81,25 @@ export async function wrongSums(
   treeId: string,
   now = Math.floor(Date.now() / 1000),
 ): Promise<string[]> {
-  const items = (await standing(journal)).filter(item => storedLeafInTree(item, treeId))
-  const leaves = items.filter(item => leafOf(item) !== item.leaf).map(item => `leaf of ${nameOf(item)}`)
-  const changes = items.map(item => ({ ...item, prev: null, next: storedLeaf(item) }))
+  const items = (await standing(journal)).filter(item => readStoredLeafInTree(item, treeId))
+  const leaves = items
+    .filter(item => computeItemLeaf(item) !== item.leaf)
+    .map(item => `leaf of ${nameOf(item)}`)
+  const changes = items.map(item => ({ ...item, prev: null, next: readStoredLeaf(item) }))
   const wanted = new Map(
-    computeDeltas(treeId, changes, now)
-      .map(({ bucket, sums }) => [bucketText(bucket), sumLive(sums, now).join()] as const)
+    computeBucketDeltas(treeId, changes, now)
+      .map(({ bucket, sums }) => [treeBucketText(bucket), addLiveSums(sums, now).join()] as const)
       .filter(([, sum]) => sum !== NOTHING),
   )
   const found = new Map<string, string>()
   const touched = (await replayed(journal)).entries.flatMap(entry =>
-    computeDeltas(treeId, entry?.body ?? [], now),
+    computeBucketDeltas(treeId, entry?.body ?? [], now),
   )
   for (const pk of new Set(
-    [...touched, ...computeDeltas(treeId, changes, now)].map(({ bucket }) => bucket.pk),
+    [...touched, ...computeBucketDeltas(treeId, changes, now)].map(({ bucket }) => bucket.pk),
   ))
     for (const [sk, { sums }] of await journal.page(pk)) {
-      const sum = sumLive(sums, now).join()
+      const sum = addLiveSums(sums, now).join()
       if (sum !== NOTHING) found.set(`${pk}/${sk}`, sum)
     }
   const buckets = [...new Set([...wanted.keys(), ...found.keys()])].filter(

@@ -1,11 +1,11 @@
-import { sdkSend } from '../../../shared/adapters/aws/sdk-tables.ts'
-import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
-import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
+import { createSdkSend } from '../../../shared/adapters/aws/sdk-tables.ts'
+import type { AwsJsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import { ATTEMPT_TIMEOUT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
 import {
-  type Send,
-  type TableCall,
-  type TableEngine,
-  tableSend,
+  createTableSend,
+  type DynamoDbCall,
+  type SendDynamoDbCall,
+  type TableSend,
 } from '../../../shared/adapters/aws/wire/tables.ts'
 import {
   type EngineRequest,
@@ -26,7 +26,7 @@ export const unsigned = (accessKeyId: string) => ({
 })
 
 /** Makes requests of calls. */
-function requestsAs(accessKeyId: string): (call: Pick<TableCall, 'operation' | 'input'>) => EngineRequest {
+function requestsAs(accessKeyId: string): (call: Pick<DynamoDbCall, 'operation' | 'input'>) => EngineRequest {
   const common = { 'content-type': 'application/x-amz-json-1.0', ...unsigned(accessKeyId) }
   return ({ operation, input }) => ({
     headers: { ...common, 'x-amz-target': `DynamoDB_20120810.${operation}` },
@@ -34,28 +34,30 @@ function requestsAs(accessKeyId: string): (call: Pick<TableCall, 'operation' | '
   })
 }
 
-const answerOf = ({ statusCode, body }: EngineResponse): JsonAnswer => ({
+const answerOf = ({ statusCode, body }: EngineResponse): AwsJsonAnswer => ({
   statusCode,
   body: JSON.parse(body.toString('utf8')) as object,
 })
 
 /** The engine over HTTP. */
-export function engineOver({ send }: Pick<EngineWire, 'send'>, accessKeyId: string): TableEngine {
+export function engineOver({ send }: Pick<EngineWire, 'send'>, accessKeyId: string): SendDynamoDbCall {
   const requestOf = requestsAs(accessKeyId)
   return async call => answerOf(await send(requestOf(call)))
 }
 
 /** Calls by the client of the tables that these tests run with (`.config/vitest.config.ts`): the wire, or the SDK. */
-const sendBy = (engine: TableEngine): Send =>
-  process.env['TABLES_CLIENT'] === 'sdk' ? sdkSend(tableSend(engine), sdkHandler(engine)) : tableSend(engine)
+const sendBy = (engine: SendDynamoDbCall): TableSend =>
+  process.env['TABLES_CLIENT'] === 'sdk'
+    ? createSdkSend(createTableSend(engine), sdkHandler(engine))
+    : createTableSend(engine)
 
 /** Sends the SDK's requests to an engine. */
-export const sdkHandler = (engine: TableEngine): Parameters<typeof sdkSend>[1] => ({
-  handle: async ({ headers, body = '' }, { requestTimeout = ATTEMPT_MS } = {}) => {
+export const sdkHandler = (engine: SendDynamoDbCall): Parameters<typeof createSdkSend>[1] => ({
+  handle: async ({ headers, body = '' }, { requestTimeout = ATTEMPT_TIMEOUT_MS } = {}) => {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    const call: TableCall = {
+    const call: DynamoDbCall = {
       operation: headers['x-amz-target']?.split('.')[1] ?? '',
-      input: JSON.parse(text) as TableCall['input'],
+      input: JSON.parse(text) as DynamoDbCall['input'],
       invocation: headers['amz-sdk-invocation-id'] ?? '',
     }
     const { statusCode, body: answer } = await engine(call, requestTimeout)
@@ -66,7 +68,7 @@ export const sdkHandler = (engine: TableEngine): Parameters<typeof sdkSend>[1] =
 const wires = new Map<string, EngineWire>()
 
 /** Calls to the tables as the adapters make them, on the shortest way to the engine; files of a worker share connections. */
-export function leanSend(url: string, accessKeyId: string): Send {
+export function leanSend(url: string, accessKeyId: string): TableSend {
   const wire = wires.get(url) ?? openEngineWire(url)
   wires.set(url, wire)
   const engine = engineOver(wire, accessKeyId)
@@ -77,10 +79,10 @@ export function leanSend(url: string, accessKeyId: string): Send {
  * Sends calls through a tap in this process. Broken and slow calls end as on the adapters'
  * connections.
  */
-export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): Send {
+export function tappedSend({ pass }: Pick<StorageTap, 'pass'>, accessKeyId: string): TableSend {
   const requestOf = requestsAs(accessKeyId)
   const sent = overKeptConnections()
-  const engine: TableEngine = async (call, ms) => {
+  const engine: SendDynamoDbCall = async (call, ms) => {
     const refused = refusedCall(call)
     if (refused) return refused
     const { operation, input, invocation } = call

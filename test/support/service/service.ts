@@ -11,16 +11,16 @@ import { EXECUTION_USER, HOME } from '../../../infra/local/provider/home.ts'
 import { startProvider } from '../../../infra/local/provider/provider.ts'
 import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
 import type { Model } from '../../../infra/local/template/assembly.ts'
-import { type Environment, readEnvironment } from '../../../shared/adapters/aws/environment.ts'
-import { awsPorts } from '../../../shared/adapters/aws/ports.ts'
+import { type LambdaEnvironment, readEnvironment } from '../../../shared/adapters/aws/environment.ts'
+import { createAwsPorts } from '../../../shared/adapters/aws/ports.ts'
 import { systemClock } from '../../../shared/adapters/aws/system.ts'
-import type { Send } from '../../../shared/adapters/aws/wire/tables.ts'
+import type { TableSend } from '../../../shared/adapters/aws/wire/tables.ts'
 import { createLinkCarrier } from '../../../shared/adapters/link/carrier.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
-import type { EventAnswer } from '../../../shared/front/http-api.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
+import type { HttpApiAnswer } from '../../../shared/front/http-api.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
-import { groupHandler } from '../../../shared/http/lambda.ts'
-import { linkHandler } from '../../../shared/http/link.ts'
+import { createGroupHandler } from '../../../shared/http/lambda.ts'
+import { createLinkHandler } from '../../../shared/http/link.ts'
 import { createNotifier } from '../../../shared/link/outgoing/notify.ts'
 import type { Clock } from '../../../shared/ports.ts'
 import { connectVia } from '../../../shared/replication/secondary/connect.ts'
@@ -59,7 +59,7 @@ export interface Service {
   tap_url?: string
   tap?: Pick<StorageTapPort, 'tap' | 'drop'>
   /** sends calls to the tables like those of the functions */
-  send: Send
+  send: TableSend
   root_token: string
   recovery_keys: string[]
   /** the folder of `audit.log` and `functions.log` */
@@ -76,7 +76,7 @@ export interface Service {
   settled(): Promise<void>
 }
 
-type Tables = Environment['tables']
+type Tables = LambdaEnvironment['tables']
 type Handler = (event: never, context: Context) => Promise<unknown>
 
 /** The engine's address, and the values of the template. */
@@ -138,7 +138,7 @@ export async function startService(ground: Ground, options: ServiceOptions = {})
   )
   const functions = Object.fromEntries(model.functions.map(one => [one.folder, one.name]))
   // each function has a client of its own
-  const newSend = (): Send => {
+  const newSend = (): TableSend => {
     if (!tap) return leanSend(engine, key.accessKeyId)
     return options.tap === 'connections' ? sendTo(tap.url, key) : tappedSend(tap.tap, key.accessKeyId)
   }
@@ -216,8 +216,8 @@ async function initialised(call: Service['call'], tries = 5): Promise<Reply> {
 /** The functions of the template in this process. `settled` waits for background work. */
 function functionsOf(
   model: Model,
-  environment: () => Environment,
-  { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => Send },
+  environment: () => LambdaEnvironment,
+  { clock = systemClock, timeouts = {}, newSend }: ServiceOptions & { newSend: () => TableSend },
 ): { lambdas: Omit<Lambdas, 'logError' | 'activity'>; settled: Service['settled'] } {
   const folders = Object.fromEntries(model.functions.map(one => [one.name, one.folder]))
   const handlers = new Map<string, Handler>()
@@ -246,11 +246,11 @@ function functionsOf(
 }
 
 /** Logins as a Web Function serves them, behind its distribution. */
-const webLogins = (environment: Environment, clock: Clock = systemClock, send: Send) => {
+const webLogins = (environment: LambdaEnvironment, clock: Clock = systemClock, send: TableSend) => {
   const { proxy } = readEnvironment({ ...process.env, ...NEEDED, ...behindDistribution })
   const handler = handlerOf('login', { ...environment, proxy }, clock, send)
   return webFrontOf(
-    (event, context) => asFunction('login', () => handler(event as never, context)) as Promise<EventAnswer>,
+    (event, context) => asFunction('login', () => handler(event as never, context)) as Promise<HttpApiAnswer>,
   )
 }
 
@@ -258,9 +258,9 @@ const webLogins = (environment: Environment, clock: Clock = systemClock, send: S
 const NEEDED = { DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' }
 
 /** Creates the handler of a function, as its `index.ts` does at the first event. */
-function handlerOf(folder: string, environment: Environment, clock: Clock, send: Send): Handler {
+function handlerOf(folder: string, environment: LambdaEnvironment, clock: Clock, send: TableSend): Handler {
   const carryTo = createLinkCarrier({ deployment: { plainEndpoints: true } })
-  const ports = awsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
+  const ports = createAwsPorts(folder, usesOfFunction(folder), environment, clock, carryTo, send)
   if (folder === 'on-job') return jobHandler(ports)
   if (folder === 'on-attempt') return attemptHandler(ports)
   if (folder === 'on-drill') return drillHandler(ports, { policy: 'drill', ask: noOtherCluster })
@@ -268,13 +268,13 @@ function handlerOf(folder: string, environment: Environment, clock: Clock, send:
   if (folder === 'on-journal') return journalHandler(ports, createNotifier(ports, carryTo))
   if (folder === 'on-tidy-schedule') return hourlyHandler(ports)
   if (folder === 'on-pull') return pullHandler(ports, carryTo, ports)
-  if (folder === 'link') return linkHandler(ports) as Handler
-  const group = groups.find(one => one.name === folder) ?? {
+  if (folder === 'link') return createLinkHandler(ports) as Handler
+  const group = endpointGroups.find(one => one.name === folder) ?? {
     name: folder,
     endpoints: [],
-    all: async () => groups,
+    all: async () => endpointGroups,
   }
-  return groupHandler(group, ports) as Handler
+  return createGroupHandler(group, ports) as Handler
 }
 
 /** The other cluster of a drill: this service has none. */

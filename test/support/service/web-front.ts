@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Context } from 'aws-lambda'
-import type { EventAnswer, HttpEvent } from '../../../shared/front/http-api.ts'
+import type { HttpApiAnswer, HttpEvent } from '../../../shared/front/http-api.ts'
 import { serveWebFunction } from '../../../shared/front/web-function.ts'
 import { type CallOptions, call, type Reply } from './api.ts'
 
@@ -47,7 +47,7 @@ export interface WebFront {
 
 /** Serves a handler as a Web Function. */
 export async function webFrontOf(
-  handler: (event: HttpEvent, context: Context) => Promise<EventAnswer>,
+  handler: (event: HttpEvent, context: Context) => Promise<HttpApiAnswer>,
 ): Promise<WebFront> {
   const { url } = await serveWebFunction(handler, { host: '127.0.0.1', port: 0 })
   return {

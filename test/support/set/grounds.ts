@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
 import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
-import type { TableEngine } from '../../../shared/adapters/aws/wire/tables.ts'
+import type { SendDynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import { memoryEngine } from '../tables/memory-engine.ts'
 import type { WireItem } from '../tables/wire-values.ts'
@@ -13,7 +13,7 @@ const tableNames = ['data', 'cluster', 'ceremony'] as const
 
 /** Creates and reads the tables of clusters. */
 export interface Ground {
-  engine: TableEngine
+  engine: SendDynamoDbCall
   /** the tables of a cluster with their first items; expired items are not deleted automatically */
   newTables(items?: Partial<Record<TableName, readonly WireItem[]>>): Promise<Required<Tables>>
   /** all items in the tables of a cluster */

@@ -1,13 +1,13 @@
-import { firstHead } from '../../../shared/journal/head.ts'
-import type { Journal, StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
-import { refreshTree } from '../../../shared/journal/refresh.ts'
+import { createFirstHead } from '../../../shared/journal/head.ts'
+import type { Journal, StoredPageHash, StoredTreeBucket } from '../../../shared/journal/journal.ts'
+import { refreshTreeHashes } from '../../../shared/journal/refresh.ts'
 import {
-  type Bucket,
-  bucketText,
-  computeDeltas,
-  type Limbs,
-  type Sums,
-  storedLeaf,
+  type BucketSums,
+  computeBucketDeltas,
+  type LeafLimbs,
+  readStoredLeaf,
+  type TreeBucket,
+  treeBucketText,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { grownItem } from './grown.ts'
@@ -17,10 +17,10 @@ const SCANNED = 500
 
 /** Sums of buckets, by page. */
 function newBuckets() {
-  const pages = new Map<string, Map<string, StoredBucket & { sums: Map<string, Limbs> }>>()
-  const add = ({ pk, sk }: Bucket, sums: Sums): void => {
+  const pages = new Map<string, Map<string, StoredTreeBucket & { sums: Map<string, LeafLimbs> }>>()
+  const add = ({ pk, sk }: TreeBucket, sums: BucketSums): void => {
     const page = pages.get(pk) ?? new Map()
-    const bucket = page.get(sk) ?? { sums: new Map<string, Limbs>() }
+    const bucket = page.get(sk) ?? { sums: new Map<string, LeafLimbs>() }
     pages.set(pk, page.set(sk, bucket))
     for (const [slot, [a, b, c]] of sums) {
       const [x, y, z] = bucket.sums.get(slot) ?? [0n, 0n, 0n]
@@ -35,22 +35,22 @@ function newBuckets() {
  * the number of each one's bucket. Everything that a check asks is answered at once.
  */
 export async function grownJournal(treeId: string, count: number, now: number) {
-  const head = firstHead('000001.000000000000', 1)
+  const head = createFirstHead('000001.000000000000', 1)
   const changed = new Map<number, StoredItem>()
   const itemAt = (index: number): StoredItem => changed.get(index) ?? grownItem(index, treeId, now)
   const { pages, add } = newBuckets()
-  const hashes = new Map<string, Map<string, StoredPage>>()
+  const hashes = new Map<string, Map<string, StoredPageHash>>()
   const numbers = new Map<string, number>()
   const inBucket = new Int32Array(count)
   for (let index = 0; index < count; index++) {
     const item = itemAt(index)
-    for (const { bucket, sums } of computeDeltas(
+    for (const { bucket, sums } of computeBucketDeltas(
       treeId,
-      [{ ...item, prev: null, next: storedLeaf(item) }],
+      [{ ...item, prev: null, next: readStoredLeaf(item) }],
       now,
     )) {
       add(bucket, sums)
-      const name = bucketText(bucket)
+      const name = treeBucketText(bucket)
       const number = numbers.get(name) ?? numbers.size
       numbers.set(name, number)
       inBucket[index] = number
@@ -70,7 +70,7 @@ export async function grownJournal(treeId: string, count: number, now: number) {
     },
     buckets: async places => places.map(({ pk, sk }) => pages.get(pk)?.get(sk)),
     readBucketItems: async bucket => {
-      const number = numbers.get(bucketText(bucket))
+      const number = numbers.get(treeBucketText(bucket))
       const found: StoredItem[] = []
       for (let index = 0; index < count; index++) if (inBucket[index] === number) found.push(itemAt(index))
       return found
@@ -78,11 +78,11 @@ export async function grownJournal(treeId: string, count: number, now: number) {
     page: async pk => new Map(pages.get(pk)),
     pageHashes: async root => new Map(hashes.get(root)),
     putPageHash: async (root, page, stored) => {
-      hashes.set(root, (hashes.get(root) ?? new Map<string, StoredPage>()).set(page, stored))
+      hashes.set(root, (hashes.get(root) ?? new Map<string, StoredPageHash>()).set(page, stored))
     },
   }
   const whole = journal as Journal
-  await refreshTree({ journal: whole, treeId, head, now })
+  await refreshTreeHashes({ journal: whole, treeId, head, now })
   return {
     journal: whole,
     /** changes an item without the journal */
@@ -90,6 +90,6 @@ export async function grownJournal(treeId: string, count: number, now: number) {
       changed.set(index, change(itemAt(index)))
     },
     /** adds one to the sums of a bucket */
-    raise: (bucket: Bucket): void => add(bucket, new Map([['p', [1n, 0n, 0n]]])),
+    raise: (bucket: TreeBucket): void => add(bucket, new Map([['p', [1n, 0n, 0n]]])),
   }
 }

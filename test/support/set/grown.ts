@@ -1,17 +1,17 @@
 import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { inject } from 'vitest'
 import { createEngineClient } from '../../../infra/local/engine/engine.ts'
-import { generationOf, ttlOf } from '../../../shared/journal/generation.ts'
-import { markText, posText } from '../../../shared/journal/position.ts'
-import { refreshTree } from '../../../shared/journal/refresh.ts'
+import { generationOfExpiry, ttlOfGeneration } from '../../../shared/journal/generation.ts'
+import { bucketMarkText, positionText } from '../../../shared/journal/position.ts'
+import { refreshTreeHashes } from '../../../shared/journal/refresh.ts'
 import {
-  type Bucket,
-  bucketText,
-  computeDeltas,
-  leafOf,
-  placeInTree,
-  storedLeaf,
-  sumAttributes,
+  addTreeBucket,
+  bucketSumAttributes,
+  computeBucketDeltas,
+  computeItemLeaf,
+  readStoredLeaf,
+  type TreeBucket,
+  treeBucketText,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import { asPrimary, type Member } from './pair.ts'
@@ -24,19 +24,19 @@ const WRITERS = 16
 export function grownItem(index: number, treeId: string, now: number): StoredItem {
   const dies = index % 2 === 0
   const expires = dies ? now + (1 + (index % 8) * 4) * DAY : undefined
-  const gen = generationOf(expires, now)
+  const gen = generationOfExpiry(expires, now)
   const name = String(index).padStart(8, '0')
   const item: StoredItem = {
     ...(dies
       ? ({ kind: 'token', pk: `token#${name}`, sk: 'token' } as const)
       : ({ kind: 'policy', pk: 'policy', sk: name } as const)),
     rev: `r${name}`,
-    pos: posText({ epoch: '000001.000000000000', seq: 1 }),
+    pos: positionText({ epoch: '000001.000000000000', seq: 1 }),
     data: { policies: ['default', 'web'], path: 'auth/cloud/login', n: index, text: 'x'.repeat(200) },
     ...(expires === undefined ? {} : { expires }),
-    ...(gen === null ? {} : { ttl: ttlOf(gen) }),
+    ...(gen === null ? {} : { ttl: ttlOfGeneration(gen) }),
   }
-  return placeInTree({ ...item, leaf: leafOf(item) }, treeId)
+  return addTreeBucket({ ...item, leaf: computeItemLeaf(item) }, treeId)
 }
 
 /**
@@ -62,23 +62,23 @@ export async function grown(at: Member, count: number): Promise<void> {
     }
     await Promise.all(Array.from({ length: WRITERS }, writer))
   }
-  const buckets = new Map<string, { at: Bucket; parts: Map<string, bigint> }>()
+  const buckets = new Map<string, { at: TreeBucket; parts: Map<string, bigint> }>()
   const AT_ONCE = 10_000
   for (let from = 0; from < count; from += AT_ONCE) {
     const items = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, index) =>
       grownItem(from + index, at.treeId, now),
     )
     await write(at.tables.data, items)
-    const changes = items.map(item => ({ ...item, prev: null, next: storedLeaf(item) }))
-    for (const { bucket, sums } of computeDeltas(at.treeId, changes, now)) {
-      const name = bucketText(bucket)
+    const changes = items.map(item => ({ ...item, prev: null, next: readStoredLeaf(item) }))
+    for (const { bucket, sums } of computeBucketDeltas(at.treeId, changes, now)) {
+      const name = treeBucketText(bucket)
       const { parts } = buckets.get(name) ?? { parts: new Map<string, bigint>() }
-      for (const [attribute, part] of sumAttributes(sums))
+      for (const [attribute, part] of bucketSumAttributes(sums))
         parts.set(attribute, (parts.get(attribute) ?? 0n) + part)
       buckets.set(name, { at: bucket, parts })
     }
   }
-  const mark = markText(1, posText({ epoch: '000000.000000000000', seq: 0 }))
+  const mark = bucketMarkText(1, positionText({ epoch: '000000.000000000000', seq: 0 }))
   await write(
     at.tables.cluster,
     [...buckets.values()].map(({ at: place, parts }) => ({ ...place, mark, ...Object.fromEntries(parts) })),
@@ -86,5 +86,5 @@ export async function grown(at: Member, count: number): Promise<void> {
   client.destroy()
   await asPrimary(at)
   const head = await at.journal.head()
-  if (head) await refreshTree({ journal: at.journal, treeId: at.treeId, head, now })
+  if (head) await refreshTreeHashes({ journal: at.journal, treeId: at.treeId, head, now })
 }

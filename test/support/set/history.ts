@@ -1,5 +1,5 @@
-import { parseHead } from '../../../shared/adapters/aws/storage/head.ts'
-import type { Head } from '../../../shared/journal/head.ts'
+import { parseJournalHead } from '../../../shared/adapters/aws/storage/head.ts'
+import type { JournalHead } from '../../../shared/journal/head.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import { fromStored, type StoredItem } from '../../../shared/storage/requests.ts'
 import { defined } from '../../../shared/values/defined.ts'
@@ -46,7 +46,7 @@ export interface Standing {
   /** by `<pk>\n<sk>` */
   readonly own: Map<string, RawItem>
   record?: ClusterRecord
-  head?: Head
+  head?: JournalHead
 }
 
 /** All clusters at some point of a history. */
@@ -106,7 +106,7 @@ function take(standing: Standing, { table, after, ...place }: Changed): void {
   if (table !== 'cluster') return
   if (after) standing.own.set(name, after)
   else standing.own.delete(name)
-  if (place.pk === 'journal') standing.head = parseHead(after ?? {})
+  if (place.pk === 'journal') standing.head = parseJournalHead(after ?? {})
   const record = fromStored('cluster', after as unknown as StoredItem | undefined, 0)
   if (record) standing.record = record.data
 }

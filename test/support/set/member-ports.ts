@@ -1,10 +1,10 @@
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { createLicence } from '../../../infra/local/lambda/licence.ts'
-import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
-import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
-import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
-import { callMeter } from '../../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
+import { createKmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
+import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../../shared/adapters/aws/table.ts'
 import type { Clock, Deployment, Entropy, FieldCipher, Ports, Write } from '../../../shared/ports.ts'
 import type { Tables } from '../../../shared/storage/requests.ts'
 import type { Measures } from '../../../shared/watching/metrics.ts'
@@ -61,17 +61,17 @@ export function portsOf(
   const told: Told[] = []
   const events: BusEvent[] = []
   const audited: Record<string, unknown>[] = []
-  const meter = callMeter()
+  const meter = createCallMeter()
   const note =
     (level: string): Write =>
     (message, fields, measures = {}) =>
       void told.push({ level, message, fields, measures, at: clock.now() })
   const log = { info: note('info'), warn: note('warn'), error: note('error') }
   const around = { tables, clock, entropy, meter, log }
-  const { store, journal, journalView } = dynamoTables(around, transport.send)
+  const { store, journal, journalView } = createDynamoTables(around, transport.send)
   const copy = (value: object) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>
   const judgedKms = judged(kms)
-  const memory = newMemories(() => kmsCipher({ store, clock, entropy, kms: judgedKms }))
+  const memory = newMemories(() => createKmsCipher({ store, clock, entropy, kms: judgedKms }))
   const ports: Ports = {
     store,
     journal,
@@ -80,7 +80,7 @@ export function portsOf(
     entropy,
     meter,
     ...memory.of('test'),
-    keyFactory: kmsKeyFactory({ keyArn: `key of ${name}`, entropy, kms: judgedKms }),
+    keyFactory: createKmsKeyFactory({ keyArn: `key of ${name}`, entropy, kms: judgedKms }),
     instances: noAws,
     principals: noAws,
     callerIdentity: noAws,
@@ -104,7 +104,7 @@ export function portsOf(
     const name = `${folder}${apart}`
     const known =
       functions.get(name) ??
-      guardedPorts(having(ports, { ...memory.of(name), store: seen }), usesOfFunction(folder))
+      guardPorts(having(ports, { ...memory.of(name), store: seen }), usesOfFunction(folder))
     functions.set(name, known)
     return known
   }

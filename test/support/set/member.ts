@@ -1,11 +1,11 @@
 import type { Context } from 'aws-lambda'
 import type { Model } from '../../../infra/local/template/assembly.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import type { FrontAnswer } from '../../../shared/http/events.ts'
-import { groupHandler } from '../../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../../shared/http/lambda.ts'
 import { handleRestoredCopy } from '../../../shared/journal/close-copy.ts'
-import { fillHoles } from '../../../shared/journal/density.ts'
-import type { Head } from '../../../shared/journal/head.ts'
+import { fillJournalHoles } from '../../../shared/journal/density.ts'
+import type { JournalHead } from '../../../shared/journal/head.ts'
 import { sendRoleEvents } from '../../../shared/journal/send-role-events.ts'
 import { finishStepDown } from '../../../shared/journal/step-down.ts'
 import { createNotifier } from '../../../shared/link/outgoing/notify.ts'
@@ -112,7 +112,7 @@ export function setMember(settings: MemberSettings) {
       if (!item) throw new Error(`${name} is not initialised`)
       return item.data
     },
-    head: async (): Promise<Head> => {
+    head: async (): Promise<JournalHead> => {
       const head = await ports.journal.head()
       if (!head) throw new Error(`${name} has no journal`)
       return head
@@ -188,7 +188,7 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
         await finishStepDown(journaling)
         await maintainReencryption(journaling)
         await sendRoleEvents(journaling)
-        await fillHoles(journaling, 'all')
+        await fillJournalHoles(journaling, 'all')
         await trimJournal(journaling)
       })
     },
@@ -201,7 +201,9 @@ function lambdasOf({ name, simulation, net, entropy }: MemberSettings, as: As) {
 
 /** Hands requests to the functions of a cluster. */
 function requester({ name, model, simulation, entropy, answered }: MemberSettings, as: As) {
-  const handlers = new Map(groups.map(group => [group.name, groupHandler(group, as(group.name))]))
+  const handlers = new Map(
+    endpointGroups.map(group => [group.name, createGroupHandler(group, as(group.name))]),
+  )
   const folders = new Map(model.functions.map(one => [one.name, one.folder]))
   const find = routing(model)
   return async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {

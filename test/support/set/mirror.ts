@@ -1,4 +1,4 @@
-import { fromWire } from '../../../shared/adapters/aws/wire/values.ts'
+import { fromWireItem } from '../../../shared/adapters/aws/wire/values.ts'
 import { type Terms, updatedBy } from '../tables/expression.ts'
 import { batchIn } from '../tables/memory-engine.ts'
 import type { WireItem } from '../tables/wire-values.ts'
@@ -31,13 +31,13 @@ export function tableMirror() {
     const { TableName, Item, Key = {}, UpdateExpression } = written
     const table = tables.get(TableName) ?? new Map<string, { wire: WireItem; item: RawItem }>()
     tables.set(TableName, table)
-    const { pk, sk } = fromWire(Item ?? Key, 'rounded') as { pk: string; sk: string }
+    const { pk, sk } = fromWireItem(Item ?? Key, 'rounded') as { pk: string; sk: string }
     const place = `${pk}\n${sk}`
     const before = table.get(place)
     const updated =
       UpdateExpression === undefined ? undefined : updatedBy(UpdateExpression, before?.wire ?? Key, written)
     const wire = Item ?? updated
-    const after = wire && fromWire(wire, 'rounded')
+    const after = wire && fromWireItem(wire, 'rounded')
     if (wire && after) table.set(place, { wire, item: after })
     else table.delete(place)
     return { table: TableName, pk, sk, before: before?.item, after }

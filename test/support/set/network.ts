@@ -1,4 +1,4 @@
-import type { AnswerCall } from '../../../shared/link/routes.ts'
+import type { AnswerLinkCall } from '../../../shared/link/routes.ts'
 import { type CarryTo, FrontAnswered } from '../../../shared/wire/carry.ts'
 import type { Answer } from '../../../shared/wire/gen/link_pb.ts'
 import type { Simulation } from './simulation.ts'
@@ -22,7 +22,7 @@ export interface LinkStep {
 
 /** The network between the clusters of a set. An address is `https://<name>.test`. */
 export function network({ step, run, within, enginePause }: Simulated) {
-  const served = new Map<string, { name: string; answering: AnswerCall }>()
+  const served = new Map<string, { name: string; answering: AnswerLinkCall }>()
   /** `from>to`: a cut direction */
   const cut = new Set<string>()
   const { answeredIn, manners } = mannered(enginePause)
@@ -53,7 +53,7 @@ export function network({ step, run, within, enginePause }: Simulated) {
   return {
     calls,
     /** makes a cluster answer at its address */
-    join: (name: string, answering: AnswerCall) => void served.set(addressFor(name), { name, answering }),
+    join: (name: string, answering: AnswerLinkCall) => void served.set(addressFor(name), { name, answering }),
     /** carries the calls of a cluster */
     carryFrom:
       (from: string): CarryTo =>

@@ -1,5 +1,5 @@
 import { unmaskToken } from '../../../shared/ceremony/encode.ts'
-import { primaryOf } from '../../../shared/model/cluster.ts'
+import { linkToPrimaryOf } from '../../../shared/model/cluster.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { activationFrom, type Game } from './actions.ts'
 import type { SetMember } from './member.ts'
@@ -36,7 +36,8 @@ export async function setInOrder(game: Game): Promise<void> {
       // work of a dead process continues after a minute or more, and may still refuse a cluster
       changing ||= operation !== undefined
       // a cluster that follows nobody may be equal by chance
-      const follows = mode === 'secondary' && primaryOf(record) !== undefined && !(await isTurnedAway(one))
+      const follows =
+        mode === 'secondary' && linkToPrimaryOf(record) !== undefined && !(await isTurnedAway(one))
       if (!follows || !(await set.isEven(one.name))) behind.push(one)
     }
     if (changing) {

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import type { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
-import { alarming } from '../../../shared/api/alarming.ts'
+import type { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import { alarmingTexts } from '../../../shared/api/alarming.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 
-type Kms = Parameters<typeof kmsKeyFactory>[0]['kms']
+type Kms = Parameters<typeof createKmsKeyFactory>[0]['kms']
 
 /** A KMS key of one cluster. `setEnabled` acts for all users, like its administrators. */
 export function ownKms(): Kms & { setEnabled: (enabled: boolean) => void } {
   const own = new Map<string, Uint8Array>()
   let isEnabled = true
   const check = (): void => {
-    if (!isEnabled) throw new ApiError('busy', alarming.keyring)
+    if (!isEnabled) throw new ApiError('busy', alarmingTexts.keyring)
   }
   return {
     setEnabled: enabled => {

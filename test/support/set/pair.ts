@@ -3,29 +3,38 @@ import { setImmediate } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
 import { createEngineClient, createTables } from '../../../infra/local/engine/engine.ts'
-import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
-import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
-import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
-import { callMeter } from '../../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
-import { tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
-import { endEpoch } from '../../../shared/journal/density.ts'
-import { generationOf, ttlOf } from '../../../shared/journal/generation.ts'
-import type { Head } from '../../../shared/journal/head.ts'
-import type { Element, Journal, Place } from '../../../shared/journal/journal.ts'
-import { type EntryChange, noopEntry } from '../../../shared/journal/journal-entry.ts'
-import { compareLineages, epochName, markText, posText } from '../../../shared/journal/position.ts'
-import { moves } from '../../../shared/journal/transitions.ts'
+import { createKmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
+import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../../shared/adapters/aws/table.ts'
+import { createTableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import { endOwnEpoch } from '../../../shared/journal/density.ts'
+import { generationOfExpiry, ttlOfGeneration } from '../../../shared/journal/generation.ts'
+import type { JournalHead } from '../../../shared/journal/head.ts'
+import type { ItemPlace, Journal, TransactionElement } from '../../../shared/journal/journal.ts'
+import { createNoopEntry, type EntryChange } from '../../../shared/journal/journal-entry.ts'
 import {
-  computeDeltas,
-  leafOf,
-  placeInTree,
-  storedLeaf,
-  storedLeafInTree,
+  bucketMarkText,
+  compareLineages,
+  formatEpoch,
+  positionText,
+} from '../../../shared/journal/position.ts'
+import { headMoves } from '../../../shared/journal/transitions.ts'
+import {
+  addTreeBucket,
+  computeBucketDeltas,
+  computeItemLeaf,
+  readStoredLeaf,
+  readStoredLeafInTree,
 } from '../../../shared/journal/tree.ts'
-import { makeActivationJwt, newSignerKey, parseSignerKey } from '../../../shared/link/activation-token.ts'
-import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
-import { serveTree } from '../../../shared/link/serve/reading.ts'
+import {
+  generateSignerKey,
+  makeActivationJwt,
+  parseSignerKey,
+} from '../../../shared/link/activation-token.ts'
+import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../../../shared/link/pair.ts'
+import { serveTreeHashes } from '../../../shared/link/serve/reading.ts'
 import { LinkRefused } from '../../../shared/link/source.ts'
 import type { SourceLink } from '../../../shared/link/source-link.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -72,10 +81,10 @@ export async function member(clock = { ms: Date.now() }) {
       },
     },
     entropy: { bytes: randomBytes, uuid: randomUUID },
-    meter: callMeter(),
+    meter: createCallMeter(),
     log: { error: noBrokenHead },
   }
-  const { store, journal } = dynamoTables(around, send)
+  const { store, journal } = createDynamoTables(around, send)
   const as = async (): Promise<ClusterRead> => ({
     record: {} as ClusterRead['record'],
     readAt: clock.ms,
@@ -83,15 +92,15 @@ export async function member(clock = { ms: Date.now() }) {
   const kms = ownKms()
   const { entropy } = around
   const keys = {
-    cipher: kmsCipher({ store, clock: around.clock, entropy, kms }),
-    keyFactory: kmsKeyFactory({ keyArn: 'own', entropy, kms }),
+    cipher: createKmsCipher({ store, clock: around.clock, entropy, kms }),
+    keyFactory: createKmsKeyFactory({ keyArn: 'own', entropy, kms }),
   }
   return { id, treeId, journal, store, turn: clock, as, ...around, ...keys }
 }
 
 /** A member in one of its functions: with the guard of its uses and the policies of its role. */
 export function memberAs(one: Member, folder: string): Member {
-  const guarded = guardedPorts(portsWith(one), usesOfFunction(folder)) as unknown as Member
+  const guarded = guardPorts(portsWith(one), usesOfFunction(folder)) as unknown as Member
   const [store, journal] = [judgedAs(folder, guarded.store), judgedAs(folder, guarded.journal)]
   return having(guarded, { store, journal })
 }
@@ -122,7 +131,7 @@ async function engineTables() {
 /** Tables in memory, which do the same (`memory-engine.test.ts`). */
 function memoryTables() {
   const engine = engineOf(memoryEngine())
-  const send = tableSend(async (call, ms) => {
+  const send = createTableSend(async (call, ms) => {
     // others continue meanwhile
     await setImmediate()
     return refusedCall(call) ?? engine(call, ms)
@@ -151,8 +160,8 @@ export async function asAlone({ keyFactory, store, cipher, id, turn }: Member): 
 
 /** A DR set: its name, and the keys of its primary. */
 export const newSet = () => {
-  const pair = parseLinkPair(newLinkPair(randomBytes))
-  const signer = parseSignerKey(newSignerKey())
+  const pair = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
+  const signer = parseSignerKey(generateSignerKey())
   const set = randomUUID()
   const token = (id: string, now: number): string =>
     makeActivationJwt(signer, {
@@ -162,8 +171,8 @@ export const newSet = () => {
       set,
       iat: Math.floor(now / 1000),
       exp: Math.floor(now / 1000) + 600,
-      primaryKey: publicKeysOf(pair).signing.toString('base64url'),
-      exchangeKey: publicKeysOf(pair).exchange.toString('base64url'),
+      primaryKey: linkPublicKeysOf(pair).signing.toString('base64url'),
+      exchangeKey: linkPublicKeysOf(pair).exchange.toString('base64url'),
     })
   return { set, pair, token }
 }
@@ -174,14 +183,14 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
   return peer => ({
     ...linkTo(at),
     activate: async ({ token, cluster }) => {
-      const exchange = publicKeysOf(peer.pair).exchange
+      const exchange = linkPublicKeysOf(peer.pair).exchange
       const shown = exchange.toString('hex')
       if ((used.get(token) ?? shown) !== shown)
         throw new LinkRefused('permission_denied', 'the token has been used')
       used.set(token, shown)
       const { keyring } = await at.cipher.exportTo(exchange, set)
       const { epoch, lineage } = await headOf(at)
-      const key64 = publicKeysOf(pair).signing.toString('base64')
+      const key64 = linkPublicKeysOf(pair).signing.toString('base64')
       return {
         set,
         primary: at.id,
@@ -196,21 +205,21 @@ export function admitting(at: Member, { set, pair }: ReturnType<typeof newSet>):
         statement: { set, issuer: at.id, subject: cluster, key: key64, epoch, signature: 'signed' },
       }
     },
-    keyring: () => at.cipher.exportTo(publicKeysOf(peer.pair).exchange, set),
+    keyring: () => at.cipher.exportTo(linkPublicKeysOf(peer.pair).exchange, set),
   })
 }
 
 /** Begins a journal. */
 export async function asPrimary({ journal, id }: Member): Promise<void> {
-  await journal.moveHead(moves.begin(undefined, epochName(1, id)))
+  await journal.moveHead(headMoves.begin(undefined, formatEpoch(1, id)))
 }
 
 /** Sets the head of a wiped cluster. */
 export async function asWiped({ journal }: Member): Promise<void> {
-  await journal.moveHead(moves.startEmpty(undefined, ''))
+  await journal.moveHead(headMoves.startEmpty(undefined, ''))
 }
 
-const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<Head> => {
+const headOf = async ({ journal }: Pick<Member, 'journal'>): Promise<JournalHead> => {
   const head = await journal.head()
   if (!head) throw new Error('there is no head')
   return head
@@ -225,7 +234,7 @@ export async function commit(at: Member, ...doings: Doing[]): Promise<number | u
     const own = await at.journal.readRaw(doings.map(([place]) => place))
     const { elements } = written(at, { epoch, ...given }, doings, own)
     if ((await at.journal.transact(elements)) === 'done') return given.seq
-    await at.journal.putEntry(noopEntry({ epoch, seq: given.seq }, at.turn.ms))
+    await at.journal.putEntry(createNoopEntry({ epoch, seq: given.seq }, at.turn.ms))
   }
 }
 
@@ -236,7 +245,7 @@ function written(
   own: readonly (StoredItem | undefined)[],
 ) {
   const now = Math.floor(at.turn.ms / 1000)
-  const pos = posText(position)
+  const pos = positionText(position)
   const pairs = doings
     .map((doing, index) => ({ doing, mine: own[index] }))
     .filter(({ doing: [, value], mine }) => value !== null || mine)
@@ -244,16 +253,16 @@ function written(
     const item = value === null ? null : itemOf(place, value, pos, now, expires)
     return {
       ...place,
-      prev: mine ? storedLeafInTree(mine, at.treeId) : null,
-      next: item && storedLeaf(item),
+      prev: mine ? readStoredLeafInTree(mine, at.treeId) : null,
+      next: item && readStoredLeaf(item),
       item,
     }
   })
-  const mark = markText(position.incarnation, pos)
-  const elements: Element[] = [
+  const mark = bucketMarkText(position.incarnation, pos)
+  const elements: TransactionElement[] = [
     ...pairs.map(({ mine }, index) => {
       const { kind, pk, sk, item } = body[index] as EntryChange
-      const put = item && placeInTree(item, at.treeId)
+      const put = item && addTreeBucket(item, at.treeId)
       return {
         kind: 'item' as const,
         item: { kind, pk, sk },
@@ -262,37 +271,37 @@ function written(
       }
     }),
     { kind: 'entry', entry: { ...position, id: randomUUID(), at: at.turn.ms, body } },
-    ...computeDeltas(at.treeId, body, now).map(delta => ({ ...delta, mark })),
+    ...computeBucketDeltas(at.treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
   return { elements }
 }
 
-function itemOf(place: Place, value: string, pos: string, now: number, expires?: number): StoredItem {
-  const gen = generationOf(expires, now)
+function itemOf(place: ItemPlace, value: string, pos: string, now: number, expires?: number): StoredItem {
+  const gen = generationOfExpiry(expires, now)
   const item: StoredItem = {
     ...place,
     rev: randomBytes(12).toString('base64url'),
     data: place.kind === 'client-config' ? { secretKey: value } : { value },
     pos,
     ...(expires === undefined ? {} : { expires }),
-    ...(gen === null ? {} : { ttl: ttlOf(gen) }),
+    ...(gen === null ? {} : { ttl: ttlOfGeneration(gen) }),
   }
-  return { ...item, leaf: leafOf(item) }
+  return { ...item, leaf: computeItemLeaf(item) }
 }
 
 /** Takes over as a forced promotion does, once everything staged is applied. */
 export async function claim(at: Member): Promise<void> {
-  await at.journal.moveHead(moves.stopStaging(await headOf(at)))
+  await at.journal.moveHead(headMoves.stopStaging(await headOf(at)))
   const head = await headOf(at)
-  await at.journal.moveHead(moves.takeOver(head, epochName(head.maxEpoch + 1, at.id)))
+  await at.journal.moveHead(headMoves.takeOver(head, formatEpoch(head.maxEpoch + 1, at.id)))
 }
 
 export async function closeHead(at: Member): Promise<void> {
-  await at.journal.moveHead(moves.close(await headOf(at), '', 0))
+  await at.journal.moveHead(headMoves.close(await headOf(at), '', 0))
 }
 
 /** Returns the last position before which no journal entry is missing. */
-async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: Head): Promise<number> {
+async function frontierOf(journal: Journal, { lineage, retainedFrom, last }: JournalHead): Promise<number> {
   const entries = await journal.entries(lineage, retainedFrom, last)
   const hole = entries.indexOf(undefined)
   return hole < 0 ? last : retainedFrom + hole
@@ -306,9 +315,9 @@ export function linkTo(at: Member): SourceLink {
   return {
     activate: never,
     keyring: never,
-    tree: request => serveTree(at.journal, request, at.treeId, at.turn.ms),
+    tree: request => serveTreeHashes(at.journal, request, at.treeId, at.turn.ms),
     handover: async ({ epoch }) => {
-      const end = await endEpoch(at, { epoch }, 'the successor')
+      const end = await endOwnEpoch(at, { epoch }, 'the successor')
       if (end?.epoch !== epoch) throw new LinkRefused('failed_precondition', 'this cluster is no primary')
       return { ...end, addresses: [], keyring: '' }
     },

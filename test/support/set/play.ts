@@ -1,4 +1,4 @@
-import { bucketOf, bucketText } from '../../../shared/journal/tree.ts'
+import { treeBucketOf, treeBucketText } from '../../../shared/journal/tree.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { type Game, gameActions } from './actions.ts'
 import { chanceFrom, seededEntropy } from './chance.ts'
@@ -59,7 +59,7 @@ const policyNames = ((): string[] => {
   const seen = new Map<string, string>()
   for (let index = 0; ; index++) {
     const name = `p${index}`
-    const bucket = bucketText(bucketOf('', 'policy', 'policy', name))
+    const bucket = treeBucketText(treeBucketOf('', 'policy', 'policy', name))
     const other = seen.get(bucket)
     if (other !== undefined) return [other, name, 'apart']
     seen.set(bucket, name)

@@ -1,4 +1,4 @@
-import { hashOf } from '../../../shared/model/token.ts'
+import { tokenHashOf } from '../../../shared/model/token.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import type { Reply } from '../service/api.ts'
@@ -17,7 +17,7 @@ export const promotions = (set: ClusterSet) => ({
   giveToken: async (cluster: string): Promise<void> => {
     const { ports, record } = set.at(cluster)
     const { set: of = '', epoch = '' } = await record()
-    const made = { hash: hashOf(OPERATION_TOKEN), set: of, epoch, madeAt: ports.clock.now() }
+    const made = { hash: tokenHashOf(OPERATION_TOKEN), set: of, epoch, madeAt: ports.clock.now() }
     const as = { record: await record(), readAt: ports.clock.now() }
     await ports.store.commit([put(key('operation-token'), made)], as)
   },

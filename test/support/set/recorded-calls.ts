@@ -1,5 +1,5 @@
-import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
-import type { TableCall } from '../../../shared/adapters/aws/wire/tables.ts'
+import type { AwsJsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import type { DynamoDbCall } from '../../../shared/adapters/aws/wire/tables.ts'
 import { besideRequests } from './beside.ts'
 import { type ClusterSet, clusterSet } from './set.ts'
 import type { SetSnapshot } from './snapshot.ts'
@@ -63,8 +63,8 @@ interface Write {
 
 /** Read and write units of a call, by the items that it carries and those that answer it. */
 function unitsOf(
-  { operation, input }: TableCall,
-  { body }: JsonAnswer,
+  { operation, input }: DynamoDbCall,
+  { body }: AwsJsonAnswer,
 ): Pick<FunctionCalls, 'reads' | 'writes'> {
   const requested = Object.entries((input['RequestItems'] ?? {}) as Record<string, unknown>)
   if (operation === 'BatchGetItem') {
@@ -106,7 +106,7 @@ function unitsOf(
 }
 
 /** The partition of a query, or of an item that is put. */
-function partitionOf({ operation, input }: TableCall): string {
+function partitionOf({ operation, input }: DynamoDbCall): string {
   const values = (input['ExpressionAttributeValues'] ?? {}) as Attributes
   const place = operation === 'Query' ? values[':pk'] : ((input['Item'] ?? {}) as Attributes)['pk']
   return (place as { S?: string } | undefined)?.S ?? ''
@@ -133,8 +133,8 @@ function hashRecorder() {
   return {
     hashes,
     record: (
-      call: TableCall,
-      answer: JsonAnswer,
+      call: DynamoDbCall,
+      answer: AwsJsonAnswer,
       id: number,
       used: Pick<FunctionCalls, 'reads' | 'writes'>,
     ): void => {
@@ -172,7 +172,7 @@ export async function recordPair(from: SetSnapshot, { minutes, beside }: Recordi
   const functions = new Map<string, FunctionCalls>()
   const seen = new Set<number>()
   let { hashes, record } = hashRecorder()
-  const onCall = (call: TableCall, { id, cluster, name }: Process, answer: JsonAnswer): void => {
+  const onCall = (call: DynamoDbCall, { id, cluster, name }: Process, answer: AwsJsonAnswer): void => {
     const key = `${cluster} ${name.startsWith('link/') ? 'link' : name}`
     const known = functions.get(key) ?? {
       invocations: 0,

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
-import { ATTEMPT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
-import { type TableCall, type TableEngine, tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import type { AwsJsonAnswer } from '../../../shared/adapters/aws/wire/json.ts'
+import { ATTEMPT_TIMEOUT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
+import {
+  createTableSend,
+  type DynamoDbCall,
+  type SendDynamoDbCall,
+} from '../../../shared/adapters/aws/wire/tables.ts'
 import { openEngineWire } from '../faults/engine-wire.ts'
 import {
   type ConflictingWrite,
@@ -34,13 +38,13 @@ export interface Stall {
 const ATTEMPTS = 1
 
 export interface TransportOptions {
-  engine: TableEngine
+  engine: SendDynamoDbCall
   /** true when overlapping transactions cancel each other, as on AWS */
   aws?: boolean
   /** called with each write when it takes effect */
   onWrite?: (write: TableWrite) => void
   /** called with each call, its process and its answer */
-  onCall?: (call: TableCall, process: Process, answer: JsonAnswer) => void
+  onCall?: (call: DynamoDbCall, process: Process, answer: AwsJsonAnswer) => void
 }
 
 /**
@@ -59,20 +63,20 @@ export function tableTransport(
   const full = new Map<string, number>()
   let stalls: { cluster: string; stall: Stall; over: () => void }[] = []
 
-  async function decided(call: TableCall, writes: readonly ConflictingWrite[]): Promise<JsonAnswer> {
-    const answer = await simulation.during(() => engine(call, ATTEMPT_MS))
+  async function decided(call: DynamoDbCall, writes: readonly ConflictingWrite[]): Promise<AwsJsonAnswer> {
+    const answer = await simulation.during(() => engine(call, ATTEMPT_TIMEOUT_MS))
     if (answer.statusCode === 200 && writes.length > 0) onWrite?.({ ...call, writes })
     return answer
   }
 
-  async function done(call: TableCall): Promise<JsonAnswer> {
+  async function done(call: DynamoDbCall): Promise<AwsJsonAnswer> {
     const process = simulation.self()
     const answer = await answered(call)
     onCall?.(call, process, answer)
     return answer
   }
 
-  async function answered(call: TableCall): Promise<JsonAnswer> {
+  async function answered(call: DynamoDbCall): Promise<AwsJsonAnswer> {
     const { operation, input } = call
     const writes = listItemWrites(operation, input)
     const { cluster } = simulation.self()
@@ -85,7 +89,7 @@ export function tableTransport(
       stalls = stalls.filter(one => one !== stalled)
       const late = stall(stalled.stall, call, writes).finally(stalled.over)
       return simulation.within(
-        ATTEMPT_MS,
+        ATTEMPT_TIMEOUT_MS,
         operation,
         late.then(() => new Promise<never>(() => undefined)),
       )
@@ -101,7 +105,7 @@ export function tableTransport(
 
   async function stall(
     { ms, takesEffect }: Stall,
-    call: TableCall,
+    call: DynamoDbCall,
     writes: ConflictingWrite[],
   ): Promise<void> {
     const giveBack = conflicts.take(writes)
@@ -118,7 +122,7 @@ export function tableTransport(
     /** for some milliseconds a cluster can read but not write */
     fillDisk: (cluster: string, ms: number): void => void full.set(cluster, simulation.clock.now() + ms),
     makeRoom: (): void => full.clear(),
-    send: tableSend(
+    send: createTableSend(
       call => simulation.step(call.operation, async () => refusedCall(call) ?? done(call)),
       ATTEMPTS,
     ),
@@ -126,7 +130,7 @@ export function tableTransport(
 }
 
 /** The answer of an engine that cannot write. */
-const NO_ROOM: JsonAnswer = {
+const NO_ROOM: AwsJsonAnswer = {
   statusCode: 500,
   body: { __type: 'com.amazonaws.dynamodb.v20120810#InternalServerError', message: 'disk is full' },
 }
@@ -136,7 +140,7 @@ const isCommit = (writes: readonly ConflictingWrite[]): boolean =>
   writes.length > 1 && writes.some(({ pk }) => pk.startsWith('j#'))
 
 /** The engine of this run of tests, over HTTP. */
-export function realEngine(url: string): { engine: TableEngine; close: () => void } {
+export function realEngine(url: string): { engine: SendDynamoDbCall; close: () => void } {
   const wire = openEngineWire(url)
   const engine = engineOver(wire, 'test')
   const salt = randomUUID().slice(0, 8)
@@ -148,12 +152,12 @@ export function realEngine(url: string): { engine: TableEngine; close: () => voi
 
 /** An engine in memory, as one that answers calls. */
 export const engineOf =
-  ({ answer }: Pick<ReturnType<typeof memoryEngine>, 'answer'>): TableEngine =>
+  ({ answer }: Pick<ReturnType<typeof memoryEngine>, 'answer'>): SendDynamoDbCall =>
   async ({ operation, input }) =>
     answer(operation, input)
 
 /** Seeds make the same tokens again and again, and the engine remembers them for ten minutes. */
-const salted = (input: TableCall['input'], salt: string): TableCall['input'] => {
+const salted = (input: DynamoDbCall['input'], salt: string): DynamoDbCall['input'] => {
   const { ClientRequestToken: token } = input
   return typeof token === 'string' ? { ...input, ClientRequestToken: salt + token.slice(salt.length) } : input
 }

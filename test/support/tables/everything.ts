@@ -1,5 +1,5 @@
-import type { Journal, Place } from '../../../shared/journal/journal.ts'
-import { computeDeltas, storedLeafInTree } from '../../../shared/journal/tree.ts'
+import type { ItemPlace, Journal } from '../../../shared/journal/journal.ts'
+import { computeBucketDeltas, readStoredLeafInTree } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
 /**
@@ -12,16 +12,16 @@ export async function everythingIn(
   nowMs: number,
 ): Promise<{ items: string[]; kept: string[]; right: string[] }> {
   const items: StoredItem[] = []
-  for (let from: Place | undefined | { pk: string; sk: string }; ; ) {
+  for (let from: ItemPlace | undefined | { pk: string; sk: string }; ; ) {
     const page = await journal.scan({ index: 0, of: 1, from })
     items.push(...page.items)
     if (!page.next) break
     from = page.next
   }
   const now = Math.floor(nowMs / 1000)
-  const deltas = computeDeltas(
+  const deltas = computeBucketDeltas(
     treeId,
-    items.map(item => ({ ...item, prev: null, next: storedLeafInTree(item, treeId) })),
+    items.map(item => ({ ...item, prev: null, next: readStoredLeafInTree(item, treeId) })),
     now,
   )
   const right = deltas.map(({ bucket, sums }) => textOf(bucket, sums)).sort()

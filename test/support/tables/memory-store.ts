@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { usesOfFunction } from '../../../infra/build/uses.ts'
-import { guardedPorts } from '../../../shared/adapters/aws/guard.ts'
-import { callMeter } from '../../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
-import { tableSend } from '../../../shared/adapters/aws/wire/tables.ts'
-import { fromWire, toWire } from '../../../shared/adapters/aws/wire/values.ts'
-import { moves } from '../../../shared/journal/transitions.ts'
-import { type ClusterRecord, keepsJournal } from '../../../shared/model/cluster.ts'
+import { guardPorts } from '../../../shared/adapters/aws/guard.ts'
+import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../../shared/adapters/aws/table.ts'
+import { createTableSend } from '../../../shared/adapters/aws/wire/tables.ts'
+import { fromWireItem, toWireItem } from '../../../shared/adapters/aws/wire/values.ts'
+import { headMoves } from '../../../shared/journal/transitions.ts'
+import { type ClusterRecord, recordKeepsJournal } from '../../../shared/model/cluster.ts'
 import type { ClusterRead, CommitOptions, Store } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Item, Key, Kind } from '../../../shared/storage/kinds.ts'
@@ -49,15 +49,15 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
   const put = (item: Item): void => memory.fill(tableOf(tables, item), [wireOf(asStored(item))])
   items.forEach(put)
   const clock = { now: now ?? (() => 0), sleep: async () => undefined }
-  const { store, journal } = dynamoTables(
+  const { store, journal } = createDynamoTables(
     {
       tables,
       clock,
       entropy: { bytes: randomBytes, uuid: randomUUID },
-      meter: callMeter(),
+      meter: createCallMeter(),
       log: { error: noBrokenHead },
     },
-    tableSend(async ({ operation, input }) => memory.answer(operation, input)),
+    createTableSend(async ({ operation, input }) => memory.answer(operation, input)),
   )
   const looked = lookAt(memory, () => clock.now() / 1000)
   const reads: string[] = []
@@ -72,8 +72,8 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
       const record = cluster?.record ?? looked.of('cluster')[0]?.data ?? ({} as ClusterRecord)
       const read = { record, readAt: now ? (cluster?.readAt ?? now()) : 0 }
       const { epoch } = record
-      if (keepsJournal(record) && epoch && !(await journal.head()))
-        await journal.moveHead(moves.begin(undefined, epoch))
+      if (recordKeepsJournal(record) && epoch && !(await journal.head()))
+        await journal.moveHead(headMoves.begin(undefined, epoch))
       const verdict =
         verdicts.shift() === 'conflict' ? 'conflict' : await store.commit(changes, read, options)
       if (verdict === 'done') commits.push(changes)
@@ -86,14 +86,14 @@ export function memoryStore(items: readonly Item[] = [], { verdicts = [], now }:
   const clear = () => looked.all().forEach(remove)
   return {
     store: noting,
-    as: (folder: string): Store => guardedPorts(portsWith({ store: noting }), usesOfFunction(folder)).store,
+    as: (folder: string): Store => guardPorts(portsWith({ store: noting }), usesOfFunction(folder)).store,
     reads,
     commits,
     stored: { put, remove, clear, ...looked },
   }
 }
 
-const wireOf = (item: object): WireItem => toWire(item) as WireItem
+const wireOf = (item: object): WireItem => toWireItem(item) as WireItem
 
 /**
  * Returns the stored items, without the journal.
@@ -101,7 +101,7 @@ const wireOf = (item: object): WireItem => toWire(item) as WireItem
  */
 function lookAt({ items }: ReturnType<typeof memoryEngine>, seconds: () => number) {
   const itemOf = (wire: WireItem): Item | undefined => {
-    const stored = fromWire(wire, 'rounded') as unknown as StoredItem
+    const stored = fromWireItem(wire, 'rounded') as unknown as StoredItem
     return fromStored(stored.kind, stored, seconds())
   }
   const all = (): Item[] =>

@@ -1,10 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb'
 import type { AccessKeyPair } from '../../../infra/local/provider/wire/signed-server.ts'
-import { wireSettings } from '../../../shared/adapters/aws/environment.ts'
-import { callMeter } from '../../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../../shared/adapters/aws/table.ts'
-import { type Send, tableSend, tablesOverHttp } from '../../../shared/adapters/aws/wire/tables.ts'
+import { readWireSettings } from '../../../shared/adapters/aws/environment.ts'
+import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../../shared/adapters/aws/table.ts'
+import {
+  createTableSend,
+  createTablesOverHttp,
+  type TableSend,
+} from '../../../shared/adapters/aws/wire/tables.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
@@ -17,7 +21,7 @@ export interface Where {
   tables: Tables
   credentials: AccessKeyPair
   /** sends calls to the tables; absent: over HTTP */
-  send?: Send | undefined
+  send?: TableSend | undefined
 }
 
 /** The adapter itself, on the tables of a host; its clock can be turned. One host per test file. */
@@ -29,12 +33,12 @@ export function tableStore(
   }: { sleep?: (ms: number) => void; log?: (message: string, fields: object) => void } = {},
 ) {
   const clock = { ms: Date.now() }
-  const { store, journal } = dynamoTables(
+  const { store, journal } = createDynamoTables(
     {
       tables: where.tables,
       clock: { now: () => clock.ms, sleep: async ms => sleep(ms) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
-      meter: callMeter(),
+      meter: createCallMeter(),
       log: { error: log },
     },
     sendAt(where),
@@ -92,15 +96,15 @@ export async function everything(where: Where): Promise<string[]> {
  * Calls an engine as the adapters do, over their connections. The address is a parameter, because late work of an
  * earlier file would read the environment later and find another engine.
  */
-export function sendTo(url: string, credentials: AccessKeyPair): Send {
-  const settings = wireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
-  return tableSend(tablesOverHttp({ settings, credentials: () => credentials }))
+export function sendTo(url: string, credentials: AccessKeyPair): TableSend {
+  const settings = readWireSettings({ AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: url })
+  return createTableSend(createTablesOverHttp({ settings, credentials: () => credentials }))
 }
 
-const known = new WeakMap<Where, Send>()
+const known = new WeakMap<Where, TableSend>()
 
 /** Sends calls to the tables; one for each place. */
-export function sendAt(where: Where): Send {
+export function sendAt(where: Where): TableSend {
   const found = where.send ?? known.get(where) ?? sendTo(where.engine_url, where.credentials)
   known.set(where, found)
   return found

@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { auditLog } from '../../../shared/adapters/aws/audit.ts'
+import { createAuditLog } from '../../../shared/adapters/aws/audit.ts'
 import { readEnvironment } from '../../../shared/adapters/aws/environment.ts'
 
 /** The audit log of a function with these variables, and its console output. */
-function withVariables(variables: Record<string, string>, write?: Parameters<typeof auditLog>[1]) {
+function withVariables(variables: Record<string, string>, write?: Parameters<typeof createAuditLog>[1]) {
   const given: unknown[][] = []
   const console = vi.spyOn(globalThis.console, 'info').mockImplementation((...all) => void given.push(all))
   const output = vi.spyOn(process.stdout, 'write')
@@ -14,7 +14,7 @@ function withVariables(variables: Record<string, string>, write?: Parameters<typ
     output.mockRestore()
   })
   const needed = { AWS_REGION: 'eu-west-1', DATA_TABLE: 'd', CLUSTER_TABLE: 'c' }
-  return { audit: auditLog(readEnvironment({ ...needed, ...variables }), write), given, output }
+  return { audit: createAuditLog(readEnvironment({ ...needed, ...variables }), write), given, output }
 }
 
 const entry = { audit: 'request', request: { path: 'a\nb', data: 'x'.repeat(30_000) } }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { usesFor } from '../../../shared/adapters/aws/guard.ts'
+import { usesForChange } from '../../../shared/adapters/aws/guard.ts'
 import { type Change, countDown, create, remove } from '../../../shared/storage/changes.ts'
 import { type Key, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
@@ -30,5 +30,5 @@ describe('usesFor equals the grants of IAM', () => {
     ['removing an operation token', remove(key('operation-token')), ['operation-token']],
     ['storing another item', put(key('policy', 'p')), ['write']],
     ['removing another item', remove(key('tidy-run', 'm', 'x')), ['write']],
-  ])('%s', (_, change, uses) => expect(usesFor(change)).toEqual(uses))
+  ])('%s', (_, change, uses) => expect(usesForChange(change)).toEqual(uses))
 })

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isUnexpired, namesDrReplication, readLicence } from '../../../shared/api/licence.ts'
+import { readLicence, requireDrReplication, requireUnexpiredLicence } from '../../../shared/api/licence.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 
@@ -101,7 +101,7 @@ describe('licence rules of endpoints', () => {
       'the licence has expired',
     ],
   ])('%s', (_, text, now, goesOn, begins) => {
-    expect(namesDrReplication({ text, publicKey }, now)).toBe(goesOn)
-    expect(isUnexpired({ text, publicKey }, now)).toBe(begins)
+    expect(requireDrReplication({ text, publicKey }, now)).toBe(goesOn)
+    expect(requireUnexpiredLicence({ text, publicKey }, now)).toBe(begins)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cutPage, pageOf } from '../../../shared/api/listing.ts'
+import { readPageParameters, selectPage } from '../../../shared/api/listing.ts'
 
 describe('paging of listings', () => {
   test.each([
@@ -10,15 +10,15 @@ describe('paging of listings', () => {
     ['a negative number, which is no limit', { limit: -1 }, {}],
     ['both', { after: 'b', limit: 2 }, { after: 'b', limit: 2 }],
     ['the longest name', { after: 'é'.repeat(512) }, { after: 'é'.repeat(512) }],
-  ])('the page is read from %s', (_, given, page) => expect(pageOf(given)).toEqual(page))
+  ])('the page is read from %s', (_, given, page) => expect(readPageParameters(given)).toEqual(page))
 
   test('an `after` longer than any name is rejected', () =>
-    expect(() => pageOf({ after: 'é'.repeat(513) })).toThrow('after is longer than any name'))
+    expect(() => readPageParameters({ after: 'é'.repeat(513) })).toThrow('after is longer than any name'))
 
   test('cutPage returns a page of names that are not stored', () => {
     const names = ['c', 'a', 'b']
-    expect(cutPage(names, {})).toEqual(['a', 'b', 'c'])
-    expect(cutPage(names, { after: 'a' })).toEqual(['b', 'c'])
-    expect(cutPage(names, { after: 'a', limit: 1 })).toEqual(['b'])
+    expect(selectPage(names, {})).toEqual(['a', 'b', 'c'])
+    expect(selectPage(names, { after: 'a' })).toEqual(['b', 'c'])
+    expect(selectPage(names, { after: 'a', limit: 1 })).toEqual(['b'])
   })
 })

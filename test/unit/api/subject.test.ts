@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { listKind, listKindOfMount } from '../../../shared/api/listing.ts'
-import { removeSubject, requireSubject, subjectKeyOf, subjectOf } from '../../../shared/api/subject.ts'
+import { createKindListing, createMountKindListing } from '../../../shared/api/listing.ts'
+import { deleteSubject, requireSubject, subjectKeyOf, subjectOf } from '../../../shared/api/subject.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { item } from '../../support/tables/items.ts'
@@ -32,11 +32,11 @@ describe('the subject of an endpoint', () => {
 
   test('removeSubject succeeds whether the item exists or not', () => {
     for (const call of [there, absent])
-      expect(removeSubject(call)).toEqual({
+      expect(deleteSubject(call)).toEqual({
         answer: { kind: 'nothing' },
         changes: [{ kind: 'delete', key: subjectKey, expected: 'any' }],
       })
-    expect(() => removeSubject(callWith())).toThrow('deleting endpoint has no subject')
+    expect(() => deleteSubject(callWith())).toThrow('deleting endpoint has no subject')
   })
 })
 
@@ -48,12 +48,12 @@ describe('listing items', () => {
 
   test('a listing of a mount contains its own items of one kind', async () => {
     const call = callWith<never>({ mount: mount({ accessor: 'auth_1' }), ports: { store } })
-    expect((await listKindOfMount('role')(call)).answer).toEqual({ kind: 'keys', keys: ['a', 'c'] })
-    expect((await listKindOfMount('sts-role')(call)).answer).toEqual({ kind: 'keys', keys: [] })
+    expect((await createMountKindListing('role')(call)).answer).toEqual({ kind: 'keys', keys: ['a', 'c'] })
+    expect((await createMountKindListing('sts-role')(call)).answer).toEqual({ kind: 'keys', keys: [] })
   })
 
   test('a listing outside mounts contains all items of the kind', async () => {
     const call = callWith<never>({ ports: { store } })
-    expect((await listKind('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
+    expect((await createKindListing('entity')(call)).answer).toEqual({ kind: 'keys', keys: ['e'] })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { text } from '../../../shared/api/fields.ts'
-import { nearestName, unknownWarning } from '../../../shared/api/unknown-fields.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { nearestName, unknownFieldsWarning } from '../../../shared/api/unknown-fields.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 
 const names = [
   'token_bound_cidrs',
@@ -30,7 +30,7 @@ describe('the most similar field name', () => {
   )
 
   test('a missing letter is corrected in every field name of three letters or more', () => {
-    for (const { fields } of groups.flatMap(group => group.endpoints))
+    for (const { fields } of endpointGroups.flatMap(group => group.endpoints))
       for (const name of Object.keys(fields).filter(one => one.length > 3))
         expect(nearestName(name.slice(0, -1), Object.keys(fields))).toBeDefined()
   })
@@ -40,17 +40,17 @@ describe('the warning for unknown fields', () => {
   const fields = { description: text(''), max_lease_ttl: text('') }
 
   test('the warning names each field with the most similar known one', () => {
-    expect(unknownWarning(['descripton', 'other'], fields)).toBe(
+    expect(unknownFieldsWarning(['descripton', 'other'], fields)).toBe(
       'unknown parameters were ignored: descripton (did you mean description?), other',
     )
-    expect(unknownWarning(['max_lease_tll'], fields, 'config.')).toBe(
+    expect(unknownFieldsWarning(['max_lease_tll'], fields, 'config.')).toBe(
       'unknown parameters were ignored: config.max_lease_tll (did you mean config.max_lease_ttl?)',
     )
   })
 
   test('the warning is short for many or long names', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `${index}${'x'.repeat(1000)}`)
-    const warning = unknownWarning(many, fields)
+    const warning = unknownFieldsWarning(many, fields)
     expect(warning.length).toBeLessThan(2500)
     expect(warning).toMatch(/, and 9980 more$/)
   })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { Group } from '../../../shared/api/endpoint.ts'
-import { defaultSettings } from '../../../shared/auth-method/config/client-settings.ts'
+import type { EndpointGroup } from '../../../shared/api/endpoint.ts'
+import { defaultClientSettings } from '../../../shared/auth-method/config/client-settings.ts'
 import { explainGroup } from '../../../shared/endpoints/explain.ts'
 import { loginGroup } from '../../../shared/endpoints/login.ts'
 import { renewalGroup } from '../../../shared/endpoints/renewal.ts'
 import { rolesGroup } from '../../../shared/endpoints/roles.ts'
-import { serve } from '../../../shared/http/dispatch.ts'
+import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { Role } from '../../../shared/model/role.ts'
-import { accessorOf, type LoginRecord, storedHashOf } from '../../../shared/model/token.ts'
+import { accessorOfHash, type LoginRecord, storedTokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { accessItem, usualInstance } from '../../builders/ec2-facts.ts'
 import { httpRequest } from '../../builders/http-request.ts'
@@ -54,7 +54,7 @@ const principals = (...names: string[]) => ({
 })
 
 interface Sent {
-  group: Group
+  group: EndpointGroup
   path: string
   body: object
   role?: Role
@@ -95,12 +95,12 @@ let configurations = 0
 const freshConfiguration = (): Item<'client-config'> => ({
   ...key('client-config', accessor),
   rev: `configuration ${++configurations}`,
-  data: defaultSettings,
+  data: defaultClientSettings,
 })
 
 /** A cluster whose environment has served requests before, but has looked up no principal. */
 async function cluster({ role, login: record }: Sent) {
-  const hash = await storedHashOf('hvs.t', clearCipher)
+  const hash = await storedTokenHashOf('hvs.t', clearCipher)
   const loginRecord = record && { role: 'dev', roleId: role?.roleId ?? '', account, tagMaxTtl: 0, ...record }
   const own = {
     hash,
@@ -124,7 +124,7 @@ async function cluster({ role, login: record }: Sent) {
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('mounts-revision'), rev: 'r', data: {} },
-    { ...key('token', accessorOf(hash)), rev: 'r', data: token(own) },
+    { ...key('token', accessorOfHash(hash)), rev: 'r', data: token(own) },
     freshConfiguration(),
     ...(role ? [{ ...key('role', accessor, 'dev'), rev: 'r', data: role }] : []),
     ...(record?.authType === 'ec2' ? [accessItem()] : []),
@@ -214,7 +214,7 @@ async function send({ group, path, body }: Sent, { ports }: Cluster) {
     body: JSON.stringify(body),
     deadline: NOW + 10_000,
   })
-  const { response, error } = await serve(group, ports)(request)
+  const { response, error } = await createDispatcher(group, ports)(request)
   return { status: response.status, cause: error?.message || error?.cause }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decodeVariants, denyTag, readDenyEntry } from '../../../shared/auth-method/lists.ts'
-import { renderTag } from '../../../shared/auth-method/role-tags/tag.ts'
+import { decodeTagVariants, denyRoleTag, readDenyEntry } from '../../../shared/auth-method/lists.ts'
+import { renderRoleTag } from '../../../shared/auth-method/role-tags/tag.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
@@ -21,11 +21,11 @@ const tag = {
   instanceId: '',
   maxTtl: 0,
 }
-const value = renderTag(tag, new Secret('the key'))
+const value = renderRoleTag(tag, new Secret('the key'))
 const base64 = Buffer.from(value).toString('base64')
 
 async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, role = true } = {}) {
-  const text = maxTtl === 0 ? value : renderTag({ ...tag, maxTtl }, new Secret('the key'))
+  const text = maxTtl === 0 ? value : renderRoleTag({ ...tag, maxTtl }, new Secret('the key'))
   const stored = ec2Role({
     hmacKey: encrypted('role', 'dev', 'hmacKey', 'the key'),
     token: { maxTtl: roleMax },
@@ -40,7 +40,7 @@ async function deny(given: string, { maxTtl = 0, roleMax = 0, again = false, rol
     pathParameters: { role_tag: given === 'the tag' ? text : given },
     ports: { ...memoryStore(items), cipher: plainCipher },
   })
-  return (await denyTag(call)).changes
+  return (await denyRoleTag(call)).changes
 }
 
 describe('denying a role tag', () => {
@@ -62,7 +62,7 @@ describe('denying a role tag', () => {
     ['a tag with a line end', `${value}\n`, 'cannot be read'],
     ['base64 of text', Buffer.from('tag').toString('base64'), 'cannot be read'],
     ['base64 twice', Buffer.from(base64).toString('base64'), 'cannot be read'],
-    ['a tag with another signature', renderTag(tag, new Secret('another key')), 'not made for this role'],
+    ['a tag with another signature', renderRoleTag(tag, new Secret('another key')), 'not made for this role'],
     ['a tag with a policy added', value.replace('m=false', 'm=false:p=root'), 'not made for this role'],
   ])('%s is rejected', async (_, given, text) => {
     await expect(deny(given)).rejects.toThrow(text)
@@ -138,5 +138,5 @@ test.each([
   ['dG\nFn', ['dG\nFn', 'tag']],
   ['_-_-', ['_-_-', Buffer.from('_-_-', 'base64url').toString()]],
 ])('the path parameter %s is decoded as %j', (given, meanings) => {
-  expect(decodeVariants(given)).toEqual(meanings)
+  expect(decodeTagVariants(given)).toEqual(meanings)
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../shared/api/fields.ts'
 import { loginFields } from '../../../shared/auth-method/login/fields.ts'
-import { loginType } from '../../../shared/auth-method/login.ts'
+import { loginTypeOf } from '../../../shared/auth-method/login.ts'
 
-const typeOf = (raw: Record<string, unknown>) => loginType(readParameterFields(loginFields, raw).parameters)
+const typeOf = (raw: Record<string, unknown>) => loginTypeOf(readParameterFields(loginFields, raw).parameters)
 const MISSING = 'required authentication values are missing'
 
 const ec2 = { pkcs7: 'x' }

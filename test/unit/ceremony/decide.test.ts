@@ -2,30 +2,30 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  countTry,
-  decideCancel,
+  countAttemptStart,
+  decideAttemptCancel,
+  decideAttemptStart,
   decideShare,
-  decideStart,
-  type ShareFacts,
+  type SubmittedShareFacts,
 } from '../../../shared/ceremony/decide.ts'
 import { attemptInProgressError } from '../../../shared/ceremony/refusals.ts'
-import { hashShare } from '../../../shared/cluster/recovery.ts'
-import type { Attempt, Secrets, Slot } from '../../../shared/model/ceremony.ts'
+import { hashRecoveryShare } from '../../../shared/cluster/recovery.ts'
+import type { AttemptSecrets, CeremonyAttempt, CeremonySlot } from '../../../shared/model/ceremony.ts'
 import type { RecoveryKey } from '../../../shared/model/cluster.ts'
 import { failed, ok } from '../../../shared/values/result.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
 const NOW = 1_700_000_000_000
-const attempt: Attempt = {
+const attempt: CeremonyAttempt = {
   purpose: 'root',
   nonce: 'n-1',
   progress: 0,
   recoveryKey: 'v',
   secrets: '' as Encrypted,
 }
-const idle: Slot = { strangerStarts: [] }
-const busy: Slot = { strangerStarts: [NOW], attempt }
-const secrets = (...shares: Buffer[]): Secrets => ({
+const idle: CeremonySlot = { strangerStarts: [] }
+const busy: CeremonySlot = { strangerStarts: [NOW], attempt }
+const secrets = (...shares: Buffer[]): AttemptSecrets => ({
   nonce: 'n-1',
   otp: 'o',
   shares: shares.map(share => share.toString('hex')),
@@ -38,9 +38,9 @@ const recoveryOf = (shares: readonly Buffer[], threshold = 3): RecoveryKey => ({
   threshold,
   since: NOW,
   verifier: 'v',
-  shareHashes: shares.map(hashShare),
+  shareHashes: shares.map(hashRecoveryShare),
 })
-const facts = (more: Partial<ShareFacts> = {}): ShareFacts => ({
+const facts = (more: Partial<SubmittedShareFacts> = {}): SubmittedShareFacts => ({
   slot: busy,
   secrets: secrets(),
   recovery: recoveryOf([a, b, c]),
@@ -51,11 +51,11 @@ const given = (share: Buffer, nonce = 'n-1') => ({ purpose: 'root', nonce, share
 
 describe('starting an attempt', () => {
   test('an attempt starts if the slot is free', () => {
-    expect(decideStart({ slot: idle, now: NOW }, false)).toEqual(ok())
+    expect(decideAttemptStart({ slot: idle, now: NOW }, false)).toEqual(ok())
   })
 
   test('a start is rejected while an attempt is running', () => {
-    expect(decideStart({ slot: busy, now: NOW }, false)).toEqual({
+    expect(decideAttemptStart({ slot: busy, now: NOW }, false)).toEqual({
       ok: false,
       fault: attemptInProgressError('root'),
     })
@@ -127,19 +127,21 @@ describe('the rate limit of an anonymous ceremony', () => {
     Array.from({ length: count }, (_, index) => NOW - (count - 1 - index) * everyMs)
 
   test('after ten starts in a minute the caller must wait until the oldest is a minute old', () => {
-    expect(decideStart({ slot: { strangerStarts: tries(9, 1000) }, now: NOW }, false)).toEqual(ok())
-    expect(decideStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW }, false)).toEqual({
+    expect(decideAttemptStart({ slot: { strangerStarts: tries(9, 1000) }, now: NOW }, false)).toEqual(ok())
+    expect(decideAttemptStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW }, false)).toEqual({
       ok: false,
       fault: tooMany(51),
     })
-    expect(decideStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW + 51_000 }, false)).toEqual(ok())
-    expect(decideStart({ slot: { strangerStarts: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
+    expect(
+      decideAttemptStart({ slot: { strangerStarts: tries(10, 1000) }, now: NOW + 51_000 }, false),
+    ).toEqual(ok())
+    expect(decideAttemptStart({ slot: { strangerStarts: tries(10, 7000) }, now: NOW }, false)).toEqual(ok())
   })
 
   test('anonymous and authorised starts are counted separately, shares are not counted', () => {
     const full = tries(10, 1000)
-    const start = (more: Partial<Slot>, held: boolean) =>
-      decideStart({ slot: { ...idle, ...more }, now: NOW }, held).ok
+    const start = (more: Partial<CeremonySlot>, held: boolean) =>
+      decideAttemptStart({ slot: { ...idle, ...more }, now: NOW }, held).ok
     expect([start({ strangerStarts: full }, false), start({ strangerStarts: full }, true)]).toEqual([
       false,
       true,
@@ -159,14 +161,14 @@ describe('the rate limit of an anonymous ceremony', () => {
     ['strangers began, with a share', { progress: 1 }, true, true],
     ['holders began, with a share', { authorised: true, progress: 1 }, true, true],
   ] as const)('an attempt that %s (%j): a caller who may is %s, and ends it: %s', (_, more, held, ends) => {
-    expect(decideCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
+    expect(decideAttemptCancel({ ...attempt, progress: 0, ...more }, held).ok).toBe(ends)
   })
 
   test('the number of recorded starts is bounded', () => {
-    let slot: Slot = idle
-    for (let ms = 0; ms < 500; ms++) slot = countTry({ slot, now: NOW + ms }, 'strangerStarts')
+    let slot: CeremonySlot = idle
+    for (let ms = 0; ms < 500; ms++) slot = countAttemptStart({ slot, now: NOW + ms }, 'strangerStarts')
     expect(slot.strangerStarts).toHaveLength(10)
-    expect(countTry({ slot, now: NOW + 3_600_000 }, 'strangerStarts')).toEqual({
+    expect(countAttemptStart({ slot, now: NOW + 3_600_000 }, 'strangerStarts')).toEqual({
       strangerStarts: [NOW + 3_600_000],
     })
   })
@@ -174,17 +176,17 @@ describe('the rate limit of an anonymous ceremony', () => {
   test('any sixty seconds contain at most ten starts', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), pauses => {
-        let slot: Slot = idle
+        let slot: CeremonySlot = idle
         let now = NOW
         const taken: number[] = []
         for (const pause of pauses) {
           now += pause
-          const verdict = decideStart({ slot, now }, false)
+          const verdict = decideAttemptStart({ slot, now }, false)
           if (!verdict.ok) {
             expect(verdict.fault.retryAfter).toBeGreaterThan(0)
             continue
           }
-          slot = countTry({ slot, now }, 'strangerStarts')
+          slot = countAttemptStart({ slot, now }, 'strangerStarts')
           taken.push(now)
         }
         for (const end of taken)

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { maskToken, newOtp, unmaskToken } from '../../../shared/ceremony/encode.ts'
-import { makeTokenText, TOKEN_TEXT_LENGTH } from '../../../shared/model/token.ts'
+import { generateOtp, maskToken, unmaskToken } from '../../../shared/ceremony/encode.ts'
+import { generateServiceTokenText, TOKEN_TEXT_LENGTH } from '../../../shared/model/token.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 
 /** Decodes as Vault's command line does: base64 without padding, then XOR with the one-time password. */
@@ -20,7 +20,7 @@ describe('masking a token with a one-time password', () => {
     })
     fc.assert(
       fc.property(ascii, otp => {
-        const token = makeTokenText(randomBytes).reveal()
+        const token = generateServiceTokenText(randomBytes).reveal()
         expect(decoded(maskToken(token, otp), otp)).toBe(token)
       }),
     )
@@ -30,8 +30,8 @@ describe('masking a token with a one-time password', () => {
     expect(maskToken('hvs.', 'abcd')).toBe('CRQQSg')
   })
 
-  const otp = newOtp(randomBytes, TOKEN_TEXT_LENGTH + 1)
-  const token = `${makeTokenText(randomBytes).reveal()}x`
+  const otp = generateOtp(randomBytes, TOKEN_TEXT_LENGTH + 1)
+  const token = `${generateServiceTokenText(randomBytes).reveal()}x`
   const padded = maskToken(token, otp).padEnd(48, '=')
   test.each([...inEachForm(padded), ...inEachForm(padded.replace(/=+$/, ''))])(
     'is unmasked in the form: %s',
@@ -44,9 +44,9 @@ describe('masking a token with a one-time password', () => {
 
 describe('generating a one-time password', () => {
   test("a password has the token's length, and each letter and digit at each position", () => {
-    const many = Array.from({ length: 2000 }, () => newOtp(randomBytes, TOKEN_TEXT_LENGTH))
+    const many = Array.from({ length: 2000 }, () => generateOtp(randomBytes, TOKEN_TEXT_LENGTH))
     for (const otp of many) expect(otp).toMatch(/^[0-9A-Za-z]{33}$/)
-    expect(makeTokenText(randomBytes).reveal()).toHaveLength(33)
+    expect(generateServiceTokenText(randomBytes).reveal()).toHaveLength(33)
     for (const at of [0, 16, 32]) expect(new Set(many.map(otp => otp[at])).size).toBe(62)
   })
 })

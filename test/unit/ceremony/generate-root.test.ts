@@ -1,8 +1,8 @@
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import { usesOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
-import { hashOf } from '../../../shared/model/token.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
+import { tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
 
@@ -39,7 +39,7 @@ describe('generating a root token from recovery shares', () => {
         expect(token).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
         expect(body.encoded_root_token).toBe(body.encoded_token)
         expect(w.tokens().map(item => item.data)).toMatchObject([
-          { hash: hashOf(token), policies: ['root'], ttl: 0, path: 'auth/token/root' },
+          { hash: tokenHashOf(token), policies: ['root'], ttl: 0, path: 'auth/token/root' },
         ])
       } else expect([body.encoded_token, w.tokens()]).toEqual(['', []])
     }
@@ -92,7 +92,7 @@ describe('generating a root token from recovery shares', () => {
     })
     const decryptionKeys = await readPrivateKey({ binaryKey: pair.privateKey.write() })
     const { data } = await decrypt({ message, decryptionKeys })
-    expect(w.tokens().map(item => item.data)).toMatchObject([{ hash: hashOf(String(data)) }])
+    expect(w.tokens().map(item => item.data)).toMatchObject([{ hash: tokenHashOf(String(data)) }])
   })
 
   test('with password and OpenPGP key the password is used, with a warning', async () => {
@@ -341,7 +341,7 @@ describe('secrets of an attempt', () => {
   })
 
   test('only functions of ceremonies can read the slot', () => {
-    const reaching = groups.filter(group => usesOf(group).includes('ceremony'))
+    const reaching = endpointGroups.filter(group => usesOf(group).includes('ceremony'))
     expect(reaching.map(({ name }) => name)).toEqual(['ceremony', 'generate-root'])
   })
 })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { decrypt, generateKey, readMessage, readPrivateKey } from 'openpgp'
 import { describe, expect, test } from 'vitest'
-import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
 import { ceremonyWorld, unmasked } from './support.ts'
@@ -58,7 +58,7 @@ describe('generating a DR operation token from recovery shares', () => {
       else {
         expect(body.encoded_token).not.toContain('=')
         const text = unmasked(body.encoded_token, otp)
-        expect(w.generated()).toEqual({ hash: hashOf(text), set: 's-1', epoch: '', madeAt: w.clock.ms })
+        expect(w.generated()).toEqual({ hash: tokenHashOf(text), set: 's-1', epoch: '', madeAt: w.clock.ms })
         expect(await isTaken(w, text)).toBe(204)
       }
     }
@@ -380,12 +380,12 @@ describe('anonymous callers of an open ceremony', () => {
   const world = async () => {
     const items = ['root', 'default'].map(name => {
       const one = token({
-        hash: hashOf(`hvs.${name}`),
+        hash: tokenHashOf(`hvs.${name}`),
         policies: [name],
         createdAt: 1_800_000_000_000,
       })
       return {
-        ...key('token', accessorOf(one.hash)),
+        ...key('token', accessorOfHash(one.hash)),
         rev: 'r',
         data: one,
       } as Item
@@ -463,21 +463,21 @@ describe('a strict ceremony', () => {
   const policy = (text: string): Item => ({ ...key('policy', 'ops'), rev: 'r', data: { text } })
   const rules = `path "sys/replication/dr/secondary/generate-operation-token/*" { capabilities = ["update", "delete"] }`
   const strict = async () => {
-    const hash = hashOf('hvs.other')
+    const hash = tokenHashOf('hvs.other')
     const other = token({
       hash,
       policies: ['default'],
       createdAt: 1_800_000_000_000,
     })
     const root = token({
-      hash: hashOf('hvs.root'),
+      hash: tokenHashOf('hvs.root'),
       policies: ['root'],
       createdAt: 1_800_000_000_000,
     })
     const tokens = [other, root].map(
       one =>
         ({
-          ...key('token', accessorOf(one.hash)),
+          ...key('token', accessorOfHash(one.hash)),
           rev: 'r',
           data: one,
         }) as Item,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
-import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { token } from '../tokens/support.ts'
@@ -38,11 +38,11 @@ describe('strict ceremonies', () => {
       path => `path "${path.slice(1)}/*" { capabilities = ["read", "update", "delete", "sudo"] }`,
     )
     const text = rules.join('\n')
-    const hash = hashOf('hvs.keeper')
+    const hash = tokenHashOf('hvs.keeper')
     const keeper = token({ hash, policies: ['keeper'], createdAt: 1_800_000_000_000 })
     const items = [
       { ...key('policy', 'keeper'), rev: 'r', data: { text } },
-      { ...key('token', accessorOf(hash)), rev: 'r', data: keeper },
+      { ...key('token', accessorOfHash(hash)), rev: 'r', data: keeper },
     ] as Item[]
     const w = await ceremonyWorld({ shares: 3, threshold: 2 }, { strictCeremony: true, items })
     const by = (text: string) => ({ gatewayId: 'g-1', headers: text ? { 'x-vault-token': text } : {} })

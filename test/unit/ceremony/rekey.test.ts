@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as refusals from '../../../shared/ceremony/rekey-refusals.ts'
-import { clusterRoleOf, gatherRekey } from '../../../shared/ceremony/rekey-slot.ts'
-import type { Attempt, Rekey } from '../../../shared/model/ceremony.ts'
+import { clusterRoleText, readRekeySlot } from '../../../shared/ceremony/rekey-slot.ts'
+import type { CeremonyAttempt, RekeyParameters } from '../../../shared/model/ceremony.ts'
 import type { ClusterRecord, RecoveryKey } from '../../../shared/model/cluster.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
@@ -24,15 +24,15 @@ const record = (more: Partial<ClusterRecord> = {}): ClusterRecord => ({
   ...more,
 })
 
-const rekey: Rekey = {
+const rekey: RekeyParameters = {
   shares: 3,
   threshold: 2,
   pgp: [],
   verify: true,
   id: 'n-1',
-  clusterRole: clusterRoleOf(record()),
+  clusterRole: clusterRoleText(record()),
 }
-const attempt: Attempt = {
+const attempt: CeremonyAttempt = {
   purpose: 'rekey',
   nonce: 'n-1',
   progress: 1,
@@ -42,16 +42,20 @@ const attempt: Attempt = {
 }
 
 /** Returns the slot that a request reads. */
-const found = (present: Item<'recovery-key'> | undefined, own: ClusterRecord, stored: Attempt = attempt) => {
+const found = (
+  present: Item<'recovery-key'> | undefined,
+  own: ClusterRecord,
+  stored: CeremonyAttempt = attempt,
+) => {
   const slot = { ...key('rekey'), rev: 'r', data: { strangerStarts: [5], attempt: stored } }
   const items = new Map<string, Item | undefined>([
     ['rekey', slot],
     ['recovery-key', present],
   ])
-  return gatherRekey({
+  return readRekeySlot({
     cluster: { record: own },
     fetched: { get: ({ kind }: { kind: string }) => items.get(kind) },
-  } as unknown as Parameters<typeof gatherRekey>[0])
+  } as unknown as Parameters<typeof readRekeySlot>[0])
 }
 
 describe('a rekey attempt', () => {

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createLicence } from '../../../infra/local/lambda/licence.ts'
-import { kmsCipher } from '../../../shared/adapters/aws/cipher.ts'
-import { kmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
-import type { Group } from '../../../shared/api/endpoint.ts'
+import { createKmsCipher } from '../../../shared/adapters/aws/cipher.ts'
+import { createKmsKeyFactory } from '../../../shared/adapters/aws/key-factory.ts'
+import type { EndpointGroup } from '../../../shared/api/endpoint.ts'
 import { newRecoveryKey } from '../../../shared/cluster/recovery.ts'
 import { createTermItems } from '../../../shared/cluster/terms.ts'
 import { ceremonyGroup } from '../../../shared/endpoints/ceremony.ts'
 import { generateRootGroup } from '../../../shared/endpoints/generate-root.ts'
 import { rekeyGroup } from '../../../shared/endpoints/rekey.ts'
-import { serve } from '../../../shared/http/dispatch.ts'
+import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Ports } from '../../../shared/ports.ts'
@@ -58,7 +58,7 @@ export async function ceremonyWorld(
   const { at, mode } = ceremonies[of]
   const entropy = { bytes: randomBytes, uuid: randomUUID }
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms, sleep: async () => undefined }
-  const { keyring, terms } = await kmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
+  const { keyring, terms } = await createKmsKeyFactory({ keyArn: 'arn', entropy, kms }).newKeyring(clock.ms)
   const place = key('recovery-key')
   const { item: recovery, shares } = newRecoveryKey(division, { random: randomBytes, now: clock.ms })
   const record: ClusterRecord = {
@@ -90,7 +90,7 @@ export async function ceremonyWorld(
     clock,
     entropy,
     memory: {},
-    cipher: kmsCipher({ store, clock, entropy, kms }),
+    cipher: createKmsCipher({ store, clock, entropy, kms }),
     audit: { write: async (entry: Record<string, unknown>) => void audited.push(entry) },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     keyHints: new Map(),
@@ -155,14 +155,14 @@ export const unmasked = (encoded: string, otp: string): string => {
   return Buffer.from(Buffer.from(encoded, 'base64').map((byte, index) => byte ^ (pad[index] ?? 0))).toString()
 }
 
-const both: Group = {
+const both: EndpointGroup = {
   name: 'ceremonies',
   endpoints: [generateRootGroup, ceremonyGroup, rekeyGroup].flatMap(({ endpoints }) => endpoints),
 }
 
 /** Builds a function that sends ceremony requests and parses their responses. */
 function sender(at: string, ports: Ports) {
-  const served = serve(both, ports)
+  const served = createDispatcher(both, ports)
   return async (
     method: string,
     path: string,

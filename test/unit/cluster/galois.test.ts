@@ -4,7 +4,12 @@ import fc from 'fast-check'
 import { combine, split } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
-import { combineKey, inverse, multiply, splitKey } from '../../../shared/cluster/galois.ts'
+import {
+  combineKeyShares,
+  invertInGf256,
+  multiplyInGf256,
+  splitKeyIntoShares,
+} from '../../../shared/cluster/galois.ts'
 
 const BYTES = [...Array(256).keys()]
 
@@ -18,13 +23,15 @@ function product(a: number, b: number): number {
 
 describe('the field of 256 elements', () => {
   test('every product is that of polynomials modulo 0x11B', () => {
-    const wrong = BYTES.flatMap(a => BYTES.filter(b => multiply(a, b) !== product(a, b)).map(b => [a, b]))
+    const wrong = BYTES.flatMap(a =>
+      BYTES.filter(b => multiplyInGf256(a, b) !== product(a, b)).map(b => [a, b]),
+    )
     expect(wrong).toEqual([])
   })
 
   test('every element except 0 has an inverse', () => {
-    expect(BYTES.slice(1).filter(a => multiply(a, inverse(a)) !== 1)).toEqual([])
-    expect(inverse(0)).toBe(0)
+    expect(BYTES.slice(1).filter(a => multiplyInGf256(a, invertInGf256(a)) !== 1)).toEqual([])
+    expect(invertInGf256(0)).toBe(0)
   })
 })
 
@@ -40,7 +47,7 @@ describe('shares and the npm package shamir-secret-sharing', () => {
     await fc.assert(
       fc.asyncProperty(some, division, async (key, { shares, threshold }) => {
         const theirs = await split(new Uint8Array(key), shares, threshold)
-        expect(combineKey(theirs.slice(-threshold))).toEqual(Buffer.from(key))
+        expect(combineKeyShares(theirs.slice(-threshold))).toEqual(Buffer.from(key))
       }),
     )
   })
@@ -49,7 +56,7 @@ describe('shares and the npm package shamir-secret-sharing', () => {
     await fc.assert(
       fc.asyncProperty(some, async key => {
         const theirs = (await split(new Uint8Array(key), 5, 4)).slice(0, 3)
-        expect(combineKey(theirs)).toEqual(Buffer.from(await combine(theirs)))
+        expect(combineKeyShares(theirs)).toEqual(Buffer.from(await combine(theirs)))
       }),
     )
   })
@@ -57,7 +64,7 @@ describe('shares and the npm package shamir-secret-sharing', () => {
   test('shares made here combine to the key in the other implementation', async () => {
     await fc.assert(
       fc.asyncProperty(some, division, async (key, wanted) => {
-        const ours = splitKey(key, wanted, randomBytes).map(one => new Uint8Array(one))
+        const ours = splitKeyIntoShares(key, wanted, randomBytes).map(one => new Uint8Array(one))
         expect(Buffer.from(await combine(ours.slice(-wanted.threshold)))).toEqual(Buffer.from(key))
       }),
     )
@@ -65,8 +72,8 @@ describe('shares and the npm package shamir-secret-sharing', () => {
 })
 
 test('one share fewer than the threshold fits every possible key', () => {
-  const [first] = splitKey(Buffer.of(7), { shares: 3, threshold: 2 }, randomBytes)
-  const keys = BYTES.map(y => combineKey([first as Buffer, Buffer.of(y, 2)])?.[0])
+  const [first] = splitKeyIntoShares(Buffer.of(7), { shares: 3, threshold: 2 }, randomBytes)
+  const keys = BYTES.map(y => combineKeyShares([first as Buffer, Buffer.of(y, 2)])?.[0])
   expect(new Set(keys).size).toBe(256)
 })
 

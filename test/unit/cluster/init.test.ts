@@ -2,10 +2,10 @@ import { decrypt, generateKey, readKey, readMessage, readPrivateKey } from 'open
 import { combine } from 'shamir-secret-sharing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../shared/api/fields.ts'
-import { initFields, initialise } from '../../../shared/cluster/init.ts'
-import { encryptEach } from '../../../shared/cluster/pgp.ts'
-import { hashShare, verifierOf } from '../../../shared/cluster/recovery.ts'
-import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { initFields, initialiseNewCluster } from '../../../shared/cluster/init.ts'
+import { encryptForEachPgpKey } from '../../../shared/cluster/pgp.ts'
+import { hashRecoveryShare, recoveryKeyVerifier } from '../../../shared/cluster/recovery.ts'
+import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
@@ -44,7 +44,7 @@ async function init(
     store,
   }
   const given = readParameterFields(initFields, body as Record<string, unknown>).parameters
-  const { answer } = await initialise(callWith({ parameters: given, ports, now: NOW, ...more }))
+  const { answer } = await initialiseNewCluster(callWith({ parameters: given, ports, now: NOW, ...more }))
   return { body: (answer as unknown as { body: HandedOut }).body, commits }
 }
 
@@ -100,8 +100,8 @@ describe('initialisation', () => {
       shares: 3,
       threshold: 2,
       since: NOW,
-      verifier: verifierOf(Buffer.alloc(32, 5)),
-      shareHashes: shares.map(hashShare),
+      verifier: recoveryKeyVerifier(Buffer.alloc(32, 5)),
+      shareHashes: shares.map(hashRecoveryShare),
     })
     expect(data['mounts']).toMatchObject({
       mounts: [
@@ -110,9 +110,9 @@ describe('initialisation', () => {
       ],
       removing: [],
     })
-    expect(data['token']).toMatchObject({ policies: ['root'], ttl: 0, hash: hashOf(body.root_token) })
+    expect(data['token']).toMatchObject({ policies: ['root'], ttl: 0, hash: tokenHashOf(body.root_token) })
     expect(JSON.stringify(commits)).not.toContain(body.root_token)
-    expect(accessorOf(hashOf(body.root_token))).toHaveLength(24)
+    expect(accessorOfHash(tokenHashOf(body.root_token))).toHaveLength(24)
   })
 
   test('a single share is the key itself', async () => {
@@ -233,7 +233,7 @@ describe('initialisation', () => {
 
   test('accepts an armoured key', async () => {
     const pair = await generateKey({ userIDs: [{ name: 'a' }], type: 'ecc' })
-    const [message] = await encryptEach(['text'], [pair.publicKey], 'f')
+    const [message] = await encryptForEachPgpKey(['text'], [pair.publicKey], 'f')
     if (!message) throw new Error('a message')
     const decryptionKeys = await readPrivateKey({ armoredKey: pair.privateKey })
     const found = await decrypt({ message: await readMessage({ binaryMessage: message }), decryptionKeys })

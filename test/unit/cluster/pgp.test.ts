@@ -1,6 +1,6 @@
 import { config, generateKey, readKey, SignaturePacket } from 'openpgp'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { decodePublicKey, encryptFor, fingerprintOf } from '../../../shared/cluster/pgp.ts'
+import { decodePgpPublicKey, encryptForPgpKey, pgpFingerprintOf } from '../../../shared/cluster/pgp.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 import {
   costlyKey,
@@ -103,8 +103,8 @@ describe('an OpenPGP key', () => {
         code: 'invalid_request',
         message: expect.stringContaining(says),
       }
-      await expect(fingerprintOf(text, 'pgp_key')).rejects.toMatchObject(refusal)
-      await expect(encryptFor(text, 'x', 'pgp_key')).rejects.toMatchObject(refusal)
+      await expect(pgpFingerprintOf(text, 'pgp_key')).rejects.toMatchObject(refusal)
+      await expect(encryptForPgpKey(text, 'x', 'pgp_key')).rejects.toMatchObject(refusal)
     }
     expect(computed).not.toHaveBeenCalled()
   })
@@ -132,7 +132,7 @@ describe('an OpenPGP key', () => {
       publicKey.armor().replaceAll('\n', ' '),
       armoured(bytes),
     ])
-      expect(await fingerprintOf(text, 'pgp_key')).toBe(publicKey.getFingerprint())
+      expect(await pgpFingerprintOf(text, 'pgp_key')).toBe(publicKey.getFingerprint())
   })
 
   test.each([
@@ -141,7 +141,7 @@ describe('an OpenPGP key', () => {
     '-----BEGIN PGP PUBLIC KEY BLOCK-----',
     armoured(user).replace('z', '?'),
   ])('%j is rejected with the allowed formats', async text => {
-    await expect(fingerprintOf(text, 'pgp_key')).rejects.toThrow(
+    await expect(pgpFingerprintOf(text, 'pgp_key')).rejects.toThrow(
       /^pgp_key is not a usable OpenPGP public key: it is/,
     )
   })
@@ -153,11 +153,11 @@ describe('an OpenPGP key', () => {
       Buffer.concat([rsa, ...users(6, 4)]),
       Buffer.concat([p521, ...users(2, 4)]),
     ])
-      expect(() => decodePublicKey(bytes.toString('base64'), 'k')).not.toThrow()
+      expect(() => decodePgpPublicKey(bytes.toString('base64'), 'k')).not.toThrow()
   })
 
   test('with a text longer than the largest key is rejected before it is decoded', () => {
-    expect(() => decodePublicKey('\n'.repeat(49_153), 'k')).toThrow('49153 characters (limit 49152)')
+    expect(() => decodePgpPublicKey('\n'.repeat(49_153), 'k')).toThrow('49153 characters (limit 49152)')
   })
 
   test.each(['NIST P-256', 'NIST P-521', 'Ed25519'] as const)(
@@ -170,7 +170,7 @@ describe('an OpenPGP key', () => {
       for (const valid of [true, false]) {
         verified.mockClear()
         const bytes = withSignatures(made, { onOne: 2, all: most, valid })
-        const outcome = encryptFor(bytes.toString('base64'), 'x', 'k')
+        const outcome = encryptForPgpKey(bytes.toString('base64'), 'x', 'k')
         await (valid ? outcome : expect(outcome).rejects.toMatchObject({ code: 'invalid_request' }))
         const failed = await Promise.allSettled(verified.mock.results.map(one => one.value))
         expect(failed.filter(one => one.status === 'rejected')).toHaveLength(valid ? 0 : most - 1)
@@ -181,7 +181,7 @@ describe('an OpenPGP key', () => {
   test('is never processed in JavaScript instead of OpenSSL', async () => {
     const made = await costlyKey('NIST P-256')
     config.useEllipticFallback = true
-    await fingerprintOf(Buffer.from(made.write()).toString('base64'), 'k')
+    await pgpFingerprintOf(Buffer.from(made.write()).toString('base64'), 'k')
     expect(config.useEllipticFallback).toBe(false)
   })
 })

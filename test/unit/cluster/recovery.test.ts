@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  checkShares,
-  hashShare,
+  checkRecoveryShares,
+  hashRecoveryShare,
   isShareOf,
   newRecoveryKey,
-  verifierOf,
+  recoveryKeyVerifier,
 } from '../../../shared/cluster/recovery.ts'
 import { combineShares } from '../../../shared/cluster/shares.ts'
 import { NOW } from '../tokens/support.ts'
@@ -16,21 +16,21 @@ const made = (division = { shares: 5, threshold: 3 }) =>
 
 describe('the stored recovery key', () => {
   test('hashes are stable, and differ between a key and a share of the same bytes', () => {
-    expect(verifierOf(key)).toBe('G2QImhztMv1mCuPHfESvPMrWJ9yO8uZq-oyUsnwjYwM')
-    expect(hashShare(key)).toBe('0aGequ8sfFL3SHYDQeudydo2jMfOuRB56dbM_73F-k4')
+    expect(recoveryKeyVerifier(key)).toBe('G2QImhztMv1mCuPHfESvPMrWJ9yO8uZq-oyUsnwjYwM')
+    expect(hashRecoveryShare(key)).toBe('0aGequ8sfFL3SHYDQeudydo2jMfOuRB56dbM_73F-k4')
   })
 
   test('recognises the key and its shares, and rejects others', () => {
     const { item, shares } = made()
     const hex = shares.map(one => one.toString('hex'))
     const whole = combineShares(hex.slice(1, 4)) as Buffer
-    checkShares(hex.slice(1, 4), item)
+    checkRecoveryShares(hex.slice(1, 4), item)
     for (const [some, stored] of [
       [hex.slice(0, 2), item],
       [[...hex.slice(0, 2), hex[0] ?? ''], item],
       [hex.slice(0, 3), made().item],
     ] as const)
-      expect(() => checkShares(some, stored)).toThrow('the stored recovery key contradicts itself')
+      expect(() => checkRecoveryShares(some, stored)).toThrow('the stored recovery key contradicts itself')
     expect(shares.map(one => isShareOf(item, one))).toEqual([true, true, true, true, true])
     for (const other of [...made().shares, whole, Buffer.of(), shares[0]?.subarray(1) as Buffer])
       expect(isShareOf(item, other)).toBe(false)
@@ -47,14 +47,14 @@ describe('the stored recovery key', () => {
       shares: 5,
       threshold: 3,
       since: NOW,
-      verifier: verifierOf(whole),
-      shareHashes: shares.map(hashShare),
+      verifier: recoveryKeyVerifier(whole),
+      shareHashes: shares.map(hashRecoveryShare),
     })
   })
 
   test('with one share: key and share have different hashes although they are equal', () => {
     const { item, shares } = made({ shares: 1, threshold: 1 })
-    checkShares([shares[0]?.toString('hex') ?? ''], item)
+    checkRecoveryShares([shares[0]?.toString('hex') ?? ''], item)
     expect(isShareOf(item, shares[0] as Buffer)).toBe(true)
     expect(item.verifier).not.toBe(item.shareHashes[0])
   })

@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { combine } from 'shamir-secret-sharing'
 import { describe, expect, test } from 'vitest'
-import { checkDivision, combineShares, readShare, splitIntoShares } from '../../../shared/cluster/shares.ts'
+import {
+  checkShareDivision,
+  combineShares,
+  parseShare,
+  splitIntoShares,
+} from '../../../shared/cluster/shares.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index * 7)
@@ -89,7 +94,7 @@ describe('divisions', () => {
     [255, 2],
     [255, 255],
   ])('%i shares with threshold %i are allowed', (shares, threshold) => {
-    expect(() => checkDivision({ shares, threshold })).not.toThrow()
+    expect(() => checkShareDivision({ shares, threshold })).not.toThrow()
   })
 
   test.each([
@@ -102,7 +107,7 @@ describe('divisions', () => {
     [2, 1],
     [1, 2],
   ])('%i shares with threshold %i are rejected', (shares, threshold) => {
-    expect(() => checkDivision({ shares, threshold })).toThrow(
+    expect(() => checkShareDivision({ shares, threshold })).toThrow(
       expect.objectContaining({ code: 'invalid_request' }),
     )
   })
@@ -119,12 +124,12 @@ describe('reading a share', () => {
     ['hex in lines', share.toString('hex').replace(/.{60}/, '$&\n')],
     ['with blanks around', `  ${share.toString('base64')} `],
     ...inEachForm(share.toString('base64')),
-  ])('accepts %s', (_, text) => expect(readShare(text)).toEqual(share))
+  ])('accepts %s', (_, text) => expect(parseShare(text)).toEqual(share))
 
   test('a text of hex digits with a wrong length is read as base64', () => {
     // 68 hexadecimal digits would be 34 bytes, which is too long; 24 of them are 18 bytes of base64
     const text = 'abcdef0123456789abcdef01'
-    expect(readShare(text)).toEqual(Buffer.from(text, 'base64'))
+    expect(parseShare(text)).toEqual(Buffer.from(text, 'base64'))
   })
 
   test.each([
@@ -141,7 +146,7 @@ describe('reading a share', () => {
       [share, share].map(one => one.toString('hex')).join(','),
       'key must be a valid hex or base64 string',
     ],
-  ])('rejects %s', (_, text, message) => expect(() => readShare(text)).toThrow(message))
+  ])('rejects %s', (_, text, message) => expect(() => parseShare(text)).toThrow(message))
 })
 
 describe('combining shares', () => {

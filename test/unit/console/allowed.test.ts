@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
   checkPromotionButton,
-  isConfirmed,
-  READINESS_COUNTS_MS,
+  isNameConfirmed,
+  READINESS_VALID_MS,
   type ShownReadiness,
   toShownReadiness,
 } from '../../../shared/console/allowed.ts'
@@ -66,7 +66,7 @@ describe('the promotion button', () => {
     ],
     [
       'readiness is too old',
-      { readiness: { ...ready(), at: NOW - READINESS_COUNTS_MS - 1 } },
+      { readiness: { ...ready(), at: NOW - READINESS_VALID_MS - 1 } },
       /60 s old\. Request it again/,
     ],
     [
@@ -96,7 +96,7 @@ describe('the promotion button', () => {
   })
 
   test('is disabled for a cluster without a name, even if nothing is typed', () => {
-    expect(isConfirmed('', '')).toBe(false)
+    expect(isNameConfirmed('', '')).toBe(false)
   })
 
   test('is disabled with a malformed readiness answer', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
-  addSample,
-  chooseScaleTop,
-  computeLags,
-  DRAWN_MS,
-  describeLags,
-  plotLines,
-  type Sample,
+  addLagSample,
+  chooseLagScaleTop,
+  computeReplicationLags,
+  describeReplicationLags,
+  LAG_CHART_SPAN_MS,
+  type LagSample,
+  plotLagLines,
 } from '../../../shared/console/lag.ts'
 import type { ObservedCluster } from '../../../shared/set/status.ts'
 import { printCount, printSpan } from '../../../shared/values/words.ts'
@@ -60,7 +60,7 @@ describe('both lags', () => {
     ],
     ['there is no secondary', [primary(5)], {}],
   ])('%s', async (_, both, lags) => {
-    expect(computeLags(await Promise.all(both), NOW)).toEqual(lags)
+    expect(computeReplicationLags(await Promise.all(both), NOW)).toEqual(lags)
   })
 
   test.each([
@@ -71,31 +71,31 @@ describe('both lags', () => {
       /6 s old\. A promotion now would lose at most the commits of the last 6 s\. It lacks 1 position/,
     ],
     [{ stored: 6200, lost: 6200 }, /unknown, because the primary does not answer/],
-  ])('%j as a sentence', (lags, text) => expect(describeLags(lags)).toMatch(text))
+  ])('%j as a sentence', (lags, text) => expect(describeReplicationLags(lags)).toMatch(text))
 })
 
 describe('the chart of lags', () => {
   const box = { width: 600, height: 100 }
-  const samples: Sample[] = [
-    { at: NOW - DRAWN_MS, stored: 0, lost: 0 },
-    { at: NOW - DRAWN_MS / 2, stored: 5000, lost: 5000 },
-    { at: NOW - DRAWN_MS / 4 },
+  const samples: LagSample[] = [
+    { at: NOW - LAG_CHART_SPAN_MS, stored: 0, lost: 0 },
+    { at: NOW - LAG_CHART_SPAN_MS / 2, stored: 5000, lost: 5000 },
+    { at: NOW - LAG_CHART_SPAN_MS / 4 },
     { at: NOW, stored: 10_000, lost: 0 },
   ]
 
   test('time runs from left to right and lag from bottom to top; unknown lag is not drawn', () => {
-    expect(plotLines(samples, 'stored', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,0.0'])
-    expect(plotLines(samples, 'lost', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,100.0'])
+    expect(plotLagLines(samples, 'stored', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,0.0'])
+    expect(plotLagLines(samples, 'lost', box, NOW)).toEqual(['0.0,100.0 300.0,50.0', '600.0,100.0'])
   })
 
   test('the scale is a round number above all samples, at least ten seconds', () => {
-    expect(chooseScaleTop([])).toBe(10_000)
-    expect(chooseScaleTop([{ at: NOW, stored: 10_001 }])).toBe(20_000)
-    expect(chooseScaleTop([{ at: NOW, lost: 61_000 }])).toBe(100_000)
+    expect(chooseLagScaleTop([])).toBe(10_000)
+    expect(chooseLagScaleTop([{ at: NOW, stored: 10_001 }])).toBe(20_000)
+    expect(chooseLagScaleTop([{ at: NOW, lost: 61_000 }])).toBe(100_000)
   })
 
   test('samples that are too old are dropped', () => {
-    const more = addSample(samples, { at: NOW + 1, stored: 1 })
+    const more = addLagSample(samples, { at: NOW + 1, stored: 1 })
     expect(more.map(({ at }) => at)).toEqual([...samples.slice(1).map(({ at }) => at), NOW + 1])
   })
 })

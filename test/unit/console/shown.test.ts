@@ -3,12 +3,12 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { toShownReadiness } from '../../../shared/console/allowed.ts'
-import { buildCommands, quoteForShell } from '../../../shared/console/commands.ts'
-import { describeExpiry, listTokenExpiries, readNotAfter } from '../../../shared/console/ends.ts'
-import { formatValue, parseLogin, readExplanation } from '../../../shared/console/explained.ts'
+import { buildShellCommands, quoteForShell } from '../../../shared/console/commands.ts'
+import { describeExpiry, listTokenExpiries, readCertificateNotAfter } from '../../../shared/console/ends.ts'
+import { formatCheckValue, parseLoginJson, readLoginExplanation } from '../../../shared/console/explained.ts'
 import { apiBaseUrl, consolePageUrl, linkedPageUrl } from '../../../shared/console/links.ts'
-import { listProgress, listSteps, operationSteps } from '../../../shared/console/progress.ts'
-import { describeReport, readReport } from '../../../shared/console/report.ts'
+import { listProgressBars, listSteps, operationSteps } from '../../../shared/console/progress.ts'
+import { describeLossReport, readLossReport } from '../../../shared/console/report.ts'
 import { readStatus } from '../../../shared/set/status.ts'
 import { workflows } from '../../../shared/workers/workflows.ts'
 
@@ -47,7 +47,7 @@ describe('running work', () => {
   test('sync, reindex and comparison have their progress', () => {
     const of = (status: object) => {
       const read = readStatus({ mode: 'secondary', ...status })
-      return read.ok && listProgress(read.value)
+      return read.ok && listProgressBars(read.value)
     }
     expect(of({ merkle_sync_progress: { sync_progress: 30, sync_total_keys: 120 } })).toEqual([
       { what: 'sync', text: '30 of 120 items fetched', part: 0.25 },
@@ -106,9 +106,10 @@ describe('expiries', () => {
         /-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g,
       ) ?? []
     expect(pems.length).toBeGreaterThan(20)
-    for (const pem of pems) expect(readNotAfter(pem)).toBe(Date.parse(new X509Certificate(pem).validTo))
+    for (const pem of pems)
+      expect(readCertificateNotAfter(pem)).toBe(Date.parse(new X509Certificate(pem).validTo))
     for (const odd of ['', 'no certificate', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----'])
-      expect(readNotAfter(odd)).toBeUndefined()
+      expect(readCertificateNotAfter(odd)).toBeUndefined()
   })
 })
 
@@ -133,7 +134,7 @@ describe('the loss report', () => {
   }
 
   test('is grouped by kind, with what to do and the name of each change', () => {
-    const report = readReport(data)
+    const report = readLossReport(data)
     expect(report.kinds).toEqual([
       { kind: 'token', written: 2, deleted: 1, todo: expect.stringContaining('revocations') },
       { kind: 'constructor', written: 1, deleted: 0, todo: '' },
@@ -153,7 +154,7 @@ describe('the loss report', () => {
       /^The report is not complete yet: the cluster waits for a primary/,
     ],
     [undefined, /^The report is not complete yet/],
-  ])('%# as a sentence', (given, text) => expect(describeReport(readReport(given))).toMatch(text))
+  ])('%# as a sentence', (given, text) => expect(describeLossReport(readLossReport(given))).toMatch(text))
 })
 
 describe('an explained login', () => {
@@ -163,24 +164,24 @@ describe('an explained login', () => {
       { check: 'b', verdict: 'fail', message: 'no', seen: { x: 1 } },
       { check: 'c', verdict: 'fail' },
     ]
-    const explained = readExplanation({ role: 'r', checks })
+    const explained = readLoginExplanation({ role: 'r', checks })
     expect(explained.sentence).toBe('A login with role r would fail at the check "b": no.')
     expect(explained.checks[1]).toEqual({ check: 'b', verdict: 'fail', message: 'no', seen: '{"x":1}' })
-    expect(readExplanation({ role: 'r', login_would_succeed: true }).sentence).toBe(
+    expect(readLoginExplanation({ role: 'r', login_would_succeed: true }).sentence).toBe(
       'A login with role r would succeed.',
     )
   })
 
   test('accepts only a JSON object; an empty text is an empty login', () => {
-    expect(parseLogin(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
-    expect(parseLogin('')).toEqual({ login: {} })
-    for (const text of ['[1]', 'null', '"x"', '{']) expect(parseLogin(text)).toHaveProperty('fault')
-    expect([formatValue(undefined), formatValue('a'), formatValue(0), formatValue([1])]).toEqual([
-      '',
-      'a',
-      '0',
-      '[1]',
-    ])
+    expect(parseLoginJson(' {"role": "x"} ')).toEqual({ login: { role: 'x' } })
+    expect(parseLoginJson('')).toEqual({ login: {} })
+    for (const text of ['[1]', 'null', '"x"', '{']) expect(parseLoginJson(text)).toHaveProperty('fault')
+    expect([
+      formatCheckValue(undefined),
+      formatCheckValue('a'),
+      formatCheckValue(0),
+      formatCheckValue([1]),
+    ]).toEqual(['', 'a', '0', '[1]'])
   })
 })
 
@@ -219,7 +220,7 @@ describe('links out of the page', () => {
   })
 
   test('the commands name both clusters, and secrets only as variables', () => {
-    const texts = buildCommands({ own: 'https://w/v1/', other: 'https://e/v1/', name: EVIL }).map(
+    const texts = buildShellCommands({ own: 'https://w/v1/', other: 'https://e/v1/', name: EVIL }).map(
       ({ text }) => text,
     )
     expect(texts.join('\n')).toContain(

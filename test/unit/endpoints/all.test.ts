@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { allUses, type Endpoint, pathsOf, routesOf, type Use, usesOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import {
+  type Endpoint,
+  type EndpointUse,
+  endpointUses,
+  pathsOf,
+  routesOf,
+  usesOf,
+} from '../../../shared/api/endpoint.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { matchEndpoint } from '../../../shared/http/match.ts'
 import { anonymous, deprecated, type Kind, required, rows } from './interface.ts'
 
-const all = groups.flatMap(group => group.endpoints)
+const all = endpointGroups.flatMap(group => group.endpoints)
 const full = (path: string) => path.replace(/^A\//, '/auth/:mount/')
 const short = (path: string) => path.replace(/^\/auth\/:mount\//, 'A/')
 const rowOf = (method: string, path: string): Endpoint[] =>
@@ -209,7 +216,7 @@ describe('the endpoint table', () => {
   })
 
   test('every DELETE declares a use that writes', () => {
-    const writing: readonly Use[] = ['write', 'ceremony', 'rekey']
+    const writing: readonly EndpointUse[] = ['write', 'ceremony', 'rekey']
     const writers = all
       .filter(row => row.method === 'DELETE' && !row.summary.startsWith('Refused: '))
       .filter(row => !row.uses.some(use => writing.includes(use)))
@@ -244,7 +251,7 @@ describe('the endpoint table', () => {
   })
 
   test('each group declares the uses of its endpoints', () => {
-    for (const group of groups) {
+    for (const group of endpointGroups) {
       const wraps = group.endpoints.some(
         row =>
           row.answers === 'auth' ||
@@ -258,14 +265,14 @@ describe('the endpoint table', () => {
         ...(group.endpoints.some(row => row.access.by === 'operation-token') ? ['operation-token'] : []),
         ...(group.endpoints.some(row => row.licence) ? ['licence'] : []),
       ])
-      expect(usesOf(group)).toEqual(allUses.filter(use => wanted.has(use)))
+      expect(usesOf(group)).toEqual(endpointUses.filter(use => wanted.has(use)))
     }
   })
 })
 
 describe('gateway routes reach every endpoint', () => {
   const sample: Record<string, string> = { ':mount': 'cloud', ':role_tag': 'v1:a//b=', ':method_path': 'x' }
-  const routed = groups.flatMap(group =>
+  const routed = endpointGroups.flatMap(group =>
     group.endpoints
       .filter(row => !row.unrouted)
       .flatMap(row => pathsOf(row).map(path => [group.name, row.method, path, group, row] as const)),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 
 /** The endpoints that start and cancel a ceremony. */
-const attempts = groups
+const attempts = endpointGroups
   .flatMap(group => group.endpoints)
   .filter(({ path, method }) => /\/(?:attempt|init|verify)$/.test(path) && method !== 'GET')
   .filter(({ uses }) => uses.some(use => use === 'ceremony' || (use as string) === 'rekey'))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { groups } from '../../../shared/endpoints/all.ts'
-import { readIntake } from '../../../shared/http/intake.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
+import { readRequestIntake } from '../../../shared/http/intake.ts'
 import { portsWith } from '../../builders/ports.ts'
 import writes from '../../vectors/client-writes.json' with { type: 'json' }
 
@@ -12,9 +12,9 @@ const ports = portsWith({ deployment: {}, clock: { now: () => 0 } })
 /** Parses a request with the endpoint that serves it. */
 async function take(method: string, path: string, body: object | null) {
   const text = body === null ? '' : JSON.stringify(body)
-  for (const { name, endpoints } of groups) {
+  for (const { name, endpoints } of endpointGroups) {
     const reading = endpoints.map(({ prepare: _, ...row }) => row)
-    const intake = await readIntake(
+    const intake = await readRequestIntake(
       { name, endpoints: reading },
       {
         method,

@@ -1,18 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { answer, data, noContent } from '../../../shared/api/call.ts'
-import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
+import { answer, dataAnswer, noContentAnswer } from '../../../shared/api/call.ts'
+import {
+  allowAnyone,
+  allowByPolicy,
+  declareEndpoint,
+  type EndpointGroup,
+} from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { intField, text } from '../../../shared/api/fields.ts'
 import { describeAnswer } from '../../../shared/endpoints/answers/describe.ts'
-import { openApi } from '../../../shared/endpoints/openapi.ts'
+import { buildOpenApi } from '../../../shared/endpoints/openapi.ts'
 import { flagShape, mapShape, objectShape, textShape } from '../../../shared/values/shape.ts'
 import { resolveShared } from '../../support/service/resolved-document.ts'
 
-const handle = () => answer(data({}))
-const group: Group = {
+const handle = () => answer(dataAnswer({}))
+const group: EndpointGroup = {
   name: 'things',
   endpoints: [
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/auth/:mount/thing/:name',
       formerly: '/auth/:mount/object/:name',
@@ -21,40 +26,40 @@ const group: Group = {
         label: text('Its label', { required: true }),
         key: text('Its key', { secret: true, formerly: 'old_key' }),
       },
-      access: byPolicy('by-existence'),
+      access: allowByPolicy('by-existence'),
       answers: 'nothing',
-      handle: () => answer(noContent()),
+      handle: () => answer(noContentAnswer()),
     }),
-    endpoint({
+    declareEndpoint({
       method: 'GET',
       path: '/auth/:mount/thing/:name',
       summary: 'Read a thing',
-      access: byPolicy('read', { sudo: true }),
+      access: allowByPolicy('read', { sudo: true }),
       answers: 'data',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'GET',
       path: '/things',
       summary: 'The things',
-      access: anyone,
+      access: allowAnyone,
       answers: 'plain',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'LIST',
       path: '/things',
       summary: 'List things',
       fields: { limit: intField('At most so many') },
-      access: byPolicy('list'),
+      access: allowByPolicy('list'),
       answers: 'keys',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/go',
       summary: 'Go',
-      access: byPolicy('create-or-update'),
+      access: allowByPolicy('create-or-update'),
       answers: 'accepted',
       handle,
     }),
@@ -73,7 +78,7 @@ const answers = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document to look into
-const written = openApi([group], answers, '1.2.3') as any
+const written = buildOpenApi([group], answers, '1.2.3') as any
 const document = resolveShared(written, written)
 const operation = (path: string, verb: string) => document.paths[path]?.[verb]
 
@@ -141,12 +146,12 @@ describe('the OpenAPI document', () => {
 
   test('a row without a described response is an error', () => {
     const { 'POST /go': _, ...others } = answers
-    expect(() => openApi([group], others, '1')).toThrow('nobody has said what POST /go answers')
+    expect(() => buildOpenApi([group], others, '1')).toThrow('nobody has said what POST /go answers')
   })
 
   test('endpoints that always reject are omitted', () => {
-    const refused = endpoint({ ...group.endpoints[4], path: '/never', answers: 'refused' } as never)
-    expect(openApi([{ ...group, endpoints: [refused] }], {}, '1')).toMatchObject({ paths: {} })
+    const refused = declareEndpoint({ ...group.endpoints[4], path: '/never', answers: 'refused' } as never)
+    expect(buildOpenApi([{ ...group, endpoints: [refused] }], {}, '1')).toMatchObject({ paths: {} })
   })
 
   test('a former path is deprecated', () => {

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Context } from 'aws-lambda'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { EventAnswer, HttpEvent } from '../../../shared/front/http-api.ts'
+import type { HttpApiAnswer, HttpEvent } from '../../../shared/front/http-api.ts'
 import { serveWebFunction } from '../../../shared/front/web-function.ts'
 import { bounds } from '../../../shared/values/bounds.ts'
 
-type Handler = (event: HttpEvent, context: Context) => Promise<EventAnswer>
+type Handler = (event: HttpEvent, context: Context) => Promise<HttpApiAnswer>
 
 const closers: (() => Promise<void>)[] = []
 /** Records the lines that the program writes to the console. */
@@ -121,7 +121,7 @@ describe('concurrent requests', () => {
     const url = await served(async ({ rawPath }) => {
       if (!rawPath.endsWith('/late')) return { statusCode: 200, body: rawPath }
       waiting.add(rawPath)
-      return new Promise<EventAnswer>(() => undefined)
+      return new Promise<HttpApiAnswer>(() => undefined)
     })
     const ask = async (path: string): Promise<[number, string]> => {
       const reply = await fetch(url + path, { headers: { 'lambda-web-request-id': path } })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { answer, noContent } from '../../../shared/api/call.ts'
-import { type AccessRule, anyone, byPolicy, endpoint } from '../../../shared/api/endpoint.ts'
+import { answer, noContentAnswer } from '../../../shared/api/call.ts'
+import { type AccessRule, allowAnyone, allowByPolicy, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import { listField, text } from '../../../shared/api/fields.ts'
-import type { LiveToken } from '../../../shared/http/authenticate.ts'
-import { authorise } from '../../../shared/http/authorise.ts'
+import type { ValidToken } from '../../../shared/http/authenticate.ts'
+import { authoriseRequest } from '../../../shared/http/authorise.ts'
 import { findMount } from '../../../shared/http/base.ts'
-import type { Intake } from '../../../shared/http/intake.ts'
+import type { RequestIntake } from '../../../shared/http/intake.ts'
 import type { Alias } from '../../../shared/model/alias.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -33,8 +33,8 @@ const policyItem = (name: string, rules: string): Item<'policy'> => ({
   data: { text: rules },
 })
 const parentItem = (parts: Partial<Token> = {}): Item<'token'> => {
-  const hash = hashOf('hvs.parent')
-  return { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, ...parts }) }
+  const hash = tokenHashOf('hvs.parent')
+  return { ...key('token', accessorOfHash(hash)), rev: 'r', data: token({ hash, ...parts }) }
 }
 
 interface World {
@@ -50,13 +50,13 @@ interface World {
 async function admitted({
   own = {},
   items = [],
-  access = byPolicy('update'),
+  access = allowByPolicy('update'),
   raw = {},
   params = {},
   wrapTtl,
 }: World) {
   const { store } = memoryStore(items)
-  const row = endpoint({
+  const row = declareEndpoint({
     method: 'POST',
     path: '/auth/:mount/thing',
     summary: 'x',
@@ -68,19 +68,19 @@ async function admitted({
     access,
     answers: 'nothing',
     subject: ({ mount: accessor }) => key('client-config', accessor),
-    handle: () => answer(noContent()),
+    handle: () => answer(noContentAnswer()),
   })
   const path = 'auth/cloud/thing'
   const intake = {
     match: { endpoint: row, pathParameters: { mount: 'cloud', ...params }, path },
     facts: { path, operation: 'write', ...(wrapTtl === undefined ? {} : { wrapTtl }) },
     raw,
-  } as unknown as Intake
-  const alive: LiveToken = { text: new Secret('hvs.t'), token: token({ policies: ['dev'], ...own }) }
+  } as unknown as RequestIntake
+  const alive: ValidToken = { text: new Secret('hvs.t'), token: token({ policies: ['dev'], ...own }) }
   const mounts = { mounts: [mount()], removing: [] }
   try {
     const ports = portsWith({ store, clock: { now: () => NOW } })
-    return await authorise(row, intake, alive, { mounts, mount: mount() }, ports)
+    return await authoriseRequest(row, intake, alive, { mounts, mount: mount() }, ports)
   } catch (error) {
     const { why } = (error as { reason: { why: string } }).reason
     expect(error).toMatchObject({
@@ -100,17 +100,17 @@ describe('authorising a request by the capabilities of its policy', () => {
     policyItem('dev', `path "auth/cloud/thing" { capabilities = [${capabilities}] }`)
 
   test.each<[access: AccessRule, capabilities: string, exists: boolean, allowed: boolean]>([
-    [byPolicy('by-existence'), '"create"', false, true],
-    [byPolicy('by-existence'), '"create"', true, false],
-    [byPolicy('by-existence'), '"update"', true, true],
-    [byPolicy('by-existence'), '"update"', false, false],
-    [byPolicy('create-or-update'), '"create"', true, true],
-    [byPolicy('create-or-update'), '"update"', false, true],
-    [byPolicy('create-or-update'), '"read"', false, false],
-    [byPolicy('update', { sudo: true }), '"update"', true, false],
-    [byPolicy('update', { sudo: true }), '"update", "sudo"', true, true],
-    [byPolicy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
-    [anyone, '"deny"', true, true],
+    [allowByPolicy('by-existence'), '"create"', false, true],
+    [allowByPolicy('by-existence'), '"create"', true, false],
+    [allowByPolicy('by-existence'), '"update"', true, true],
+    [allowByPolicy('by-existence'), '"update"', false, false],
+    [allowByPolicy('create-or-update'), '"create"', true, true],
+    [allowByPolicy('create-or-update'), '"update"', false, true],
+    [allowByPolicy('create-or-update'), '"read"', false, false],
+    [allowByPolicy('update', { sudo: true }), '"update"', true, false],
+    [allowByPolicy('update', { sudo: true }), '"update", "sudo"', true, true],
+    [allowByPolicy('create-or-update', { sudo: true }), '"create", "sudo"', true, true],
+    [allowAnyone, '"deny"', true, true],
   ])(
     'a rule %j and a policy with %s, object exists %s: allowed %s',
     async (access, capabilities, exists, allowed) => {
@@ -167,17 +167,23 @@ describe('admitting a token whose entity or ancestor is missing', () => {
     ],
     [
       'a token with an expired parent is rejected',
-      { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ ttl: 5 })] },
+      { own: { parent: accessorOfHash(tokenHashOf('hvs.parent')) }, items: [writes, parentItem({ ttl: 5 })] },
       'parent-gone',
     ],
     [
       'a token whose parent is of a deleted mount is rejected',
-      { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ mount: 'gone' })] },
+      {
+        own: { parent: accessorOfHash(tokenHashOf('hvs.parent')) },
+        items: [writes, parentItem({ mount: 'gone' })],
+      },
       'parent-gone',
     ],
     [
       'a token with a deleted grandparent is rejected',
-      { own: { parent: accessorOf(hashOf('hvs.parent')) }, items: [writes, parentItem({ parent: 'gone' })] },
+      {
+        own: { parent: accessorOfHash(tokenHashOf('hvs.parent')) },
+        items: [writes, parentItem({ parent: 'gone' })],
+      },
       'parent-gone',
     ],
   ])('%s', async (_, world, verdict) => expect(await admitted(world)).toBe(verdict))
@@ -187,7 +193,7 @@ describe('admitting a token whose entity or ancestor is missing', () => {
   })
 
   test('a token whose ancestors are valid is admitted', async () => {
-    const own = { parent: accessorOf(hashOf('hvs.parent')), entity }
+    const own = { parent: accessorOfHash(tokenHashOf('hvs.parent')), entity }
     expect(await admitted({ own, items: [writes, parentItem(), aliasOf()] })).toMatchObject({
       caller: { accessor: expect.any(String) },
     })

@@ -1,17 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { type Answer, type Auth, answer, type Caller, noContent } from '../../../shared/api/call.ts'
-import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
+import {
+  type Answer,
+  answer,
+  type Caller,
+  noContentAnswer,
+  type ResponseAuth,
+} from '../../../shared/api/call.ts'
+import { allowAnyone, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { listField, text } from '../../../shared/api/fields.ts'
-import { type AuditedCaller, auditTrail, type Ending } from '../../../shared/http/audit.ts'
-import type { Intake } from '../../../shared/http/intake.ts'
+import { type AuditedCaller, createAuditTrail, type RequestResult } from '../../../shared/http/audit.ts'
+import type { RequestIntake } from '../../../shared/http/intake.ts'
 import { noAccess } from '../../../shared/policies/access.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { portsWith } from '../../builders/ports.ts'
 import { mount, NOW, token } from '../tokens/support.ts'
 
 const row = (parts: object = {}) =>
-  endpoint({
+  declareEndpoint({
     method: 'POST',
     path: '/auth/:mount/x',
     summary: 'x',
@@ -21,13 +27,13 @@ const row = (parts: object = {}) =>
       proof: text('A proof', { secret: true, formerly: 'old_proof' }),
       label: text('A label', { formerly: 'old_label' }),
     },
-    access: anyone,
+    access: allowAnyone,
     answers: 'nothing',
-    handle: () => answer(noContent()),
+    handle: () => answer(noContentAnswer()),
     ...parts,
   })
 
-const intake = (parts: Partial<Intake> = {}): Intake => ({
+const intake = (parts: Partial<RequestIntake> = {}): RequestIntake => ({
   match: { kind: 'endpoint' as const, endpoint: row(), pathParameters: {}, path: 'auth/cloud/x' },
   facts: {
     id: 'r-1',
@@ -52,14 +58,18 @@ const intake = (parts: Partial<Intake> = {}): Intake => ({
 type Entries = any[]
 
 /** Returns the entries of a request with this ending. */
-async function entries(taken: Partial<Intake>, ending: Ending, seen: AuditedCaller = {}): Promise<Entries> {
+async function entries(
+  taken: Partial<RequestIntake>,
+  ending: RequestResult,
+  seen: AuditedCaller = {},
+): Promise<Entries> {
   const written: Entries = []
   const ports = portsWith({
     audit: { write: async (entry: object) => void written.push(JSON.parse(JSON.stringify(entry))) },
     cipher: { hmac: async (value: string) => `hmac:${value.length}` },
     clock: { now: () => NOW },
   })
-  const trail = auditTrail(intake(taken), ports)
+  const trail = createAuditTrail(intake(taken), ports)
   await trail.request(seen)
   await trail.response(ending)
   return written
@@ -72,7 +82,7 @@ const caller: Caller = {
   rights: noAccess,
   identityPolicies: ['ops'],
 }
-const done: Ending = { kind: 'answered', answer: { kind: 'nothing' } }
+const done: RequestResult = { kind: 'answered', answer: { kind: 'nothing' } }
 
 describe('the audit trail of a request', () => {
   test('a request writes two entries with its caller and operation', async () => {
@@ -126,7 +136,10 @@ describe('the audit trail of a request', () => {
       cipher: { hmac: async () => 'hmac' },
       clock: { now: () => NOW },
     })
-    await auditTrail(intake(), ports).response({ kind: 'failed', error: new ApiError('permission_denied') })
+    await createAuditTrail(intake(), ports).response({
+      kind: 'failed',
+      error: new ApiError('permission_denied'),
+    })
     expect(written.map(entry => [entry.audit, entry.error])).toEqual([
       ['request', 'permission_denied'],
       ['response', 'permission_denied'],
@@ -139,7 +152,7 @@ describe("values selected by the mount's tuning", () => {
     options: { audit_non_hmac_request_keys: ['proof', 'extra'], audit_non_hmac_response_keys: ['tag'] },
   })
   const raw = { proof: 'p', extra: 'e', other: 'o' }
-  const ending: Ending = {
+  const ending: RequestResult = {
     kind: 'answered',
     answer: { kind: 'data', data: { tag: 't', id: 'i', proof: 'p' } },
   }
@@ -172,7 +185,7 @@ describe("values selected by the mount's tuning", () => {
 
   test('the nonce and the token of a login are always hashed', async () => {
     const all = ['nonce', 'client_token', 'auth', 'metadata']
-    const auth = { client_token: 'S3CRET', metadata: { nonce: 'S3CRET' } } as unknown as Auth
+    const auth = { client_token: 'S3CRET', metadata: { nonce: 'S3CRET' } } as unknown as ResponseAuth
     const seen = { tuned: mount({ options: { audit_non_hmac_response_keys: all } }) }
     expect(
       JSON.stringify(await entries({}, { kind: 'answered', answer: { kind: 'auth', auth } }, seen)),
@@ -183,8 +196,11 @@ describe("values selected by the mount's tuning", () => {
 describe('secrets in audit entries', () => {
   const S = 'S3CRET'
   const answers: [name: string, answer: Answer, row?: object][] = [
-    ['a token', { kind: 'auth', auth: { client_token: S, metadata: null } as Auth }],
-    ['a nonce', { kind: 'auth', auth: { client_token: 'x', metadata: { nonce: S } } as unknown as Auth }],
+    ['a token', { kind: 'auth', auth: { client_token: S, metadata: null } as ResponseAuth }],
+    [
+      'a nonce',
+      { kind: 'auth', auth: { client_token: 'x', metadata: { nonce: S } } as unknown as ResponseAuth },
+    ],
     ['a secret field', { kind: 'data', data: { id: S } }, { secretAnswers: ['id'] }],
     [
       'the data that a caller wraps',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { authenticate, readToken, takeUse } from '../../../shared/http/authenticate.ts'
+import { authenticateToken, countTokenUse, readPresentedToken } from '../../../shared/http/authenticate.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
@@ -10,8 +10,8 @@ import { type MemoryOptions, memoryStore } from '../../support/tables/memory-sto
 import { clearCipher as cipher, mount, NOW, sealedBatch, sealingTerm, token } from '../tokens/support.ts'
 
 const text = new Secret('hvs.parent')
-const hash = hashOf('hvs.parent')
-const place = key('token', accessorOf(hashOf('hvs.parent')))
+const hash = tokenHashOf('hvs.parent')
+const place = key('token', accessorOfHash(tokenHashOf('hvs.parent')))
 const facts = { mounts: { mounts: [mount()], removing: [] }, source: '10.1.2.3', now: NOW, term: undefined }
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
   ...place,
@@ -34,15 +34,15 @@ const whyOf = (work: () => unknown): unknown => {
 
 describe('parsing a presented token', () => {
   test('a service token is looked up by its hash', async () => {
-    const presented = await readToken(text, cipher)
+    const presented = await readPresentedToken(text, cipher)
     expect(presented?.key).toEqual(place)
-    expect(await presented?.open()).toEqual({ text, hash: hashOf('hvs.parent') })
+    expect(await presented?.open()).toEqual({ text, hash: tokenHashOf('hvs.parent') })
   })
 
   test('a batch token is decrypted, not looked up', async () => {
     const content = token({ type: 'batch', hash: '' })
     const batch = new Secret(`hvb.${await cipher.encryptToken(JSON.stringify(content))}`)
-    const presented = await readToken(batch, cipher)
+    const presented = await readPresentedToken(batch, cipher)
     expect(presented).not.toHaveProperty('key')
     expect(presented?.term).toEqual(key('term', 'identity'))
     const sealed = sealedBatch(JSON.stringify(content))
@@ -51,12 +51,12 @@ describe('parsing a presented token', () => {
 
   test('a batch token that this cluster did not encrypt is unknown', async () => {
     const other = portsWith({ cipher: { decryptToken: async () => undefined } }).cipher
-    const opened = await (await readToken(new Secret('hvb.x'), other))?.open()
-    expect(whyOf(() => authenticate(opened, undefined, facts))).toBe('token-unknown')
+    const opened = await (await readPresentedToken(new Secret('hvb.x'), other))?.open()
+    expect(whyOf(() => authenticateToken(opened, undefined, facts))).toBe('token-unknown')
   })
 
   test('a request without a token yields no token', async () =>
-    expect(await readToken(undefined, cipher)).toBeUndefined())
+    expect(await readPresentedToken(undefined, cipher)).toBeUndefined())
 })
 
 describe('authenticating a token', () => {
@@ -72,14 +72,14 @@ describe('authenticating a token', () => {
     ['a token used inside its bound CIDRs', { boundCidrs: ['10.0.0.0/8'] }, 'allowed'],
     ['a token used outside its bound CIDRs', { boundCidrs: ['10.9.0.0/16', '192.0.2.1'] }, 'source-address'],
     ['a token without expiry used outside its bound CIDRs', { boundCidrs: ['192.0.2.1'], ttl: 0 }, 'allowed'],
-    ["a stored item with another token's hash", { hash: hashOf('hvs.other') }, 'token-unknown'],
+    ["a stored item with another token's hash", { hash: tokenHashOf('hvs.other') }, 'token-unknown'],
   ])('for a service token: %s gives %s', (_, parts, verdict) => {
-    expect(whyOf(() => authenticate({ text, hash }, stored(parts), facts))).toBe(verdict)
+    expect(whyOf(() => authenticateToken({ text, hash }, stored(parts), facts))).toBe(verdict)
   })
 
   test('a missing token and an unknown token have different reasons', () => {
-    expect(whyOf(() => authenticate(undefined, undefined, facts))).toBe('token-missing')
-    expect(whyOf(() => authenticate({ text, hash }, undefined, facts))).toBe('token-unknown')
+    expect(whyOf(() => authenticateToken(undefined, undefined, facts))).toBe('token-missing')
+    expect(whyOf(() => authenticateToken({ text, hash }, undefined, facts))).toBe('token-unknown')
   })
 
   test.each<[name: string, parts: Partial<Token>, verdict: string]>([
@@ -91,7 +91,7 @@ describe('authenticating a token', () => {
   ])('for a batch token: %s gives %s', (_, parts, verdict) => {
     const content = token({ type: 'batch', hash: '', ...parts })
     const batch = sealedBatch(JSON.stringify(content))
-    expect(whyOf(() => authenticate({ text, batch }, undefined, { ...facts, term: sealingTerm }))).toBe(
+    expect(whyOf(() => authenticateToken({ text, batch }, undefined, { ...facts, term: sealingTerm }))).toBe(
       verdict,
     )
   })
@@ -115,14 +115,14 @@ describe('counting the uses of a token', () => {
   test('a token with unlimited uses is not written', async () => {
     const item = stored()
     const { ports, commits } = around(item)
-    expect(await takeUse(alive(item), cluster, ports)).toEqual(alive(item))
+    expect(await countTokenUse(alive(item), cluster, ports)).toEqual(alive(item))
     expect(commits).toEqual([])
   })
 
   test('a use is counted only if the stored token is unchanged since it was read', async () => {
     const item = stored({ numUses: 3 })
     const { ports, commits } = around(item)
-    const left = await takeUse(alive(item), cluster, ports)
+    const left = await countTokenUse(alive(item), cluster, ports)
     expect(left).toMatchObject({ token: { numUses: 3 }, item: { data: { numUses: 2 } } })
     expect(commits).toEqual([[{ kind: 'count', key: item, left: 2, expected: { rev: 'r1' } }]])
   })
@@ -130,31 +130,31 @@ describe('counting the uses of a token', () => {
   test('the last use deletes the token, and its request continues', async () => {
     const item = stored({ numUses: 1 })
     const { ports, commits } = around(item)
-    expect(await takeUse(alive(item), cluster, ports)).toEqual({ text, token: item.data, spent: true })
+    expect(await countTokenUse(alive(item), cluster, ports)).toEqual({ text, token: item.data, spent: true })
     expect(commits).toEqual([[{ kind: 'delete', key: item, expected: { rev: 'r1' } }]])
   })
 
   test('after a conflict the use is counted on the current token', async () => {
     const { ports } = around({ ...stored({ numUses: 1 }), rev: 'r2' })
-    expect(await takeUse(alive(stored({ numUses: 2 })), cluster, ports)).toMatchObject({ spent: true })
+    expect(await countTokenUse(alive(stored({ numUses: 2 })), cluster, ports)).toMatchObject({ spent: true })
   })
 
   test.each<ClusterMode>(['secondary', 'bootstrapping'])(
     'a %s cluster counts no uses and rejects tokens with limited uses',
     async mode => {
       const { ports, commits } = around(stored({ numUses: 3 }))
-      await expect(takeUse(alive(stored({ numUses: 3 })), inMode(mode), ports)).rejects.toMatchObject({
+      await expect(countTokenUse(alive(stored({ numUses: 3 })), inMode(mode), ports)).rejects.toMatchObject({
         code: 'permission_denied',
         reason: { why: 'uses-not-counted-here' },
       })
-      expect(await takeUse(alive(stored()), inMode(mode), ports)).toEqual(alive(stored()))
+      expect(await countTokenUse(alive(stored()), inMode(mode), ports)).toEqual(alive(stored()))
       expect(commits).toEqual([])
     },
   )
 
   test('a request that finds no use left is rejected', async () => {
     const { ports } = around()
-    await expect(takeUse(alive(stored({ numUses: 1 })), cluster, ports)).rejects.toMatchObject({
+    await expect(countTokenUse(alive(stored({ numUses: 1 })), cluster, ports)).rejects.toMatchObject({
       code: 'invalid_token',
       reason: { why: 'token-spent' },
     })
@@ -162,7 +162,7 @@ describe('counting the uses of a token', () => {
 
   test('a request that loses every commit gets busy with retry-after', async () => {
     const { ports } = around(stored({ numUses: 5 }), { verdicts: Array(99).fill('conflict') })
-    await expect(takeUse(alive(stored({ numUses: 5 })), cluster, ports)).rejects.toMatchObject({
+    await expect(countTokenUse(alive(stored({ numUses: 5 })), cluster, ports)).rejects.toMatchObject({
       code: 'busy',
       retryAfter: 1,
     })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { answer, noContent } from '../../../shared/api/call.ts'
-import { anyone, byPolicy, endpoint } from '../../../shared/api/endpoint.ts'
+import { answer, noContentAnswer } from '../../../shared/api/call.ts'
+import { allowAnyone, allowByPolicy, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import { invalidRequestError } from '../../../shared/api/errors.ts'
-import { findMount, readBase } from '../../../shared/http/base.ts'
-import type { Intake } from '../../../shared/http/intake.ts'
+import { findMount, readFirst } from '../../../shared/http/base.ts'
+import type { RequestIntake } from '../../../shared/http/intake.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
 import type { Memory } from '../../../shared/ports.ts'
 import { type Item, type Key, key } from '../../../shared/storage/kinds.ts'
@@ -44,9 +44,9 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
     memory,
   })
   const place = stored.put
-  const base = async (intake: Intake, more: readonly Key[] = []) => {
+  const base = async (intake: RequestIntake, more: readonly Key[] = []) => {
     reads.length = 0
-    const found = await readBase(intake, more, ports)
+    const found = await readFirst(intake, more, ports)
     return {
       mount: findMount(intake.match.pathParameters, found)?.path,
       cluster: found.cluster?.record.mode,
@@ -55,32 +55,32 @@ function environment(items: readonly Item[] = [recordItem(), tableItem('r1', 'cl
   }
   const mounted = (rev: string, ...paths: string[]) =>
     [tableItem(rev, ...paths), revisionItem(rev)].forEach(place)
-  const attempt = (given: Intake, more: readonly Key[]) => readBase(given, more, ports)
+  const attempt = (given: RequestIntake, more: readonly Key[]) => readFirst(given, more, ports)
   return { base, attempt, reads, place, mounted, memory, clock }
 }
 
-const row = (access: typeof anyone) =>
-  endpoint({
+const row = (access: typeof allowAnyone) =>
+  declareEndpoint({
     method: 'POST',
     path: '/auth/:mount/x',
     summary: 'x',
     access,
     answers: 'nothing',
-    handle: () => answer(noContent()),
+    handle: () => answer(noContentAnswer()),
   })
-const intake = (parts: Partial<Intake>, path = 'cloud', access = anyone): Intake =>
+const intake = (parts: Partial<RequestIntake>, path = 'cloud', access = allowAnyone): RequestIntake =>
   ({
     match: { endpoint: row(access), pathParameters: { mount: path }, path: 'x' },
     keys: [],
     ...parts,
-  }) as Intake
+  }) as RequestIntake
 const login = (path = 'cloud') => intake({}, path)
-const guarded = (parts: Partial<Intake> = {}) => intake(parts, 'cloud', byPolicy('update'))
+const guarded = (parts: Partial<RequestIntake> = {}) => intake(parts, 'cloud', allowByPolicy('update'))
 const missed = (open: boolean) =>
-  ({ match: { kind: 'miss', miss: 'path', open, pathParameters: {}, path: 'x' } }) as Partial<Intake>
+  ({ match: { kind: 'miss', miss: 'path', open, pathParameters: {}, path: 'x' } }) as Partial<RequestIntake>
 const token = new Secret('hvs.x')
 
-test.each<[string, Intake]>([
+test.each<[string, RequestIntake]>([
   ['a login', login()],
   ['a request that cannot succeed', guarded()],
 ])("the cluster record's age counts from the start of its read: %s", async (_, given) => {
@@ -92,7 +92,7 @@ test.each<[string, Intake]>([
 })
 
 describe('a request that cannot succeed reads only the cluster record', () => {
-  test.each<[string, Intake]>([
+  test.each<[string, RequestIntake]>([
     ['a request without a token', guarded()],
     ['a request without a token for an unknown path', intake(missed(false))],
     ['an operation that no endpoint supports', intake({ ...missed(true), token })],

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import type { Context } from 'aws-lambda'
 import { afterAll, describe, expect, test } from 'vitest'
-import { consoleSettings } from '../../../shared/adapters/aws/environment.ts'
-import { serveConsole } from '../../../shared/http/console.ts'
-import { allowReadsFrom } from '../../../shared/http/cross-origin.ts'
+import { readConsoleSettings } from '../../../shared/adapters/aws/environment.ts'
+import { createConsoleHandler } from '../../../shared/http/console.ts'
+import { allowReadsFromOrigin } from '../../../shared/http/cross-origin.ts'
 import type { FrontAnswer, FrontEvent } from '../../../shared/http/events.ts'
 
 const folder = mkdtempSync(`${tmpdir()}/cloud-auth-page-`)
@@ -36,7 +36,7 @@ const balanced = (path: string, headers: Record<string, string[]> = {}): FrontEv
 
 describe('the console page', () => {
   const at = { isServed: true, peer: 'https://east.example.com', folder: pathToFileURL(`${folder}/`) }
-  const page = serveConsole(at, other)
+  const page = createConsoleHandler(at, other)
 
   test.each([
     ['/ui/', 'text/html; charset=utf-8', 'the text of index.html'],
@@ -88,16 +88,16 @@ describe('the console page', () => {
   })
 
   test('without a peer the page may request only its own origin, and if switched off it is not served', async () => {
-    const alone = await serveConsole({ ...at, peer: '' }, other)(event('/ui/'), context)
+    const alone = await createConsoleHandler({ ...at, peer: '' }, other)(event('/ui/'), context)
     expect(alone.headers['content-security-policy']).toContain("connect-src 'self';")
-    expect(serveConsole({ ...at, isServed: false }, other)).toBe(other)
+    expect(createConsoleHandler({ ...at, isServed: false }, other)).toBe(other)
   })
 })
 
 describe('responses that the page of another cluster may read', () => {
   const ORIGIN = 'https://east.example.com'
   const from = (origin: string) => ({ origin })
-  const handler = allowReadsFrom(ORIGIN, other)
+  const handler = allowReadsFromOrigin(ORIGIN, other)
   const allowed = async (path: string, origin = ORIGIN, method = 'GET') =>
     (await handler(event(path, method, from(origin)), context)).headers['access-control-allow-origin']
 
@@ -145,12 +145,12 @@ describe('responses that the page of another cluster may read', () => {
   })
 
   test('without an allowed origin the handler is unchanged', () =>
-    expect(allowReadsFrom('', other)).toBe(other))
+    expect(allowReadsFromOrigin('', other)).toBe(other))
 })
 
 test('environment variables set whether the console page is served, its peer and the allowed origin', () => {
-  expect(consoleSettings({})).toEqual({ isServed: false, peer: '', origin: '' })
+  expect(readConsoleSettings({})).toEqual({ isServed: false, peer: '', origin: '' })
   expect(
-    consoleSettings({ CONSOLE: 'true', CONSOLE_PEER: 'https://e', CONSOLE_ORIGIN: 'https://o' }),
+    readConsoleSettings({ CONSOLE: 'true', CONSOLE_PEER: 'https://e', CONSOLE_ORIGIN: 'https://o' }),
   ).toEqual({ isServed: true, peer: 'https://e', origin: 'https://o' })
 })

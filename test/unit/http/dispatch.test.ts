@@ -1,20 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type AlwaysCall,
-  type Auth,
+  type AlwaysServedCall,
   answer,
-  answerAfter,
-  data,
-  type Outcome,
-  type Phases,
+  answerAfterChanges,
+  type CallOutcome,
+  dataAnswer,
+  type RequestPhases,
+  type ResponseAuth,
 } from '../../../shared/api/call.ts'
-import { anyone, byPolicy, type Endpoint, endpoint, type Group } from '../../../shared/api/endpoint.ts'
+import {
+  allowAnyone,
+  allowByPolicy,
+  declareEndpoint,
+  type Endpoint,
+  type EndpointGroup,
+} from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
 import { durationField } from '../../../shared/api/fields.ts'
-import { serve } from '../../../shared/http/dispatch.ts'
+import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
-import { accessorOf, hashOf, storedHashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOfHash, storedTokenHashOf, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { replace } from '../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { httpRequest } from '../../builders/http-request.ts'
@@ -22,55 +28,57 @@ import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW, token } from '../tokens/support.ts'
 
-const changing = (call: AlwaysCall): Outcome =>
-  answerAfter([replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) })])
+const changing = (call: AlwaysServedCall): CallOutcome =>
+  answerAfterChanges([
+    replace(key('policy', 'x'), call.fetched.get(key('policy', 'x')), { text: String(call.now) }),
+  ])
 
-const group = (handle: Endpoint['handle'], first?: Endpoint['first']): Group => ({
+const group = (handle: Endpoint['handle'], first?: Endpoint['first']): EndpointGroup => ({
   name: 'things',
   endpoints: [
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/auth/:mount/thing/:role',
       summary: 'x',
       fields: { ttl: durationField('') },
-      access: byPolicy('update'),
+      access: allowByPolicy('update'),
       answers: 'data',
       ...(first ? { first } : {}),
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/auth/:mount/open',
       summary: 'x',
-      access: anyone,
+      access: allowAnyone,
       answers: 'data',
       handle,
-      handleWithoutMount: () => answer(data({ nowhere: true })),
+      handleWithoutMount: () => answer(dataAnswer({ nowhere: true })),
     }),
-    endpoint({
+    declareEndpoint({
       method: 'GET',
       path: '/sys/alive',
       summary: 'x',
-      access: anyone,
+      access: allowAnyone,
       serves: 'always',
       answers: 'data',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/sys/any-role',
       summary: 'x',
-      access: byPolicy('update'),
+      access: allowByPolicy('update'),
       serves: 'dr',
       answers: 'data',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/sys/of-primary',
       summary: 'x',
       fields: { ttl: durationField('') },
-      access: byPolicy('update'),
+      access: allowByPolicy('update'),
       serves: 'primary',
       answers: 'data',
       handle,
@@ -92,7 +100,7 @@ interface World {
 /** Sends one request to a cluster with one mount and the token `hvs.t`, whose policy is `dev`. */
 async function send(
   parts: Partial<HttpRequest>,
-  handle: Endpoint['handle'] = () => answer(data({ ok: true })),
+  handle: Endpoint['handle'] = () => answer(dataAnswer({ ok: true })),
   {
     mode = 'primary',
     own = {},
@@ -103,7 +111,7 @@ async function send(
     first,
   }: World = {},
 ) {
-  const hash = await storedHashOf(text, clearCipher)
+  const hash = await storedTokenHashOf(text, clearCipher)
   let hmacs = 0
   const items: Item[] = [
     {
@@ -113,7 +121,7 @@ async function send(
     },
     { ...key('mounts'), rev: 'r', data: { mounts: [mount()], removing: [] } },
     { ...key('policy', 'dev'), rev: 'r', data: { text: rules } },
-    { ...key('token', accessorOf(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },
+    { ...key('token', accessorOfHash(hash)), rev: 'r', data: token({ hash, policies: ['dev'], ...own }) },
   ]
   const { store, commits, stored } = memoryStore(items, { verdicts })
   const ports = portsWith({
@@ -137,7 +145,7 @@ async function send(
     headers: { 'x-vault-token': text },
     ...parts,
   })
-  const { response, error } = await serve(group(handle, first), ports)(request)
+  const { response, error } = await createDispatcher(group(handle, first), ports)(request)
   return {
     status: response.status,
     body: response.body === '' ? undefined : JSON.parse(response.body),
@@ -285,7 +293,7 @@ describe("the order of the dispatcher's checks", () => {
     const open = async (path: string) => {
       const reply = await send({ headers: {}, path }, call => {
         mounts.push(call.mount?.path)
-        return answer(data({ at: call.mount?.path }))
+        return answer(dataAnswer({ at: call.mount?.path }))
       })
       return [reply.status, (reply.body as { data?: unknown } | undefined)?.data]
     }
@@ -356,10 +364,13 @@ describe('checking the cluster role', () => {
 
 describe('committing the changes of a request', () => {
   /** Builds a request that calls AWS, and records what its phases got. */
-  const asking = (parts: Partial<Phases<AlwaysCall>> = {}, name: () => string = () => 'question') => {
+  const asking = (
+    parts: Partial<RequestPhases<AlwaysServedCall>> = {},
+    name: () => string = () => 'question',
+  ) => {
     const walks: unknown[] = []
     const asked: string[] = []
-    const phases: Phases<AlwaysCall> = {
+    const phases: RequestPhases<AlwaysServedCall> = {
       gather: call => void walks.push(call.fetched.get(key('policy', 'x'))?.rev),
       ask: (_call, _gathered, ask) => {
         const question = name()
@@ -439,7 +450,7 @@ describe('committing the changes of a request', () => {
     let steps = 0
     const results: unknown[] = []
     const first = async () => ++steps
-    const handle = (call: AlwaysCall, result: unknown) => {
+    const handle = (call: AlwaysServedCall, result: unknown) => {
       results.push(result)
       return changing(call)
     }
@@ -448,16 +459,16 @@ describe('committing the changes of a request', () => {
   })
 
   test('a batch token is not issued with an outdated cluster record', async () => {
-    const auth = { client_token: 'hvb.1' } as Auth
+    const auth = { client_token: 'hvb.1' } as ResponseAuth
     const commit = () => Promise.reject(new ApiError('busy', 'the storage is busy'))
-    const issue = (call: AlwaysCall) => {
+    const issue = (call: AlwaysServedCall) => {
       Object.assign(call.ports.store, { commit })
       return answer({ kind: 'auth', auth })
     }
     expect((await send({}, issue)).status).toBe(503)
-    const read = (call: AlwaysCall) => {
+    const read = (call: AlwaysServedCall) => {
       Object.assign(call.ports.store, { commit })
-      return answer(data({}))
+      return answer(dataAnswer({}))
     }
     expect((await send({}, read)).status).toBe(200)
   })
@@ -468,7 +479,7 @@ describe('committing the changes of a request', () => {
   })
 
   test('one use of a limited token is counted per request, even if the request fails', async () => {
-    const place = key('token', accessorOf(hashOf('hvs.t')))
+    const place = key('token', accessorOfHash(tokenHashOf('hvs.t')))
     const used = async (parts: Partial<HttpRequest>, world: World) => {
       const { stored } = await send(parts, changing, { ...world, own: { numUses: 3 } })
       return (stored.at(place) as Item<'token'>).data.numUses
@@ -480,7 +491,7 @@ describe('committing the changes of a request', () => {
 
   test("the endpoint's clean-up runs only after a successful commit", async () => {
     const order: string[] = []
-    const outcome = (call: AlwaysCall): Outcome => ({
+    const outcome = (call: AlwaysServedCall): CallOutcome => ({
       ...changing(call),
       afterwards: async () => void order.push('cleaned'),
     })

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { answerOf, type FrontEvent, frontOf, isCarried, requestOf } from '../../../shared/http/events.ts'
+import {
+  type FrontEvent,
+  fitsFrontLimit,
+  frontOfEvent,
+  toFrontAnswer,
+  toHttpRequest,
+} from '../../../shared/http/events.ts'
 
-type Front = ReturnType<typeof frontOf>
+type Front = ReturnType<typeof frontOfEvent>
 
 /** Builds one request as each front end delivers it; `typed` is the path on the wire. */
 function eventOf(front: Front, typed: string, query: Record<string, string[]> = {}): FrontEvent {
@@ -47,7 +53,7 @@ const fronts: Front[] = ['httpApi', 'restApi', 'alb']
 
 describe.each(fronts)('an event of %s', front => {
   test("the front end is detected by the event's shape", () =>
-    expect(frontOf(eventOf(front, '/v1/x'))).toBe(front))
+    expect(frontOfEvent(eventOf(front, '/v1/x'))).toBe(front))
 
   test.each([
     ['/v1/auth/cloud/role/dev', '/v1/auth/cloud/role/dev'],
@@ -59,12 +65,12 @@ describe.each(fronts)('an event of %s', front => {
     ['/v1/a%20b', '/v1/a b'],
     ['/v1/%C3%A9', '/v1/é'],
   ])('the path %s is decoded once to %s', (typed, path) => {
-    expect(requestOf(eventOf(front, typed), 0).path).toBe(path)
+    expect(toHttpRequest(eventOf(front, typed), 0).path).toBe(path)
   })
 
   test('query names and values are decoded once, and repeated names are kept', () => {
     const query = { list: ['true'], 'a b': ['1+1', 'x%2Fy', 'é&='] }
-    expect(requestOf(eventOf(front, '/v1/x', query), 0).query).toEqual([
+    expect(toHttpRequest(eventOf(front, '/v1/x', query), 0).query).toEqual([
       ['list', 'true'],
       ['a b', '1+1'],
       ['a b', 'x%2Fy'],
@@ -73,21 +79,21 @@ describe.each(fronts)('an event of %s', front => {
   })
 
   test("the client address comes from the front end, not from the client's headers", () => {
-    expect(requestOf(eventOf(front, '/v1/x'), 0).source).toBe('192.0.2.1')
+    expect(toHttpRequest(eventOf(front, '/v1/x'), 0).source).toBe('192.0.2.1')
   })
 
   test('the domain comes from the front end, except that a load balancer sends no domain', () => {
     const wanted = front === 'alb' ? '' : 'api.example.com'
-    expect(requestOf(eventOf(front, '/v1/x'), 0).domain).toBe(wanted)
+    expect(toHttpRequest(eventOf(front, '/v1/x'), 0).domain).toBe(wanted)
   })
 
   test('the request has a method, headers, an ID and a deadline', () => {
-    expect(requestOf(eventOf(front, '/v1/x'), 42)).toMatchObject({
+    expect(toHttpRequest(eventOf(front, '/v1/x'), 42)).toMatchObject({
       method: 'GET',
       gatewayId: 'r-1',
       deadline: 42,
     })
-    expect(requestOf(eventOf(front, '/v1/x'), 0).headers['x-vault-token']).toBe('t')
+    expect(toHttpRequest(eventOf(front, '/v1/x'), 0).headers['x-vault-token']).toBe('t')
   })
 
   test.each([
@@ -96,13 +102,13 @@ describe.each(fronts)('an event of %s', front => {
     ['nothing', {}, '', 0],
     ['null', { body: null }, '', 0],
   ])('a body sent as %s is read', (_, parts, body, bodyLength) => {
-    expect(requestOf({ ...eventOf(front, '/v1/x'), ...parts }, 0)).toMatchObject({ body, bodyLength })
+    expect(toHttpRequest({ ...eventOf(front, '/v1/x'), ...parts }, 0)).toMatchObject({ body, bodyLength })
   })
 })
 
 test.each([[[]], [['']]])("a load balancer's event has a gateway ID with any trace header: %j", trace => {
   const event = { ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'x-amzn-trace-id': trace } }
-  expect(requestOf(event, 0).gatewayId).toBe('a load balancer')
+  expect(toHttpRequest(event, 0).gatewayId).toBe('a load balancer')
 })
 
 test.each(['httpApi', 'restApi'] as const)(
@@ -110,13 +116,13 @@ test.each(['httpApi', 'restApi'] as const)(
   front => {
     const event = eventOf(front, '/v1/x')
     const requestContext = { ...event.requestContext, requestId: '' }
-    expect(requestOf({ ...event, requestContext }, 0).gatewayId).toBe('a gateway')
+    expect(toHttpRequest({ ...event, requestContext }, 0).gatewayId).toBe('a gateway')
   },
 )
 
 describe('the client address behind a load balancer', () => {
   const from = (...chain: string[]) =>
-    requestOf({ ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'X-Forwarded-For': chain } }, 0)
+    toHttpRequest({ ...eventOf('alb', '/v1/x'), multiValueHeaders: { 'X-Forwarded-For': chain } }, 0)
 
   test.each([
     [['192.0.2.1'], '192.0.2.1'],
@@ -148,7 +154,7 @@ describe('parsing unusual events', () => {
   test.each(['restApi', 'alb'] as const)(
     'a path with invalid percent-encoding is marked illegal (%s)',
     front => {
-      expect(requestOf(eventOf(front, '/v1/a%ZZ'), 0).path).toContain('\u0000')
+      expect(toHttpRequest(eventOf(front, '/v1/a%ZZ'), 0).path).toContain('\u0000')
     },
   )
 
@@ -159,7 +165,7 @@ describe('parsing unusual events', () => {
       queryStringParameters: { a: '1', b: undefined },
       headers: { A: 'x' },
     }
-    expect(requestOf(event, 0)).toMatchObject({
+    expect(toHttpRequest(event, 0)).toMatchObject({
       query: [
         ['a', '1'],
         ['b', ''],
@@ -173,21 +179,21 @@ describe('parsing unusual events', () => {
       ...eventOf('alb', '/v1/x'),
       multiValueHeaders: { Authorization: ['Basic x', 'Bearer t'] },
     }
-    expect(requestOf(event, 0).headers).toMatchObject({ authorization: 'Basic x,Bearer t' })
+    expect(toHttpRequest(event, 0).headers).toMatchObject({ authorization: 'Basic x,Bearer t' })
   })
 
   test('parameter names such as __proto__ are ordinary names', () => {
     const headers = JSON.parse('{"__proto__": "x", "constructor": "y"}')
-    const request = requestOf({ version: '2.0', headers }, 0)
+    const request = toHttpRequest({ version: '2.0', headers }, 0)
     expect(Object.entries(request.headers)).toEqual([
       ['__proto__', 'x'],
       ['constructor', 'y'],
     ])
-    expect(requestOf({ version: '2.0' }, 0).headers['constructor']).toBeUndefined()
+    expect(toHttpRequest({ version: '2.0' }, 0).headers['constructor']).toBeUndefined()
   })
 
   test('an empty event becomes a request without path and method', () => {
-    expect(requestOf({}, 0)).toMatchObject({
+    expect(toHttpRequest({}, 0)).toMatchObject({
       method: '',
       path: '',
       query: [],
@@ -204,17 +210,17 @@ describe('responses to front ends', () => {
 
   test('all front ends get the same response, and HEAD gets no body', () => {
     for (const event of [bare, eventOf('restApi', '/v1/x'), { requestContext: { elb: {} }, headers: {} }])
-      expect(answerOf(event, response, false)).toEqual({
+      expect(toFrontAnswer(event, response, false)).toEqual({
         statusCode: 200,
         headers: { a: 'b' },
         body: '{}',
         isBase64Encoded: false,
       })
-    expect(answerOf(bare, response, true).body).toBe('')
+    expect(toFrontAnswer(bare, response, true).body).toBe('')
   })
 
   test('a load balancer with multi-value headers gets lists of values', () => {
-    expect(answerOf(eventOf('alb', '/v1/x'), response, false)).toEqual({
+    expect(toFrontAnswer(eventOf('alb', '/v1/x'), response, false)).toEqual({
       statusCode: 200,
       headers: { a: 'b' },
       multiValueHeaders: { a: ['b'] },
@@ -230,7 +236,7 @@ describe('responses to front ends', () => {
     ['alb', MEGABYTE],
   ])('responses of %s fit up to %i serialised bytes', (front, largest) => {
     const event = eventOf(front, '/v1/x')
-    const sized = (body: string) => answerOf(event, { ...response, body }, false)
+    const sized = (body: string) => toFrontAnswer(event, { ...response, body }, false)
     for (const [character, bytes] of [
       ['x', 1],
       ['"', 2],
@@ -239,8 +245,8 @@ describe('responses to front ends', () => {
     ] as const) {
       const rest = largest - Buffer.byteLength(JSON.stringify(sized('')))
       const most = character.repeat(Math.floor(rest / bytes))
-      expect(isCarried(event, sized(most)), `${character} that fit`).toBe(true)
-      expect(isCarried(event, sized(most + character)), `one ${character} too many`).toBe(false)
+      expect(fitsFrontLimit(event, sized(most)), `${character} that fit`).toBe(true)
+      expect(fitsFrontLimit(event, sized(most + character)), `one ${character} too many`).toBe(false)
     }
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fitEntry, LARGEST_ENTRY } from '../../../shared/http/fit-entry.ts'
+import { fitAuditEntry, MAX_AUDIT_ENTRY_BYTES } from '../../../shared/http/fit-entry.ts'
 
 const hmac = async (text: string) => `hmac-sha256:${String(text.length).padStart(64, '0')}`
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
@@ -37,9 +37,9 @@ describe('the size limit of audit entries', () => {
   test('an audit entry of any content is shrunk deterministically to the limit and keeps its caller', async () => {
     await fc.assert(
       fc.asyncProperty(entries, fc.constantFrom(1500, 2048, 4096), async (entry, largest) => {
-        const small = await fitEntry(entry, hmac, largest)
+        const small = await fitAuditEntry(entry, hmac, largest)
         expect(bytes(small)).toBeLessThanOrEqual(largest)
-        expect(JSON.stringify(await fitEntry(structuredClone(entry), hmac, largest))).toBe(
+        expect(JSON.stringify(await fitAuditEntry(structuredClone(entry), hmac, largest))).toBe(
           JSON.stringify(small),
         )
         expect(small).toMatchObject({
@@ -58,13 +58,13 @@ describe('the size limit of audit entries', () => {
       fc.asyncProperty(entries, async given => {
         // a value in the entry is larger than its replacement
         const entry = { ...given, message: 'm'.repeat(200) }
-        expect(await fitEntry(entry, hmac, bytes(entry))).toBe(entry)
-        expect(await fitEntry(entry, hmac, bytes(entry) - 1)).not.toEqual(entry)
+        expect(await fitAuditEntry(entry, hmac, bytes(entry))).toBe(entry)
+        expect(await fitAuditEntry(entry, hmac, bytes(entry) - 1)).not.toEqual(entry)
       }),
     )
-    const full = { message: 'x'.repeat(LARGEST_ENTRY - bytes({ message: '' })) }
-    expect(await fitEntry(full, hmac)).toBe(full)
-    expect(await fitEntry({ message: `${full.message}x` }, hmac)).toEqual({
+    const full = { message: 'x'.repeat(MAX_AUDIT_ENTRY_BYTES - bytes({ message: '' })) }
+    expect(await fitAuditEntry(full, hmac)).toBe(full)
+    expect(await fitAuditEntry({ message: `${full.message}x` }, hmac)).toEqual({
       message: stand(`${full.message}x`),
     })
   })
@@ -72,10 +72,10 @@ describe('the size limit of audit entries', () => {
   test('an oversized entry has its largest values replaced by length and HMAC', async () => {
     const [small, middle, large] = ['s'.repeat(500), 'ä'.repeat(600), 'l'.repeat(3000)]
     const entry = { request: { data: { small, middle, large } } }
-    expect(await fitEntry(entry, hmac, bytes(entry) - 1)).toEqual({
+    expect(await fitAuditEntry(entry, hmac, bytes(entry) - 1)).toEqual({
       request: { data: { small, middle, large: stand(large) } },
     })
-    expect(await fitEntry(entry, hmac, 800)).toEqual({
+    expect(await fitAuditEntry(entry, hmac, 800)).toEqual({
       request: { data: { small, middle: stand(middle), large: stand(large) } },
     })
     expect(stand(middle).length).toBe(1200)
@@ -84,14 +84,14 @@ describe('the size limit of audit entries', () => {
   test('an object with too many names is replaced, inner objects first', async () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`name-${index}`, index]))
     const entry = { request: { id: 'r-1', data: { role: 'dev', meta: many } } }
-    expect(await fitEntry(entry, hmac, 1000)).toEqual({
+    expect(await fitAuditEntry(entry, hmac, 1000)).toEqual({
       request: { id: 'r-1', data: { role: 'dev', meta: stand(many) } },
     })
   })
 
   test('a value named __proto__ is replaced like other values', async () => {
     const entry = JSON.parse(`{"request":{"data":{"__proto__":"${'x'.repeat(5000)}"}}}`)
-    const small = await fitEntry(entry, hmac, 1000)
+    const small = await fitAuditEntry(entry, hmac, 1000)
     expect(JSON.stringify(small)).toBe(
       `{"request":{"data":{"__proto__":${JSON.stringify(stand('x'.repeat(5000)))}}}}`,
     )

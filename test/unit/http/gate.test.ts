@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../shared/api/errors.ts'
-import { checkCluster, checkRole } from '../../../shared/http/gate.ts'
+import { checkClusterRole, checkClusterServes } from '../../../shared/http/gate.ts'
 import type { ClusterMode, ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 
@@ -46,7 +46,7 @@ describe('checking the cluster before the caller', () => {
   ])(
     'an endpoint that serves %s: statuses %j (not initialised, disabled, primary, secondary, bootstrapping)',
     (serves, statuses) => {
-      expect(modes.map(mode => refusalOf(() => checkCluster(base(mode), serves, HERE)).status)).toEqual(
+      expect(modes.map(mode => refusalOf(() => checkClusterServes(base(mode), serves, HERE)).status)).toEqual(
         statuses,
       )
     },
@@ -58,7 +58,7 @@ describe('checking the cluster before the caller', () => {
     const on = (parts: object) => {
       const { cluster } = base('secondary')
       const record = { ...cluster?.record, ...parts } as ClusterRecord
-      return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, 'demotion', HERE)).status
+      return refusalOf(() => checkClusterServes({ cluster: { record, readAt: 0 } }, 'demotion', HERE)).status
     }
     expect(on(gone)).toBe(0)
     expect(on({ ...gone, link: { ...link, id: '', primaryAddr: '', primaryKey: '' } })).toBe(0)
@@ -73,7 +73,7 @@ describe('checking the cluster before the caller', () => {
         ...cluster?.record,
         ...(home === undefined ? {} : { homeTable: home }),
       } as ClusterRecord
-      return refusalOf(() => checkCluster({ cluster: { record, readAt: 0 } }, serves, HERE)).status
+      return refusalOf(() => checkClusterServes({ cluster: { record, readAt: 0 } }, serves, HERE)).status
     }
     for (const serves of ['active', 'primary', 'secondary', 'dr', 'demotion'] as const) {
       expect(statusOf('primary', serves, 'other tables')).toBe(503)
@@ -85,14 +85,14 @@ describe('checking the cluster before the caller', () => {
   })
 
   test('the error of a secondary starts with `path disabled` and names the endpoint that shows its primary', () => {
-    const { text } = refusalOf(() => checkCluster(base('secondary'), 'active', HERE))
+    const { text } = refusalOf(() => checkClusterServes(base('secondary'), 'active', HERE))
     expect(text).toBe(
       'path disabled: this cluster is a DR secondary; send this to its primary, which GET sys/replication/dr/status names',
     )
   })
 
   test('the error of a bootstrapping cluster has retry-after', () => {
-    const { text, error } = refusalOf(() => checkCluster(base('bootstrapping'), 'active', HERE))
+    const { text, error } = refusalOf(() => checkClusterServes(base('bootstrapping'), 'active', HERE))
     expect(text).toBe(
       'this cluster is becoming a DR secondary and serves no clients; repeat this when GET sys/health answers 472',
     )
@@ -101,7 +101,7 @@ describe('checking the cluster before the caller', () => {
 
   test('refusals because of the cluster role have their own reason', () => {
     for (const mode of ['secondary', 'bootstrapping'] as const)
-      expect(refusalOf(() => checkCluster(base(mode), 'active', HERE)).error?.reason).toEqual({
+      expect(refusalOf(() => checkClusterServes(base(mode), 'active', HERE)).error?.reason).toEqual({
         why: 'cluster-role',
       })
   })
@@ -140,7 +140,7 @@ describe('checking the role after the caller', () => {
     ['dr', 'primary', ''],
     ['always', undefined, ''],
   ])('an endpoint that serves %s on a %s cluster gets the error %j', (serves, mode, text) => {
-    const refusal = refusalOf(() => checkRole(base(mode), serves))
+    const refusal = refusalOf(() => checkClusterRole(base(mode), serves))
     expect(refusal).toMatchObject({ text, status: text === '' ? 0 : 400 })
   })
 })

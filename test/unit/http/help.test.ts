@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { pathsOf } from '../../../shared/api/endpoint.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { rolesGroup } from '../../../shared/endpoints/roles.ts'
-import { loadHelp } from '../../../shared/http/intake.ts'
+import { loadEndpointHelp } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import { callWith } from '../../support/requests/call.ts'
 
-const fallback = { name: 'fallback', endpoints: [], all: async () => groups }
+const fallback = { name: 'fallback', endpoints: [], all: async () => endpointGroups }
 
-async function help(path: string, group = rolesGroup as Parameters<typeof loadHelp>[0], parts: object = {}) {
+async function help(
+  path: string,
+  group = rolesGroup as Parameters<typeof loadEndpointHelp>[0],
+  parts: object = {},
+) {
   const request = { method: 'GET', query: [['help', '1']], ...parts } as unknown as HttpRequest
-  const found = await loadHelp(group, request, path)
+  const found = await loadEndpointHelp(group, request, path)
   if (!found || 'miss' in found) return undefined
   const { handle } = found.endpoint
   if (typeof handle !== 'function') throw new Error('help asks nobody')
@@ -36,7 +40,7 @@ describe('help for a path', () => {
   })
 
   test('every endpoint has help', async () => {
-    for (const group of groups)
+    for (const group of endpointGroups)
       for (const path of group.endpoints.flatMap(pathsOf)) {
         const shown = await help(path.slice(1).replaceAll(/:\w+/g, 'x'), group)
         expect(shown?.help, path).toMatch(/## (GET|POST|LIST|DELETE): \S/)

@@ -1,76 +1,88 @@
 import { describe, expect, test } from 'vitest'
-import { answer, noContent } from '../../../shared/api/call.ts'
-import { anyone, byPolicy, endpoint, type Group } from '../../../shared/api/endpoint.ts'
+import { answer, noContentAnswer } from '../../../shared/api/call.ts'
+import {
+  allowAnyone,
+  allowByPolicy,
+  declareEndpoint,
+  type EndpointGroup,
+} from '../../../shared/api/endpoint.ts'
 import { type ApiError, invalidRequestError } from '../../../shared/api/errors.ts'
 import { durationField, text } from '../../../shared/api/fields.ts'
-import { isUnexpired, namesDrReplication } from '../../../shared/api/licence.ts'
-import { readIntake } from '../../../shared/http/intake.ts'
+import { requireDrReplication, requireUnexpiredLicence } from '../../../shared/api/licence.ts'
+import { readRequestIntake } from '../../../shared/http/intake.ts'
 import type { HttpRequest } from '../../../shared/http/request.ts'
 import type { Deployment } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { licenceKey, licenceText } from '../../builders/licence.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-const handle = () => answer(noContent())
+const handle = () => answer(noContentAnswer())
 const prepared = { keys: [key('mounts')], prepared: 'proof' }
 
-const group: Group = {
+const group: EndpointGroup = {
   name: 'things',
   endpoints: [
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/auth/:mount/thing/:role',
       summary: 'x',
       fields: { ttl: durationField('Its life'), role: text('Its role') },
-      access: byPolicy('update'),
+      access: allowByPolicy('update'),
       answers: 'nothing',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'GET',
       path: '/sys/look',
       summary: 'x',
-      access: anyone,
+      access: allowAnyone,
       answers: 'plain',
       head: true,
       unaudited: true,
       anyNamespace: true,
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/sys/licensed',
       summary: 'x',
-      access: byPolicy('update'),
-      licence: namesDrReplication,
+      access: allowByPolicy('update'),
+      licence: requireDrReplication,
       answers: 'nothing',
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/sys/begins',
       summary: 'x',
-      access: byPolicy('update'),
-      licence: isUnexpired,
+      access: allowByPolicy('update'),
+      licence: requireUnexpiredLicence,
       answers: 'nothing',
       handle,
     }),
-    endpoint({ method: 'GET', path: '/sys/read', summary: 'x', access: anyone, answers: 'data', handle }),
-    endpoint({
+    declareEndpoint({
+      method: 'GET',
+      path: '/sys/read',
+      summary: 'x',
+      access: allowAnyone,
+      answers: 'data',
+      handle,
+    }),
+    declareEndpoint({
       method: 'POST',
       path: '/sys/any',
       summary: 'x',
-      access: anyone,
+      access: allowAnyone,
       answers: 'data',
       freeForm: true,
       handle,
     }),
-    endpoint({
+    declareEndpoint({
       method: 'POST',
       path: '/sys/prove',
       summary: 'x',
       fields: { proof: text('A proof') },
-      access: anyone,
+      access: allowAnyone,
       answers: 'auth',
       prepare: async ({ parameters }) => {
         if (parameters.proof !== 'good') throw invalidRequestError('the proof is bad')
@@ -107,7 +119,7 @@ const take = (parts: Partial<HttpRequest>, license: License = lasting) => {
     clock: { now: () => NOW },
     deployment: { license },
   })
-  return readIntake(group, request, 'r-1', ports)
+  return readRequestIntake(group, request, 'r-1', ports)
 }
 
 describe('parsing a request', () => {

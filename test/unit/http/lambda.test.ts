@@ -1,12 +1,12 @@
 import type { Context } from 'aws-lambda'
 import { describe, expect, test } from 'vitest'
-import { callMeter } from '../../../shared/adapters/aws/system.ts'
-import { answer, type Call, data, type Outcome } from '../../../shared/api/call.ts'
-import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
+import { createCallMeter } from '../../../shared/adapters/aws/system.ts'
+import { answer, type Call, type CallOutcome, dataAnswer } from '../../../shared/api/call.ts'
+import { allowAnyone, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { text } from '../../../shared/api/fields.ts'
 import type { FrontEvent } from '../../../shared/http/events.ts'
-import { groupHandler } from '../../../shared/http/lambda.ts'
+import { createGroupHandler } from '../../../shared/http/lambda.ts'
 import type { FrontProxy, Log } from '../../../shared/ports.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
@@ -14,7 +14,7 @@ import { portsWith } from '../../builders/ports.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, mount, NOW } from '../tokens/support.ts'
 
-type Handle = (call: Call) => Outcome | Promise<Outcome>
+type Handle = (call: Call) => CallOutcome | Promise<CallOutcome>
 
 let ids = 0
 
@@ -22,7 +22,7 @@ let ids = 0
 function handlerOf(
   handle: Handle,
   log: (level: string) => Log['info'],
-  meter = callMeter(),
+  meter = createCallMeter(),
   proxy?: FrontProxy,
 ) {
   const { store } = memoryStore([
@@ -52,16 +52,16 @@ function handlerOf(
     meter,
     log: { info: log('info'), warn: log('warn'), error: log('error') },
   })
-  const row = endpoint({
+  const row = declareEndpoint({
     method: 'POST',
     path: '/auth/:mount/thing',
     summary: 'x',
     fields: { proof: text('', { secret: true }) },
-    access: anyone,
+    access: allowAnyone,
     answers: 'data',
     handle,
   })
-  return groupHandler({ name: 'things', endpoints: [row] }, ports)
+  return createGroupHandler({ name: 'things', endpoints: [row] }, ports)
 }
 
 const eventOf = (parts: Partial<FrontEvent> = {}): FrontEvent => ({
@@ -82,7 +82,7 @@ async function invoke(handle: Handle, event: Partial<FrontEvent> = {}, left = 15
   return { reply: await handler(eventOf(event), contextWith(left)), lines }
 }
 
-const ok = () => answer(data({ x: 1 }))
+const ok = () => answer(dataAnswer({ x: 1 }))
 
 describe('the Lambda handler of a group', () => {
   test('a request gets a response and one log line', async () => {
@@ -133,7 +133,7 @@ describe('the Lambda handler of a group', () => {
   })
 
   test('a response that is too large for the front end is replaced by an error', async () => {
-    const long = () => answer(data({ x: '"'.repeat(600_000) }))
+    const long = () => answer(dataAnswer({ x: '"'.repeat(600_000) }))
     const alb = { path: '/v1/auth/cloud/thing', httpMethod: 'POST', requestContext: { elb: {} } }
     const called = { 'x-forwarded-for': '192.0.2.1' }
     const { version: _, ...event } = { ...eventOf(), ...alb, headers: { ...eventOf().headers, ...called } }
@@ -177,7 +177,7 @@ describe('the Lambda handler of a group', () => {
 
 describe('concurrent requests in one environment', () => {
   test('concurrent requests have separate IDs, times and counts', async () => {
-    const meter = callMeter()
+    const meter = createCallMeter()
     const lines: Readonly<Record<string, unknown>>[] = []
     const handler = handlerOf(
       async call => {
@@ -212,7 +212,7 @@ describe('a deployment behind a proxy', () => {
       return ok()
     },
     () => (_message, fields) => void lines.push(fields),
-    callMeter(),
+    createCallMeter(),
     proxy,
   )
   const ask = (headers: Record<string, string>) => handler(eventOf({ headers }), contextWith(15_000))

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../shared/api/call.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { matchEndpoint } from '../../../shared/http/match.ts'
 
-const everything = { name: 'all', endpoints: groups.flatMap(group => group.endpoints) }
+const everything = { name: 'all', endpoints: endpointGroups.flatMap(group => group.endpoints) }
 const found = (operation: Operation | undefined, path: string) => matchEndpoint(everything, operation, path)
 
 describe('finding the endpoint of a path', () => {

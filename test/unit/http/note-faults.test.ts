@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { alarming } from '../../../shared/api/alarming.ts'
-import { ApiError, AUDIT_UNWRITABLE, STORAGE_BUSY } from '../../../shared/api/errors.ts'
-import { noteFaults } from '../../../shared/http/note-faults.ts'
+import { alarmingTexts } from '../../../shared/api/alarming.ts'
+import { ApiError, AUDIT_UNWRITABLE_TEXT, STORAGE_BUSY_TEXT } from '../../../shared/api/errors.ts'
+import { recordPartFaults } from '../../../shared/http/note-faults.ts'
 import type { RecentFault } from '../../../shared/model/fault.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
 import type { Change } from '../../../shared/storage/changes.ts'
@@ -11,7 +11,7 @@ import { portsWith } from '../../builders/ports.ts'
 function environment() {
   const world = { now: 1_000_000, written: [] as (RecentFault & { part: string })[], isDown: false }
   const commit = async (changes: readonly Change[]) => {
-    if (world.isDown) throw new ApiError('busy', STORAGE_BUSY)
+    if (world.isDown) throw new ApiError('busy', STORAGE_BUSY_TEXT)
     for (const change of changes)
       if (change.kind === 'put') world.written.push({ part: change.key.sk, ...(change.data as RecentFault) })
     return 'done'
@@ -23,19 +23,19 @@ function environment() {
     log: { warn: () => undefined },
   })
   const ended = (error?: ApiError, { login, kms = 0 }: { login?: object; kms?: number } = {}) =>
-    noteFaults({ error, login, calls: { kms } }, ports)
+    recordPartFaults({ error, login, calls: { kms } }, ports)
   return { world, ended }
 }
 
 const disabled = Object.assign(new Error('arn:aws:kms:us-east-1:1:key/x is disabled.'), {
   name: 'DisabledException',
 })
-const sealed = () => new ApiError('busy', alarming.keyring, { cause: disabled })
+const sealed = () => new ApiError('busy', alarmingTexts.keyring, { cause: disabled })
 
 test("a login that fails by KMS is recorded as keyring and logins, with the cause's name but not its text", async () => {
   const { world, ended } = environment()
   await ended(sealed(), { login: {}, kms: 3 })
-  const text = `${alarming.keyring} (DisabledException)`
+  const text = `${alarmingTexts.keyring} (DisabledException)`
   const at = world.now
   expect(world.written).toEqual([
     { part: 'keyring', text, since: at, at },
@@ -72,18 +72,18 @@ test('nothing is recorded without faults or for client errors', async () => {
 test('a storage fault is recorded once storage works again', async () => {
   const { world, ended } = environment()
   world.isDown = true
-  await ended(new ApiError('busy', STORAGE_BUSY))
+  await ended(new ApiError('busy', STORAGE_BUSY_TEXT))
   world.isDown = false
   world.now += 5000
   await ended()
   expect(world.written).toEqual([
-    { part: 'storage', text: STORAGE_BUSY, since: 1_000_000, at: 1_000_000, endedAt: 1_005_000 },
+    { part: 'storage', text: STORAGE_BUSY_TEXT, since: 1_000_000, at: 1_000_000, endedAt: 1_005_000 },
   ])
 })
 
 test('an unwritable audit log is recorded with the code of the fault', async () => {
   const { world, ended } = environment()
   const cause = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
-  await ended(new ApiError('busy', `${AUDIT_UNWRITABLE} (ENOSPC)`, { cause }))
-  expect(world.written).toMatchObject([{ part: 'audit', text: `${AUDIT_UNWRITABLE} (ENOSPC)` }])
+  await ended(new ApiError('busy', `${AUDIT_UNWRITABLE_TEXT} (ENOSPC)`, { cause }))
+  expect(world.written).toMatchObject([{ part: 'audit', text: `${AUDIT_UNWRITABLE_TEXT} (ENOSPC)` }])
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { answer, type Call, data } from '../../../shared/api/call.ts'
-import { endpoint, type Group, operationToken } from '../../../shared/api/endpoint.ts'
+import { answer, type Call, dataAnswer } from '../../../shared/api/call.ts'
+import { allowOperationToken, declareEndpoint, type EndpointGroup } from '../../../shared/api/endpoint.ts'
 import { errorCodes } from '../../../shared/api/errors.ts'
 import { boolField } from '../../../shared/api/fields.ts'
-import { serve } from '../../../shared/http/dispatch.ts'
+import { createDispatcher } from '../../../shared/http/dispatch.ts'
 import type { ClusterMode } from '../../../shared/model/cluster.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -16,14 +16,20 @@ const GENERATED = 'hvs.generated-on-this-cluster'
 const PROMOTE = 'sys/replication/dr/secondary/promote'
 
 const told = ({ operator, caller }: Call) =>
-  answer(data({ operator: operator ?? null, caller: caller?.token.displayName ?? null }))
+  answer(dataAnswer({ operator: operator ?? null, caller: caller?.token.displayName ?? null }))
 
-const row = { method: 'POST', summary: 'x', access: operationToken, answers: 'data', handle: told } as const
-const group: Group = {
+const row = {
+  method: 'POST',
+  summary: 'x',
+  access: allowOperationToken,
+  answers: 'data',
+  handle: told,
+} as const
+const group: EndpointGroup = {
   name: 'things',
   endpoints: [
-    endpoint({ ...row, path: `/${PROMOTE}`, fields: { force: boolField('') }, serves: 'secondary' }),
-    endpoint({ ...row, path: '/sys/of-any-role', serves: 'dr' }),
+    declareEndpoint({ ...row, path: `/${PROMOTE}`, fields: { force: boolField('') }, serves: 'secondary' }),
+    declareEndpoint({ ...row, path: '/sys/of-any-role', serves: 'dr' }),
   ],
 }
 
@@ -47,9 +53,9 @@ interface World {
 /** Sends one request to a cluster with a generated operation token, the token `hvs.t` and a root token. */
 async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path = PROMOTE }: World) {
   const stored = [
-    { text: 'hvs.t', data: token({ hash: hashOf('hvs.t') }) },
-    { text: 'hvs.root', data: { ...rootToken, hash: hashOf('hvs.root') } },
-  ].map(({ text, data }): Item => ({ ...key('token', accessorOf(hashOf(text))), rev: 'r', data }))
+    { text: 'hvs.t', data: token({ hash: tokenHashOf('hvs.t') }) },
+    { text: 'hvs.root', data: { ...rootToken, hash: tokenHashOf('hvs.root') } },
+  ].map(({ text, data }): Item => ({ ...key('token', accessorOfHash(tokenHashOf(text))), rev: 'r', data }))
   const { store } = memoryStore([
     {
       ...key('cluster'),
@@ -61,7 +67,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     {
       ...key('operation-token'),
       rev: 'r',
-      data: { hash: hashOf(GENERATED), set: '', epoch: '', madeAt: NOW },
+      data: { hash: tokenHashOf(GENERATED), set: '', epoch: '', madeAt: NOW },
     },
     sealingTerm,
     ...stored,
@@ -86,7 +92,7 @@ async function send({ mode = 'secondary', body = {}, bearer, rules = OPS, path =
     headers: bearer === undefined ? {} : { 'x-vault-token': bearer },
     body: JSON.stringify(body),
   })
-  const { response, error } = await serve(group, ports)(request)
+  const { response, error } = await createDispatcher(group, ports)(request)
   const answered = JSON.parse(response.body)
   return {
     status: response.status,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pathFault, stripVersion } from '../../../shared/http/read-request.ts'
+import { findPathFault, stripApiVersion } from '../../../shared/http/read-request.ts'
 
 describe('canonical paths: CVE-2026-3605', () => {
   test.each([
@@ -16,7 +16,7 @@ describe('canonical paths: CVE-2026-3605', () => {
     '/v1/sys/policies/acl/a b',
     '/v1/é',
     '/',
-  ])('%s is canonical', path => expect(pathFault(path)).toBeUndefined())
+  ])('%s is canonical', path => expect(findPathFault(path)).toBeUndefined())
 
   test.each([
     ['/v1//auth/cloud/role/dev', 'empty segment'],
@@ -38,14 +38,14 @@ describe('canonical paths: CVE-2026-3605', () => {
     ['/v1/auth/cl\noud/roletag-denylist/a', 'illegal character'],
     ['/v1/sys/auth/auth/x/roletag-denylist/a\n', 'illegal character'],
     ['/v1/sys/auth/auth/x/roletag-denylist/a//b', 'empty segment'],
-  ])('%j is rejected for its %s', (path, fault) => expect(pathFault(path)).toContain(fault))
+  ])('%j is rejected for its %s', (path, fault) => expect(findPathFault(path)).toContain(fault))
 
   test('paths that a URL parser would shorten are rejected, except paths with role tags', () => {
     const part = fc.constantFrom('a', '.', '..', '', 'roletag-denylist', 'auth', 'v1')
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), parts => {
         const path = `/${parts.join('/')}`
-        if (pathFault(path) !== undefined) return
+        if (findPathFault(path) !== undefined) return
         const tag = /\/auth\/[^/]+\/roletag-denylist\//.exec(path)
         const checked = tag ? path.slice(0, tag.index + tag[0].length) : path
         expect(new URL(`http://h${checked}`).pathname).toBe(checked)
@@ -63,4 +63,4 @@ test.each([
   ['/v1', 'v1'],
   ['/v12/auth', 'v12/auth'],
   ['', ''],
-])('stripping `/v1` from the path %j gives %j', (path, below) => expect(stripVersion(path)).toBe(below))
+])('stripping `/v1` from the path %j gives %j', (path, below) => expect(stripApiVersion(path)).toBe(below))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { type FrontEvent, requestOf } from '../../../shared/http/events.ts'
+import { type FrontEvent, toHttpRequest } from '../../../shared/http/events.ts'
 import type { FrontProxy } from '../../../shared/ports.ts'
 import { anyContains } from '../../../shared/values/cidr.ts'
 
@@ -18,7 +18,7 @@ const through = (headers: Record<string, string | undefined>): FrontEvent => ({
   headers: { 'x-origin-secret': 'now', 'x-forwarded-for': `${CALLER}, ${EDGE}`, ...headers },
   requestContext: { requestId: 'r-1', http: { method: 'GET', sourceIp: EDGE } },
 })
-const read = (event: FrontEvent, by: FrontProxy | undefined = proxy) => requestOf(event, 0, by)
+const read = (event: FrontEvent, by: FrontProxy | undefined = proxy) => toHttpRequest(event, 0, by)
 
 describe('the client address behind a proxy', () => {
   test("the client address is the entry appended by the proxy, even if the front end appends the proxy's address", () => {
@@ -111,5 +111,5 @@ test("the proxy's entry is also required if the proxy is in front of a load bala
 
 test('without the proxy setting, X-Forwarded-For from the client is ignored', () => {
   expect(read(through({}), undefined)).not.toHaveProperty('fault')
-  expect(requestOf(through({ 'x-forwarded-for': CALLER }), 0).source).toBe(EDGE)
+  expect(toHttpRequest(through({ 'x-forwarded-for': CALLER }), 0).source).toBe(EDGE)
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { answer, noContent } from '../../../shared/api/call.ts'
-import { anyone, endpoint } from '../../../shared/api/endpoint.ts'
+import { answer, noContentAnswer } from '../../../shared/api/call.ts'
+import { allowAnyone, declareEndpoint } from '../../../shared/api/endpoint.ts'
 import {
-  checkHead,
   checkNamespace,
+  checkRequestHead,
   operationOf,
-  parametersOf,
+  readRequestParameters,
   readTokenHeader,
   wrapTtlOf,
 } from '../../../shared/http/read-request.ts'
@@ -13,13 +13,13 @@ import type { HttpRequest } from '../../../shared/http/request.ts'
 import { httpRequest } from '../../builders/http-request.ts'
 
 const row = (parts: object = {}) =>
-  endpoint({
+  declareEndpoint({
     method: 'POST',
     path: '/x',
     summary: 'x',
-    access: anyone,
+    access: allowAnyone,
     answers: 'nothing',
-    handle: () => answer(noContent()),
+    handle: () => answer(noContentAnswer()),
     ...parts,
   })
 
@@ -43,8 +43,8 @@ describe('the size of the request head', () => {
     ],
     ['a long query', bytes => ({ query: [['a', 'y'.repeat(bytes - 1)]] })],
   ])('a head of 12 KiB is accepted and one more byte rejected: %s', (_, parts) => {
-    expect(() => checkHead(httpRequest(parts(LARGEST - base)))).not.toThrow()
-    expect(codeOf(() => checkHead(httpRequest(parts(LARGEST - base + 1))))).toBe('head_too_large')
+    expect(() => checkRequestHead(httpRequest(parts(LARGEST - base)))).not.toThrow()
+    expect(codeOf(() => checkRequestHead(httpRequest(parts(LARGEST - base + 1))))).toBe('head_too_large')
   })
 })
 
@@ -191,7 +191,7 @@ describe('reading the parameters of a request', () => {
     of: object = {},
     operation: 'write' | 'read' | 'delete' = 'write',
   ) => {
-    const given = codeOf(() => parametersOf(httpRequest(parts), operation, row(of)))
+    const given = codeOf(() => readRequestParameters(httpRequest(parts), operation, row(of)))
     return typeof given === 'object' ? { ...given } : given
   }
 
@@ -251,7 +251,7 @@ describe('reading the parameters of a request', () => {
   test('a write ignores the query', () => expect(read({ query: [['a', '1']] })).toEqual({}))
 
   test('parameter names such as __proto__ are ordinary names', () => {
-    const given = parametersOf(
+    const given = readRequestParameters(
       httpRequest({ body: '__proto__=1&constructor=2', headers: form }),
       'write',
       row(),
@@ -264,13 +264,14 @@ describe('reading the parameters of a request', () => {
 
   test('error texts never quote the body', () => {
     for (const body of ['{"S3CRET', '{"a":"S3CRET"', '"S3CRET"', '{"a":S3CRET}']) {
-      expect(() => parametersOf(httpRequest({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
+      expect(() => readRequestParameters(httpRequest({ body }), 'write', row())).toThrow(/^((?!S3CRET).)*$/)
     }
   })
 })
 
 describe('unusual request encodings', () => {
-  const parameters = (parts: Partial<HttpRequest>) => parametersOf(httpRequest(parts), 'write', row())
+  const parameters = (parts: Partial<HttpRequest>) =>
+    readRequestParameters(httpRequest(parts), 'write', row())
 
   test.each(['yes', ''])('a list flag of %j is rejected with the allowed values', flag => {
     expect(() => operationOf(httpRequest({ method: 'GET', query: [['list', flag]] }))).toThrow(

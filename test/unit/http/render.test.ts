@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { journalEndedError } from '../../../shared/adapters/aws/storage/faults.ts'
-import type { Answer, Auth } from '../../../shared/api/call.ts'
+import type { Answer, ResponseAuth } from '../../../shared/api/call.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import {
-  type Frame,
-  render,
-  renderError,
-  renderWrapped,
+  type ResponseFrame,
+  renderErrorResponse,
+  renderResponse,
+  renderWrappedResponse,
   responseEnvelope,
 } from '../../../shared/http/render.ts'
-import { BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
+import { REFUSED_BY_ROLE } from '../../../shared/journal/counted-refusals.ts'
 import { becomingSecondaryError } from '../../../shared/replication/operation/refusals.ts'
 
-const frame = (parts: Partial<Frame> = {}): Frame => ({
+const frame = (parts: Partial<ResponseFrame> = {}): ResponseFrame => ({
   requestId: 'r-1',
   mountType: 'cloud',
   mirrored: false,
@@ -32,16 +32,18 @@ const empty = {
   auth: null,
   mount_type: 'cloud',
 }
-const auth = { client_token: 'hvs.a' } as Auth
+const auth = { client_token: 'hvs.a' } as ResponseAuth
 const info = { token: 'hvs.w', accessor: 'a', ttl: 60, creation_time: 't', creation_path: 'p' }
 
-const shown = (answer: Answer, parts: Partial<Frame> = {}) => {
-  const { status, body } = render(answer, frame(parts))
+const shown = (answer: Answer, parts: Partial<ResponseFrame> = {}) => {
+  const { status, body } = renderResponse(answer, frame(parts))
   return [status, body === '' ? undefined : JSON.parse(body)]
 }
 
 describe('successful responses', () => {
-  test.each<[name: string, answer: Answer, parts: Partial<Frame>, status: number, body: object | undefined]>([
+  test.each<
+    [name: string, answer: Answer, parts: Partial<ResponseFrame>, status: number, body: object | undefined]
+  >([
     ['nothing', { kind: 'nothing' }, {}, 204, undefined],
     ['an empty response to ignored parameters', { kind: 'nothing' }, { warnings: ['w'] }, 204, undefined],
     [
@@ -110,17 +112,17 @@ describe('successful responses', () => {
   ])('%s: $3', (_, answer, parts, status, body) => expect(shown(answer, parts)).toEqual([status, body]))
 
   test('a wrapped response contains the wrapping token instead of its content', () => {
-    const { status, body } = renderWrapped(info, frame())
+    const { status, body } = renderWrappedResponse(info, frame())
     expect([status, JSON.parse(body)]).toEqual([200, { ...empty, wrap_info: info }])
   })
 
   test('responses are not cacheable, and only a body has a content type', () => {
-    const { headers } = render({ kind: 'data', data: {} }, frame())
+    const { headers } = renderResponse({ kind: 'data', data: {} }, frame())
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'application/json' })
-    const none = render({ kind: 'nothing' }, frame())
+    const none = renderResponse({ kind: 'nothing' }, frame())
     expect(none.headers).toMatchObject({ 'cache-control': 'no-store' })
     expect(none.headers).not.toHaveProperty('content-type')
-    expect(renderWrapped(info, frame()).headers).toMatchObject({ 'cache-control': 'no-store' })
+    expect(renderWrappedResponse(info, frame()).headers).toMatchObject({ 'cache-control': 'no-store' })
   })
 
   test('a response without a body has no envelope', () => {
@@ -137,7 +139,7 @@ describe('error responses', () => {
     ['an invalid list flag without text', new ApiError('unclear_list_flag'), 400, []],
     ['an error without text', new ApiError('busy'), 503, []],
   ])('%s: $2 $3', (_, error, status, errors) => {
-    const reply = renderError(error)
+    const reply = renderErrorResponse(error)
     expect([reply.status, JSON.parse(reply.body)]).toEqual([status, { errors }])
     expect(reply.headers).toMatchObject({
       'x-error-code': error.code,
@@ -149,11 +151,11 @@ describe('error responses', () => {
 
   test.each<[string, ApiError, string | undefined]>([
     ['of a DR secondary', new ApiError('path_disabled'), 'close'],
-    ['of a bootstrapping cluster', becomingSecondaryError({ reason: { why: BY_ROLE } }), 'close'],
+    ['of a bootstrapping cluster', becomingSecondaryError({ reason: { why: REFUSED_BY_ROLE } }), 'close'],
     ['of a primary whose journal has ended', journalEndedError(), 'close'],
     ['of a busy cluster', new ApiError('busy', 'later', { retryAfter: 1 }), undefined],
   ])('an error %s has the Connection header %s', (_, error, connection) => {
-    expect(renderError(error).headers['connection']).toBe(connection)
+    expect(renderErrorResponse(error).headers['connection']).toBe(connection)
   })
 
   test('the cause and the reason of an error are not sent to the client', () => {
@@ -162,7 +164,7 @@ describe('error responses', () => {
       reason: { why: 'S3CRET' },
       retryAfter: 2,
     })
-    expect(JSON.stringify(renderError(error))).not.toContain('S3CRET')
-    expect(renderError(error).headers).toMatchObject({ 'retry-after': '2' })
+    expect(JSON.stringify(renderErrorResponse(error))).not.toContain('S3CRET')
+    expect(renderErrorResponse(error).headers).toMatchObject({ 'retry-after': '2' })
   })
 })

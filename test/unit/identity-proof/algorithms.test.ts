@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { reportAlgorithms, tryAlgorithms } from '../../../shared/identity-proof/algorithms.ts'
+import { reportAlgorithms, trySignatureAlgorithms } from '../../../shared/identity-proof/algorithms.ts'
 
-type Check = NonNullable<Parameters<typeof tryAlgorithms>[0]>
+type Check = NonNullable<Parameters<typeof trySignatureAlgorithms>[0]>
 const working = (check?: unknown) =>
-  tryAlgorithms(check as Check).flatMap(one => (one.works ? [one.name] : []))
+  trySignatureAlgorithms(check as Check).flatMap(one => (one.works ? [one.name] : []))
 
 const all = ['RSA-2048 with SHA-256', 'RSA-1024 with SHA-256', 'DSA-1024 with SHA-1', 'RSA-2048 with SHA-1']
 
 describe('testing signature algorithms on this runtime', () => {
   test('Node with its own OpenSSL supports every algorithm', () => {
     expect(working()).toEqual(all)
-    expect(tryAlgorithms().flatMap(one => (one.legacy ? [] : [one.name]))).toEqual([all[0]])
+    expect(trySignatureAlgorithms().flatMap(one => (one.legacy ? [] : [one.name]))).toEqual([all[0]])
   })
 
   test('an OpenSSL policy that rejects SHA-1 is detected', () => {
@@ -31,13 +31,13 @@ describe('testing signature algorithms on this runtime', () => {
   })
 
   test('an accepted but unsupported algorithm causes a warning', () => {
-    const broken = tryAlgorithms(() => false)
+    const broken = trySignatureAlgorithms(() => false)
     const warned = (legacy: boolean) =>
       reportAlgorithms(broken, legacy).warnings.map(text => all.find(name => text.includes(name)))
     expect(warned(false)).toEqual([all[0]])
     expect(warned(true)).toEqual(all)
-    expect(reportAlgorithms(tryAlgorithms(), true).warnings).toEqual([])
-    expect(reportAlgorithms(tryAlgorithms(), false).signatures[2]).toEqual({
+    expect(reportAlgorithms(trySignatureAlgorithms(), true).warnings).toEqual([])
+    expect(reportAlgorithms(trySignatureAlgorithms(), false).signatures[2]).toEqual({
       algorithm: 'DSA-1024 with SHA-1',
       documents: 'pkcs7',
       accepted: false,

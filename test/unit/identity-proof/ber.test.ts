@@ -8,12 +8,12 @@ import {
   tlv,
 } from '../../../infra/local/provider/documents/der.ts'
 import {
-  encodeElement,
+  BER_TAG,
+  encodeAsDer,
+  encodeDerElement,
   readBer,
-  readOctets,
-  readOid,
-  TAG,
-  toDer,
+  readBerOctets,
+  readBerOid,
 } from '../../../shared/identity-proof/ber.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
@@ -90,7 +90,7 @@ describe('reading OCTET STRINGs', () => {
     ['in nested pieces', '24 07 2405 0401 61 0400', 'a'],
     ['without any piece', '24 00', ''],
   ])('a constructed OCTET STRING is joined: %s', (_, text, content) => {
-    expect(readOctets(readBer(hex(text)))?.toString()).toBe(content)
+    expect(readBerOctets(readBer(hex(text)))?.toString()).toBe(content)
   })
 
   test.each([
@@ -98,16 +98,16 @@ describe('reading OCTET STRINGs', () => {
     ['a piece of another type', '24 03 0201 61'],
     ['a SEQUENCE of pieces', '30 03 0401 61'],
   ])('readOctets rejects %s', (_, text) => {
-    expect(readOctets(readBer(hex(text)))).toBeUndefined()
+    expect(readBerOctets(readBer(hex(text)))).toBeUndefined()
   })
 })
 
 describe('readOid', () => {
-  const read = (content: string) => readOid(readBer(tlv(TAG.oid, hex(content))))
+  const read = (content: string) => readBerOid(readBer(tlv(BER_TAG.oid, hex(content))))
   test.each(['1.2.840.113549.1.7.2', '2.16.840.1.101.3.4.2.1', '1.3.14.3.2.26', '0.0'])(
     'reads %s',
     dotted => {
-      expect(readOid(readBer(objectId(dotted)))).toBe(dotted)
+      expect(readBerOid(readBer(objectId(dotted)))).toBe(dotted)
     },
   )
 
@@ -127,7 +127,7 @@ describe('readOid', () => {
   })
 
   test('readOid rejects elements of another type', () => {
-    expect(readOid(readBer(hex('04 01 2a')))).toBeUndefined()
+    expect(readBerOid(readBer(hex('04 01 2a')))).toBeUndefined()
   })
 })
 
@@ -135,14 +135,14 @@ describe('toDer', () => {
   test('toDer gives one encoding for all forms of lengths and strings', () => {
     const der = sequence(octetString(Buffer.from('abc')), sequence(integer(5n)))
     const ber = hex('30 80 24 80 0401 61 2404 0402 6263 0000 30 82 0003 020105 0000')
-    expect(toDer(readBer(ber) ?? expect.fail())).toEqual(der)
-    expect(toDer(readBer(der) ?? expect.fail())).toEqual(der)
+    expect(encodeAsDer(readBer(ber) ?? expect.fail())).toEqual(der)
+    expect(encodeAsDer(readBer(der) ?? expect.fail())).toEqual(der)
   })
 
   test.each([0, 1, 127, 128, 255, 256, 65_535, 65_536])(
     'toDer encodes the shortest length for %i bytes',
     length => {
-      const written = encodeElement(TAG.octetString, Buffer.alloc(length))
+      const written = encodeDerElement(BER_TAG.octetString, Buffer.alloc(length))
       expect(written).toEqual(octetString(Buffer.alloc(length)))
       expect(readBer(written)?.content.length).toBe(length)
     },

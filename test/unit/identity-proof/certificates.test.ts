@@ -1,13 +1,16 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { compileCertificates, readPublished } from '../../../shared/identity-proof/certificates/compile.ts'
+import {
+  compileCertificates,
+  readPublishedCertificates,
+} from '../../../shared/identity-proof/certificates/compile.ts'
 import legacy from '../../../shared/identity-proof/certificates/legacy.json' with { type: 'json' }
 import rsa2048 from '../../../shared/identity-proof/certificates/rsa2048.json' with { type: 'json' }
-import { certificateName, loadBuiltInKeys, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
+import { loadBuiltInKeys, readCertificateName, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import vectors from '../../vectors/aws-certificates.json' with { type: 'json' }
 
-const all = readPublished()
+const all = readPublishedCertificates()
 const keySize = (key: X509Certificate['publicKey']) =>
   `${key.asymmetricKeyType?.toUpperCase()}-${key.asymmetricKeyDetails?.modulusLength}`
 
@@ -40,7 +43,7 @@ describe('the built-in AWS certificates', () => {
     const trusted = await loadBuiltInKeys(true)
     for (const { region, kind, pem } of all) {
       const certificate = new X509Certificate(pem)
-      const { issuer, serial } = certificateName(certificate.raw)
+      const { issuer, serial } = readCertificateName(certificate.raw)
       const found = trusted.filter(
         key =>
           key.origin === kind &&

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { readDocument } from '../../../shared/identity-proof/instance-document.ts'
+import { parseInstanceDocument } from '../../../shared/identity-proof/instance-document.ts'
 import { documentText, usualDocument } from '../../builders/instance-document.ts'
 
 describe('the fields of an identity document', () => {
-  const read = (text: string | Buffer) => readDocument(Buffer.from(text))
+  const read = (text: string | Buffer) => parseInstanceDocument(Buffer.from(text))
 
   test('a document gives its fields and its start time', () => {
     const value = {

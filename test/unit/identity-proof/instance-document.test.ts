@@ -1,10 +1,10 @@
 import { sign } from 'node:crypto'
 import { describe, expect, test, vi } from 'vitest'
 import {
+  type DocumentProofInput,
   needsMoreKeys,
-  type ProofInput,
-  proveDocument,
-  readProof,
+  readDocumentProof,
+  verifyDocumentProof,
 } from '../../../shared/identity-proof/instance-document.ts'
 import type { TrustedKey } from '../../../shared/model/trusted-key.ts'
 import { base64Forms, inEachForm } from '../../builders/base64-forms.ts'
@@ -15,32 +15,32 @@ import { ids, type SignerOptions, signedBy, trusted } from '../../builders/signe
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 const key = keys.rsa(2048)
 
-const pkcs7 = (text = documentText(), signer: Partial<SignerOptions> = {}): ProofInput => ({
+const pkcs7 = (text = documentText(), signer: Partial<SignerOptions> = {}): DocumentProofInput => ({
   pkcs7: base64(signedBy(Buffer.from(text), { key: key.privateKey, ...signer })),
 })
-const identity = (text = documentText(), { privateKey }: KeyPair = key): ProofInput => ({
+const identity = (text = documentText(), { privateKey }: KeyPair = key): DocumentProofInput => ({
   identity: base64(text),
   signature: base64(sign('sha256', Buffer.from(text), privateKey)),
 })
 
-const why = (input: ProofInput) => {
-  const proof = readProof(input)
+const why = (input: DocumentProofInput) => {
+  const proof = readDocumentProof(input)
   return proof.ok ? proof.value.form : proof.fault.why
 }
 
-function prove(input: ProofInput, list: TrustedKey[], legacy = false) {
-  const proof = readProof(input)
-  return proof.ok ? proveDocument(proof.value, list, legacy) : proof
+function prove(input: DocumentProofInput, list: TrustedKey[], legacy = false) {
+  const proof = readDocumentProof(input)
+  return proof.ok ? verifyDocumentProof(proof.value, list, legacy) : proof
 }
 
-function judge(input: ProofInput, list: TrustedKey[], legacy = false): string {
+function judge(input: DocumentProofInput, list: TrustedKey[], legacy = false): string {
   const found = prove(input, list, legacy)
   return found.ok ? 'verified' : found.fault.why
 }
 
 describe('parsing a proof', () => {
   const both = { ...pkcs7(), ...identity() }
-  test.each<[string, ProofInput, string]>([
+  test.each<[string, DocumentProofInput, string]>([
     ['nothing', {}, 'proof-missing'],
     ['three empty texts', { pkcs7: '', identity: '', signature: '' }, 'proof-missing'],
     ['pkcs7', pkcs7(), 'pkcs7'],
@@ -131,7 +131,7 @@ test.each([
     why: 'not-signed-data',
     text: `pkcs7 ${fault}; send the rsa2048 document as the metadata service gives it`,
   }
-  expect(readProof({ pkcs7: text })).toEqual({ ok: false, fault: refusal })
+  expect(readDocumentProof({ pkcs7: text })).toEqual({ ok: false, fault: refusal })
 })
 
 describe('failed verifications', () => {
@@ -139,7 +139,7 @@ describe('failed verifications', () => {
   const sha1 = { digest: 'sha1', signatureId: ids.rsaSha1 } as const
   const weak = keys.rsa(1024)
   const far = [trusted(key.publicKey, { origin: 'rsa2048', regions: ['us-east-1'] })]
-  test.each<[string, ProofInput, TrustedKey[], string]>([
+  test.each<[string, DocumentProofInput, TrustedKey[], string]>([
     ['by a signer nobody knows', pkcs7(documentText(), { serial: 8n }), list, 'unknown-signer'],
     ['with SHA-1', pkcs7(documentText(), sha1), list, 'sha1'],
     ['with a weak key', pkcs7(undefined, { key: weak.privateKey }), [trusted(weak.publicKey)], 'weak-key'],
@@ -162,12 +162,12 @@ describe('failed verifications', () => {
     ['pkcs7', pkcs7('{not JSON', { serial: 8n })],
     ['identity', identity('{not JSON', keys.rsa(1024))],
   ])('the signature is checked before the content is parsed: %s', (_, input) => {
-    const read = readProof(input)
+    const read = readDocumentProof(input)
     if (!read.ok) throw new Error(read.fault.why)
     const proof = read.value
     const content = proof.form === 'pkcs7' ? proof.message.content : proof.bytes
     const decoded = vi.spyOn(content, 'toString')
-    expect(proveDocument(proof, list, false)).toMatchObject({
+    expect(verifyDocumentProof(proof, list, false)).toMatchObject({
       fault: { why: expect.not.stringMatching('document') },
     })
     expect(decoded).not.toHaveBeenCalled()
@@ -179,7 +179,7 @@ describe('keys by document form and region', () => {
   const rsa1024 = keys.rsa(1024)
   const dsa = keys.dsa()
   const dsaSigned = pkcs7(documentText(), { key: dsa.privateKey, digest: 'sha1', signatureId: ids.dsaSha1 })
-  const rows: [string, ProofInput, KeyPair, Partial<TrustedKey>, string, string][] = [
+  const rows: [string, DocumentProofInput, KeyPair, Partial<TrustedKey>, string, string][] = [
     ['rsa2048 of its region', pkcs7(), key, { origin: 'rsa2048', regions: [here] }, 'verified', 'verified'],
     [
       'rsa2048 of another region',

@@ -2,7 +2,7 @@ import { hash, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { derOctets, derOid, sequence, setOf, tagged } from '../../../infra/local/provider/documents/der.ts'
 import { verifySignedData } from '../../../shared/identity-proof/pkcs7.ts'
-import { readSignedData } from '../../../shared/identity-proof/signed-data.ts'
+import { parseSignedData } from '../../../shared/identity-proof/signed-data.ts'
 import type { TrustedKey } from '../../../shared/model/trusted-key.ts'
 import { type KeyPair, keys } from '../../builders/keys.ts'
 import {
@@ -23,7 +23,7 @@ const { privateKey, publicKey } = keys.rsa(2048)
 const other = keys.rsa(2048, 'other')
 
 function verdictOn(bytes: Buffer, list: readonly TrustedKey[], legacy = false) {
-  const verdict = verifySignedData(readSignedData(bytes) ?? expect.fail('not a SignedData'), list, legacy)
+  const verdict = verifySignedData(parseSignedData(bytes) ?? expect.fail('not a SignedData'), list, legacy)
   return verdict.ok ? verdict.value : verdict.fault
 }
 
@@ -158,7 +158,7 @@ describe('signed content and attributes', () => {
     const signature = stolen.subarray(-256)
     const message = frame(set, [signerInfo(set, { key: privateKey, attributes: false, signature })])
     expect(verdictOn(message, [trusted(publicKey)])).toMatchObject({ origin: 'registered' })
-    expect(readSignedData(message)?.content).toEqual(set)
+    expect(parseSignedData(message)?.content).toEqual(set)
   })
 
   test.each([

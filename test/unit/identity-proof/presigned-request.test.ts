@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type RequestInput, readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import { readSignedRequest, type SignedRequestInput } from '../../../shared/identity-proof/signed-request.ts'
 import {
   authorization,
   base64,
@@ -9,7 +9,7 @@ import {
   usualQuery,
 } from '../../builders/signed-request.ts'
 
-const refuse = (input: RequestInput) => expect(() => readSignedRequest(input))
+const refuse = (input: SignedRequestInput) => expect(() => readSignedRequest(input))
 
 describe('a presigned GET request', () => {
   test('a presigned request is parsed, and its query stays as signed', () => {

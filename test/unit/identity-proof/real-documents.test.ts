@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type ProofInput,
-  proveDocument,
-  readProof,
+  type DocumentProofInput,
+  readDocumentProof,
+  verifyDocumentProof,
 } from '../../../shared/identity-proof/instance-document.ts'
 import { loadBuiltInKeys } from '../../../shared/identity-proof/trust.ts'
 import y2017 from '../../vectors/identity-documents/us-west-1-2017.json' with { type: 'json' }
 import y2021 from '../../vectors/identity-documents/us-west-1-2021.json' with { type: 'json' }
 
 /** Returns the document or the refusal. */
-async function prove(input: ProofInput, legacy: boolean) {
-  const proof = readProof(input)
-  return proof.ok ? proveDocument(proof.value, await loadBuiltInKeys(legacy), legacy) : proof
+async function prove(input: DocumentProofInput, legacy: boolean) {
+  const proof = readDocumentProof(input)
+  return proof.ok ? verifyDocumentProof(proof.value, await loadBuiltInKeys(legacy), legacy) : proof
 }
 
 /** Returns `verified` or the rule that failed. */
-async function judge(input: ProofInput, legacy = false): Promise<string> {
+async function judge(input: DocumentProofInput, legacy = false): Promise<string> {
   const found = await prove(input, legacy)
   return found.ok ? 'verified' : found.fault.why
 }
@@ -97,8 +97,8 @@ describe.each([
   test('any changed bit is rejected, except one that encodes the same algorithm', async () => {
     const trusted = await loadBuiltInKeys(legacy)
     const verified = (bytes: Buffer) => {
-      const proof = readProof({ pkcs7: base64(bytes) })
-      return proof.ok && proveDocument(proof.value, trusted, legacy).ok
+      const proof = readDocumentProof({ pkcs7: base64(bytes) })
+      return proof.ok && verifyDocumentProof(proof.value, trusted, legacy).ok
     }
     const changes = Array.from({ length: der.length * 8 }, (_, bit) => [bit >> 3, 1 << (bit & 7)] as const)
     const tolerated = changes.filter(([place, mask]) => {

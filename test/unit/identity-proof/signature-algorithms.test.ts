@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isModern, mayRegister } from '../../../shared/identity-proof/signature-algorithms.ts'
+import { isModernKey, isRegistrableKey } from '../../../shared/identity-proof/signature-algorithms.ts'
 import { keys } from '../../builders/keys.ts'
 
 describe('keys of registered certificates', () => {
@@ -22,6 +22,6 @@ describe('keys of registered certificates', () => {
       { registered: false, modern: false },
     ],
   ])('%s: $2', (_, { publicKey }, wanted) => {
-    expect({ registered: mayRegister(publicKey), modern: isModern(publicKey) }).toEqual(wanted)
+    expect({ registered: isRegistrableKey(publicKey), modern: isModernKey(publicKey) }).toEqual(wanted)
   })
 })

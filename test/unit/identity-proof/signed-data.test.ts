@@ -11,7 +11,7 @@ import {
   tagged,
   tlv,
 } from '../../../infra/local/provider/documents/der.ts'
-import { readSignedData } from '../../../shared/identity-proof/signed-data.ts'
+import { parseSignedData } from '../../../shared/identity-proof/signed-data.ts'
 import { keys } from '../../builders/keys.ts'
 import {
   algorithm,
@@ -30,7 +30,7 @@ import {
 const key = keys.rsa(2048).privateKey
 const content = Buffer.from('a document')
 const made = (signer: Partial<SignerOptions> = {}, outside: FrameOptions = {}) =>
-  readSignedData(signedBy(content, { key, ...signer }, outside))
+  parseSignedData(signedBy(content, { key, ...signer }, outside))
 
 const [typeAttribute, timeAttribute, digestAttribute] = usualAttributes('sha256')(content) as [
   Buffer,
@@ -207,14 +207,14 @@ describe('readSignedData', () => {
     ],
     ['no signature', [integer(1n), sequence(issuer, integer(7n)), algorithm(ids.sha256), algorithm(ids.rsa)]],
   ])('a signer with an invalid algorithm or attribute is rejected: %s', (_, parts) => {
-    expect(readSignedData(frame(content, [sequence(...parts)]))).toBeUndefined()
+    expect(parseSignedData(frame(content, [sequence(...parts)]))).toBeUndefined()
   })
 
   test('a message with one unreadable signer is rejected', () => {
     const good = signerInfo(content, { key })
-    expect(readSignedData(frame(content, [good, sequence()]))).toBeUndefined()
-    expect(readSignedData(frame(content, [tlv(0x30, good.subarray(4))]))).toBeDefined()
-    expect(readSignedData(frame(content, [tlv(0x31, good.subarray(4))]))).toBeUndefined()
+    expect(parseSignedData(frame(content, [good, sequence()]))).toBeUndefined()
+    expect(parseSignedData(frame(content, [tlv(0x30, good.subarray(4))]))).toBeDefined()
+    expect(parseSignedData(frame(content, [tlv(0x31, good.subarray(4))]))).toBeUndefined()
   })
 
   test.each([
@@ -222,7 +222,7 @@ describe('readSignedData', () => {
     ['its last byte missing', signedBy(content, { key }).subarray(0, -1)],
     ['more than 64 KiB', signedBy(Buffer.alloc(65_536, 'x'), { key })],
   ])('a message with %s is rejected', (_, bytes) => {
-    expect(readSignedData(bytes)).toBeUndefined()
+    expect(parseSignedData(bytes)).toBeUndefined()
   })
 
   test('readSignedData never throws on changed or truncated bytes', () => {
@@ -232,8 +232,8 @@ describe('readSignedData', () => {
       fc.property(at, fc.nat(255), at, (place, byte, end) => {
         const bytes = Buffer.from(good)
         bytes[place] = byte
-        readSignedData(bytes)
-        readSignedData(bytes.subarray(0, end))
+        parseSignedData(bytes)
+        parseSignedData(bytes.subarray(0, end))
       }),
     )
   })

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../shared/api/errors.ts'
-import { ageOf, type RequestInput, readSignedRequest } from '../../../shared/identity-proof/signed-request.ts'
+import {
+  readSignedRequest,
+  requestAgeSeconds,
+  type SignedRequestInput,
+} from '../../../shared/identity-proof/signed-request.ts'
 import { inEachForm } from '../../builders/base64-forms.ts'
 import {
   authorization,
@@ -14,7 +18,7 @@ import {
 } from '../../builders/signed-request.ts'
 
 /** Returns the field named in the error. */
-function refused(input: RequestInput): string {
+function refused(input: SignedRequestInput): string {
   try {
     readSignedRequest(input)
     return 'accepted'
@@ -38,7 +42,7 @@ describe('the age of a signature', () => {
     ['with a date in another format', postInput({ 'X-Amz-Date': '2026-03-01T10:20:30Z' }), undefined],
     ['without a date', postInput({ 'X-Amz-Date': '' }), undefined],
   ])('%s', (_, input, age) => {
-    expect(ageOf(request(input), now)).toBe(age)
+    expect(requestAgeSeconds(request(input), now)).toBe(age)
   })
 })
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { rebuildRequest, type StsRules } from '../../../shared/identity-proof/sts-request.ts'
+import { rebuildStsRequest, type StsRequestRules } from '../../../shared/identity-proof/sts-request.ts'
 import { authorization, base64, getInput, postInput, request } from '../../builders/signed-request.ts'
 
-const rules: StsRules = {
+const rules: StsRequestRules = {
   serverId: '',
   serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
   allowedHeaders: [],
@@ -14,12 +14,12 @@ const rules: StsRules = {
 }
 
 /** Returns the target of a request for a host, signed for a region; or the rule that failed. */
-function target(host: string, region: string, given: Partial<StsRules>, service = 'sts'): string {
+function target(host: string, region: string, given: Partial<StsRequestRules>, service = 'sts'): string {
   const input = postInput(
     { Host: host, Authorization: authorization('host', region, service) },
     { url: base64(`https://${host}/`) },
   )
-  const rebuilt = rebuildRequest(request(input), { ...rules, ...given })
+  const rebuilt = rebuildStsRequest(request(input), { ...rules, ...given })
   return rebuilt.ok ? rebuilt.value.endpoint : rebuilt.fault.why
 }
 
@@ -98,7 +98,7 @@ describe('use_sts_region_from_client', () => {
   test('the region of a presigned request comes from its query', () => {
     const host = 'sts.eu-central-1.amazonaws.com'
     const credential = 'AKIAEXAMPLE/20260301/eu-central-1/sts/aws4_request'
-    const rebuilt = rebuildRequest(request(getInput({ 'X-Amz-Credential': credential }, { host })), {
+    const rebuilt = rebuildStsRequest(request(getInput({ 'X-Amz-Credential': credential }, { host })), {
       ...rules,
       ...fromClient,
     })
@@ -124,7 +124,7 @@ describe('a signature for a region with the global host', () => {
   const [host, region] = ['sts.amazonaws.com', 'eu-west-1']
   const custom = 'https://sts.example.com'
 
-  test.each<[title: string, given: Partial<StsRules>, region: string, expected: string]>([
+  test.each<[title: string, given: Partial<StsRequestRules>, region: string, expected: string]>([
     ['an endpoint of the region', { endpoint: custom, endpointRegion: region }, region, custom],
     [
       'an endpoint that names the region',
@@ -160,12 +160,12 @@ describe('a signature for a region with the global host', () => {
   test('the signed host is kept in the request', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
     for (const given of [{ regionFromClient: true }, { endpoint: custom, endpointRegion: region }])
-      expect(rebuildRequest(request(input), { ...rules, ...given })).toMatchObject({ value: { host } })
+      expect(rebuildStsRequest(request(input), { ...rules, ...given })).toMatchObject({ value: { host } })
   })
 
   test('without any setting the request is rejected with the settings to use', () => {
     const input = postInput({ Host: host, Authorization: authorization('host', region) })
-    expect(rebuildRequest(request(input), rules)).toMatchObject({
+    expect(rebuildStsRequest(request(input), rules)).toMatchObject({
       fault: {
         code: 'invalid_request',
         text: expect.stringMatching(/use_sts_region_from_client.*sts_endpoint/),

@@ -2,11 +2,11 @@ import { parse } from 'node:querystring'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  type RequestInput,
   readSignedRequest,
   type SignedRequest,
+  type SignedRequestInput,
 } from '../../../shared/identity-proof/signed-request.ts'
-import { rebuildRequest, type StsRules } from '../../../shared/identity-proof/sts-request.ts'
+import { rebuildStsRequest, type StsRequestRules } from '../../../shared/identity-proof/sts-request.ts'
 import {
   authorization,
   base64,
@@ -16,7 +16,7 @@ import {
   usualQuery,
 } from '../../builders/signed-request.ts'
 
-const rules: StsRules = {
+const rules: StsRequestRules = {
   serverId: '',
   serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
   allowedHeaders: [],
@@ -27,7 +27,7 @@ const rules: StsRules = {
   maxRetries: -1,
 }
 
-function read(input: RequestInput): SignedRequest | undefined {
+function read(input: SignedRequestInput): SignedRequest | undefined {
   try {
     return readSignedRequest(input)
   } catch {
@@ -128,7 +128,7 @@ describe('headers that are sent to STS', () => {
           },
         )
         const request = read(input) ?? expect.fail()
-        const rebuilt = rebuildRequest(request, { ...rules, allowedHeaders })
+        const rebuilt = rebuildStsRequest(request, { ...rules, allowedHeaders })
         if (!rebuilt.ok) return
         const sent = rebuilt.value.headers.map(([name]) => name.toLowerCase())
         const allowed = [

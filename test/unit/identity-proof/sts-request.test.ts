@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rebuildRequest, type StsRules } from '../../../shared/identity-proof/sts-request.ts'
+import { rebuildStsRequest, type StsRequestRules } from '../../../shared/identity-proof/sts-request.ts'
 import {
   authorization,
   BODY,
@@ -12,7 +12,7 @@ import {
   usualQuery,
 } from '../../builders/signed-request.ts'
 
-const usualRules: StsRules = {
+const usualRules: StsRequestRules = {
   serverId: '',
   serverIdHeader: 'X-Service-Cloud-IAM-Server-ID',
   allowedHeaders: [],
@@ -23,16 +23,16 @@ const usualRules: StsRules = {
   maxRetries: -1,
 }
 
-const rebuild = (input = postInput(), rules: Partial<StsRules> = {}) =>
-  rebuildRequest(request(input), { ...usualRules, ...rules })
+const rebuild = (input = postInput(), rules: Partial<StsRequestRules> = {}) =>
+  rebuildStsRequest(request(input), { ...usualRules, ...rules })
 
 /** Returns the rule that failed, or `sent`. */
-const why = (input = postInput(), rules: Partial<StsRules> = {}) => {
+const why = (input = postInput(), rules: Partial<StsRequestRules> = {}) => {
   const rebuilt = rebuild(input, rules)
   return rebuilt.ok ? 'sent' : rebuilt.fault.why
 }
 
-function headersOf(input = postInput(), rules: Partial<StsRules> = {}): [string, string][] {
+function headersOf(input = postInput(), rules: Partial<StsRequestRules> = {}): [string, string][] {
   const rebuilt = rebuild(input, rules)
   return rebuilt.ok
     ? rebuilt.value.headers.map(([name, value]) => [name, value])

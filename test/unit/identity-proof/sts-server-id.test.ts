@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { rebuildRequest } from '../../../shared/identity-proof/sts-request.ts'
+import { rebuildStsRequest } from '../../../shared/identity-proof/sts-request.ts'
 import { authorization, getInput, postInput, request } from '../../builders/signed-request.ts'
 
 const ours = 'X-Service-Cloud-IAM-Server-ID'
@@ -8,7 +8,7 @@ const SIGNED = 'host;x-service-cloud-iam-server-id'
 const VAULTS_SIGNED = 'host;x-vault-aws-iam-server-id'
 
 function judge(input: ReturnType<typeof postInput>, serverId = 'login.example.com'): string {
-  const rebuilt = rebuildRequest(request(input), {
+  const rebuilt = rebuildStsRequest(request(input), {
     serverId,
     serverIdHeader: ours,
     allowedHeaders: [],
@@ -70,7 +70,7 @@ describe('the server ID header', () => {
   })
 
   test('the configured server ID never appears in the result', () => {
-    const rebuilt = rebuildRequest(request(postInput({ [ours]: 'x' })), {
+    const rebuilt = rebuildStsRequest(request(postInput({ [ours]: 'x' })), {
       serverId: id,
       serverIdHeader: ours,
       allowedHeaders: [],

@@ -7,8 +7,12 @@ import {
   selfSign,
 } from '../../../infra/local/provider/documents/certificate.ts'
 import { sequence } from '../../../infra/local/provider/documents/der.ts'
-import { readPublished } from '../../../shared/identity-proof/certificates/compile.ts'
-import { certificateName, readRegisteredKey, trustedKeysOf } from '../../../shared/identity-proof/trust.ts'
+import { readPublishedCertificates } from '../../../shared/identity-proof/certificates/compile.ts'
+import {
+  readCertificateName,
+  readRegisteredKey,
+  trustedKeysOf,
+} from '../../../shared/identity-proof/trust.ts'
 import { keys } from '../../builders/keys.ts'
 
 describe('registeredKey', () => {
@@ -18,13 +22,13 @@ describe('registeredKey', () => {
   ])('a registered %s certificate is trusted for every region', (_, { publicKey, privateKey }, scheme) => {
     const der = selfSign(publicKey, privateKey, scheme)
     const trusted = readRegisteredKey(certificatePem(der))
-    expect(trusted).toMatchObject({ origin: 'registered', ...certificateName(der) })
+    expect(trusted).toMatchObject({ origin: 'registered', ...readCertificateName(der) })
     expect(trusted.regions).toBeUndefined()
     expect(trusted.key().equals(publicKey)).toBe(true)
   })
 
   test('validity dates are ignored: the expired certificate of 2014 is accepted', () => {
-    const ended = readPublished().find(
+    const ended = readPublishedCertificates().find(
       ({ pem }) => new X509Certificate(pem).validToDate < new Date('2025-01-01'),
     )
     expect(readRegisteredKey(ended?.pem ?? '').key().asymmetricKeyDetails).toMatchObject({
@@ -34,15 +38,15 @@ describe('registeredKey', () => {
 })
 
 describe('certificateName', () => {
-  test.each(readPublished().slice(0, 6))(
+  test.each(readPublishedCertificates().slice(0, 6))(
     'certificateName agrees with OpenSSL on $region $kind',
     ({ pem }) => {
       const certificate = new X509Certificate(pem)
-      expect(BigInt(`0x${certificateName(certificate.raw).serial}`)).toBe(
+      expect(BigInt(`0x${readCertificateName(certificate.raw).serial}`)).toBe(
         BigInt(`0x${certificate.serialNumber}`),
       )
       expect(
-        certificate.raw.toString('hex').split(certificateName(certificate.raw).issuer).length,
+        certificate.raw.toString('hex').split(readCertificateName(certificate.raw).issuer).length,
       ).toBeGreaterThan(1)
     },
   )
@@ -52,7 +56,7 @@ describe('certificateName', () => {
     ['an empty sequence', sequence()],
     ['junk', Buffer.from('certificate')],
   ])('certificateName throws on %s', (_, bytes) => {
-    expect(() => certificateName(bytes)).toThrow('not an X.509 certificate')
+    expect(() => readCertificateName(bytes)).toThrow('not an X.509 certificate')
   })
 })
 

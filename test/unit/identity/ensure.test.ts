@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ensureAlias, type LoginIdentity, sameTexts } from '../../../shared/identity/ensure.ts'
+import { ensureIdentityAlias, equalTextMaps, type LoginIdentity } from '../../../shared/identity/ensure.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 
 const seen = (parts: Partial<LoginIdentity> = {}): LoginIdentity => ({
@@ -10,7 +10,7 @@ const seen = (parts: Partial<LoginIdentity> = {}): LoginIdentity => ({
   fresh: { entityId: 'entity-0123456789', aliasId: 'alias-1' },
   ...parts,
 })
-const { alias } = ensureAlias(undefined, seen())
+const { alias } = ensureIdentityAlias(undefined, seen())
 const stored: Item<'alias'> = {
   ...key('alias', 'auth_1', 'r-1'),
   rev: 'rev-1',
@@ -19,7 +19,7 @@ const stored: Item<'alias'> = {
 
 describe('the entity of a login', () => {
   test('the first login creates entity, alias and index entries', () => {
-    const { alias: made, created } = ensureAlias(undefined, seen())
+    const { alias: made, created } = ensureIdentityAlias(undefined, seen())
     expect(made).toEqual({
       entityId: 'entity-0123456789',
       aliasId: 'alias-1',
@@ -43,7 +43,7 @@ describe('the entity of a login', () => {
 
   test('an alias with unchanged metadata is not written', () => {
     const again = seen({ now: 2000, fresh: { entityId: 'other', aliasId: 'other' } })
-    expect(ensureAlias(stored, again)).toEqual({ alias: stored.data, created: [] })
+    expect(ensureIdentityAlias(stored, again)).toEqual({ alias: stored.data, created: [] })
   })
 
   test('changed metadata is written separately from the token', () => {
@@ -51,7 +51,7 @@ describe('the entity of a login', () => {
       alias: next,
       created,
       metadata,
-    } = ensureAlias(stored, seen({ now: 2000, metadata: { account_id: '2' } }))
+    } = ensureIdentityAlias(stored, seen({ now: 2000, metadata: { account_id: '2' } }))
     expect(next).toEqual({ ...stored.data, metadata: { account_id: '2' }, updatedAt: 2000 })
     expect(created).toEqual([])
     const place = key('alias', 'auth_1', 'r-1')
@@ -67,4 +67,4 @@ test.each<[a: Record<string, string>, b: Record<string, string>, same: boolean]>
   [{}, { a: '1' }, false],
   [{ a: '1' }, { b: '1' }, false],
   [{ toString: 'x' }, { a: 'x' }, false],
-])('%j and %j are equal: %s', (a, b, same) => expect(sameTexts(a, b)).toBe(same))
+])('%j and %j are equal: %s', (a, b, same) => expect(equalTextMaps(a, b)).toBe(same))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { alarmNames, rowOfAlarm } from '../../../infra/watching/alarms.ts'
-import { lazyKms } from '../../../shared/adapters/aws/kms.ts'
-import { alarming } from '../../../shared/api/alarming.ts'
+import { createLazyKms } from '../../../shared/adapters/aws/kms.ts'
+import { alarmingTexts } from '../../../shared/api/alarming.ts'
 import { ApiError } from '../../../shared/api/errors.ts'
 import { fits } from '../../support/service/filter-pattern.ts'
 
@@ -54,15 +54,15 @@ const events = [
   ['a Web Function that has started', report('success', 'initReport'), []],
   ['a request of a Web Function that threw', complaint('WebFunction.Error'), ['FunctionFailed']],
   ['one that ran out of time', complaint('WebFunction.Timeout'), ['FunctionFailed']],
-  ['a broken head', { level: 'ERROR', message: alarming.head, rules: ['applied'] }, ['Head']],
-  ['a silent cluster', { level: 'WARN', message: alarming.peer, amiss: ['x'] }, ['Peer']],
-  ['a role that has changed', { level: 'WARN', message: alarming.role, to: 'primary' }, ['RoleChanged']],
-  ['a tree that is wrong', { level: 'ERROR', message: alarming.tree }, ['Corrupted']],
-  ['items that differ', { level: 'ERROR', message: alarming.items }, ['Corrupted']],
-  ['items that differ after a sync', { message: `${alarming.items} after a sync` }, ['Corrupted']],
-  ['items that are given up', { level: 'ERROR', message: alarming.givenUp }, ['Corrupted']],
+  ['a broken head', { level: 'ERROR', message: alarmingTexts.head, rules: ['applied'] }, ['Head']],
+  ['a silent cluster', { level: 'WARN', message: alarmingTexts.peer, amiss: ['x'] }, ['Peer']],
+  ['a role that has changed', { level: 'WARN', message: alarmingTexts.role, to: 'primary' }, ['RoleChanged']],
+  ['a tree that is wrong', { level: 'ERROR', message: alarmingTexts.tree }, ['Corrupted']],
+  ['items that differ', { level: 'ERROR', message: alarmingTexts.items }, ['Corrupted']],
+  ['items that differ after a sync', { message: `${alarmingTexts.items} after a sync` }, ['Corrupted']],
+  ['items that are given up', { level: 'ERROR', message: alarmingTexts.givenUp }, ['Corrupted']],
   ['an ordinary line', { level: 'INFO', message: 'request', status: 200 }, []],
-  ['a text of a client', { level: 'INFO', message: 'request', code: alarming.peer }, []],
+  ['a text of a client', { level: 'INFO', message: 'request', code: alarmingTexts.peer }, []],
 ] as const
 
 describe('alarms with a log pattern count', () => {
@@ -74,7 +74,7 @@ describe('alarms with a log pattern count', () => {
   })
 
   test('a failed KMS unwrap in a request and in a worker counts for the alarm Keyring', async () => {
-    const kms = lazyKms({
+    const kms = createLazyKms({
       count: () => undefined,
       measure: async work => ({ value: await work(), calls: {} }),
     })

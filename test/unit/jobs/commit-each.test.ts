@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
-  batchLength,
-  commitEach,
-  countOutcomes,
-  type IndependentChanges,
+  type ChangeGroup,
+  commitEachGroup,
+  countGroupOutcomes,
+  countGroupsPerCommit,
 } from '../../../shared/jobs/commit-each.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
 import type { ClusterRead } from '../../../shared/ports.ts'
@@ -11,9 +11,8 @@ import { remove } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
 
-const of = (...names: string[]): IndependentChanges => names.map(name => remove(key('policy', name)))
-const numbered = (count: number): IndependentChanges[] =>
-  Array.from({ length: count }, (_, index) => of(`${index}`))
+const of = (...names: string[]): ChangeGroup => names.map(name => remove(key('policy', name)))
+const numbered = (count: number): ChangeGroup[] => Array.from({ length: count }, (_, index) => of(`${index}`))
 
 const plain = { mode: 'primary' } as ClusterRecord
 const journaled = { mode: 'primary', epoch: 'e', treeId: 'l' } as ClusterRecord
@@ -30,7 +29,7 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
   const commits: { names: string; at: number }[] = []
   const state = { now: 0, running: 0, most: 0 }
   const store = {
-    commit: async (changes: IndependentChanges) => {
+    commit: async (changes: ChangeGroup) => {
       const names = changes.map(change => change.key.sk)
       commits.push({ names: names.join(), at: state.now })
       state.running += 1
@@ -56,14 +55,22 @@ function committing({ record, deadline = 1_000_000, verdict = () => undefined }:
 describe('committing independent groups', () => {
   test('without a journal each group has its own commit, sixteen at a time', async () => {
     const { it, commits, state } = committing({ record: plain })
-    expect(countOutcomes(await commitEach(it, numbered(40)))).toEqual({ done: 40, left: 0, failed: 0 })
+    expect(countGroupOutcomes(await commitEachGroup(it, numbered(40)))).toEqual({
+      done: 40,
+      left: 0,
+      failed: 0,
+    })
     expect(commits.map(({ names }) => names)).toEqual(numbered(40).map((_, index) => `${index}`))
     expect([state.most, state.now]).toEqual([16, 0])
   })
 
   test('with a journal groups share commits of twenty changes, fifteen commits a second', async () => {
     const { it, commits, state } = committing({ record: journaled })
-    expect(countOutcomes(await commitEach(it, numbered(620)))).toEqual({ done: 620, left: 0, failed: 0 })
+    expect(countGroupOutcomes(await commitEachGroup(it, numbered(620)))).toEqual({
+      done: 620,
+      left: 0,
+      failed: 0,
+    })
     expect(commits.map(({ names }) => names.split(',').length)).toEqual(Array.from({ length: 31 }, () => 20))
     expect(state.most).toBe(1)
     const beginnings = commits.map(({ at }) => at)
@@ -84,7 +91,7 @@ describe('committing independent groups', () => {
                 ? new Error('2')
                 : undefined,
       })
-      const outcomes = await commitEach(it, numbered(4))
+      const outcomes = await commitEachGroup(it, numbered(4))
       expect(outcomes).toEqual([
         { status: 'fulfilled', value: 'done' },
         { status: 'fulfilled', value: 'left' },
@@ -98,23 +105,27 @@ describe('committing independent groups', () => {
   test.each([plain, journaled])(
     'stay what they are when there is nobody to commit for, or no time: $0',
     async record => {
-      expect(countOutcomes(await commitEach(committing({}).it, numbered(3)))).toEqual({
+      expect(countGroupOutcomes(await commitEachGroup(committing({}).it, numbered(3)))).toEqual({
         done: 0,
         left: 3,
         failed: 0,
       })
       const { it, commits } = committing({ record, deadline: 0 })
-      expect(countOutcomes(await commitEach(it, numbered(3)))).toEqual({ done: 0, left: 3, failed: 0 })
+      expect(countGroupOutcomes(await commitEachGroup(it, numbered(3)))).toEqual({
+        done: 0,
+        left: 3,
+        failed: 0,
+      })
       expect(commits).toEqual([])
     },
   )
 })
 
 describe('grouping changes into one commit', () => {
-  test.each<[string, IndependentChanges[], number, number]>([
+  test.each<[string, ChangeGroup[], number, number]>([
     ['takes as many groups as fit', [of('a', 'b'), of('c', 'd'), of('e')], 4, 2],
     ['takes all where all fit', [of('a', 'b'), of('c')], 4, 2],
     ['takes one at least', [of('a', 'b', 'c')], 2, 1],
     ['holds no item twice', [of('a', 'b'), of('b')], 20, 1],
-  ])('%s', (_, groups, most, expected) => expect(batchLength(groups, most)).toBe(expected))
+  ])('%s', (_, groups, most, expected) => expect(countGroupsPerCommit(groups, most)).toBe(expected))
 })

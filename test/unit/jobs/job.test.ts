@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createRun, hasTime, processEach } from '../../../shared/jobs/job.ts'
-import { type ScanPlace, scanAll, scanStart } from '../../../shared/jobs/scan.ts'
+import { createJobRun, hasTimeLeft, processEach } from '../../../shared/jobs/job.ts'
+import { type ScanPlace, scanAllItems, scanStartPlace } from '../../../shared/jobs/scan.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { runJob } from '../../../shared/workers/jobs.ts'
 import { workers } from '../../../shared/workers/workers.ts'
@@ -35,7 +35,7 @@ function around(parts: object = {}) {
 describe('the context of a job', () => {
   test('the cluster record is read again before it is too old for a commit', async () => {
     const { state, ports, reads } = around()
-    const run = createRun(ports, 100_000)
+    const run = createJobRun(ports, 100_000)
     expect(await run.cluster()).toEqual({ record, readAt: 0 })
     state.now = 5000
     await run.cluster()
@@ -50,22 +50,22 @@ describe('the context of a job', () => {
     ['is not there', []],
   ])('a cluster that %s no longer serves', async (_, items) => {
     const { ports } = around({ store: memoryStore(items).store })
-    expect(await createRun(ports, 1).cluster()).toBeUndefined()
+    expect(await createJobRun(ports, 1).cluster()).toBeUndefined()
   })
 
   test('a storage error does not mean that the cluster no longer serves', async () => {
     const fault = new Error('down')
     const { ports } = around({ store: { read: async () => Promise.reject(fault) } })
-    await expect(createRun(ports, 1).cluster()).rejects.toBe(fault)
+    await expect(createJobRun(ports, 1).cluster()).rejects.toBe(fault)
   })
 
   test('the time is up at the deadline', () => {
     const { state, ports } = around()
-    const run = createRun(ports, 10)
+    const run = createJobRun(ports, 10)
     state.now = 9
-    expect(hasTime(run)).toBe(true)
+    expect(hasTimeLeft(run)).toBe(true)
     state.now = 10
-    expect(hasTime(run)).toBe(false)
+    expect(hasTimeLeft(run)).toBe(false)
   })
 })
 
@@ -118,7 +118,7 @@ describe('scanning a table', () => {
         },
       },
     })
-    return { run: createRun(ports, deadline), asked }
+    return { run: createJobRun(ports, deadline), asked }
   }
 
   const seen: string[] = []
@@ -131,22 +131,22 @@ describe('scanning a table', () => {
     [4000, '0a 0b 1a 1b', { segment: 2 }],
   ])('a scan continues for %i ms', async (deadline, expected, left) => {
     seen.length = 0
-    expect(await scanAll(table(deadline).run, 'token', scanStart, work)).toEqual(left)
+    expect(await scanAllItems(table(deadline).run, 'token', scanStartPlace, work)).toEqual(left)
     expect(seen.join(' ')).toBe(expected)
   })
 
   test('an unfinished page is repeated', async () => {
     const [first, second] = [table(100_000), table(100_000)]
-    expect(await scanAll(first.run, 'token', scanStart, async () => false)).toEqual({ segment: 0 })
+    expect(await scanAllItems(first.run, 'token', scanStartPlace, async () => false)).toEqual({ segment: 0 })
     const from = { pk: 'p', sk: '0a' }
     const untilB = async (items: Item<'token'>[]) => items[0]?.pk !== 'token#0b'
-    expect(await scanAll(second.run, 'token', scanStart, untilB)).toEqual({ segment: 0, from })
+    expect(await scanAllItems(second.run, 'token', scanStartPlace, untilB)).toEqual({ segment: 0, from })
   })
 
   test('a scan resumes at its position and starts the next segments at their beginning', async () => {
     seen.length = 0
     const { run, asked } = table(100_000)
-    await scanAll(run, 'token', { segment: 2, from: { pk: 'p', sk: '2a' } }, work)
+    await scanAllItems(run, 'token', { segment: 2, from: { pk: 'p', sk: '2a' } }, work)
     expect(seen.join(' ')).toBe('2b 3a 3b')
     expect(asked).toEqual([{ segment: 2, from: { pk: 'p', sk: '2a' } }, { segment: 3 }])
   })

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { BY_LINK, BY_ROLE, countRefusal, logRefusalCounts } from '../../../shared/journal/counted-refusals.ts'
+import {
+  countRefusal,
+  logRefusalCounts,
+  REFUSED_BY_LINK,
+  REFUSED_BY_ROLE,
+} from '../../../shared/journal/counted-refusals.ts'
 import type { Memory } from '../../../shared/ports.ts'
 
 /** An environment whose clock the test sets. */
@@ -17,7 +22,7 @@ function environment() {
 
 test('the first refusal is logged at once, and those of the next ten seconds in one entry', async () => {
   const { ports, entries, clock } = environment()
-  await countRefusal(BY_ROLE, 'GET /a', ports)
+  await countRefusal(REFUSED_BY_ROLE, 'GET /a', ports)
   expect(entries).toEqual([
     {
       audit: 'refusals',
@@ -26,8 +31,8 @@ test('the first refusal is logged at once, and those of the next ten seconds in 
       counts: { 'GET /a': 1 },
     },
   ])
-  for (let n = 0; n < 5; n++) await countRefusal(BY_ROLE, 'GET /a', ports)
-  await countRefusal(BY_ROLE, 'no endpoint', ports)
+  for (let n = 0; n < 5; n++) await countRefusal(REFUSED_BY_ROLE, 'GET /a', ports)
+  await countRefusal(REFUSED_BY_ROLE, 'no endpoint', ports)
   clock.ms += 9_999
   await logRefusalCounts(ports)
   expect(entries).toHaveLength(1)
@@ -45,7 +50,7 @@ test('the first refusal is logged at once, and those of the next ten seconds in 
 test('no entry is written without refusals', async () => {
   const { ports, entries, clock } = environment()
   await logRefusalCounts(ports)
-  await countRefusal(BY_ROLE, 'GET /a', ports)
+  await countRefusal(REFUSED_BY_ROLE, 'GET /a', ports)
   clock.ms += 60_000
   await logRefusalCounts(ports)
   expect(entries).toHaveLength(1)
@@ -56,10 +61,10 @@ test('refusals during the write of an entry are counted in the next entry', asyn
   let late: Promise<void> | undefined
   const write = ports.audit.write
   ports.audit.write = async entry => {
-    late ??= countRefusal(BY_ROLE, 'GET /b', ports)
+    late ??= countRefusal(REFUSED_BY_ROLE, 'GET /b', ports)
     await write(entry)
   }
-  await countRefusal(BY_ROLE, 'GET /a', ports)
+  await countRefusal(REFUSED_BY_ROLE, 'GET /a', ports)
   await late
   clock.ms += 10_000
   await logRefusalCounts(ports)
@@ -71,8 +76,8 @@ test('refusals during the write of an entry are counted in the next entry', asyn
 
 test('refusals of different reasons have separate entries', async () => {
   const { ports, entries } = environment()
-  await countRefusal(BY_ROLE, 'GET /a', ports)
-  await countRefusal(BY_LINK, 'Fence permission_denied', ports)
+  await countRefusal(REFUSED_BY_ROLE, 'GET /a', ports)
+  await countRefusal(REFUSED_BY_LINK, 'Fence permission_denied', ports)
   expect(entries.map(entry => (entry as { reason: unknown }).reason)).toEqual([
     { why: 'cluster-role' },
     { why: 'link' },

@@ -1,26 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import {
-  brokenRules,
-  firstHead,
-  growingFields,
-  type Head,
+  createFirstHead,
+  findBrokenHeadRules,
+  growingHeadFields,
   type HeadRuleName,
+  type JournalHead,
 } from '../../../shared/journal/head.ts'
 import { FIRST, headIn, SECOND, THIRD } from '../../builders/head-moves.ts'
 
 const { writing, closed, applying, draining, syncing } = headIn
 
 test.each(Object.entries(headIn))('a head in mode %s breaks no rule', (_, head) =>
-  expect(brokenRules(head)).toEqual([]),
+  expect(findBrokenHeadRules(head)).toEqual([]),
 )
 
 test('a new head and an empty head break no rule', () => {
-  expect(brokenRules(firstHead(FIRST, 1))).toEqual([])
-  const empty = { ...firstHead('', 0), mode: 'syncing', own: '', lineage: [], unfinishedSync: 'all' } as const
-  expect(brokenRules(empty)).toEqual([])
+  expect(findBrokenHeadRules(createFirstHead(FIRST, 1))).toEqual([])
+  const empty = {
+    ...createFirstHead('', 0),
+    mode: 'syncing',
+    own: '',
+    lineage: [],
+    unfinishedSync: 'all',
+  } as const
+  expect(findBrokenHeadRules(empty)).toEqual([])
 })
 
-const twice: Head['lineage'] = [
+const twice: JournalHead['lineage'] = [
   [SECOND, 4],
   [SECOND, 5],
 ]
@@ -29,7 +35,7 @@ const twice: Head['lineage'] = [
 const replay = { replayUntil: 12, unfinishedSync: 'all', unfinishedSyncEpoch: SECOND } as const
 
 describe('a head breaks the rule', () => {
-  test.each<[HeadRuleName, string, Head, Partial<Head>]>([
+  test.each<[HeadRuleName, string, JournalHead, Partial<JournalHead>]>([
     ['applied', 'applied above last', applying, { applied: 10 }],
     ['kept', 'retainedFrom above applied', applying, { retainedFrom: 8 }],
     ['writer', 'writing without an own epoch', writing, { ownEpoch: '' }],
@@ -81,9 +87,11 @@ describe('a head breaks the rule', () => {
     ['lineage', 'a lineage that ends with a later epoch', applying, { lineage: [[THIRD, 4]] }],
     ['lineage', 'a lineage of thirteen epochs', { ...applying, last: 20 }, { lineage: epochs(13) }],
     ['lineage', 'a lineage that begins at position 0', applying, { lineage: [[SECOND, 0]] }],
-  ])('%s, with %s', (rule, _, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([rule]))
+  ])('%s, with %s', (rule, _, head, change) =>
+    expect(findBrokenHeadRules({ ...head, ...change })).toEqual([rule]),
+  )
 
-  test.each<[string, Head, Partial<Head>]>([
+  test.each<[string, JournalHead, Partial<JournalHead>]>([
     ['everything applied', applying, { applied: 9 }],
     ['retainedFrom equal to applied', applying, { retainedFrom: 7 }],
     ['a maxEpoch above the epoch', writing, { maxEpoch: 3 }],
@@ -104,13 +112,13 @@ describe('a head breaks the rule', () => {
       { ...applying, last: 20, epoch: THIRD, maxEpoch: 3 },
       { lineage: epochs(12) },
     ],
-  ])('no rule, with %s', (_, head, change) => expect(brokenRules({ ...head, ...change })).toEqual([]))
+  ])('no rule, with %s', (_, head, change) => expect(findBrokenHeadRules({ ...head, ...change })).toEqual([]))
 })
 
 test('the fields that never decrease are incarnation and maxEpoch', () =>
-  expect(growingFields).toEqual(['incarnation', 'maxEpoch']))
+  expect(growingHeadFields).toEqual(['incarnation', 'maxEpoch']))
 
-function epochs(count: number): Head['lineage'] {
+function epochs(count: number): JournalHead['lineage'] {
   return Array.from(
     { length: count },
     (_, index) => [`000001.${String(index).padStart(12, '0')}`, index + 1] as const,
@@ -118,8 +126,8 @@ function epochs(count: number): Head['lineage'] {
 }
 
 test('a partly known head breaks only rules that its known fields decide', () => {
-  expect(brokenRules({ applied: 5 })).toEqual([])
-  expect(brokenRules({ applied: 5, last: 4 })).toEqual(['applied'])
-  expect(brokenRules({ mode: 'writing', replayUntil: 5 })).toEqual(['alone'])
-  expect(brokenRules({ lineage: [[SECOND, 1]], epoch: FIRST })).toEqual([])
+  expect(findBrokenHeadRules({ applied: 5 })).toEqual([])
+  expect(findBrokenHeadRules({ applied: 5, last: 4 })).toEqual(['applied'])
+  expect(findBrokenHeadRules({ mode: 'writing', replayUntil: 5 })).toEqual(['alone'])
+  expect(findBrokenHeadRules({ lineage: [[SECOND, 1]], epoch: FIRST })).toEqual([])
 })

@@ -1,15 +1,15 @@
 import { deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { firstHead } from '../../../shared/journal/head.ts'
+import { createFirstHead } from '../../../shared/journal/head.ts'
 import {
-  decodeBody,
+  createNoopEntry,
+  decodeEntryBody,
   type EntryChange,
-  encodeBody,
+  encodeEntryBody,
   isSameEntry,
   type JournalEntry,
-  noopEntry,
 } from '../../../shared/journal/journal-entry.ts'
-import { posText } from '../../../shared/journal/position.ts'
+import { positionText } from '../../../shared/journal/position.ts'
 
 const at = { epoch: '000001.aaaaaaaaaaaa', seq: 7 }
 const leaf = { leaf: 'A'.repeat(43), gen: 5000 }
@@ -26,7 +26,7 @@ const body: EntryChange[] = [
       uses: 2,
       expires: 9,
       ttl: 10,
-      pos: posText(at),
+      pos: positionText(at),
       leaf: leaf.leaf,
     },
   },
@@ -38,16 +38,17 @@ describe('the body of a journal entry', () => {
     const [first] = body
     if (!first?.item) throw new Error('no item')
     const written = [{ ...first, item: { ...first.item, bucket: 't#abc#l#00/00' } }, ...body.slice(1)]
-    expect(decodeBody(encodeBody(written), at)).toEqual(body)
+    expect(decodeEntryBody(encodeEntryBody(written), at)).toEqual(body)
   })
 
-  test('an empty body is decoded as empty', () => expect(decodeBody(encodeBody([]), at)).toEqual([]))
+  test('an empty body is decoded as empty', () =>
+    expect(decodeEntryBody(encodeEntryBody([]), at)).toEqual([]))
 
   test.each([
     ['no deflated text', Buffer.from('hello')],
     ['no JSON', deflateRawSync('[')],
     ['more bytes than a commit can have', deflateRawSync(Buffer.alloc(20 * 2 ** 20, 32))],
-  ])('decoding rejects %s', (_, bytes) => expect(() => decodeBody(bytes, at)).toThrow())
+  ])('decoding rejects %s', (_, bytes) => expect(() => decodeEntryBody(bytes, at)).toThrow())
 })
 
 describe('a journal entry', () => {
@@ -55,14 +56,14 @@ describe('a journal entry', () => {
   test('entries are the same if position, commit id and noop are equal', () => {
     expect(isSameEntry(entry, { ...entry, at: 2 })).toBe(true)
     expect(isSameEntry(entry, { ...entry, id: 'd' })).toBe(false)
-    expect(isSameEntry(entry, noopEntry(at, 1))).toBe(false)
-    expect(isSameEntry(noopEntry(at, 1), noopEntry(at, 2))).toBe(true)
+    expect(isSameEntry(entry, createNoopEntry(at, 1))).toBe(false)
+    expect(isSameEntry(createNoopEntry(at, 1), createNoopEntry(at, 2))).toBe(true)
     expect(isSameEntry(entry, { ...entry, seq: 8 })).toBe(false)
   })
 })
 
 test('the head of a new journal is at position 0', () => {
-  expect(firstHead(at.epoch, 1)).toMatchObject({
+  expect(createFirstHead(at.epoch, 1)).toMatchObject({
     mode: 'writing',
     epoch: at.epoch,
     ownEpoch: at.epoch,

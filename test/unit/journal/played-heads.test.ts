@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { brokenRules, type Head } from '../../../shared/journal/head.ts'
-import { appendEpoch, epochAt, epochNumber, type Lineage } from '../../../shared/journal/position.ts'
+import { findBrokenHeadRules, type JournalHead } from '../../../shared/journal/head.ts'
+import { appendEpoch, epochAt, epochNumber, type JournalLineage } from '../../../shared/journal/position.ts'
 import {
   type HeadMove,
-  moves,
-  type TransitionName,
-  transitions,
+  type HeadTransitionName,
+  headMoves,
+  headTransitions,
 } from '../../../shared/journal/transitions.ts'
 import { behind, isExpected, isGrowing, movedBy } from '../../support/tables/heads.ts'
 
@@ -21,12 +21,12 @@ interface Dice {
 
 const number = { min: 0, max: 40 }
 const dice = fc.record({ a: fc.integer(number), b: fc.integer(number) })
-const names = Object.keys(transitions) as TransitionName[]
+const names = Object.keys(headTransitions) as HeadTransitionName[]
 
 const epochOf = (n: number, cluster = 'aaaaaaaaaaaa'): string => `${String(n).padStart(6, '0')}.${cluster}`
 
 /** Continues a lineage, sometimes with a new epoch after its last position. */
-function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage {
+function goesOn({ lineage, last: seq, maxEpoch }: JournalHead, { a, b }: Dice): JournalLineage {
   const [, last] = lineage.at(-1) ?? ['', 0]
   if (b % 3 > 0) return lineage
   return appendEpoch(
@@ -37,7 +37,7 @@ function goesOn({ lineage, last: seq, maxEpoch }: Head, { a, b }: Dice): Lineage
 }
 
 /** Returns the lineage of a source: that of a head cut at some epoch, or another one. */
-function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
+function sourceOf({ lineage, maxEpoch }: JournalHead, { a, b }: Dice): JournalLineage {
   const part = lineage.slice(0, 1 + (a % 3))
   const [, last] = part.at(-1) ?? ['', 0]
   const next = epochOf(maxEpoch + 1, 'cccccccccccc')
@@ -45,37 +45,39 @@ function sourceOf({ lineage, maxEpoch }: Head, { a, b }: Dice): Lineage {
 }
 
 /** The moves as their callers make them; undefined where the caller would not move the head that it has read. */
-const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => HeadMove | undefined } = {
-  begin: head => moves.begin(head, epochOf(head.maxEpoch + 1)),
-  allocate: ({ epoch }) => moves.allocate({ epoch }),
+const callers: {
+  readonly [N in HeadTransitionName]: (head: JournalHead, dice: Dice) => HeadMove | undefined
+} = {
+  begin: head => headMoves.begin(head, epochOf(head.maxEpoch + 1)),
+  allocate: ({ epoch }) => headMoves.allocate({ epoch }),
   noteDense: (head, { a, b }) =>
     head.applied < head.last
-      ? moves.noteDense(head, head.applied + 1 + (a % (head.last - head.applied)), { isOld: b % 4 === 0 })
+      ? headMoves.noteDense(head, head.applied + 1 + (a % (head.last - head.applied)), { isOld: b % 4 === 0 })
       : undefined,
-  close: (head, { a }) => moves.close(head, a % 2 === 0 ? '' : 'successor', head.maxEpoch - 3 + (a % 7)),
-  noteEnd: (head, { a }) => moves.noteEnd(head, { isOld: a % 4 === 0 }),
-  nameSuccessor: head => (head.successor === '' ? moves.nameSuccessor(head, 'successor') : undefined),
-  noteFence: (head, { a }) => moves.noteFence(head, `successor ${a % 3}`, head.maxEpoch + (a % 3)),
+  close: (head, { a }) => headMoves.close(head, a % 2 === 0 ? '' : 'successor', head.maxEpoch - 3 + (a % 7)),
+  noteEnd: (head, { a }) => headMoves.noteEnd(head, { isOld: a % 4 === 0 }),
+  nameSuccessor: head => (head.successor === '' ? headMoves.nameSuccessor(head, 'successor') : undefined),
+  noteFence: (head, { a }) => headMoves.noteFence(head, `successor ${a % 3}`, head.maxEpoch + (a % 3)),
   trim: (head, { a }) =>
     head.retainedFrom < head.applied
-      ? moves.trim(head, head.retainedFrom + 1 + (a % (head.applied - head.retainedFrom)))
+      ? headMoves.trim(head, head.retainedFrom + 1 + (a % (head.applied - head.retainedFrom)))
       : undefined,
-  distrustOwn: () => moves.distrustOwn({}),
-  distrustCopy: () => moves.distrustCopy({}, 'nobody'),
+  distrustOwn: () => headMoves.distrustOwn({}),
+  distrustCopy: () => headMoves.distrustCopy({}, 'nobody'),
   stage: (head, given) => {
     const lineage = goesOn(head, given)
     const seq = head.last + 1 + (given.a % 5)
     return lineage.length > 0
-      ? moves.stage(head, { seq, epoch: epochAt(lineage, seq), at: 1 }, lineage)
+      ? headMoves.stage(head, { seq, epoch: epochAt(lineage, seq), at: 1 }, lineage)
       : undefined
   },
-  noteApplied: head => (head.applied < head.last ? moves.noteApplied(head) : undefined),
-  stopStaging: head => moves.stopStaging(head),
-  resume: head => moves.resume(head),
-  follow: head => moves.follow(head),
-  beginSync: (head, { a }) => moves.beginSync(head, a % 2 === 0 ? 'all' : `report ${a}`),
-  refetchAll: ({ mode, incarnation }) => moves.refetchAll({ mode, incarnation }),
-  stopSync: (head, { a }) => moves.stopSync(head, head.maxEpoch + (a % 3)),
+  noteApplied: head => (head.applied < head.last ? headMoves.noteApplied(head) : undefined),
+  stopStaging: head => headMoves.stopStaging(head),
+  resume: head => headMoves.resume(head),
+  follow: head => headMoves.follow(head),
+  beginSync: (head, { a }) => headMoves.beginSync(head, a % 2 === 0 ? 'all' : `report ${a}`),
+  refetchAll: ({ mode, incarnation }) => headMoves.refetchAll({ mode, incarnation }),
+  stopSync: (head, { a }) => headMoves.stopSync(head, head.maxEpoch + (a % 3)),
   endSync: (head, { a, b }) => {
     const lineage = sourceOf(head, { a, b })
     const [epoch, last] = lineage.at(-1) ?? ['', 0]
@@ -84,22 +86,22 @@ const callers: { readonly [N in TransitionName]: (head: Head, dice: Dice) => Hea
     const start =
       Math.max(first - 1, what === 'touched' ? head.retainedFrom : 0, (last - 1) * (b % 2)) + (a % 4)
     const end = { epoch, seq: Math.max(start, last) + (b % 6) }
-    return moves.endSync(head, { what, start, lineage, hasFetched: b % 3 > 0, end })
+    return headMoves.endSync(head, { what, start, lineage, hasFetched: b % 3 > 0, end })
   },
   requestSync: (head, { a }) =>
     head.replayUntil === 0 && head.unfinishedSync === null
-      ? moves.requestSync(head, `report ${a}`)
+      ? headMoves.requestSync(head, `report ${a}`)
       : undefined,
-  changeLink: (head, { a }) => moves.changeLink(head, `link ${a}`),
-  restoreLink: ({ link }, { a }) => moves.restoreLink({ link }, `link ${a}`),
-  leaveSet: (head, { a }) => moves.leaveSet(head, head.maxEpoch + 1 + (a % 2)),
-  takeOver: (head, { a }) => moves.takeOver(head, epochOf(head.maxEpoch + 1 + (a % 2))),
-  startEmpty: (head, { a }) => moves.startEmpty(head, `link ${a}`),
-  skipStaged: head => moves.skipStaged(head),
+  changeLink: (head, { a }) => headMoves.changeLink(head, `link ${a}`),
+  restoreLink: ({ link }, { a }) => headMoves.restoreLink({ link }, `link ${a}`),
+  leaveSet: (head, { a }) => headMoves.leaveSet(head, head.maxEpoch + 1 + (a % 2)),
+  takeOver: (head, { a }) => headMoves.takeOver(head, epochOf(head.maxEpoch + 1 + (a % 2))),
+  startEmpty: (head, { a }) => headMoves.startEmpty(head, `link ${a}`),
+  skipStaged: head => headMoves.skipStaged(head),
 }
 
 interface Step {
-  readonly name: TransitionName
+  readonly name: HeadTransitionName
   readonly dice: Dice
   /** the number of moves since the caller has read the head */
   readonly age: number
@@ -109,14 +111,14 @@ const steps = (age: fc.Arbitrary<number>) =>
   fc.array(fc.record({ name: fc.constantFrom(...names), dice, age }), { maxLength: 400, size: 'max' })
 
 /** Plays moves, and returns the heads in order. */
-function play(given: readonly Step[], look: (head: Head, move: HeadMove) => void): Head[] {
-  const first = movedBy(undefined, moves.begin(undefined, epochOf(1)))
+function play(given: readonly Step[], look: (head: JournalHead, move: HeadMove) => void): JournalHead[] {
+  const first = movedBy(undefined, headMoves.begin(undefined, epochOf(1)))
   if (first === 'refused') throw new Error('no journal begins')
   const heads = [first]
   for (const { name, dice: thrown, age } of given) {
     const head = heads.at(-1) ?? first
     const seen = heads.at(-1 - age) ?? first
-    const move = transitions[name].modes[seen.mode as never] && callers[name](seen, thrown)
+    const move = headTransitions[name].modes[seen.mode as never] && callers[name](seen, thrown)
     if (!move) continue
     look(head, move)
     const moved = movedBy(head, move)
@@ -130,13 +132,13 @@ const LATE = fc.nat({ max: 5 })
 
 describe('random plays of rows', () => {
   test('a move from the current head is accepted, and the new head breaks no rule', () => {
-    const made = new Set<TransitionName>()
+    const made = new Set<HeadTransitionName>()
     fc.assert(
       fc.property(steps(NOW), given => {
         play(given, (head, move) => {
           const after = behind(head, move)
-          if (brokenRules(after).length > 0 || movedBy(head, move) === 'refused')
-            throw new Error(`${move.name}: ${brokenRules(after)} ${JSON.stringify({ head, after })}`)
+          if (findBrokenHeadRules(after).length > 0 || movedBy(head, move) === 'refused')
+            throw new Error(`${move.name}: ${findBrokenHeadRules(after)} ${JSON.stringify({ head, after })}`)
           made.add(move.name)
         })
       }),
@@ -152,7 +154,7 @@ describe('random plays of rows', () => {
           if (!isExpected(head, move)) return
           const after = behind(head, move)
           if (isGrowing(head, after))
-            expect(brokenRules(after), `${move.name} ${JSON.stringify(head)}`).toEqual([])
+            expect(findBrokenHeadRules(after), `${move.name} ${JSON.stringify(head)}`).toEqual([])
         })
       }),
       { numRuns: 60 },

@@ -2,16 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   appendEpoch,
+  bucketMarkText,
   compareLineages,
   epochAt,
-  epochName,
   epochNumber,
-  isTooFarAhead,
-  type Lineage,
+  formatEpoch,
+  isEpochTooFarAhead,
+  type JournalLineage,
   MAX_EPOCH_LEAD,
-  markText,
   parsePosition,
-  posText,
+  positionText,
 } from '../../../shared/journal/position.ts'
 
 const [a1, b2, a3] = ['000001.aaaaaaaaaaaa', '000002.bbbbbbbbbbbb', '000003.aaaaaaaaaaaa']
@@ -21,44 +21,48 @@ const positions = fc.record({
       fc.oneof(fc.integer({ min: 1, max: 999_999 }), fc.integer({ min: 1, max: 999_999_999_999_999 })),
       fc.constantFrom('aaaaaaaaaaaa', 'bbbbbbbbbbbb'),
     )
-    .map(([number, cluster]) => epochName(number, cluster)),
+    .map(([number, cluster]) => formatEpoch(number, cluster)),
   seq: fc.integer({ min: 0, max: 999_999_999_999 }),
 })
 const sign = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 describe('positions as texts', () => {
   test('the name of an epoch is its number and the end of its cluster’s id', () => {
-    expect(epochName(7, '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab')).toBe('000007.0123456789ab')
+    expect(formatEpoch(7, '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab')).toBe('000007.0123456789ab')
     expect(epochNumber('000007.0123456789ab')).toBe(7)
     expect(epochNumber('')).toBe(0)
   })
 
   test('position texts have leading zeros, and marks begin with the incarnation', () => {
-    expect(posText({ epoch: a1, seq: 42 })).toBe('000001.aaaaaaaaaaaa/000000000042')
-    expect(markText(3, posText({ epoch: a1, seq: 42 }))).toBe('000000003/000001.aaaaaaaaaaaa/000000000042')
+    expect(positionText({ epoch: a1, seq: 42 })).toBe('000001.aaaaaaaaaaaa/000000000042')
+    expect(bucketMarkText(3, positionText({ epoch: a1, seq: 42 }))).toBe(
+      '000000003/000001.aaaaaaaaaaaa/000000000042',
+    )
   })
 
   test('position texts sort as positions do, and are parsed back', () => {
     fc.assert(
       fc.property(positions, positions, (a, b) => {
-        expect(parsePosition(posText(a))).toEqual(a)
-        expect(sign(posText(a), posText(b))).toBe(sign(a.epoch, b.epoch) || Math.sign(a.seq - b.seq))
+        expect(parsePosition(positionText(a))).toEqual(a)
+        expect(sign(positionText(a), positionText(b))).toBe(
+          sign(a.epoch, b.epoch) || Math.sign(a.seq - b.seq),
+        )
       }),
     )
   })
 
   test('an epoch number of more than six digits is prefixed with a letter', () => {
     const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
-    expect(epochName(999_999, cluster)).toBe('999999.0123456789ab')
-    expect(epochName(1_000_000, cluster)).toBe('a1000000.0123456789ab')
-    expect(epochName(123_456_789_012_345, cluster)).toBe('i123456789012345.0123456789ab')
-    expect(() => epochName(1_000_000_000_000_000, cluster)).toThrow('no epoch is left: make a new set')
+    expect(formatEpoch(999_999, cluster)).toBe('999999.0123456789ab')
+    expect(formatEpoch(1_000_000, cluster)).toBe('a1000000.0123456789ab')
+    expect(formatEpoch(123_456_789_012_345, cluster)).toBe('i123456789012345.0123456789ab')
+    expect(() => formatEpoch(1_000_000_000_000_000, cluster)).toThrow('no epoch is left: make a new set')
   })
 
   test('an epoch number more than 1000 above the known one is too far ahead', () => {
     const cluster = '0b5c2b6a-6b1e-4c57-8a5e-0123456789ab'
-    expect(isTooFarAhead(epochName(1 + MAX_EPOCH_LEAD, cluster), 1)).toBe(false)
-    expect(isTooFarAhead(epochName(2 + MAX_EPOCH_LEAD, cluster), 1)).toBe(true)
+    expect(isEpochTooFarAhead(formatEpoch(1 + MAX_EPOCH_LEAD, cluster), 1)).toBe(false)
+    expect(isEpochTooFarAhead(formatEpoch(2 + MAX_EPOCH_LEAD, cluster), 1)).toBe(true)
   })
 
   test.each([
@@ -75,7 +79,9 @@ describe('positions as texts', () => {
   test('every mark of a higher incarnation sorts after every mark of a lower one', () => {
     fc.assert(
       fc.property(positions, positions, fc.nat(99_999), (a, b, incarnation) => {
-        expect(markText(incarnation, posText(a)) < markText(incarnation + 1, posText(b))).toBe(true)
+        expect(
+          bucketMarkText(incarnation, positionText(a)) < bucketMarkText(incarnation + 1, positionText(b)),
+        ).toBe(true)
       }),
     )
   })
@@ -87,7 +93,7 @@ describe('positions as texts', () => {
 })
 
 describe('lineage', () => {
-  const lineage: Lineage = [
+  const lineage: JournalLineage = [
     [a1, 1],
     [b2, 11],
     [a3, 21],
@@ -102,7 +108,7 @@ describe('lineage', () => {
     [99, a3],
   ])('epochAt(%i) is "%s"', (seq, epoch) => expect(epochAt(lineage, seq)).toBe(epoch))
 
-  test.each<[string, Lineage, Lineage, number, { forkPoint: number; diverged: boolean }]>([
+  test.each<[string, JournalLineage, JournalLineage, number, { forkPoint: number; diverged: boolean }]>([
     [
       'the own journal is behind in the same epoch',
       lineage,
@@ -156,11 +162,16 @@ describe('lineage', () => {
 
   test('compareLineages finds the last common position of any two journals', () => {
     const starts = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 4 })
-    const grown = (from: Lineage, at: number, steps: readonly number[], cluster: string): Lineage => {
+    const grown = (
+      from: JournalLineage,
+      at: number,
+      steps: readonly number[],
+      cluster: string,
+    ): JournalLineage => {
       let start = at
-      return steps.reduce<Lineage>((all, step) => {
+      return steps.reduce<JournalLineage>((all, step) => {
         start += step
-        return appendEpoch(all, epochName(all.length + 1, cluster), start)
+        return appendEpoch(all, formatEpoch(all.length + 1, cluster), start)
       }, from)
     }
     fc.assert(
@@ -181,9 +192,9 @@ describe('lineage', () => {
   })
 
   test('a lineage keeps the last twelve epochs', () => {
-    let long: Lineage = []
+    let long: JournalLineage = []
     for (let number = 1; number <= 20; number++)
-      long = appendEpoch(long, epochName(number, 'aaaaaaaaaaaa'), number)
+      long = appendEpoch(long, formatEpoch(number, 'aaaaaaaaaaaa'), number)
     expect(long).toHaveLength(12)
     expect(long.at(-1)?.[1]).toBe(20)
   })

@@ -1,9 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../shared/journal/head.ts'
-import type { StoredBucket, StoredPage } from '../../../shared/journal/journal.ts'
-import { invalidateHashes, type Pages, refreshTree, rootsPk } from '../../../shared/journal/refresh.ts'
-import { type Limbs, pageHash, pagePk, wholeRoot } from '../../../shared/journal/tree.ts'
-import { serveTree } from '../../../shared/link/serve/reading.ts'
+import { createFirstHead, type JournalHead } from '../../../shared/journal/head.ts'
+import type { StoredPageHash, StoredTreeBucket } from '../../../shared/journal/journal.ts'
+import {
+  type ChosenTreePages,
+  invalidateTreeHashes,
+  refreshTreeHashes,
+  treeRootsPk,
+} from '../../../shared/journal/refresh.ts'
+import {
+  hashTreePage,
+  hashWholeTreeRoot,
+  type LeafLimbs,
+  treePagePkByName,
+} from '../../../shared/journal/tree.ts'
+import { serveTreeHashes } from '../../../shared/link/serve/reading.ts'
 import { portsWith } from '../../builders/ports.ts'
 
 // Refreshes with hashes in memory: when hashes are computed again, and when they are kept.
@@ -11,15 +21,15 @@ import { portsWith } from '../../builders/ports.ts'
 const GENERATION = 345_600
 const now = 5000 * GENERATION + 100
 const ALL = 512
-let head: Head
-let stored: Map<string, Map<string, StoredPage>>
-const sums: StoredBucket = {
-  sums: new Map<string, Limbs>([
+let head: JournalHead
+let stored: Map<string, Map<string, StoredPageHash>>
+const sums: StoredTreeBucket = {
+  sums: new Map<string, LeafLimbs>([
     ['p', [1n, 0n, 0n]],
     ['g5001', [2n, 0n, 0n]],
   ]),
 }
-const filled = pagePk('life', 'local', '07')
+const filled = treePagePkByName('life', 'local', '07')
 
 const { journal } = portsWith({
   journal: {
@@ -28,18 +38,18 @@ const { journal } = portsWith({
     page: async (pk: string) => new Map(pk === filled ? [['0a', sums]] : []),
     readBucketItems: async () => [{ kind: 'policy', pk: 'policy', sk: 'a', rev: 'r', data: {} }],
     pageHashes: async (root: string) => new Map(stored.get(root)),
-    putPageHash: async (root: string, page: string, next: StoredPage) => {
+    putPageHash: async (root: string, page: string, next: StoredPageHash) => {
       stored.set(root, new Map(stored.get(root)).set(page, next))
     },
   },
 })
 
-const refresh = (at = now, recompute?: Pages) =>
-  refreshTree({ journal, treeId: 'life', head, now: at }, recompute ? { recompute } : {})
-const hashOf = () => stored.get(pagePk('life', 'local', 'root'))?.get('07')?.hash
+const refresh = (at = now, recompute?: ChosenTreePages) =>
+  refreshTreeHashes({ journal, treeId: 'life', head, now: at }, recompute ? { recompute } : {})
+const hashOf = () => stored.get(treePagePkByName('life', 'local', 'root'))?.get('07')?.hash
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', last: 3, applied: 3 }
+  head = { ...createFirstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', last: 3, applied: 3 }
   stored = new Map()
 })
 
@@ -47,17 +57,17 @@ describe('refreshTree', () => {
   test('computes all hashes once, and the root of the whole tree from both roots', async () => {
     expect(await refresh()).toBe(ALL)
     expect(await refresh()).toBe(0)
-    const roots = stored.get(rootsPk('life'))
+    const roots = stored.get(treeRootsPk('life'))
     expect(roots?.get('whole')?.hash).toBe(
-      wholeRoot(roots?.get('replicated')?.hash ?? '', roots?.get('local')?.hash ?? ''),
+      hashWholeTreeRoot(roots?.get('replicated')?.hash ?? '', roots?.get('local')?.hash ?? ''),
     )
   })
 
   test('computes all hashes again when a generation ends, without that generation', async () => {
     await refresh()
-    expect(hashOf()).toBe(pageHash(new Map([['0a', [3n, 0n, 0n]]])))
+    expect(hashOf()).toBe(hashTreePage(new Map([['0a', [3n, 0n, 0n]]])))
     expect(await refresh(now + GENERATION)).toBe(ALL)
-    expect(hashOf()).toBe(pageHash(new Map([['0a', [1n, 0n, 0n]]])))
+    expect(hashOf()).toBe(hashTreePage(new Map([['0a', [1n, 0n, 0n]]])))
     expect(await refresh(now + GENERATION)).toBe(0)
   })
 
@@ -65,7 +75,7 @@ describe('refreshTree', () => {
     await refresh()
     expect(await refresh(now, new Set([filled]))).toBe(1)
     expect(await refresh(now, new Set())).toBe(0)
-    await invalidateHashes(journal, 'life')
+    await invalidateTreeHashes(journal, 'life')
     expect(await refresh()).toBe(ALL)
   })
 
@@ -74,7 +84,7 @@ describe('refreshTree', () => {
     const hashes = refresh()
     head = { ...head, incarnation: head.incarnation + 1 }
     expect(await hashes).toBe(0)
-    expect(stored.get(rootsPk('life'))).toBeUndefined()
+    expect(stored.get(treeRootsPk('life'))).toBeUndefined()
     head = { ...before, mode: 'syncing' }
     expect(await refresh()).toBe(0)
   })
@@ -82,7 +92,7 @@ describe('refreshTree', () => {
 
 describe('serveTree', () => {
   const told = (level: 'root' | 'page' | 'bucket', page?: string) =>
-    serveTree(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
+    serveTreeHashes(journal, page === undefined ? { level } : { level, page }, 'life', now * 1000)
 
   test("returns the totals of a page's buckets, and the items of a bucket", async () => {
     expect((await told('page', 'l#07')).hashes[10]).toBe('3 0 0')

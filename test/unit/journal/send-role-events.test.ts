@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alarming } from '../../../shared/api/alarming.ts'
+import { alarmingTexts } from '../../../shared/api/alarming.ts'
 import { makeRoleEvent } from '../../../shared/journal/role-event.ts'
 import { sendRoleEvents } from '../../../shared/journal/send-role-events.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
@@ -42,7 +42,7 @@ test('a role change is sent with names and positions, and its item is then delet
   ])
   expect(commits).toEqual([[expect.objectContaining({ expected: { rev: 'r', orAbsent: true } })]])
   expect(warned).toEqual([
-    expect.objectContaining({ message: alarming.role, from: 'secondary', to: 'primary' }),
+    expect.objectContaining({ message: alarmingTexts.role, from: 'secondary', to: 'primary' }),
   ])
 })
 

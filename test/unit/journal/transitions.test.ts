@@ -1,19 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { brokenRules, firstHead, type Head, type HeadMode } from '../../../shared/journal/head.ts'
+import {
+  createFirstHead,
+  findBrokenHeadRules,
+  type JournalHead,
+  type JournalHeadMode,
+} from '../../../shared/journal/head.ts'
 import {
   type HeadMove,
-  moves,
-  type TransitionName,
-  transitions,
+  type HeadTransitionName,
+  headMoves,
+  headTransitions,
 } from '../../../shared/journal/transitions.ts'
 import { headIn, moveCases, SECOND, THIRD } from '../../builders/head-moves.ts'
 import { behind, isExpected, movedBy } from '../../support/tables/heads.ts'
 
-const MODES = Object.keys(headIn) as HeadMode[]
-const rows = Object.entries(moveCases) as [TransitionName, (typeof moveCases)[TransitionName]][]
+const MODES = Object.keys(headIn) as JournalHeadMode[]
+const rows = Object.entries(moveCases) as [HeadTransitionName, (typeof moveCases)[HeadTransitionName]][]
 
 /** A different value for each field. */
-const other: { readonly [K in keyof Head]-?: Head[K] } = {
+const other: { readonly [K in keyof JournalHead]-?: JournalHead[K] } = {
   mode: 'writing',
   epoch: THIRD,
   ownEpoch: THIRD,
@@ -32,12 +37,12 @@ const other: { readonly [K in keyof Head]-?: Head[K] } = {
 }
 
 test('every row of transitions has a case', () =>
-  expect(Object.keys(moveCases)).toEqual(Object.keys(transitions)))
+  expect(Object.keys(moveCases)).toEqual(Object.keys(headTransitions)))
 
 describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   const from = MODES.filter(mode => modes[mode] !== undefined)
   const [first = 'writing'] = from
-  const seen: Head = name === 'takeOver' ? { ...headIn[first], unfinishedSync: null } : headIn[first]
+  const seen: JournalHead = name === 'takeOver' ? { ...headIn[first], unfinishedSync: null } : headIn[first]
 
   test('leads from its modes to the expected mode, and changes only the expected fields', () => {
     for (const mode of from) {
@@ -60,10 +65,10 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   })
 
   test('has the expected modes, and `after` is the head that the move makes', () => {
-    expect(transitions[name].modes).toEqual(modes)
+    expect(headTransitions[name].modes).toEqual(modes)
     const move = make(seen)
     expect(move.name).toBe(name)
-    const { adds = {} } = transitions[name] as { adds?: object }
+    const { adds = {} } = headTransitions[name] as { adds?: object }
     if (move.expect.mode && !('last' in adds)) expect(move.after).toEqual(behind(seen, move))
   })
 
@@ -75,7 +80,7 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
   })
 
   test('is refused exactly if a field that it expects has changed', () => {
-    const fields = (Object.keys(other) as (keyof Head)[]).filter(field => field !== 'mode')
+    const fields = (Object.keys(other) as (keyof JournalHead)[]).filter(field => field !== 'mode')
     const asks = fields.filter(field => !isExpected({ ...seen, [field]: other[field] }, make(seen)))
     expect(asks.sort()).toEqual(fencedBy.filter(field => field !== 'mode').sort())
   })
@@ -87,68 +92,70 @@ describe.each(rows)('%s', (name, { make, modes, fencedBy, becomes }) => {
 })
 
 /** Applies a move that must be accepted. */
-function played(head: Head, make: (head: Head) => HeadMove): Head {
+function played(head: JournalHead, make: (head: JournalHead) => HeadMove): JournalHead {
   const moved = movedBy(head, make(head))
-  if (moved === 'refused') throw new Error(`refused: ${brokenRules(behind(head, make(head)))}`)
+  if (moved === 'refused') throw new Error(`refused: ${findBrokenHeadRules(behind(head, make(head)))}`)
   return moved
 }
 
 describe('moves with isOld', () => {
   test('retain entries only from the dense position on', () => {
-    expect(played(headIn.writing, head => moves.noteDense(head, 8, { isOld: true }))).toMatchObject({
+    expect(played(headIn.writing, head => headMoves.noteDense(head, 8, { isOld: true }))).toMatchObject({
       applied: 8,
       retainedFrom: 8,
     })
-    expect(played(headIn.closed, head => moves.noteEnd(head, { isOld: true }))).toMatchObject({
+    expect(played(headIn.closed, head => headMoves.noteEnd(head, { isOld: true }))).toMatchObject({
       applied: 9,
       retainedFrom: 9,
     })
   })
 
   test('trim above applied is refused', () => {
-    expect(movedBy(headIn.writing, moves.trim(headIn.writing, 8))).toBe('refused')
+    expect(movedBy(headIn.writing, headMoves.trim(headIn.writing, 8))).toBe('refused')
   })
 })
 
 test('noteDense above last is refused', () =>
-  expect(movedBy(headIn.writing, moves.noteDense(headIn.writing, 10))).toBe('refused'))
+  expect(movedBy(headIn.writing, headMoves.noteDense(headIn.writing, 10))).toBe('refused'))
 
 describe('maxEpoch', () => {
   test('stays when an epoch is closed for a lower number', () => {
     const head = { ...headIn.writing, maxEpoch: 20 }
-    expect(played(head, one => moves.close(one, '', 7)).maxEpoch).toBe(20)
+    expect(played(head, one => headMoves.close(one, '', 7)).maxEpoch).toBe(20)
   })
 
   test('stays when a lower epoch is staged, or ends a sync', () => {
     const lineage = [...headIn.applying.lineage]
     const last = { epoch: SECOND, seq: 10, at: 1 }
     expect(
-      played({ ...headIn.applying, maxEpoch: 20 }, head => moves.stage(head, last, lineage)).maxEpoch,
+      played({ ...headIn.applying, maxEpoch: 20 }, head => headMoves.stage(head, last, lineage)).maxEpoch,
     ).toBe(20)
-    expect(played({ ...headIn.syncing, maxEpoch: 20 }, head => moves.endSync(head, sync())).maxEpoch).toBe(20)
+    expect(
+      played({ ...headIn.syncing, maxEpoch: 20 }, head => headMoves.endSync(head, sync())).maxEpoch,
+    ).toBe(20)
   })
 
   test('does not fall: moves with a lower number are refused', () => {
     const head = { ...headIn.closed, maxEpoch: 20 }
-    expect(movedBy(head, moves.noteFence(head, 'successor', 19))).toBe('refused')
-    expect(movedBy(head, moves.leaveSet(head, 19))).toBe('refused')
+    expect(movedBy(head, headMoves.noteFence(head, 'successor', 19))).toBe('refused')
+    expect(movedBy(head, headMoves.leaveSet(head, 19))).toBe('refused')
   })
 
   test('is the number of the epoch that begins', () => {
-    expect(movedBy(undefined, moves.begin(undefined, THIRD))).toEqual(firstHead(THIRD, 3))
+    expect(movedBy(undefined, headMoves.begin(undefined, THIRD))).toEqual(createFirstHead(THIRD, 3))
   })
 })
 
 test('stage takes over the source’s lineage only up to the staged position', () => {
   const lineage = [...headIn.applying.lineage, [THIRD, 12]] as const
   const staged = played(headIn.applying, head =>
-    moves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage),
+    headMoves.stage(head, { epoch: SECOND, seq: 11, at: 1 }, lineage),
   )
   expect(staged.lineage).toEqual(headIn.applying.lineage)
 })
 
 describe('a replay', () => {
-  const replaying: Head = {
+  const replaying: JournalHead = {
     ...headIn.applying,
     replayUntil: 9,
     unfinishedSync: 'all',
@@ -157,7 +164,7 @@ describe('a replay', () => {
 
   test('ends when everything up to its end is applied', () => {
     for (const seq of [9, 10])
-      expect(played({ ...replaying, last: seq }, moves.noteApplied)).toMatchObject({
+      expect(played({ ...replaying, last: seq }, headMoves.noteApplied)).toMatchObject({
         applied: seq,
         replayUntil: 0,
         unfinishedSync: null,
@@ -167,7 +174,7 @@ describe('a replay', () => {
 
   test('continues while its end is not applied', () => {
     const { unfinishedSync, unfinishedSyncEpoch } = replaying
-    expect(played({ ...replaying, replayUntil: 10 }, moves.noteApplied)).toMatchObject({
+    expect(played({ ...replaying, replayUntil: 10 }, headMoves.noteApplied)).toMatchObject({
       applied: 9,
       replayUntil: 10,
       unfinishedSync,
@@ -178,30 +185,30 @@ describe('a replay', () => {
   test('of a single position ends there', () => {
     const { lineage } = headIn.applying
     const first = { ...replaying, lineage: lineage.slice(0, 1), retainedFrom: 0, applied: 0, last: 1 }
-    expect(played({ ...first, replayUntil: 1 }, moves.noteApplied)).toMatchObject({
+    expect(played({ ...first, replayUntil: 1 }, headMoves.noteApplied)).toMatchObject({
       applied: 1,
       replayUntil: 0,
     })
   })
 
   test('is dropped by beginSync, refetchAll, skipStaged, distrustCopy, leaveSet and requestSync', () => {
-    const begins: ((head: Head) => HeadMove)[] = [
-      head => moves.beginSync(head, 'all'),
-      moves.refetchAll,
-      moves.skipStaged,
-      () => moves.distrustCopy({}, 'link'),
-      head => moves.leaveSet(head, 3),
+    const begins: ((head: JournalHead) => HeadMove)[] = [
+      head => headMoves.beginSync(head, 'all'),
+      headMoves.refetchAll,
+      headMoves.skipStaged,
+      () => headMoves.distrustCopy({}, 'link'),
+      head => headMoves.leaveSet(head, 3),
     ]
-    const head: Head = { ...replaying, mode: 'draining', replayUntil: 12 }
+    const head: JournalHead = { ...replaying, mode: 'draining', replayUntil: 12 }
     for (const make of begins) expect(played(head, make)).toMatchObject({ unfinishedSyncEpoch: '' })
-    expect(behind(replaying, moves.requestSync(replaying, 'report'))).toMatchObject({
+    expect(behind(replaying, headMoves.requestSync(replaying, 'report'))).toMatchObject({
       unfinishedSyncEpoch: '',
     })
   })
 
   test('noteApplied keeps a requested sync if no replay runs', () => {
-    const asked: Head = { ...headIn.applying, unfinishedSync: 'a report' }
-    expect(played(asked, moves.noteApplied)).toMatchObject({ applied: 9, unfinishedSync: 'a report' })
+    const asked: JournalHead = { ...headIn.applying, unfinishedSync: 'a report' }
+    expect(played(asked, headMoves.noteApplied)).toMatchObject({ applied: 9, unfinishedSync: 'a report' })
   })
 })
 
@@ -219,7 +226,7 @@ const sync = (change: object = {}) =>
   )
 
 describe('endSync', () => {
-  const ended = (change: object) => played(headIn.syncing, head => moves.endSync(head, sync(change)))
+  const ended = (change: object) => played(headIn.syncing, head => headMoves.endSync(head, sync(change)))
 
   test('of everything retains entries only from its start on', () => {
     expect(ended({})).toMatchObject({ retainedFrom: 2, last: 8, applied: 8, replayUntil: 30 })
@@ -255,8 +262,8 @@ describe('endSync', () => {
   })
 
   test('clears the own epoch of a former primary', () => {
-    const head: Head = { ...headIn.syncing, ownEpoch: SECOND }
-    expect(played(head, one => moves.endSync(one, sync()))).toMatchObject({ ownEpoch: '' })
+    const head: JournalHead = { ...headIn.syncing, ownEpoch: SECOND }
+    expect(played(head, one => headMoves.endSync(one, sync()))).toMatchObject({ ownEpoch: '' })
   })
 
   test('that starts at 0 replays from there, in the first epoch of the source', () => {
@@ -281,14 +288,14 @@ describe('endSync', () => {
 
 describe('takeOver', () => {
   test('begins after the last position, and drops an epoch without positions from the lineage', () => {
-    const head: Head = {
+    const head: JournalHead = {
       ...headIn.draining,
       epoch: THIRD,
       maxEpoch: 3,
       lineage: [...headIn.draining.lineage, [THIRD, 10]],
     }
     const fourth = '000004.dddddddddddd'
-    expect(played(head, one => moves.takeOver(one, fourth))).toMatchObject({
+    expect(played(head, one => headMoves.takeOver(one, fourth))).toMatchObject({
       lineage: [...headIn.draining.lineage, [fourth, 10]],
       retainedFrom: 2,
       ownEpoch: fourth,
@@ -297,13 +304,13 @@ describe('takeOver', () => {
 
   test('keeps an epoch with one position in the lineage', () => {
     const lineage = [...headIn.draining.lineage.slice(0, 1), [SECOND, 9]] as const
-    const head: Head = { ...headIn.draining, lineage }
-    expect(played(head, one => moves.takeOver(one, THIRD)).lineage).toEqual([...lineage, [THIRD, 10]])
+    const head: JournalHead = { ...headIn.draining, lineage }
+    expect(played(head, one => headMoves.takeOver(one, THIRD)).lineage).toEqual([...lineage, [THIRD, 10]])
   })
 
   test.each(['all', 'a report'])('during a sync of %s begins a new lineage', unfinishedSync => {
-    const head: Head = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
-    expect(played(head, one => moves.takeOver(one, THIRD))).toMatchObject({
+    const head: JournalHead = { ...headIn.syncing, replayUntil: 30, unfinishedSync }
+    expect(played(head, one => headMoves.takeOver(one, THIRD))).toMatchObject({
       lineage: [[THIRD, 10]],
       retainedFrom: 9,
       applied: 9,
@@ -315,9 +322,12 @@ describe('takeOver', () => {
 })
 
 test('startEmpty keeps incarnation and maxEpoch growing', () => {
-  const head: Head = { ...headIn.closed, maxEpoch: 20 }
-  expect(played(head, one => moves.startEmpty(one, 'link'))).toMatchObject({ maxEpoch: 20, incarnation: 6 })
-  expect(movedBy(undefined, moves.startEmpty(undefined, 'link'))).toMatchObject({
+  const head: JournalHead = { ...headIn.closed, maxEpoch: 20 }
+  expect(played(head, one => headMoves.startEmpty(one, 'link'))).toMatchObject({
+    maxEpoch: 20,
+    incarnation: 6,
+  })
+  expect(movedBy(undefined, headMoves.startEmpty(undefined, 'link'))).toMatchObject({
     maxEpoch: 0,
     incarnation: 1,
     mode: 'syncing',

@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  bucketOf,
-  bucketText,
-  computeDeltas,
-  type LeafChange,
-  type Limbs,
-  leafOf,
-  limbsOf,
-  PAGES,
-  pageHash,
-  pageNames,
-  parseBucketText,
-  placeInTree,
-  rootHash,
-  storedLeaf,
-  storedLeafInTree,
-  sumLive,
+  addLiveSums,
+  addTreeBucket,
+  computeBucketDeltas,
+  computeItemLeaf,
+  hashTreePage,
+  hashTreeRoot,
+  type ItemLeafChange,
+  type LeafLimbs,
+  parseTreeBucketText,
+  readStoredLeaf,
+  readStoredLeafInTree,
+  splitLeafIntoLimbs,
+  TREE_PAGE_COUNT,
+  treeBucketOf,
+  treeBucketText,
+  treePageNames,
 } from '../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 
@@ -29,50 +29,52 @@ const item: StoredItem = {
 }
 const now = 1_800_000_000
 const alive = 5300
-const limb = (leaf: string) => limbsOf(leaf)
+const limb = (leaf: string) => splitLeafIntoLimbs(leaf)
 
 describe('the bucket of a key', () => {
   test("is chosen by the first two bytes of the key's hash, in the tree with the given id", () => {
-    const bucket = bucketOf('abc', 'policy', 'policy', 'p1')
+    const bucket = treeBucketOf('abc', 'policy', 'policy', 'p1')
     expect(bucket).toEqual({
       pk: expect.stringMatching(/^t#abc#r#[0-9a-f]{2}$/),
       sk: expect.stringMatching(/^[0-9a-f]{2}$/),
     })
-    expect(bucketOf('abd', 'policy', 'policy', 'p1')).toEqual({
+    expect(treeBucketOf('abd', 'policy', 'policy', 'p1')).toEqual({
       pk: bucket.pk.replace('abc', 'abd'),
       sk: bucket.sk,
     })
-    expect(bucketOf('abc', 'token', 'token#x', 'token').pk).toMatch(/^t#abc#l#/)
-    expect(parseBucketText(bucketText(bucket))).toEqual(bucket)
+    expect(treeBucketOf('abc', 'token', 'token#x', 'token').pk).toMatch(/^t#abc#l#/)
+    expect(parseTreeBucketText(treeBucketText(bucket))).toEqual(bucket)
   })
 
   test('depends only on the key, not on the generation', () => {
-    const change = (gen: number | null): LeafChange => ({
+    const change = (gen: number | null): ItemLeafChange => ({
       kind: 'token',
       pk: 'token#x',
       sk: 'token',
       prev: null,
-      next: { leaf: leafOf(item), gen },
+      next: { leaf: computeItemLeaf(item), gen },
     })
-    const buckets = [null, alive, alive + 1].map(gen => computeDeltas('abc', [change(gen)], now)[0]?.bucket)
+    const buckets = [null, alive, alive + 1].map(
+      gen => computeBucketDeltas('abc', [change(gen)], now)[0]?.bucket,
+    )
     expect(new Set(buckets.map(bucket => JSON.stringify(bucket))).size).toBe(1)
   })
 
   test('keys spread over all pages', () => {
     const pages = Array.from(
       { length: 4000 },
-      (_, index) => bucketOf('abc', 'policy', 'policy', `p${index}`).pk,
+      (_, index) => treeBucketOf('abc', 'policy', 'policy', `p${index}`).pk,
     )
-    expect(new Set(pages).size).toBe(PAGES)
-    expect(pageNames).toHaveLength(PAGES)
+    expect(new Set(pages).size).toBe(TREE_PAGE_COUNT)
+    expect(treePageNames).toHaveLength(TREE_PAGE_COUNT)
   })
 })
 
 describe('the leaf of an item', () => {
   test('does not depend on the order of members', () => {
     const turned = { ...item, data: { a: [1, { c: 3, d: 2 }], b: 1 } }
-    expect(leafOf(turned)).toBe(leafOf(item))
-    expect(Buffer.from(leafOf(item), 'base64url')).toHaveLength(32)
+    expect(computeItemLeaf(turned)).toBe(computeItemLeaf(item))
+    expect(Buffer.from(computeItemLeaf(item), 'base64url')).toHaveLength(32)
   })
 
   test.each<[string, Partial<StoredItem>]>([
@@ -83,52 +85,56 @@ describe('the leaf of an item', () => {
     ['tidy time', { due: now }],
     ['name', { sk: 'p2' }],
     ['kind', { kind: 'role' }],
-  ])('changes with its %s', (_, change) => expect(leafOf({ ...item, ...change })).not.toBe(leafOf(item)))
+  ])('changes with its %s', (_, change) =>
+    expect(computeItemLeaf({ ...item, ...change })).not.toBe(computeItemLeaf(item)),
+  )
 
   test.each<[string, Partial<StoredItem>]>([
     ['position', { pos: '000001.aaaaaaaaaaaa/000000000001' }],
     ['bucket', { bucket: 't#abc#r#00/00' }],
     ['own leaf', { leaf: 'x' }],
     ['time to live', { ttl: now }],
-  ])('does not change with its %s', (_, change) => expect(leafOf({ ...item, ...change })).toBe(leafOf(item)))
+  ])('does not change with its %s', (_, change) =>
+    expect(computeItemLeaf({ ...item, ...change })).toBe(computeItemLeaf(item)),
+  )
 
   test('is split into three limbs of 86 bits', () => {
-    const leaf = leafOf(item)
-    const [a, b, c] = limbsOf(leaf)
+    const leaf = computeItemLeaf(item)
+    const [a, b, c] = splitLeafIntoLimbs(leaf)
     const whole = BigInt(`0x${Buffer.from(leaf, 'base64url').toString('hex')}`)
     expect(a + (b << 86n) + (c << 172n)).toBe(whole)
     for (const part of [a, b, c]) expect(part < 1n << 86n).toBe(true)
   })
 
   test('a stored leaf has the generation of its time to live', () => {
-    expect(storedLeaf({})).toBeNull()
-    expect(storedLeaf({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
-    expect(storedLeaf({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
+    expect(readStoredLeaf({})).toBeNull()
+    expect(readStoredLeaf({ leaf: 'x' })).toEqual({ leaf: 'x', gen: null })
+    expect(readStoredLeaf({ leaf: 'x', ttl: alive * 345_600 + 3600 })).toEqual({ leaf: 'x', gen: alive })
   })
 })
 
 describe('an item in a tree', () => {
-  const stored = placeInTree({ ...item, leaf: 'x' }, 'abc')
+  const stored = addTreeBucket({ ...item, leaf: 'x' }, 'abc')
 
   test('names its bucket in that tree', () => {
     expect(stored).toEqual({
       ...item,
       leaf: 'x',
-      bucket: bucketText(bucketOf('abc', 'policy', 'policy', 'p1')),
+      bucket: treeBucketText(treeBucketOf('abc', 'policy', 'policy', 'p1')),
     })
   })
 
   test('has a leaf only in that tree', () => {
-    expect(storedLeafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
-    expect(storedLeafInTree(stored, 'ab')).toBeNull()
-    expect(storedLeafInTree(item, 'abc')).toBeNull()
+    expect(readStoredLeafInTree(stored, 'abc')).toEqual({ leaf: 'x', gen: null })
+    expect(readStoredLeafInTree(stored, 'ab')).toBeNull()
+    expect(readStoredLeafInTree(item, 'abc')).toBeNull()
   })
 })
 
 const keys = fc.constantFrom('a', 'b', 'c', 'd')
 const leaves = fc.option(
   fc.record({
-    leaf: fc.string().map(text => leafOf({ ...item, rev: text })),
+    leaf: fc.string().map(text => computeItemLeaf({ ...item, rev: text })),
     gen: fc.constantFrom(null, alive, alive + 1),
   }),
   { nil: null },
@@ -136,30 +142,32 @@ const leaves = fc.option(
 
 describe('sums of buckets', () => {
   test('a commit has one delta for each bucket', () => {
-    const change = (sk: string): LeafChange => ({
+    const change = (sk: string): ItemLeafChange => ({
       kind: 'policy',
       pk: 'policy',
       sk,
       prev: null,
-      next: { leaf: leafOf({ ...item, sk }), gen: null },
+      next: { leaf: computeItemLeaf({ ...item, sk }), gen: null },
     })
     const names = Array.from({ length: 70_000 }, (_, index) => `p${index}`)
-    const first = bucketText(bucketOf('abc', 'policy', 'policy', 'p0'))
-    const twin = names.slice(1).find(name => bucketText(bucketOf('abc', 'policy', 'policy', name)) === first)
+    const first = treeBucketText(treeBucketOf('abc', 'policy', 'policy', 'p0'))
+    const twin = names
+      .slice(1)
+      .find(name => treeBucketText(treeBucketOf('abc', 'policy', 'policy', name)) === first)
     if (!twin) throw new Error('no two names share a bucket')
-    const deltas = computeDeltas('abc', [change('p0'), change(twin)], now)
+    const deltas = computeBucketDeltas('abc', [change('p0'), change(twin)], now)
     expect(deltas).toHaveLength(1)
     const sum = [0, 1, 2].map(
       index =>
-        (limb(leafOf({ ...item, sk: 'p0' }))[index] ?? 0n) +
-        (limb(leafOf({ ...item, sk: twin }))[index] ?? 0n),
+        (limb(computeItemLeaf({ ...item, sk: 'p0' }))[index] ?? 0n) +
+        (limb(computeItemLeaf({ ...item, sk: twin }))[index] ?? 0n),
     )
     expect(deltas[0]?.sums.get('p')).toEqual(sum)
   })
 
   test('a bucket whose sums do not change has a delta, because its mark carries the order', () => {
-    const same = { leaf: leafOf(item), gen: null }
-    const [delta] = computeDeltas(
+    const same = { leaf: computeItemLeaf(item), gen: null }
+    const [delta] = computeBucketDeltas(
       'abc',
       [{ kind: 'policy', pk: 'policy', sk: 'p1', prev: same, next: same }],
       now,
@@ -168,8 +176,8 @@ describe('sums of buckets', () => {
   })
 
   test('generations that ended long ago are neither added nor subtracted', () => {
-    const old = { leaf: leafOf(item), gen: Math.ceil(now / 345_600) - 2 }
-    const [delta] = computeDeltas(
+    const old = { leaf: computeItemLeaf(item), gen: Math.ceil(now / 345_600) - 2 }
+    const [delta] = computeBucketDeltas(
       'abc',
       [{ kind: 'token', pk: 'token#x', sk: 'token', prev: old, next: null }],
       now,
@@ -180,14 +188,14 @@ describe('sums of buckets', () => {
   test('after any changes the sums are those of the existing items', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(keys, leaves), { maxLength: 30 }), steps => {
-        const there = new Map<string, LeafChange['next']>()
-        const sums = new Map<string, Map<string, Limbs>>()
+        const there = new Map<string, ItemLeafChange['next']>()
+        const sums = new Map<string, Map<string, LeafLimbs>>()
         for (const [sk, next] of steps) {
-          const change: LeafChange = { kind: 'token', pk: sk, sk, prev: there.get(sk) ?? null, next }
+          const change: ItemLeafChange = { kind: 'token', pk: sk, sk, prev: there.get(sk) ?? null, next }
           there.set(sk, next)
-          for (const delta of computeDeltas('abc', [change], now)) {
-            const bucket = sums.get(bucketText(delta.bucket)) ?? new Map<string, Limbs>()
-            sums.set(bucketText(delta.bucket), bucket)
+          for (const delta of computeBucketDeltas('abc', [change], now)) {
+            const bucket = sums.get(treeBucketText(delta.bucket)) ?? new Map<string, LeafLimbs>()
+            sums.set(treeBucketText(delta.bucket), bucket)
             for (const [slot, by] of delta.sums) {
               const old = bucket.get(slot) ?? [0n, 0n, 0n]
               bucket.set(slot, [old[0] + by[0], old[1] + by[1], old[2] + by[2]])
@@ -195,45 +203,45 @@ describe('sums of buckets', () => {
           }
         }
         for (const [sk, next] of there) {
-          const bucket = sums.get(bucketText(bucketOf('abc', 'token', sk, sk))) ?? new Map()
-          expect(sumLive(bucket, now)).toEqual(next ? limbsOf(next.leaf) : [0n, 0n, 0n])
+          const bucket = sums.get(treeBucketText(treeBucketOf('abc', 'token', sk, sk))) ?? new Map()
+          expect(addLiveSums(bucket, now)).toEqual(next ? splitLeafIntoLimbs(next.leaf) : [0n, 0n, 0n])
         }
       }),
     )
   })
 
   test('sumLive leaves out ended generations', () => {
-    const sums = new Map<string, Limbs>([
+    const sums = new Map<string, LeafLimbs>([
       ['p', [1n, 2n, 3n]],
       ['g10', [10n, 10n, 10n]],
       ['g11', [100n, 100n, 100n]],
     ])
-    expect(sumLive(sums, 10 * 345_600 - 1)).toEqual([111n, 112n, 113n])
-    expect(sumLive(sums, 10 * 345_600)).toEqual([101n, 102n, 103n])
-    expect(sumLive(sums, 11 * 345_600)).toEqual([1n, 2n, 3n])
+    expect(addLiveSums(sums, 10 * 345_600 - 1)).toEqual([111n, 112n, 113n])
+    expect(addLiveSums(sums, 10 * 345_600)).toEqual([101n, 102n, 103n])
+    expect(addLiveSums(sums, 11 * 345_600)).toEqual([1n, 2n, 3n])
   })
 })
 
 describe('hashes of pages and roots', () => {
   test('an empty bucket counts as absent, and the order of buckets does not matter', () => {
-    const one = new Map<string, Limbs>([
+    const one = new Map<string, LeafLimbs>([
       ['00', [1n, 2n, 3n]],
       ['ff', [4n, 5n, 6n]],
     ])
-    const other = new Map<string, Limbs>([
+    const other = new Map<string, LeafLimbs>([
       ['ff', [4n, 5n, 6n]],
       ['07', [0n, 0n, 0n]],
       ['00', [1n, 2n, 3n]],
     ])
-    expect(pageHash(other)).toBe(pageHash(one))
+    expect(hashTreePage(other)).toBe(hashTreePage(one))
     expect(
-      pageHash(
+      hashTreePage(
         new Map([
           ['00', [1n, 2n, 4n]],
           ['ff', [4n, 5n, 6n]],
         ]),
       ),
-    ).not.toBe(pageHash(one))
+    ).not.toBe(hashTreePage(one))
   })
 
   test('a root depends on every page and on their order', () => {
@@ -243,7 +251,7 @@ describe('hashes of pages and roots', () => {
           ['a', 'b'],
           ['b', 'a'],
           ['a', 'c'],
-        ].map(rootHash),
+        ].map(hashTreeRoot),
       ).size,
     ).toBe(3)
   })

@@ -1,17 +1,17 @@
 import { randomBytes, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  isSignedBy,
+  generateSignerKey,
+  isTokenSignedBy,
   makeActivationJwt,
-  newSignerKey,
-  openSealedToken,
+  openActivationToken,
   parseSignerKey,
-  readActivation,
-  sealToken,
+  readActivationClaims,
+  sealActivationToken,
 } from '../../../shared/link/activation-token.ts'
 import { pair, withOneBitChanged } from '../../builders/link.ts'
 
-const signer = parseSignerKey(newSignerKey())
+const signer = parseSignerKey(generateSignerKey())
 const activation = {
   jti: 'one use',
   addr: 'https://a.example',
@@ -48,12 +48,12 @@ describe('an activation token', () => {
   })
 
   test('names set, secondary and keys', () => {
-    expect(readActivation(token)).toEqual({ ...activation, nbf: activation.iat - 5 })
+    expect(readActivationClaims(token)).toEqual({ ...activation, nbf: activation.iat - 5 })
   })
 
   test('is verified only by its signer’s key', () => {
-    expect(isSignedBy(signer, token)).toBe(true)
-    expect(isSignedBy(parseSignerKey(newSignerKey()), token)).toBe(false)
+    expect(isTokenSignedBy(signer, token)).toBe(true)
+    expect(isTokenSignedBy(parseSignerKey(generateSignerKey()), token)).toBe(false)
   })
 
   test('is not verified with one changed bit', () => {
@@ -61,7 +61,7 @@ describe('an activation token', () => {
     for (const [index, text] of parts.entries()) {
       for (const bytes of withOneBitChanged(Buffer.from(text, 'base64url'))) {
         const changed = parts.with(index, bytes.toString('base64url')).join('.')
-        expect(isSignedBy(signer, changed)).toBe(false)
+        expect(isTokenSignedBy(signer, changed)).toBe(false)
       }
     }
   })
@@ -82,7 +82,7 @@ describe('an activation token', () => {
       `${header}.${claims}.${sign('sha512', Buffer.from(`${header}.${claims}`), signer).toString('base64url')}`,
     ],
   ])('a token with %s is not verified', (_, text) => {
-    expect(isSignedBy(signer, text)).toBe(false)
+    expect(isTokenSignedBy(signer, text)).toBe(false)
   })
 
   const all = json(claims) as Record<string, unknown>
@@ -95,22 +95,22 @@ describe('an activation token', () => {
     ['no object', []],
     ['nothing', null],
   ])('claims with %s are not an activation token', (_, value) => {
-    expect(readActivation(`${header}.${part(value)}.${signature}`)).toBeUndefined()
+    expect(readActivationClaims(`${header}.${part(value)}.${signature}`)).toBeUndefined()
   })
 
   test.each(['', '.', '..', '...', 'a.b.c', `${header}.e30`, `${header}.${claims}.!`])(
     '%j is not an activation token',
     text => {
-      expect(readActivation(text)).toBeUndefined()
+      expect(readActivationClaims(text)).toBeUndefined()
     },
   )
 
   test('sealed to a secondary it has no dots, and is readable only by that secondary', () => {
     const own = pair()
-    const sealed = sealToken(own.keys.exchange, token, randomBytes)
+    const sealed = sealActivationToken(own.keys.exchange, token, randomBytes)
     expect(sealed).not.toContain('.')
-    expect(openSealedToken(own.exchange, sealed)).toBe(token)
-    expect(openSealedToken(pair().exchange, sealed)).toBeUndefined()
-    expect(openSealedToken(own.exchange, token)).toBeUndefined()
+    expect(openActivationToken(own.exchange, sealed)).toBe(token)
+    expect(openActivationToken(pair().exchange, sealed)).toBeUndefined()
+    expect(openActivationToken(own.exchange, token)).toBeUndefined()
   })
 })

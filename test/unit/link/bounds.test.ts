@@ -1,9 +1,9 @@
 import { create, type DescField, type DescMessage, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import { MAX_EPOCH_LEAD } from '../../../shared/journal/position.ts'
-import { readEnvelope } from '../../../shared/link/envelope.ts'
-import { fieldBounds } from '../../../shared/link/forms.ts'
-import { methodNames, readQuestion } from '../../../shared/link/methods.ts'
+import { readCallEnvelope } from '../../../shared/link/envelope.ts'
+import { messageFieldBounds } from '../../../shared/link/forms.ts'
+import { linkMethodNames, readMethodQuestion } from '../../../shared/link/methods.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
 import { CallSchema, EnvelopeSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
 
@@ -22,7 +22,7 @@ const isNumber = ({ scalar }: DescField): boolean => scalar !== undefined && ![9
 /** Yields each message in which a single field, at any depth, exceeds its bound. */
 function beyond(schema: DescMessage): [path: string, value: Record<string, unknown>][] {
   return schema.fields.flatMap((field): [string, Record<string, unknown>][] => {
-    const { bytes = 0, most = 0 } = fieldBounds[field.localName] ?? {}
+    const { bytes = 0, most = 0 } = messageFieldBounds[field.localName] ?? {}
     const one = field.scalar === 12 ? new Uint8Array(bytes + 1) : 'x'.repeat(bytes + 1)
     const list = field.fieldKind === 'list'
     const inner = field.message ? beyond(field.message) : []
@@ -49,25 +49,25 @@ test('every field that is not a number has a bound', () => {
     one =>
       !isNumber(one) &&
       (one.fieldKind === 'list' || !one.message) &&
-      fieldBounds[one.localName] === undefined,
+      messageFieldBounds[one.localName] === undefined,
   )
   expect(without.map(one => one.localName).filter(one => !free.includes(one))).toEqual([])
 })
 
-describe.each(methodNames)('%s', method => {
+describe.each(linkMethodNames)('%s', method => {
   const schema = questionOf(method)
   const cases = beyond(schema)
   test(`${cases.length} fields that exceed their bounds are refused by name`, () => {
     for (const [path, value] of cases) {
       const body = toBinary(schema, create(schema, value))
-      expect(() => readQuestion(method, body), path).toThrow(
+      expect(() => readMethodQuestion(method, body), path).toThrow(
         expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining(named(path)) }),
       )
     }
   })
 
   test('bytes that are not a message are refused', () => {
-    expect(() => readQuestion(method, Buffer.from('ffff', 'hex'))).toThrow(
+    expect(() => readMethodQuestion(method, Buffer.from('ffff', 'hex'))).toThrow(
       expect.objectContaining({ code: 'invalid_argument' }),
     )
   })
@@ -77,9 +77,9 @@ test('an envelope that exceeds its bounds is not a call', () => {
   const right = { nonce: new Uint8Array(16), signature: new Uint8Array(64) }
   const callOf = (more: Record<string, unknown>) =>
     create(CallSchema, { envelope: create(EnvelopeSchema, { ...right, ...more }) })
-  expect(readEnvelope(callOf({}))).toBeDefined()
+  expect(readCallEnvelope(callOf({}))).toBeDefined()
   for (const [path, value] of beyond(EnvelopeSchema))
-    expect(readEnvelope(callOf(value)), path).toBeUndefined()
+    expect(readCallEnvelope(callOf(value)), path).toBeUndefined()
 })
 
 test('a lineage that skips more epochs than take-overs can is refused', () => {
@@ -94,8 +94,8 @@ test('a lineage that skips more epochs than take-overs can is refused', () => {
         })),
       }),
     )
-  expect(readQuestion('Entries', lineTo(1 + MAX_EPOCH_LEAD)).lineage).toHaveLength(2)
-  expect(() => readQuestion('Entries', lineTo(2 + MAX_EPOCH_LEAD))).toThrow(
+  expect(readMethodQuestion('Entries', lineTo(1 + MAX_EPOCH_LEAD)).lineage).toHaveLength(2)
+  expect(() => readMethodQuestion('Entries', lineTo(2 + MAX_EPOCH_LEAD))).toThrow(
     'leaves out more than 1000 epochs',
   )
 })

@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { describe, expect, test } from 'vitest'
 import {
-  isCallSignedBy,
-  readEnvelope,
-  signAnswer,
-  signCall,
-  verifyOutcome,
+  isLinkCallSignedBy,
+  readCallEnvelope,
+  signLinkAnswer,
+  signLinkCall,
+  verifyLinkOutcome,
 } from '../../../shared/link/envelope.ts'
-import { methodNames } from '../../../shared/link/methods.ts'
+import { linkMethodNames } from '../../../shared/link/methods.ts'
 import {
   type Answer,
   AnswerSchema,
@@ -24,14 +24,14 @@ const now = 1_700_000_000_000
 const lineage = [['000001.0123456789ab', 1]] as const
 const body = Buffer.from('what is asked')
 const nonce = randomBytes(16)
-const call = signCall('Heartbeat', { set: 'a set', from: 'us-west', lineage }, body, {
+const call = signLinkCall('Heartbeat', { set: 'a set', from: 'us-west', lineage }, body, {
   signing: own.signing,
   nonce,
   time: now,
 })
 const isOwn = (one: Call, method: 'Heartbeat' | 'Activate' = 'Heartbeat'): boolean => {
-  const envelope = readEnvelope(one)
-  return envelope !== undefined && isCallSignedBy(own.keys.signing, method, envelope, one.body)
+  const envelope = readCallEnvelope(one)
+  return envelope !== undefined && isLinkCallSignedBy(own.keys.signing, method, envelope, one.body)
 }
 const read = (bytes: Uint8Array): Call | undefined => {
   try {
@@ -44,8 +44,8 @@ const read = (bytes: Uint8Array): Call | undefined => {
 describe('a call', () => {
   test('is verified by its signature', () => {
     expect(isOwn(call)).toBe(true)
-    const envelope = readEnvelope(call)
-    expect(envelope && isCallSignedBy(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
+    const envelope = readCallEnvelope(call)
+    expect(envelope && isLinkCallSignedBy(pair().keys.signing, 'Heartbeat', envelope, body)).toBe(false)
   })
 
   test('of one method is not accepted as another method', () => {
@@ -77,7 +77,7 @@ describe('a call', () => {
     ['no signature', changed({ signature: new Uint8Array() })],
     ['a time above the safe integers', changed({ time: 2n ** 62n })],
   ])('an envelope with %s is rejected', (_, one) => {
-    expect(readEnvelope(one)).toBeUndefined()
+    expect(readCallEnvelope(one)).toBeUndefined()
   })
 })
 
@@ -98,14 +98,14 @@ describe('an answer', () => {
     },
   ] as const
   const sign = (outcome: (typeof outcomes)[number]) =>
-    signAnswer('Heartbeat', nonce, outcome, { signing: own.signing, now })
+    signLinkAnswer('Heartbeat', nonce, outcome, { signing: own.signing, now })
 
   test.each(outcomes)('is accepted by a caller that knows the key: %j', outcome => {
     const answer = sign(outcome)
-    expect(verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
-    expect(verifyOutcome(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
-    expect(verifyOutcome(own.keys.signing, 'Entries', nonce, answer)).toBeUndefined()
-    expect(verifyOutcome(own.keys.signing, 'Heartbeat', randomBytes(16), answer)).toBeUndefined()
+    expect(verifyLinkOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toEqual(outcome)
+    expect(verifyLinkOutcome(pair().keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
+    expect(verifyLinkOutcome(own.keys.signing, 'Entries', nonce, answer)).toBeUndefined()
+    expect(verifyLinkOutcome(own.keys.signing, 'Heartbeat', randomBytes(16), answer)).toBeUndefined()
   })
 
   test.each(outcomes)('with one changed bit is rejected, or means the same: %j', outcome => {
@@ -116,7 +116,7 @@ describe('an answer', () => {
       } catch {
         continue
       }
-      const said = verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)
+      const said = verifyLinkOutcome(own.keys.signing, 'Heartbeat', nonce, answer)
       expect(said === undefined || isDeepStrictEqual(bare(said), bare(outcome)), bytes.toString('hex')).toBe(
         true,
       )
@@ -124,11 +124,11 @@ describe('an answer', () => {
   })
 
   test('without a known key is rejected', () => {
-    const answer = signAnswer('Heartbeat', nonce, outcomes[1], { signing: undefined, now })
-    expect(verifyOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
+    const answer = signLinkAnswer('Heartbeat', nonce, outcomes[1], { signing: undefined, now })
+    expect(verifyLinkOutcome(own.keys.signing, 'Heartbeat', nonce, answer)).toBeUndefined()
   })
 
   test('of each method has a row', () => {
-    expect(methodNames.toSorted()).toEqual(LinkService.methods.map(({ name }) => name).toSorted())
+    expect(linkMethodNames.toSorted()).toEqual(LinkService.methods.map(({ name }) => name).toSorted())
   })
 })

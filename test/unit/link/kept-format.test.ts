@@ -3,21 +3,21 @@ import { createFileRegistry, type DescFile, type DescMessage, fromBinary, toJson
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../../infra/checkout.ts'
-import { decodeBody, type EntryChange } from '../../../shared/journal/journal-entry.ts'
+import { decodeEntryBody, type EntryChange } from '../../../shared/journal/journal-entry.ts'
 import {
-  type Limbs,
-  leafOf,
-  pageHash,
-  placeInTree,
-  rootHash,
-  wholeRoot,
+  addTreeBucket,
+  computeItemLeaf,
+  hashTreePage,
+  hashTreeRoot,
+  hashWholeTreeRoot,
+  type LeafLimbs,
 } from '../../../shared/journal/tree.ts'
-import { readActivation } from '../../../shared/link/activation-token.ts'
-import { isCallSignedBy, readEnvelope, verifyOutcome } from '../../../shared/link/envelope.ts'
-import { methodNames, methods } from '../../../shared/link/methods.ts'
-import { FORMAT } from '../../../shared/link/source.ts'
+import { readActivationClaims } from '../../../shared/link/activation-token.ts'
+import { isLinkCallSignedBy, readCallEnvelope, verifyLinkOutcome } from '../../../shared/link/envelope.ts'
+import { linkMethodNames, linkMethods } from '../../../shared/link/methods.ts'
+import { LINK_FORMAT } from '../../../shared/link/source.ts'
 import { isStatementSignedBy } from '../../../shared/link/statements.ts'
-import type { Statement } from '../../../shared/model/link.ts'
+import type { MembershipStatement } from '../../../shared/model/link.ts'
 import type { StoredItem } from '../../../shared/storage/requests.ts'
 import type { Method } from '../../../shared/wire/carry.ts'
 import { AnswerSchema, CallSchema, file_link } from '../../../shared/wire/gen/link_pb.ts'
@@ -29,7 +29,7 @@ interface Kept {
   interface: string
   key: string
   messages: Record<Method, Record<'question' | 'answer', string>>
-  signed: { call: string; nonce: string; answer: string; refusal: string; statement: Statement }
+  signed: { call: string; nonce: string; answer: string; refusal: string; statement: MembershipStatement }
   token: string
   journal: { body: string; changes: EntryChange[] }
   tree: { treeId: string; item: StoredItem; stored: StoredItem; page: string; root: string; whole: string }
@@ -40,7 +40,7 @@ const numbers = readdirSync(directory).flatMap(name => /^(\d+)\.json$/.exec(name
 
 test('the data of every format, and of the present one, exist', () => {
   expect(numbers.map(Number).toSorted((a, b) => a - b)).toEqual(
-    Array.from({ length: FORMAT }, (_, index) => index + 1),
+    Array.from({ length: LINK_FORMAT }, (_, index) => index + 1),
   )
 })
 
@@ -72,9 +72,9 @@ describe.each(numbers)('format %s', number => {
     expect(fieldsOf(file_link)).toEqual(expect.arrayContaining(fieldsOf(then as DescFile)))
   })
 
-  const its = methodNames.filter(method => method in kept.messages)
+  const its = linkMethodNames.filter(method => method in kept.messages)
   test('has only methods of this version; the present format has all of them', () => {
-    if (Number(number) === FORMAT) expect(its).toEqual(methodNames)
+    if (Number(number) === LINK_FORMAT) expect(its).toEqual(linkMethodNames)
     expect(its.length).toBeGreaterThan(0)
   })
 
@@ -87,7 +87,7 @@ describe.each(numbers)('format %s', number => {
     '%s, %s: this version reads what it wrote, and it reads what this version writes',
     (method, part, message) => {
       const before = bytes(kept.messages[method][part])
-      const form = methods[method].forms[part] as {
+      const form = linkMethods[method].forms[part] as {
         read: (from: Uint8Array) => unknown
         write: (value: unknown) => Uint8Array
       }
@@ -99,10 +99,10 @@ describe.each(numbers)('format %s', number => {
     const { signed } = kept
     const [key, nonce] = [bytes(kept.key), bytes(signed.nonce)]
     const call = fromBinary(CallSchema, bytes(signed.call))
-    const envelope = readEnvelope(call)
-    expect(envelope && isCallSignedBy(key, 'Heartbeat', envelope, call.body)).toBe(true)
+    const envelope = readCallEnvelope(call)
+    expect(envelope && isLinkCallSignedBy(key, 'Heartbeat', envelope, call.body)).toBe(true)
     const outcome = (answer: string) =>
-      verifyOutcome(key, 'Heartbeat', nonce, fromBinary(AnswerSchema, bytes(answer)))
+      verifyLinkOutcome(key, 'Heartbeat', nonce, fromBinary(AnswerSchema, bytes(answer)))
     expect(outcome(signed.answer)).toMatchObject({ body: expect.anything() })
     expect(outcome(signed.refusal)).toEqual({
       kind: 'refusal',
@@ -112,7 +112,7 @@ describe.each(numbers)('format %s', number => {
   })
 
   test('its activation tokens have set, name, address and key', () => {
-    expect(readActivation(kept.token)).toMatchObject({
+    expect(readActivationClaims(kept.token)).toMatchObject({
       addr: 'https://east.example',
       id: 'west',
       set: kept.signed.statement.set,
@@ -122,17 +122,21 @@ describe.each(numbers)('format %s', number => {
 
   test('its journal entries are decoded', () => {
     const position = { epoch: '000003.0123456789ab', seq: 44 }
-    expect(decodeBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
+    expect(decodeEntryBody(bytes(kept.journal.body), position)).toEqual(kept.journal.changes)
   })
 
   test('its leaves, buckets and hashes are computed alike', () => {
     const { treeId, item, stored, page, root: hash, whole } = kept.tree
-    expect(leafOf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
-    expect(placeInTree(item, treeId)).toEqual(stored)
-    const sums = new Map<string, Limbs>([
+    expect(computeItemLeaf(item)).toBe(kept.journal.changes[0]?.next?.leaf)
+    expect(addTreeBucket(item, treeId)).toEqual(stored)
+    const sums = new Map<string, LeafLimbs>([
       ['0a', [1n, 2n, 3n]],
       ['0b', [4n, 5n, 6n]],
     ])
-    expect([pageHash(sums), rootHash(['a', 'b']), wholeRoot('a', 'b')]).toEqual([page, hash, whole])
+    expect([hashTreePage(sums), hashTreeRoot(['a', 'b']), hashWholeTreeRoot('a', 'b')]).toEqual([
+      page,
+      hash,
+      whole,
+    ])
   })
 })

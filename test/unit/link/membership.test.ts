@@ -1,17 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { encryptOwnKey, renewMembership } from '../../../shared/link/admin/keys.ts'
-import { type Admission, addAdmission, addTakeOver, addVouchers } from '../../../shared/link/membership.ts'
-import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
+import { encryptOwnLinkKey, renewSetMembership } from '../../../shared/link/admin/keys.ts'
+import {
+  addAdmissionToMembership,
+  addTakeOverToMembership,
+  addVouchersToMembership,
+  type NewAdmission,
+} from '../../../shared/link/membership.ts'
+import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../../../shared/link/pair.ts'
 import { isStatementSignedBy } from '../../../shared/link/statements.ts'
 import type { ClusterRecord } from '../../../shared/model/cluster.ts'
-import type { Member, Statement } from '../../../shared/model/link.ts'
+import type { MembershipStatement, SetMembership } from '../../../shared/model/link.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { Secret } from '../../../shared/values/secret.ts'
 import { pair } from '../../builders/link.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
-const statement = (signature: string, more: Partial<Statement> = {}): Statement => ({
+const statement = (signature: string, more: Partial<MembershipStatement> = {}): MembershipStatement => ({
   set: 'a set',
   issuer: 'east',
   subject: 'west',
@@ -20,7 +25,7 @@ const statement = (signature: string, more: Partial<Statement> = {}): Statement 
   signature,
   ...more,
 })
-const admission = (more: Partial<Admission> = {}): Admission => ({
+const admission = (more: Partial<NewAdmission> = {}): NewAdmission => ({
   primaryKey: 'the key',
   statement: statement('new'),
   chain: [statement('of east')],
@@ -30,12 +35,12 @@ const admission = (more: Partial<Admission> = {}): Admission => ({
 
 describe('the membership of a cluster', () => {
   test('after an admission has the issuer, the statements that lead to it, and the earlier ones', () => {
-    const before: Member = { statements: [statement('old'), statement('of east')], addresses: ['a'] }
-    const after = addAdmission(before, admission())
+    const before: SetMembership = { statements: [statement('old'), statement('of east')], addresses: ['a'] }
+    const after = addAdmissionToMembership(before, admission())
     expect(after.statements.map(one => one.signature)).toEqual(['old', 'of east', 'new'])
     expect(after.addresses).toEqual(['a', 'b'])
     expect(after.issuer).toEqual({ id: 'east', key: 'the key', epoch: '000003.aaaaaaaaaaaa' })
-    expect(addAdmission(undefined, admission()).statements.map(one => one.signature)).toEqual([
+    expect(addAdmissionToMembership(undefined, admission()).statements.map(one => one.signature)).toEqual([
       'of east',
       'new',
     ])
@@ -44,10 +49,11 @@ describe('the membership of a cluster', () => {
   test('after a take-over has a statement by the old key about the new one, and the same issuer', () => {
     const [old, next] = [pair(), pair()]
     const claim = { set: 'a set', id: 'west', epoch: '000004.bbbbbbbbbbbb', old, next }
-    const { statements, issuer, addresses } = addTakeOver(addAdmission(undefined, admission()), claim, [
-      'c',
-      '',
-    ])
+    const { statements, issuer, addresses } = addTakeOverToMembership(
+      addAdmissionToMembership(undefined, admission()),
+      claim,
+      ['c', ''],
+    )
     const own = statements.at(-1)
     expect(own).toMatchObject({ issuer: 'west', subject: 'west', key: next.keys.signing.toString('base64') })
     expect(own && isStatementSignedBy(old.keys.signing, own)).toBe(true)
@@ -57,15 +63,15 @@ describe('the membership of a cluster', () => {
 
   test('keeps the newest statements and the oldest addresses at its limits', () => {
     const many = Array.from({ length: 300 }, (_, at) => statement(`s${at}`))
-    const { statements } = addVouchers(undefined, { vouchers: many })
+    const { statements } = addVouchersToMembership(undefined, { vouchers: many })
     expect([statements.length, statements.at(-1)?.signature]).toEqual([256, 's299'])
     const addresses = Array.from({ length: 40 }, (_, at) => `https://${at}.example`)
-    const known = addVouchers(
+    const known = addVouchersToMembership(
       { statements: [], addresses: ['first'] },
       { addresses: [...addresses, 'x'.repeat(3000)] },
     )
     expect([known.addresses.length, known.addresses[0]]).toEqual([32, 'first'])
-    expect(addVouchers(undefined, { addresses: ['x'.repeat(3000)] }).addresses).toEqual([])
+    expect(addVouchersToMembership(undefined, { addresses: ['x'.repeat(3000)] }).addresses).toEqual([])
   })
 })
 
@@ -74,7 +80,7 @@ test('a take-over makes a new link key, encrypted for the record, with a stateme
     encrypt: async (_: unknown, __: string, text: string) => `sealed ${text}` as never,
     decrypt: async (_: unknown, __: string, text: string) => new Secret(text.slice(7)),
   }
-  const text = newLinkPair(randomBytes)
+  const text = generateLinkKeyPairs(randomBytes)
   const id = randomUUID()
   const link = {
     secondaryId: 'west',
@@ -85,23 +91,23 @@ test('a take-over makes a new link key, encrypted for the record, with a stateme
   const record = {
     id,
     set: 'a set',
-    link: { ...link, ownKey: await encryptOwnKey(text, cipher) },
+    link: { ...link, ownKey: await encryptOwnLinkKey(text, cipher) },
   } as unknown as ClusterRecord
   const place = key('member', id)
-  const stored = { ...place, rev: 'r1', data: addAdmission(undefined, admission()) }
+  const stored = { ...place, rev: 'r1', data: addAdmissionToMembership(undefined, admission()) }
   const ports = (item?: Item) =>
     ({ store: memoryStore(item ? [item] : []).store, cipher, entropy: { bytes: randomBytes } }) as never
-  const got = await renewMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
+  const got = await renewSetMembership(ports(stored), record, '000004.bbbbbbbbbbbb')
   expect(got.link).toMatchObject({ secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '' })
-  const next = publicKeysOf(parseLinkPair(got.link.ownKey.slice(7)))
+  const next = linkPublicKeysOf(parseLinkKeyPairs(got.link.ownKey.slice(7)))
   expect(got.member).toMatchObject({ item: place, if: { rev: 'r1' } })
-  const { put } = got.member as unknown as { put: { rev: string; data: Member } }
+  const { put } = got.member as unknown as { put: { rev: string; data: SetMembership } }
   expect(put.data.addresses).toEqual(['b', 'https://other', 'https://east'])
   const own = put.data.statements.at(-1)
   expect(own?.key).toBe(next.signing.toString('base64'))
-  expect(own && isStatementSignedBy(publicKeysOf(parseLinkPair(text)).signing, own)).toBe(true)
-  expect(await renewMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
-  await expect(renewMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow(
+  expect(own && isStatementSignedBy(linkPublicKeysOf(parseLinkKeyPairs(text)).signing, own)).toBe(true)
+  expect(await renewSetMembership(ports(undefined), record, 'e')).toMatchObject({ member: { if: 'absent' } })
+  await expect(renewSetMembership(ports(undefined), { id } as ClusterRecord, 'e')).rejects.toThrow(
     'only a member of a DR set',
   )
 })

@@ -1,9 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Lineage } from '../../../shared/journal/position.ts'
-import { isCallSignedBy, type LinkOutcome, readEnvelope, signAnswer } from '../../../shared/link/envelope.ts'
-import { methods, type Question, type Reply } from '../../../shared/link/methods.ts'
-import { FORMAT, LinkRefused, LinkSilent, LinkUnbelieved, LinkUnsigned } from '../../../shared/link/source.ts'
+import type { JournalLineage } from '../../../shared/journal/position.ts'
+import {
+  isLinkCallSignedBy,
+  type LinkOutcome,
+  readCallEnvelope,
+  signLinkAnswer,
+} from '../../../shared/link/envelope.ts'
+import { linkMethods, type MethodQuestion, type MethodReply } from '../../../shared/link/methods.ts'
+import {
+  LINK_FORMAT,
+  LinkRefused,
+  LinkSilent,
+  LinkUnbelieved,
+  LinkUnsigned,
+} from '../../../shared/link/source.ts'
 import { createSourceLink } from '../../../shared/link/source-link.ts'
 import type { Key } from '../../../shared/storage/kinds.ts'
 import type { Carry, Method } from '../../../shared/wire/carry.ts'
@@ -11,7 +22,7 @@ import type { Call } from '../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../builders/link.ts'
 
 const [own, primary] = [pair(), pair()]
-const lineage: Lineage = [['000001.0123456789ab', 1]]
+const lineage: JournalLineage = [['000001.0123456789ab', 1]]
 const epoch = '000001.0123456789ab'
 const position = { epoch, seq: 7 }
 const heartbeatReply = {
@@ -23,7 +34,7 @@ const heartbeatReply = {
   memberAddresses: [],
   apiAddress: '',
   canaryAt: 5,
-  format: FORMAT,
+  format: LINK_FORMAT,
   term: 'the newest',
 }
 const question = { position, state: 'stream-wals', address: '', apiAddress: '' }
@@ -41,10 +52,10 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
   const calls: Call[] = []
   const carry: Carry = async (method, call) => {
     calls.push(call)
-    const envelope = readEnvelope(call)
-    if (!envelope || !isCallSignedBy(own.keys.signing, method, envelope, call.body))
+    const envelope = readCallEnvelope(call)
+    if (!envelope || !isLinkCallSignedBy(own.keys.signing, method, envelope, call.body))
       throw new Error('not signed')
-    return signAnswer(method, envelope.nonce, reply(method, call), {
+    return signLinkAnswer(method, envelope.nonce, reply(method, call), {
       signing: key === 'none' ? undefined : key,
       now: theirs(),
     })
@@ -64,12 +75,12 @@ function link({ now = () => 1000, theirs = now, key = primary.signing, reply }: 
 
 const rules = { plainEndpoints: false }
 
-const body = <M extends Method>(method: M, reply: Reply<M>): LinkOutcome => ({
+const body = <M extends Method>(method: M, reply: MethodReply<M>): LinkOutcome => ({
   kind: 'body',
-  body: (methods[method].forms.answer.write as (value: Reply<M>) => Uint8Array)(reply),
+  body: (linkMethods[method].forms.answer.write as (value: MethodReply<M>) => Uint8Array)(reply),
 })
 const asked = <M extends Method>(method: M, call: Call) =>
-  methods[method].forms.question.read(call.body) as Question<M>
+  linkMethods[method].forms.question.read(call.body) as MethodQuestion<M>
 
 describe('the link to a primary', () => {
   test('measures the round trip and the clock difference', async () => {
@@ -195,7 +206,9 @@ describe('the link to a primary', () => {
   })
 
   test('refuses a source with a higher format, with advice', async () => {
-    const { source } = link({ reply: () => body('Heartbeat', { ...heartbeatReply, format: FORMAT + 1 }) })
+    const { source } = link({
+      reply: () => body('Heartbeat', { ...heartbeatReply, format: LINK_FORMAT + 1 }),
+    })
     await expect(source.heartbeat(question)).rejects.toThrow('upgrade the secondaries first')
   })
 

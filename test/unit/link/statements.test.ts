@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isStatementSignedBy, signStatement } from '../../../shared/link/statements.ts'
+import { isStatementSignedBy, signMemberStatement } from '../../../shared/link/statements.ts'
 import { pair, withOneBitChanged } from '../../builders/link.ts'
 
 const issuer = pair()
@@ -10,7 +10,7 @@ const membership = {
   key: pair().keys.signing.toString('base64'),
   epoch: '000001.0123456789ab',
 }
-const statement = signStatement(issuer.signing, membership)
+const statement = signMemberStatement(issuer.signing, membership)
 
 describe('a statement of membership', () => {
   test('is accepted by a cluster that knows the issuer’s key', () => {

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { epochName } from '../../../shared/journal/position.ts'
-import { type LinkPair, publicKeysOf } from '../../../shared/link/pair.ts'
+import { formatEpoch } from '../../../shared/journal/position.ts'
+import { type LinkKeyPairs, linkPublicKeysOf } from '../../../shared/link/pair.ts'
 import { claimantRevokedError, lineageRevokedError } from '../../../shared/link/refusals.ts'
-import { signStatement } from '../../../shared/link/statements.ts'
+import { signMemberStatement } from '../../../shared/link/statements.ts'
 import {
-  type Claimant,
-  collectTrustedKeys,
-  type FenceFacts,
+  collectTrustedMemberKeys,
+  type FenceDecisionFacts,
   findFenceFault,
+  type PrimaryClaimant,
 } from '../../../shared/link/trust.ts'
-import type { Statement } from '../../../shared/model/link.ts'
+import type { MembershipStatement } from '../../../shared/model/link.ts'
 import { pair } from '../../builders/link.ts'
 
 const set = 'a set'
@@ -20,7 +20,7 @@ const cluster = () => ({ id: randomUUID(), keys: [pair(), pair(), pair()] as con
 const [a, b, c, d] = [cluster(), cluster(), cluster(), cluster()]
 type Cluster = typeof a
 
-const keyText = (own: LinkPair): string => publicKeysOf(own).signing.toString('base64')
+const keyText = (own: LinkKeyPairs): string => linkPublicKeysOf(own).signing.toString('base64')
 const known = ({ id, keys }: Cluster, at = 0) => ({ id, key: keyText(keys[at] ?? pair()) })
 
 /** @param by cluster and index of the signing key; `of`: cluster and key of the statement */
@@ -28,9 +28,9 @@ const says = (
   [by, signs]: [Cluster, number],
   [of, which]: [Cluster, number],
   epoch: string,
-  change: Partial<Statement> = {},
-): Statement => ({
-  ...signStatement(by.keys[signs]?.signing ?? pair().signing, {
+  change: Partial<MembershipStatement> = {},
+): MembershipStatement => ({
+  ...signMemberStatement(by.keys[signs]?.signing ?? pair().signing, {
     set,
     issuer: by.id,
     subject: of.id,
@@ -40,12 +40,12 @@ const says = (
   ...change,
 })
 
-const e1 = epochName(1, a.id)
-const e2 = epochName(2, b.id)
-const e3 = epochName(3, c.id)
+const e1 = formatEpoch(1, a.id)
+const e2 = formatEpoch(2, b.id)
+const e3 = formatEpoch(3, c.id)
 
 /** Production: A wrote the first epoch, and has admitted B and C. */
-const atA = (more: Partial<FenceFacts> = {}): FenceFacts => ({
+const atA = (more: Partial<FenceDecisionFacts> = {}): FenceDecisionFacts => ({
   set,
   ownEpoch: e1,
   lineage: [[e1, 1]],
@@ -57,7 +57,7 @@ const admission = (of: Cluster) => says([a, 0], [of, 0], e1)
 const claimOf = (of: Cluster, epoch: string) => says([of, 0], [of, 1], epoch)
 
 /** B, promoted by force. */
-const claimantB = (more: Partial<Claimant> = {}): Claimant => ({
+const claimantB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
   ...known(b, 1),
   epoch: e2,
   lineage: [
@@ -69,7 +69,7 @@ const claimantB = (more: Partial<Claimant> = {}): Claimant => ({
 })
 
 /** C, which joined B after B's promotion, and was promoted by force itself. */
-const viaB = (more: Partial<Claimant> = {}): Claimant => ({
+const viaB = (more: Partial<PrimaryClaimant> = {}): PrimaryClaimant => ({
   ...known(c, 2),
   epoch: e3,
   lineage: [
@@ -81,7 +81,13 @@ const viaB = (more: Partial<Claimant> = {}): Claimant => ({
     admission(b),
     claimOf(b, e2),
     says([b, 1], [c, 1], e2),
-    signStatement(c.keys[1].signing, { set, issuer: c.id, subject: c.id, key: known(c, 2).key, epoch: e3 }),
+    signMemberStatement(c.keys[1].signing, {
+      set,
+      issuer: c.id,
+      subject: c.id,
+      key: known(c, 2).key,
+      epoch: e3,
+    }),
   ],
   ...more,
 })
@@ -112,7 +118,7 @@ describe('a fence counts', () => {
       revoked: [],
       issuer: known(a),
     }
-    const later = epochName(4, a.id)
+    const later = formatEpoch(4, a.id)
     const again = { ...known(a, 1), epoch: later, lineage: [[later, 9] as const], chain: [claimOf(a, later)] }
     expect(findFenceFault(facts, again)).toBeUndefined()
     expect(findFenceFault({ ...facts, issuer: undefined }, again)?.message).toContain('no chain')
@@ -129,7 +135,7 @@ describe('a fence counts', () => {
       revoked: [],
       issuer: known(a),
     }
-    const e2c = epochName(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
+    const e2c = formatEpoch(2, `${'f'.repeat(8)}-0000-4000-8000-${'f'.repeat(12)}`)
     const own = says([c, 0], [c, 1], e2c)
     const claimant = { ...known(c, 1), epoch: e2c, lineage: [[e1, 1] as const, [e2c, 8] as const] }
     expect(findFenceFault(facts, { ...claimant, chain: [admission(c), own] })?.message).toContain('no chain')
@@ -152,11 +158,11 @@ describe('a fence does not count', () => {
     const facts = atA({ revoked: [b.id] })
     expect(findFenceFault(facts, viaB({ lineage }))?.message).toContain('no chain of statements')
     const admitted = says([b, 1], [d, 0], e2)
-    const claim = claimOf(d, epochName(4, d.id))
+    const claim = claimOf(d, formatEpoch(4, d.id))
     const claimant = {
       ...known(d, 1),
-      epoch: epochName(4, d.id),
-      lineage: [[epochName(4, d.id), 9] as const],
+      epoch: formatEpoch(4, d.id),
+      lineage: [[formatEpoch(4, d.id), 9] as const],
     }
     const chain = [admission(b), claimOf(b, e2), admitted, claim]
     expect(findFenceFault(facts, { ...claimant, chain })?.message).toContain('no chain of statements')
@@ -169,15 +175,15 @@ describe('a fence does not count', () => {
     expect(findFenceFault(atA(), viaB({ chain }))).toBeUndefined()
     expect(findFenceFault(atA({ revoked: [b.id] }), viaB({ chain }))).toEqual(lineageRevokedError(e2))
     // epochs that both had before the revocation do not matter
-    const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: epochName(2, a.id) })
+    const known2 = atA({ revoked: [b.id], lineage: claimantB().lineage, ownEpoch: formatEpoch(2, a.id) })
     expect(findFenceFault(known2, viaB({ chain }))).toBeUndefined()
   })
 
   test('with statements of epochs before the fenced cluster’s own, except about the issuer’s own next key', () => {
-    const later = epochName(3, a.id)
+    const later = formatEpoch(3, a.id)
     const facts = atA({ ownEpoch: later, lineage: [[later, 30]] })
-    const e4 = epochName(4, c.id)
-    const claim = signStatement(c.keys[1].signing, {
+    const e4 = formatEpoch(4, c.id)
+    const claim = signMemberStatement(c.keys[1].signing, {
       set,
       issuer: c.id,
       subject: c.id,
@@ -187,10 +193,12 @@ describe('a fence does not count', () => {
     const by = (epoch: string) => [admission(b), claimOf(b, e2), says([b, 1], [c, 1], epoch), claim]
     const claimant = (epoch: string) => viaB({ epoch: e4, lineage: [[e4, 40]], chain: by(epoch) })
     expect(findFenceFault(facts, claimant(e2))?.message).toContain('no chain of statements')
-    expect(findFenceFault(facts, claimant(epochName(3, `${a.id.slice(0, -12)}ffffffffffff`)))).toBeUndefined()
+    expect(
+      findFenceFault(facts, claimant(formatEpoch(3, `${a.id.slice(0, -12)}ffffffffffff`))),
+    ).toBeUndefined()
   })
 
-  test.each<[what: string, change: Partial<Statement>]>([
+  test.each<[what: string, change: Partial<MembershipStatement>]>([
     ['of another set', { set: 'another set' }],
     ['of another cluster', { subject: randomUUID() }],
     ['by another cluster', { issuer: randomUUID() }],
@@ -211,6 +219,6 @@ describe('a fence does not count', () => {
 })
 
 test('collectTrustedKeys follows statements of any epoch', () => {
-  const keys = collectTrustedKeys(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
+  const keys = collectTrustedMemberKeys(set, [known(a)], [admission(b), claimOf(b, e2), claimOf(d, e3)])
   expect(keys).toEqual([known(a), known(b), known(b, 1)])
 })

@@ -2,15 +2,15 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  accessorOf,
-  accessorOfText,
-  endOf,
-  expirySecondOf,
-  hashOf,
-  isRoot,
-  makeTokenText,
-  secondsLeftOf,
-  storedHashOf,
+  accessorOfHash,
+  accessorOfTokenText,
+  generateServiceTokenText,
+  isRootToken,
+  storedTokenHashOf,
+  tokenEndTime,
+  tokenExpirySecond,
+  tokenHashOf,
+  tokenSecondsLeft,
 } from '../../../shared/model/token.ts'
 import { sha256 } from '../../../shared/values/secret.ts'
 import { NOW, token } from '../tokens/support.ts'
@@ -21,9 +21,9 @@ describe('texts of tokens', () => {
   test('have a prefix and at least 24 characters of base 62', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 21, maxLength: 21 }), bytes => {
-        const text = makeTokenText(() => Buffer.from(bytes)).reveal()
+        const text = generateServiceTokenText(() => Buffer.from(bytes)).reveal()
         expect(text).toMatch(/^hvs\.[0-9A-Za-z]{29}$/)
-        expect(accessorOf(hashOf(text))).toMatch(/^[0-9A-Za-z]{24}$/)
+        expect(accessorOfHash(tokenHashOf(text))).toMatch(/^[0-9A-Za-z]{24}$/)
       }),
     )
   })
@@ -31,7 +31,7 @@ describe('texts of tokens', () => {
   test('are made of 21 random bytes, and each byte matters', () => {
     const asked: number[] = []
     const texts = Array.from({ length: 21 }, (_, index) => {
-      const text = makeTokenText(length => {
+      const text = generateServiceTokenText(length => {
         asked.push(length)
         const bytes = Buffer.alloc(length)
         bytes[index] = 1
@@ -51,23 +51,23 @@ describe('the stored hash', () => {
   /** All hashes and accessors that someone without the key can compute from a guess. */
   const guessesAt = (text: string): string[] => {
     const plain = [text, `chosen token id\n${text}`].flatMap(one => [one, sha256(one).toString('hex')])
-    return plain.flatMap(one => [hashOf(one), accessorOf(hashOf(one)), accessorOf(one)])
+    return plain.flatMap(one => [tokenHashOf(one), accessorOfHash(tokenHashOf(one)), accessorOfHash(one)])
   }
 
   test('of a random text is its plain hash', async () => {
-    expect(await storedHashOf('hvs.abc', keyed('a'))).toBe(hashOf('hvs.abc'))
-    expect(await accessorOfText('hvs.abc', keyed('b'))).toBe(accessorOf(hashOf('hvs.abc')))
+    expect(await storedTokenHashOf('hvs.abc', keyed('a'))).toBe(tokenHashOf('hvs.abc'))
+    expect(await accessorOfTokenText('hvs.abc', keyed('b'))).toBe(accessorOfHash(tokenHashOf('hvs.abc')))
   })
 
   test('of a chosen id, and its accessor, cannot be guessed without the key', async () => {
     await fc.assert(
       fc.asyncProperty(chosenId, async id => {
-        const hash = await storedHashOf(id, keyed('a'))
-        const accessor = await accessorOfText(id, keyed('a'))
+        const hash = await storedTokenHashOf(id, keyed('a'))
+        const accessor = await accessorOfTokenText(id, keyed('a'))
         expect(accessor).toMatch(/^[0-9A-Za-z]{24}$/)
-        expect(accessor).toBe(accessorOf(hash))
-        expect(await accessorOfText(id, keyed('a'))).toBe(accessor)
-        expect(await accessorOfText(id, keyed('b'))).not.toBe(accessor)
+        expect(accessor).toBe(accessorOfHash(hash))
+        expect(await accessorOfTokenText(id, keyed('a'))).toBe(accessor)
+        expect(await accessorOfTokenText(id, keyed('b'))).not.toBe(accessor)
         expect(guessesAt(id)).not.toContain(accessor)
         expect(guessesAt(id)).not.toContain(hash)
       }),
@@ -76,13 +76,13 @@ describe('the stored hash', () => {
 
   test('of two texts differs', async () => {
     const texts = ['mine', 'Mine', 'hvs.mine', 'chosen token id\nmine']
-    const hashes = await Promise.all(texts.map(text => storedHashOf(text, keyed('a'))))
+    const hashes = await Promise.all(texts.map(text => storedTokenHashOf(text, keyed('a'))))
     expect(new Set(hashes).size).toBe(texts.length)
   })
 
   test('of a chosen id differs from the text’s HMAC in the audit log', async () => {
     const { hmac } = keyed('a')
-    expect(hashOf(await hmac('mine'))).not.toBe(await storedHashOf('mine', { hmac }))
+    expect(tokenHashOf(await hmac('mine'))).not.toBe(await storedTokenHashOf('mine', { hmac }))
   })
 })
 
@@ -93,14 +93,14 @@ describe('the end of a token', () => {
     ['counts from its last renewal', { ttl: 60, renewedAt: NOW }, NOW + 60_100],
     ['is never for a root token without TTL', { ttl: 0 }, undefined],
   ])('%s', (_, parts, end) => {
-    expect(endOf(token({ createdAt: created, ...parts }))).toBe(end)
+    expect(tokenEndTime(token({ createdAt: created, ...parts }))).toBe(end)
   })
 
   test('is at most 0.1 s after its lifetime, counted from the answer', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), fc.nat(100), (after, ttl, answered) => {
         const createdAt = NOW + after
-        const lived = (endOf(token({ createdAt, ttl })) ?? 0) - (createdAt + answered)
+        const lived = (tokenEndTime(token({ createdAt, ttl })) ?? 0) - (createdAt + answered)
         expect(lived).toBeGreaterThanOrEqual(ttl * 1000)
         expect(lived).toBeLessThanOrEqual(ttl * 1000 + 100)
       }),
@@ -111,19 +111,19 @@ describe('the end of a token', () => {
     fc.assert(
       fc.property(fc.nat(2000), fc.integer({ min: 1, max: 100 }), (after, ttl) => {
         const one = token({ createdAt: NOW + after, ttl })
-        const early = (expirySecondOf(one) ?? 0) * 1000 - (endOf(one) ?? 0)
+        const early = (tokenExpirySecond(one) ?? 0) * 1000 - (tokenEndTime(one) ?? 0)
         expect(early).toBeGreaterThanOrEqual(0)
         expect(early).toBeLessThan(1000)
       }),
     )
-    expect(expirySecondOf(token({ ttl: 0 }))).toBeUndefined()
+    expect(tokenExpirySecond(token({ ttl: 0 }))).toBeUndefined()
   })
 
   test('is shown as whole seconds left, at most the TTL', () => {
     const one = token({ createdAt: NOW, ttl: 60 })
-    const shown = [0, 100, 101, 30_000, 60_000, 60_750, 90_000].map(ms => secondsLeftOf(one, NOW + ms))
+    const shown = [0, 100, 101, 30_000, 60_000, 60_750, 90_000].map(ms => tokenSecondsLeft(one, NOW + ms))
     expect(shown).toEqual([60, 60, 59, 30, 0, 0, 0])
-    expect(secondsLeftOf(token({ ttl: 0 }), NOW)).toBe(0)
+    expect(tokenSecondsLeft(token({ ttl: 0 }), NOW)).toBe(0)
   })
 })
 
@@ -131,4 +131,4 @@ test.each([
   [['root'], true],
   [['default', 'dev'], false],
   [['rooted'], false],
-])('isRoot(%j) is %s', (policies, root) => expect(isRoot({ policies })).toBe(root))
+])('isRoot(%j) is %s', (policies, root) => expect(isRootToken({ policies })).toBe(root))

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../../shared/api/call.ts'
+import type { CallOutcome } from '../../../shared/api/call.ts'
 import { readParameterFields } from '../../../shared/api/fields.ts'
 import {
-  defaultTtlOf,
+  defaultTtlOfMount,
   findMountByPath,
+  isAuthMethodMount,
   isLegacyEc2,
-  isMethod,
-  isMounted,
+  isMountedAccessor,
   type Mount,
   type MountTable,
-  maxTtlOf,
-  unmaskedKeys,
+  maxTtlOfMount,
+  unmaskedAuditKeys,
 } from '../../../shared/model/mount.ts'
 import {
   disableMount,
@@ -43,8 +43,8 @@ const at = (path: string, given: object = {}, raw: object = given) =>
     ports,
   })
 
-const written = ({ changes = [] }: Outcome): MountTable => (changes[0] as { data: MountTable }).data
-const last = (outcome: Outcome): Mount | undefined => written(outcome).mounts.at(-1)
+const written = ({ changes = [] }: CallOutcome): MountTable => (changes[0] as { data: MountTable }).data
+const last = (outcome: CallOutcome): Mount | undefined => written(outcome).mounts.at(-1)
 
 describe('enabling a mount', () => {
   test('a new mount is appended with a new accessor', () => {
@@ -155,7 +155,7 @@ describe('tuning a mount', () => {
     const after = { ...at('cloud'), subject: { ...subject, data: { mounts: [next], removing: [] } } }
     expect(readTuning(callWith(after)).answer).toMatchObject({ data: lists })
     expect(readMount(callWith(after)).answer).toMatchObject({ data: { config: lists, options: {} } })
-    expect([unmaskedKeys(next, 'request'), unmaskedKeys(next, 'response')]).toEqual([
+    expect([unmaskedAuditKeys(next, 'request'), unmaskedAuditKeys(next, 'response')]).toEqual([
       ['pkcs7'],
       ['tag_value'],
     ])
@@ -305,7 +305,7 @@ describe('properties of a mount', () => {
     [{ defaultLeaseTtl: 60 }, 60, 2_764_800],
     [{ maxLeaseTtl: 60 }, 2_764_800, 60],
   ])('the mount %j has TTLs of %i and %i seconds', (parts, usual, most) => {
-    expect([defaultTtlOf(mount(parts)), maxTtlOf(mount(parts))]).toEqual([usual, most])
+    expect([defaultTtlOfMount(mount(parts)), maxTtlOfMount(mount(parts))]).toEqual([usual, most])
   })
 
   test('a mount is found at its path until it is removed, and its type decides its method', () => {
@@ -315,9 +315,9 @@ describe('properties of a mount', () => {
     }
     expect(findMountByPath(removed, 'cloud')).toEqual(mount())
     expect(findMountByPath(removed, 'gone')).toBeUndefined()
-    expect(isMounted(removed, 'auth_cloud_1')).toBe(true)
-    expect(isMounted(removed, 'gone')).toBe(false)
-    expect([isMethod(mount()), isMethod(tokenMount)]).toEqual([true, false])
+    expect(isMountedAccessor(removed, 'auth_cloud_1')).toBe(true)
+    expect(isMountedAccessor(removed, 'gone')).toBe(false)
+    expect([isAuthMethodMount(mount()), isAuthMethodMount(tokenMount)]).toEqual([true, false])
     const legacy = (['cloud', 'aws', 'cloud-ec2', 'aws-ec2'] as const).map(type =>
       isLegacyEc2(mount({ type })),
     )

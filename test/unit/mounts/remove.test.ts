@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createRun } from '../../../shared/jobs/job.ts'
-import { accessorOf, hashOf } from '../../../shared/model/token.ts'
+import { createJobRun } from '../../../shared/jobs/job.ts'
+import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
 import { removeMount } from '../../../shared/mounts/remove.ts'
 import { type Item, type Key, type Kind, key, kinds, specOf } from '../../../shared/storage/kinds.ts'
 import { portsWith } from '../../builders/ports.ts'
@@ -54,12 +54,12 @@ function around(items: Item[]) {
   })
   const tokens = () => memory.stored.of('token').map(item => item.pk)
   const removing = () => memory.stored.of('mounts').flatMap(item => item.data.removing)
-  return { run: createRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
+  return { run: createJobRun(ports, NOW + 1_000_000), clock, stored: memory.stored, tokens, removing }
 }
 
 /** Runs the job until it is done. */
 async function removed(
-  run: ReturnType<typeof createRun>,
+  run: ReturnType<typeof createJobRun>,
   meanwhile: () => void = () => undefined,
 ): Promise<void> {
   let job: Parameters<typeof removeMount>[1] = { mount: GONE }
@@ -76,8 +76,8 @@ async function removed(
 function belongings(mount: string): Item[] {
   const stored = (place: Key, data: object): Item => ({ ...place, rev: 'r', data }) as unknown as Item
   const named = { entityId: `${mount}-entity`, aliasId: `${mount}-alias` }
-  const hash = hashOf(mount)
-  const accessor = accessorOf(hash)
+  const hash = tokenHashOf(mount)
+  const accessor = accessorOfHash(hash)
   const owned = (Object.keys(kinds) as Kind[])
     .filter(kind => typeof specOf(kind).pk === 'function')
     .map(kind => keyOfKind(kind, mount, kind))

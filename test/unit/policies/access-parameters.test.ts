@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import {
   boolField,
   durationField,
+  findParameter,
   intField,
   listField,
   lowerTextField,
   type ParameterFields,
-  parameterOf,
   text,
   textMapField,
 } from '../../../shared/api/fields.ts'
@@ -152,7 +152,7 @@ describe('constraints compare values in their stored form', () => {
   const sends = (rules: Record<string, unknown>, sent: Record<string, unknown>) =>
     writes(
       rules,
-      Object.entries(sent).map(([name, value]) => ({ ...parameterOf(fields, name), value })),
+      Object.entries(sent).map(([name, value]) => ({ ...findParameter(fields, name), value })),
     )
 
   const same: [name: string, listed: unknown[], sent: Record<string, unknown>[]][] = [

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { type Endpoint, operations, pathsOf } from '../../../shared/api/endpoint.ts'
-import { normaliseParameter, spellingOf } from '../../../shared/api/params.ts'
-import { groups } from '../../../shared/endpoints/all.ts'
+import { type Endpoint, operationByMethod, pathsOf } from '../../../shared/api/endpoint.ts'
+import { normalisePathParameter, pathSpellingOf } from '../../../shared/api/params.ts'
+import { endpointGroups } from '../../../shared/endpoints/all.ts'
 import { matchEndpoint } from '../../../shared/http/match.ts'
 import type { Acl } from '../../../shared/model/acl.ts'
 import { type Capability, capabilities } from '../../../shared/model/policy.ts'
 import { capabilitiesOn, permits } from '../../../shared/policies/access.ts'
 import { access, type Short } from './support.ts'
 
-const endpoints = groups.flatMap(group => group.endpoints)
+const endpoints = endpointGroups.flatMap(group => group.endpoints)
 const everything = { name: 'all', endpoints }
 
 const YES = true
@@ -60,7 +60,8 @@ describe('a rule applies to every spelling of its path', () => {
     expect(permits(rights, { path, capability: 'read' })).toBe(covered)
     expect(capabilitiesOn(rights, path)).toEqual(covered ? ['read'] : ['deny'])
     // deny rules ignore case everywhere
-    const denied = covered || spellingOf(path).path.toLowerCase() === rule.replace('T*', 'tag').toLowerCase()
+    const denied =
+      covered || pathSpellingOf(path).path.toLowerCase() === rule.replace('T*', 'tag').toLowerCase()
     expect(permits(access({ '*': 'read' }, { [rule]: 'deny' }), { path, capability: 'read' })).toBe(!denied)
   })
 
@@ -91,10 +92,10 @@ describe('the table of path parameters', () => {
       const parts = template.slice(1).split('/')
       const filled = parts.map(part => (part.startsWith(':') ? 'Some' : part))
       const index = parts.findIndex(
-        part => part.startsWith(':') && normaliseParameter(part.slice(1), 'X') === 'x',
+        part => part.startsWith(':') && normalisePathParameter(part.slice(1), 'X') === 'x',
       )
-      const slash = normaliseParameter(parts.at(-1)?.slice(1) ?? '', 'x/') === 'x'
-      expect(spellingOf(filled.join('/')), template).toEqual({
+      const slash = normalisePathParameter(parts.at(-1)?.slice(1) ?? '', 'x/') === 'x'
+      expect(pathSpellingOf(filled.join('/')), template).toEqual({
         path: filled.map((part, at) => (at === index ? 'some' : part)).join('/'),
         ...(index < 0 ? {} : { caseless: index }),
         slashless: slash || (parts.at(-1) === 'tune' && parts.includes(':method_path')),
@@ -258,7 +259,7 @@ describe('random spellings of rules and requests', () => {
               .replace(/:mount/, 'm')
               .replace(/:\w+/g, name)
           const [path, other] = [fill('prod'), fill(caseOf('prod', upper))]
-          const operation = operations[(one as Endpoint).method]
+          const operation = operationByMethod[(one as Endpoint).method]
           const [a, b] = [
             matchEndpoint(everything, operation, path),
             matchEndpoint(everything, operation, other),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Secondary } from '../../../shared/model/link.ts'
-import type { Reencryption } from '../../../shared/model/reencryption.ts'
-import type { Term } from '../../../shared/model/term.ts'
+import type { ReencryptionProgress } from '../../../shared/model/reencryption.ts'
+import type { KeyringTerm } from '../../../shared/model/term.ts'
 import {
   describeTermWaits,
   isDataReencrypted,
@@ -17,7 +17,7 @@ import { TERM_KEPT_MS } from '../../../shared/values/bounds.ts'
 const NOW = 1_800_000_000_000
 const EPOCH = '000001.aaaaaaaaaaaa'
 
-const term = (id: string, more: Partial<Term> = {}): Item<'term'> =>
+const term = (id: string, more: Partial<KeyringTerm> = {}): Item<'term'> =>
   ({ ...key('term', id), rev: 'r', data: { number: 1, since: 0, probe: '', ...more } }) as Item<'term'>
 
 const follower = (contact?: Partial<NonNullable<Secondary['heartbeat']>>): Secondary =>
@@ -27,7 +27,7 @@ const follower = (contact?: Partial<NonNullable<Secondary['heartbeat']>>): Secon
     ...(contact ? { heartbeat: { epoch: EPOCH, seq: 10, ownTerm: 'new', ...contact } } : {}),
   }) as Secondary
 
-const done: Reencryption = {
+const done: ReencryptionProgress = {
   term: 'new',
   termNumber: 2,
   epoch: EPOCH,
@@ -188,9 +188,9 @@ describe('the re-encryption job', () => {
 })
 
 describe('a pass', () => {
-  const from = (progress: Reencryption | undefined) =>
+  const from = (progress: ReencryptionProgress | undefined) =>
     beginReencryption({ ...facts({ progress }), items: {} as never })
-  const going = { ...done, doneAt: undefined } as unknown as Reencryption
+  const going = { ...done, doneAt: undefined } as unknown as ReencryptionProgress
 
   test('starts again for another term or journal, with the earlier number of items as total', () => {
     expect(from(undefined)).toMatchObject({

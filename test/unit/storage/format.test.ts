@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { headUpdate, parseHead } from '../../../shared/adapters/aws/storage/head.ts'
-import { moves } from '../../../shared/journal/transitions.ts'
+import { buildHeadUpdate, parseJournalHead } from '../../../shared/adapters/aws/storage/head.ts'
+import { headMoves } from '../../../shared/journal/transitions.ts'
 import { STORED_FORMAT } from '../../../shared/storage/format.ts'
 import { type Kind, key } from '../../../shared/storage/kinds.ts'
 import { fromStored, type StoredItem, toStored } from '../../../shared/storage/requests.ts'
@@ -69,18 +69,20 @@ describe('a head', () => {
   const stored = { pk: 'journal', sk: 'head', kind: 'head', mode: 'writing', ...fields }
 
   test('is stored with the format of this version, and read without it', () => {
-    const { UpdateExpression, ExpressionAttributeNames } = headUpdate(moves.startEmpty(undefined, 'a link'))
+    const { UpdateExpression, ExpressionAttributeNames } = buildHeadUpdate(
+      headMoves.startEmpty(undefined, 'a link'),
+    )
     expect(ExpressionAttributeNames).toMatchObject({ '#format': 'format' })
     expect(UpdateExpression).toContain('#format = ')
-    expect(parseHead({ ...stored, format: STORED_FORMAT })).toEqual(headIn.writing)
+    expect(parseJournalHead({ ...stored, format: STORED_FORMAT })).toEqual(headIn.writing)
   })
 
   test.each(others)('of format %s is refused by name', (format, named) =>
-    expect(() => parseHead({ ...stored, format })).toThrow(refusal('journal head', named)),
+    expect(() => parseJournalHead({ ...stored, format })).toThrow(refusal('journal head', named)),
   )
 
   test('of another format is not moved, because the condition of every update names the format', () => {
-    const { ConditionExpression } = headUpdate(moves.allocate({ epoch: headIn.writing.epoch }))
+    const { ConditionExpression } = buildHeadUpdate(headMoves.allocate({ epoch: headIn.writing.epoch }))
     expect(ConditionExpression).toMatch(/^#format = :v\d+ AND /)
   })
 })

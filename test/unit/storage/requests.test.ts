@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { transactItem } from '../../../shared/adapters/aws/storage/plain-commit.ts'
+import { toTransactItem } from '../../../shared/adapters/aws/storage/plain-commit.ts'
 import {
   type Change,
   countDown,
@@ -15,7 +15,7 @@ import { token } from '../tokens/support.ts'
 const tables = { data: 'the-data', cluster: 'the-cluster' }
 const NOW = 1_800_000_000
 const toItem = (change: Change) => toWrite(change, 'rev-2', tables, NOW)
-const written = (change: Change) => transactItem(toItem(change))
+const written = (change: Change) => toTransactItem(toItem(change))
 const policy: Item<'policy'> = { ...key('policy', 'dev'), rev: 'rev-1', data: { text: '#' } }
 const place = key('token', 'acc')
 const { numUses: _, ...rest } = token()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../../shared/api/call.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import type { CallOutcome } from '../../../shared/api/call.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import {
   capabilitiesOfAccessor,
@@ -69,9 +69,9 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       data: { entityId: 'e-1', policies: ['ops'], disabled: false, ...parts },
     }) as unknown as Item
   const other = (parts: Partial<Token> = {}): Item => ({
-    ...key('token', accessorOf(hashOf('hvs.other'))),
+    ...key('token', accessorOfHash(tokenHashOf('hvs.other'))),
     rev: 'r',
-    data: token({ hash: hashOf('hvs.other'), policies: ['dev'], ...parts }),
+    data: token({ hash: tokenHashOf('hvs.other'), policies: ['dev'], ...parts }),
   })
   const calling = (items: Item[], given: object) =>
     callWith({
@@ -84,14 +84,15 @@ describe('sys/capabilities and sys/capabilities-accessor', () => {
       },
       now: NOW,
     })
-  const both = (items: Item[]): [name: string, found: () => Promise<Outcome>][] => [
+  const both = (items: Item[]): [name: string, found: () => Promise<CallOutcome>][] => [
     ['token', async () => capabilitiesOfToken(calling(items, { token: 'hvs.other' }))],
     [
       'accessor',
-      async () => capabilitiesOfAccessor(calling(items, { accessor: accessorOf(hashOf('hvs.other')) })),
+      async () =>
+        capabilitiesOfAccessor(calling(items, { accessor: accessorOfHash(tokenHashOf('hvs.other')) })),
     ],
   ]
-  const told = async (found: () => Promise<Outcome>) => dataIn<{ a: string[] }>(await found()).a
+  const told = async (found: () => Promise<CallOutcome>) => dataIn<{ a: string[] }>(await found()).a
 
   test.each(both([other()]))(
     "the named token's policies count, not the caller's: by %s",

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Term } from '../../../shared/model/term.ts'
+import type { KeyringTerm } from '../../../shared/model/term.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
 import { readBatch } from '../../../shared/tokens/batch.ts'
@@ -16,7 +16,7 @@ const signerOf = (one: typeof primary) => ({
 const batch = token({ type: 'batch', hash: '' })
 const content = JSON.stringify(batch)
 
-const term = (parts: Partial<Term>): Item<'term'> => ({
+const term = (parts: Partial<KeyringTerm>): Item<'term'> => ({
   ...key('term', 'identity'),
   rev: 'r',
   data: { number: 2, since: 0, probe: '2.x' as Encrypted, signers: [], ...parts },

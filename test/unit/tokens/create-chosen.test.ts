@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../shared/api/call.ts'
-import { accessorOf, accessorOfText, hashOf, storedHashOf } from '../../../shared/model/token.ts'
+import {
+  accessorOfHash,
+  accessorOfTokenText,
+  storedTokenHashOf,
+  tokenHashOf,
+} from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { createOrphan, createToken } from '../../../shared/tokens/create.ts'
 import { Secret } from '../../../shared/values/secret.ts'
@@ -25,7 +30,7 @@ function creating(given: object, items: Item[] = []) {
   return callWith({ parameters: { policies: ['dev'], ...given }, caller, ports, request })
 }
 
-const chosen = await accessorOfText('mine', clearCipher)
+const chosen = await accessorOfTokenText('mine', clearCipher)
 
 describe('the text of a new token', () => {
   test("a token's text is random, and only its hash is stored", async () => {
@@ -35,7 +40,7 @@ describe('the text of a new token', () => {
     expect(changes?.[0]).toMatchObject({
       kind: 'put',
       key: key('token', accessor),
-      data: { hash: hashOf(text) },
+      data: { hash: tokenHashOf(text) },
       expected: 'absent',
     })
     expect(JSON.stringify(changes)).not.toContain(text)
@@ -47,10 +52,10 @@ describe('the text of a new token', () => {
     expect(changes?.[0]).toMatchObject({
       kind: 'put',
       key: key('token', chosen),
-      data: { hash: await storedHashOf('mine', clearCipher) },
+      data: { hash: await storedTokenHashOf('mine', clearCipher) },
       expected: 'absent',
     })
-    expect(chosen).not.toBe(accessorOf(hashOf('mine')))
+    expect(chosen).not.toBe(accessorOfHash(tokenHashOf('mine')))
   })
 
   test.each([
@@ -76,7 +81,7 @@ describe('the text of a new token', () => {
 
 describe('items written for a new token', () => {
   test('a child token writes itself and its parent index entry', async () => {
-    const parent = accessorOf(rootToken.hash)
+    const parent = accessorOfHash(rootToken.hash)
     const { changes = [] } = await createToken(creating({ id: 'mine' }))
     expect(changes[0]).toMatchObject({ data: { parent, parentCreatedAt: rootToken.createdAt } })
     expect(changes.slice(1)).toEqual([

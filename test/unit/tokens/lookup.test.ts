@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../../shared/api/call.ts'
+import type { CallOutcome } from '../../../shared/api/call.ts'
 import type { Alias } from '../../../shared/model/alias.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookup, lookupAccessor, lookupSelf } from '../../../shared/tokens/lookup.ts'
 import { revoke, revokeAccessor, revokeOrphan, revokeSelf } from '../../../shared/tokens/revoke.ts'
@@ -10,21 +10,21 @@ import { callWith, dataIn } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher, NOW, sealingTerm, token } from './support.ts'
 
-const accessor = accessorOf(hashOf('hvs.other'))
+const accessor = accessorOfHash(tokenHashOf('hvs.other'))
 const stored = (parts: Partial<Token> = {}): Item<'token'> => ({
   ...key('token', accessor),
   rev: 'r1',
-  data: token({ hash: hashOf('hvs.other'), ...parts }),
+  data: token({ hash: tokenHashOf('hvs.other'), ...parts }),
 })
 
 /** Builds a call by a caller other than the holder of `hvs.other`. */
 function calling(given: object, items: Item[] = [stored()], own: Partial<Token> = {}) {
   const { store, commits } = memoryStore([sealingTerm, ...items])
-  const mine = token({ hash: hashOf('hvs.mine'), ...own })
+  const mine = token({ hash: tokenHashOf('hvs.mine'), ...own })
   const caller = {
     token: mine,
     text: new Secret('hvs.mine'),
-    accessor: mine.type === 'batch' ? '' : accessorOf(mine.hash),
+    accessor: mine.type === 'batch' ? '' : accessorOfHash(mine.hash),
   }
   const ports = { store, cipher: clearCipher, clock: { now: () => NOW } }
   const cluster = { record: {}, readAt: NOW }
@@ -41,7 +41,7 @@ function calling(given: object, items: Item[] = [stored()], own: Partial<Token> 
   }
 }
 
-const shown = async (outcome: Promise<Outcome>) => dataIn(await outcome)
+const shown = async (outcome: Promise<CallOutcome>) => dataIn(await outcome)
 
 describe('the response of a lookup', () => {
   test('a login token is shown with all its fields', async () => {
@@ -74,7 +74,7 @@ describe('the response of a lookup', () => {
       period: 60,
       boundCidrs: ['10.0.0.0/8'],
       renewedAt: NOW,
-      parent: accessorOf(hashOf('hvs.p')),
+      parent: accessorOfHash(tokenHashOf('hvs.p')),
     }
     const parent: Item<'token'> = { ...key('token', more.parent), rev: 'r', data: token() }
     expect(await shown(lookup(calling({ token: 'hvs.other' }, [stored(more), parent]).call))).toMatchObject({
@@ -122,7 +122,7 @@ describe('the response of a lookup', () => {
   })
 
   test("a lookup of the caller's own token, named or not, needs no search", async () => {
-    const own = { id: 'hvs.mine', accessor: accessorOf(hashOf('hvs.mine')) }
+    const own = { id: 'hvs.mine', accessor: accessorOfHash(tokenHashOf('hvs.mine')) }
     for (const look of [
       lookupSelf(calling({}).call),
       lookup(calling({}).call),
@@ -156,7 +156,7 @@ describe('the response of a lookup', () => {
 describe('revoking a token', () => {
   const gone = [{ kind: 'delete', key: key('token', accessor), expected: 'any' }]
 
-  test.each<[name: string, work: () => Promise<Outcome>]>([
+  test.each<[name: string, work: () => Promise<CallOutcome>]>([
     ['by its text', () => revoke(calling({ token: 'hvs.other' }).call)],
     ['by its accessor', () => revokeAccessor(calling({ accessor }).call)],
     ['but not its children', () => revokeOrphan(calling({ token: 'hvs.other' }).call)],
@@ -172,7 +172,7 @@ describe('revoking a token', () => {
   test("revoke-self deletes the caller's token", async () => {
     const { changes } = await revokeSelf(calling({}).call)
     expect(changes).toEqual([
-      { kind: 'delete', key: key('token', accessorOf(hashOf('hvs.mine'))), expected: 'any' },
+      { kind: 'delete', key: key('token', accessorOfHash(tokenHashOf('hvs.mine'))), expected: 'any' },
     ])
   })
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { type ClusterRecord, makeEmptyLink } from '../../../shared/model/cluster.ts'
+import { type ClusterRecord, createEmptyLink } from '../../../shared/model/cluster.ts'
 import { put } from '../../../shared/storage/changes.ts'
 import { key } from '../../../shared/storage/kinds.ts'
 import { listSuccessorSigners } from '../../../shared/tokens/successor-signers.ts'
 import type { Encrypted } from '../../../shared/values/secret.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 
-const link = makeEmptyLink('' as Encrypted)
+const link = createEmptyLink('' as Encrypted)
 const CLOSED: Pick<ClusterRecord, 'mode' | 'link'> = { mode: 'secondary', link }
 
 /** Builds a cluster that West has fenced, with West's signers. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Mount } from '../../../shared/model/mount.ts'
-import { accessorOf, hashOf, type Token } from '../../../shared/model/token.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../shared/model/token.ts'
 import type { SealedToken } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { signBatch, splitBatch } from '../../../shared/storage/signed-batch.ts'
@@ -14,7 +14,7 @@ export const NOW = 1_800_000_000_250
 /** Builds a stored service token with these parts. */
 export const token = (parts: Partial<Token> = {}): Token => ({
   type: 'service',
-  hash: hashOf('hvs.parent'),
+  hash: tokenHashOf('hvs.parent'),
   path: 'auth/cloud/login',
   displayName: 'cloud-dev',
   policies: ['default', 'dev'],
@@ -36,7 +36,7 @@ export const rootToken = token({ policies: ['root'], ttl: 0, creationTtl: 0, pat
 /** Builds a caller with a token. */
 export const parentOf = (own: Token) => ({
   token: own,
-  accessor: own.type === 'batch' ? '' : accessorOf(own.hash),
+  accessor: own.type === 'batch' ? '' : accessorOfHash(own.hash),
 })
 
 export const mount = (parts: Partial<Mount> = {}): Mount => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRun, type JobRun } from '../../../shared/jobs/job.ts'
+import { createJobRun, type JobRun } from '../../../shared/jobs/job.ts'
 import type { Ports } from '../../../shared/ports.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { listAccessors } from '../../../shared/tokens/accessors.ts'
@@ -41,7 +41,7 @@ function around(items: Item[], deadline = NOW + 1000): { run: JobRun; names: () 
     [...memory.stored.of('token'), ...memory.stored.of('child')]
       .map(({ kind, pk, sk }) => `${kind} ${pk} ${sk}`)
       .sort()
-  return { run: createRun(ports, deadline), names, ports }
+  return { run: createJobRun(ports, deadline), names, ports }
 }
 
 const job = { of: 'token', at: { segment: 0 } } as const

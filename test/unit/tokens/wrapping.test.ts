@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { accessorOf, hashOf } from '../../../shared/model/token.ts'
-import type { Wrapped } from '../../../shared/model/wrapped.ts'
+import { accessorOfHash, tokenHashOf } from '../../../shared/model/token.ts'
+import type { WrappedResponse } from '../../../shared/model/wrapped.ts'
 import { type Item, key } from '../../../shared/storage/kinds.ts'
 import { lookupWrapping, rewrap, unwrap, wrapBody } from '../../../shared/tokens/unwrap.ts'
 import { wrap } from '../../../shared/tokens/wrapping.ts'
@@ -9,7 +9,7 @@ import { callWith } from '../../support/requests/call.ts'
 import { memoryStore } from '../../support/tables/memory-store.ts'
 import { clearCipher as cipher, NOW, token } from './support.ts'
 
-const accessor = accessorOf(hashOf('hvs.wrapping'))
+const accessor = accessorOfHash(tokenHashOf('hvs.wrapping'))
 
 describe('wrapping a response', () => {
   test('the response is stored encrypted for the requested TTL', async () => {
@@ -39,7 +39,7 @@ describe('wrapping a response', () => {
       expected: 'absent',
       times: { expires: Math.floor(NOW / 1000) + 60 },
       data: {
-        hash: hashOf('hvs.wrapping'),
+        hash: tokenHashOf('hvs.wrapping'),
         response: 'encrypted response {"data":1}',
         creationPath: 'auth/cloud/login',
         createdAt: NOW,
@@ -66,8 +66,8 @@ describe('wrapping a response', () => {
 })
 
 describe('using a wrapping token', () => {
-  const data: Wrapped = {
-    hash: hashOf('hvs.wrapping'),
+  const data: WrappedResponse = {
+    hash: tokenHashOf('hvs.wrapping'),
     response: 'encrypted' as Encrypted,
     creationPath: 'auth/cloud/login',
     createdAt: NOW,
@@ -105,7 +105,7 @@ describe('using a wrapping token', () => {
     ['looked up', lookupWrapping],
     ['put behind another token', rewrap],
   ])('a token with the same key but another text is rejected: %s', async (_, handle) => {
-    const other = { ...item, data: { ...data, hash: hashOf('hvs.other') } }
+    const other = { ...item, data: { ...data, hash: tokenHashOf('hvs.other') } }
     const { store } = memoryStore([other])
     const asked = call({ parameters: { token: 'hvs.wrapping' } })
     const request = { ...asked, ports: { ...asked.ports, store } }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ATTEMPT_MS, CALL_MS } from '../../../shared/adapters/aws/wire/limits.ts'
+import { ATTEMPT_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../../shared/adapters/aws/wire/limits.ts'
 import { type Bounds, brokenRelations } from '../../../shared/values/bound-relations.ts'
 import { bounds } from '../../../shared/values/bounds.ts'
 
@@ -7,8 +7,8 @@ describe('the bounds of the system', () => {
   test('the bounds satisfy all relations', () => expect(brokenRelations(bounds)).toEqual([]))
 
   test('the bounds leave time for the last write and for renewing a lease', () => {
-    expect(ATTEMPT_MS).toBeLessThanOrEqual(bounds.LAST_WRITE_MS)
-    expect(CALL_MS).toBeLessThan(bounds.REENCRYPTION_LEASE_MS)
+    expect(ATTEMPT_TIMEOUT_MS).toBeLessThanOrEqual(bounds.LAST_WRITE_MS)
+    expect(CALL_TIMEOUT_MS).toBeLessThan(bounds.REENCRYPTION_LEASE_MS)
   })
 
   test.each<[string, Partial<Bounds>, RegExp]>([

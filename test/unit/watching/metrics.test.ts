@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { structuredLog } from '../../../shared/adapters/aws/system.ts'
+import { createStructuredLog } from '../../../shared/adapters/aws/system.ts'
 import { toEmbeddedMetrics } from '../../../shared/watching/metrics.ts'
 
 const NOW = 1_800_000_000_000
@@ -42,7 +42,7 @@ test('a log line is one JSON event that contains the metrics', () => {
   const write = process.stdout.write.bind(process.stdout)
   process.stdout.write = ((text: string) => lines.push(String(text)) > 0) as typeof process.stdout.write
   try {
-    const log = structuredLog('login', 'cloud-auth/x', { now: () => NOW })
+    const log = createStructuredLog('login', 'cloud-auth/x', { now: () => NOW })
     log.info('request', { type: 'iam', outcome: 'granted', reason: 'none' }, { Logins: 1 })
     log.info('request', { status: 200 })
   } finally {

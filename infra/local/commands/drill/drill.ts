@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import type { Drill } from '../../../../shared/model/drill.ts'
+import type { DrillRecord } from '../../../../shared/model/drill.ts'
 import type { Drilling } from '../../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
 import type { Watched } from '../../../../shared/replication/drill/watch.ts'
@@ -160,7 +160,7 @@ export async function playDrill(
   const nothingYet = { unserved: null, lost: null }
   const times = { startedAt: Date.now(), stepAt: Date.now() }
   const ways = { there: nothingYet, back: nothingYet }
-  let drill: Drill = { id: 'local', status: 'running', step: '', peer: '', ...times, ...ways }
+  let drill: DrillRecord = { id: 'local', status: 'running', step: '', peer: '', ...times, ...ways }
   const play = async (...names: string[]): Promise<void> => {
     for (const { name, work } of drillSteps.filter(one => names.includes(one.name))) {
       say(`Step ${name}.`)

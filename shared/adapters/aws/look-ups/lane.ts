@@ -1,7 +1,7 @@
-import { afterSending, currentPace, type Pace, unlimited } from './pace.ts'
+import { type CallPace, paceAfterSending, relaxedPace, unlimitedPace } from './pace.ts'
 
 /** The look-ups of one target that wait, in the order of arrival, and the number of running calls. */
-export interface Lane<Q> {
+export interface LookUpLane<Q> {
   /** questions that share calls */
   together: readonly Q[]
   /** questions that get a call of their own */
@@ -10,18 +10,18 @@ export interface Lane<Q> {
   underWay: number
   /** whether the next single call serves `alone`, when only one call may be sent */
   aloneNext: boolean
-  pace: Pace
+  pace: CallPace
 }
 
 /** The maximum number of questions in one call: half of the values that EC2 allows in a filter. */
-export const MOST_TOGETHER = 100
+export const MAX_LOOK_UPS_PER_CALL = 100
 
-export const emptyLane: Lane<never> = {
+export const emptyLookUpLane: LookUpLane<never> = {
   together: [],
   alone: [],
   underWay: 0,
   aloneNext: false,
-  pace: unlimited,
+  pace: unlimitedPace,
 }
 
 export interface LookUpCall<Q> {
@@ -33,7 +33,7 @@ interface Due<Q> {
   /** calls to send now */
   calls: readonly LookUpCall<Q>[]
   /** the remaining lane */
-  lane: Lane<Q>
+  lane: LookUpLane<Q>
   /** when to check again, if nothing may be sent before */
   again?: number
 }
@@ -44,24 +44,24 @@ interface Due<Q> {
  * was sent.
  * @param chance from 0 to 1, for the gap after a call
  */
-export function takeDueCalls<Q>(lane: Lane<Q>, now: number, chance: number): Due<Q> {
-  const pace = currentPace(lane.pace, now)
+export function takeDueLookUpCalls<Q>(lane: LookUpLane<Q>, now: number, chance: number): Due<Q> {
+  const pace = relaxedPace(lane.pace, now)
   const shared: LookUpCall<Q>[] =
     lane.together.length > 0 && lane.underWay === 0
-      ? [{ questions: lane.together.slice(0, MOST_TOGETHER), alone: false }]
+      ? [{ questions: lane.together.slice(0, MAX_LOOK_UPS_PER_CALL), alone: false }]
       : []
   const single = lane.alone.map((question): LookUpCall<Q> => ({ questions: [question], alone: true }))
   const inTurn = lane.aloneNext ? [...single, ...shared] : [...shared, ...single]
   if (inTurn.length === 0) return { calls: [], lane: { ...lane, pace } }
   if (now < pace.notBefore) return { calls: [], lane: { ...lane, pace }, again: pace.notBefore }
   const calls = pace.gapMs === 0 ? inTurn : inTurn.slice(0, 1)
-  const left = markSent({ ...lane, pace: afterSending(pace, now, chance) }, calls)
+  const left = markSent({ ...lane, pace: paceAfterSending(pace, now, chance) }, calls)
   return calls.length < inTurn.length
     ? { calls, lane: left, again: left.pace.notBefore }
     : { calls, lane: left }
 }
 
-function markSent<Q>(lane: Lane<Q>, calls: readonly LookUpCall<Q>[]): Lane<Q> {
+function markSent<Q>(lane: LookUpLane<Q>, calls: readonly LookUpCall<Q>[]): LookUpLane<Q> {
   const count = (alone: boolean) =>
     calls.filter(call => call.alone === alone).flatMap(call => call.questions).length
   const shared = calls.filter(call => !call.alone).length

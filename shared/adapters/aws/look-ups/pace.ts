@@ -3,7 +3,7 @@
  * throttled. Then the gap doubles with each throttled call and shrinks with each answer. So environments find their
  * shares of the limit without communicating. Times are milliseconds of a clock that never goes back.
  */
-export interface Pace {
+export interface CallPace {
   /** milliseconds between two calls; 0: no limit is known */
   gapMs: number
   notBefore: number
@@ -18,7 +18,7 @@ const SHRINKS = 0.9
 /** Milliseconds after which a pace is forgotten. */
 const OUTDATED_PACE_MS = 10_000
 
-export const unlimited: Pace = { gapMs: 0, notBefore: 0 }
+export const unlimitedPace: CallPace = { gapMs: 0, notBefore: 0 }
 
 /**
  * Returns between half of the gap and one and a half of it, so that callers that were throttled together do not come
@@ -27,24 +27,24 @@ export const unlimited: Pace = { gapMs: 0, notBefore: 0 }
 const jittered = (gapMs: number, chance: number): number => gapMs * (0.5 + chance)
 
 /** Returns the pace as of now. */
-export const currentPace = (pace: Pace, now: number): Pace =>
-  now > pace.notBefore + OUTDATED_PACE_MS ? unlimited : pace
+export const relaxedPace = (pace: CallPace, now: number): CallPace =>
+  now > pace.notBefore + OUTDATED_PACE_MS ? unlimitedPace : pace
 
 /**
  * Returns the pace after a call was sent.
  * @param chance from 0 to 1
  */
-export const afterSending = ({ gapMs }: Pace, now: number, chance: number): Pace => ({
+export const paceAfterSending = ({ gapMs }: CallPace, now: number, chance: number): CallPace => ({
   gapMs,
   notBefore: now + jittered(gapMs, chance),
 })
 
-export function afterRefusal(pace: Pace, now: number, chance: number): Pace {
+export function paceAfterThrottling(pace: CallPace, now: number, chance: number): CallPace {
   const gapMs = Math.min(LONGEST_LOOK_UP_GAP_MS, pace.gapMs === 0 ? FIRST_LOOK_UP_GAP_MS : 2 * pace.gapMs)
   return { gapMs, notBefore: Math.max(pace.notBefore, now + jittered(gapMs, chance)) }
 }
 
-export function afterAnswer({ gapMs, notBefore }: Pace): Pace {
+export function paceAfterAnswer({ gapMs, notBefore }: CallPace): CallPace {
   const shrunk = gapMs * SHRINKS
-  return shrunk < SHORTEST_LOOK_UP_GAP_MS ? unlimited : { gapMs: shrunk, notBefore }
+  return shrunk < SHORTEST_LOOK_UP_GAP_MS ? unlimitedPace : { gapMs: shrunk, notBefore }
 }

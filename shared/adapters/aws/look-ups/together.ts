@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { callLater } from '../later.ts'
-import { emptyLane, type Lane, type LookUpCall, takeDueCalls } from './lane.ts'
-import { afterAnswer, afterRefusal } from './pace.ts'
+import { callAfterDelay } from '../later.ts'
+import { emptyLookUpLane, type LookUpCall, type LookUpLane, takeDueLookUpCalls } from './lane.ts'
+import { paceAfterAnswer, paceAfterThrottling } from './pace.ts'
 
 /** How look-ups for one target are made. */
-export interface LookUps<Found> {
+export interface LookUpTarget<Found> {
   /** looks up these different names, and leaves out unknown ones; counts as one call for its caller */
   send(names: readonly string[], deadline: number): Promise<ReadonlyMap<string, Found>>
   /** counts a call for one more caller that shares it */
@@ -42,7 +42,7 @@ export interface TimeSource {
 const realTime: TimeSource = {
   now: () => performance.now(),
   chance: Math.random,
-  after: callLater,
+  after: callAfterDelay,
 }
 
 /** Milliseconds after which a call no longer delays the next one. */
@@ -64,7 +64,7 @@ interface Question<Found> {
   fail(error: unknown): void
 }
 
-type LaneOf<Found> = Lane<Question<Found>>
+type LaneOf<Found> = LookUpLane<Question<Found>>
 type CallOf<Found> = LookUpCall<Question<Found>>
 
 function createQuestion<Found>(
@@ -98,7 +98,7 @@ function dropServed<Found>(lane: LaneOf<Found>): LaneOf<Found> {
 
 /** Sends a call in the context of its first caller, with the latest deadline of all its callers. */
 async function sendCall<Found>(
-  how: LookUps<Found>,
+  how: LookUpTarget<Found>,
   { questions }: CallOf<Found>,
 ): Promise<ReadonlyMap<string, Found>> {
   const [first, ...others] = questions
@@ -121,7 +121,7 @@ function answerFound<Found>(
   const isMissing = ({ name }: Question<Found>) => questions.length > 1 && !found.has(name)
   for (const one of questions) if (!isMissing(one)) one.answer(found.get(one.name))
   const missing = questions.filter(isMissing)
-  return { ...lane, pace: afterAnswer(lane.pace), alone: [...lane.alone, ...missing] }
+  return { ...lane, pace: paceAfterAnswer(lane.pace), alone: [...lane.alone, ...missing] }
 }
 
 /**
@@ -151,16 +151,16 @@ function requeueFailed<Found>(
  * have time.
  */
 export function createSharedLookUps<Found>(
-  how: LookUps<Found>,
+  how: LookUpTarget<Found>,
   time: TimeSource = realTime,
 ): SharedLookUps<Found> {
-  let lane: LaneOf<Found> = emptyLane
+  let lane: LaneOf<Found> = emptyLookUpLane
   let sleep = (): void => undefined
 
   function go(): void {
     sleep()
     const now = time.now()
-    const { calls, lane: left, again } = takeDueCalls(dropServed(lane), now, time.chance())
+    const { calls, lane: left, again } = takeDueLookUpCalls(dropServed(lane), now, time.chance())
     lane = left
     sleep = again === undefined ? () => undefined : time.after(again - now, go)
     for (const call of calls) void run(call)
@@ -182,7 +182,7 @@ export function createSharedLookUps<Found>(
       },
       (error: unknown) => {
         const refused = how.isRefusal(error)
-        if (refused) lane = { ...lane, pace: afterRefusal(lane.pace, time.now(), time.chance()) }
+        if (refused) lane = { ...lane, pace: paceAfterThrottling(lane.pace, time.now(), time.chance()) }
         lane = requeueFailed(lane, call, error, refused ? how.attempts : 0)
       },
     )

@@ -1,15 +1,15 @@
 import { ApiError } from '../../../api/errors.ts'
-import { keepsJournal } from '../../../model/cluster.ts'
+import { recordKeepsJournal } from '../../../model/cluster.ts'
 import type { ClusterRead, CommitOptions, Store } from '../../../ports.ts'
 import type { Change } from '../../../storage/changes.ts'
 import { specOf } from '../../../storage/kinds.ts'
 import { isKey, isStorable, tableOf, toWrite } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
-import type { Engine } from './engine.ts'
+import type { StorageEngine } from './engine.ts'
 import { storageBusyError } from './faults.ts'
 
 /** Writes changes that were checked. */
-export type Commit = (
+export type CommitChanges = (
   changes: readonly Change[],
   cluster: ClusterRead,
   options: CommitOptions,
@@ -20,7 +20,10 @@ export type Commit = (
  * @returns milliseconds for which a write may still be started
  * @throws ApiError `busy` when the record is too old
  */
-export function checkTimeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: ClusterRead): number {
+export function checkRecordTimeLeft(
+  { clock }: Pick<StorageEngine, 'clock'>,
+  { readAt }: ClusterRead,
+): number {
   const left = readAt + bounds.RECORD_AGE_MS - clock.now()
   if (left < 0) throw storageBusyError()
   return left
@@ -30,15 +33,15 @@ export function checkTimeLeft({ clock }: Pick<Engine, 'clock'>, { readAt }: Clus
  * Returns the timeout of a write, milliseconds. Other clusters rely on it: later, no write by this cluster record has
  * an effect.
  */
-export const writeTimeout = (engine: Pick<Engine, 'clock'>, cluster: ClusterRead): number =>
-  checkTimeLeft(engine, cluster) + bounds.LAST_WRITE_MS
+export const writeTimeoutMs = (engine: Pick<StorageEngine, 'clock'>, cluster: ClusterRead): number =>
+  checkRecordTimeLeft(engine, cluster) + bounds.LAST_WRITE_MS
 
 /** How a cluster writes, according to its record. */
 type Strategy = 'plain' | 'journaled' | 'refusing'
 
 function chooseStrategy({ record }: Pick<ClusterRead, 'record'>): Strategy {
   if (record.mode === 'secondary' || record.mode === 'bootstrapping') return 'refusing'
-  return keepsJournal(record) ? 'journaled' : 'plain'
+  return recordKeepsJournal(record) ? 'journaled' : 'plain'
 }
 
 const refused = ({ record: { mode } }: ClusterRead): ApiError =>
@@ -51,12 +54,12 @@ const refused = ({ record: { mode } }: ClusterRead): ApiError =>
  * the cluster's own tables are never journaled, and are allowed in every role.
  */
 export function createCommit(
-  engine: Engine,
-  { plain, journaled }: { plain: Commit; journaled: Commit },
+  engine: StorageEngine,
+  { plain, journaled }: { plain: CommitChanges; journaled: CommitChanges },
 ): Store['commit'] {
   const { tables, seconds } = engine
   return async (changes, cluster, options = {}) => {
-    checkTimeLeft(engine, cluster)
+    checkRecordTimeLeft(engine, cluster)
     // an item with an invalid key cannot exist, so there is nothing to delete
     const wanted = changes.filter(change => change.kind !== 'delete' || isKey(change.key))
     if (wanted.length === 0) return 'done'

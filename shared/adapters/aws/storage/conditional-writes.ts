@@ -1,18 +1,18 @@
 import { defined } from '../../../values/defined.ts'
 import { type Failed, failed, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
-import { type Engine, STORAGE_TRIES } from './engine.ts'
+import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
 import { storageBusyError, toWriteFault, type WriteFault } from './faults.ts'
 
 /** A condition expression, with its names and values. */
-export interface ExpressionParts {
+export interface ConditionParts {
   ConditionExpression?: string
   ExpressionAttributeNames?: Record<string, string>
   ExpressionAttributeValues?: Record<string, unknown>
 }
 
 /** Collects the names and values of an expression. */
-export function createTerms() {
+export function createExpressionNames() {
   const names: Record<string, string> = {}
   const values: Record<string, unknown> = {}
   return {
@@ -26,7 +26,7 @@ export function createTerms() {
       values[label] = value
       return label
     },
-    parts: (): ExpressionParts =>
+    parts: (): ConditionParts =>
       defined({
         ExpressionAttributeNames: Object.keys(names).length > 0 ? names : undefined,
         ExpressionAttributeValues: Object.keys(values).length > 0 ? values : undefined,
@@ -34,11 +34,11 @@ export function createTerms() {
   }
 }
 
-export type Terms = ReturnType<typeof createTerms>
+export type ExpressionNames = ReturnType<typeof createExpressionNames>
 
 /** Sends a write once. A conflict with another write is the fault `busy`, because it decides nothing. */
 export async function attemptWrite<T>(
-  { meter }: Pick<Engine, 'meter'>,
+  { meter }: Pick<StorageEngine, 'meter'>,
   request: () => Promise<T>,
 ): Promise<Result<T, WriteFault>> {
   meter.count('dynamodb')
@@ -56,11 +56,11 @@ const REFUSED: Failed<'refused'> = failed('refused')
  * @returns `refused` when the item is not as the write expects
  * @throws ApiError `busy`
  */
-export async function retryWrite<T>(
-  engine: Pick<Engine, 'meter' | 'pause'>,
+export async function writeWithRetries<T>(
+  engine: Pick<StorageEngine, 'meter' | 'pause'>,
   request: () => Promise<T>,
 ): Promise<Result<T, 'refused'>> {
-  const ended = await retry({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
+  const ended = await retry({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
     const result = await attemptWrite(engine, request)
     return !result.ok && result.fault.kind === 'busy' ? PENDING : ok(result)
   })

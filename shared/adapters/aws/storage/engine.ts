@@ -4,12 +4,12 @@ import type { StoredItem, Tables } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import { ok, PENDING } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
-import type { Send } from '../wire/tables.ts'
-import type { Numbers, PlainItem } from '../wire/values.ts'
-import { storageBusyError, translateFaults } from './faults.ts'
+import type { TableSend } from '../wire/tables.ts'
+import type { NumberReading, PlainItem } from '../wire/values.ts'
+import { storageBusyError, translateDynamoErrors } from './faults.ts'
 
 /** The dependencies of the table adapter. */
-export interface Dependencies {
+export interface StorageDependencies {
   tables: Tables
   clock: Clock
   entropy: Entropy
@@ -18,14 +18,14 @@ export interface Dependencies {
 }
 
 /** Our own attempts while DynamoDB cannot take a request. Each is several attempts of the client. */
-export const STORAGE_TRIES = 5
+export const MAX_STORAGE_TRIES = 5
 const LARGEST_BATCH = 100
 /**
  * Batches of one read that run in parallel. Each may have megabytes, and must arrive within the time of an attempt.
  */
 const BATCHES_AT_ONCE = 10
 
-export const nameOf = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
+export const tableKeyText = ({ table, pk, sk }: TableKey): string => `${table}\n${pk}\n${sk}`
 
 /** Returns items or keys by table, each with its place. */
 const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] =>
@@ -33,10 +33,10 @@ const placesIn = (tables: Record<string, PlainItem[]>): [TableKey, PlainItem][] 
     items.map(item => [{ table, ...(item as { pk: string; sk: string }) }, item] as [TableKey, PlainItem]),
   )
 
-export type Engine = ReturnType<typeof storageEngine>
+export type StorageEngine = ReturnType<typeof createStorageEngine>
 
 /** Creates what reading and writing have in common. */
-export function storageEngine(send: Send, dependencies: Dependencies) {
+export function createStorageEngine(send: TableSend, dependencies: StorageDependencies) {
   const { tables, clock, entropy, meter, log } = dependencies
   const pause = (tries: number) => clock.sleep((entropy.bytes(1)[0] ?? 0) % (20 * 2 ** tries))
   const seconds = () => Math.floor(clock.now() / 1000)
@@ -47,21 +47,21 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
    */
   async function getOnce(
     keys: readonly TableKey[],
-    numbers: Numbers = 'rounded',
+    numbers: NumberReading = 'rounded',
   ): Promise<{ found: [string, PlainItem][]; left: TableKey[] }> {
-    const { Responses, UnprocessedKeys } = await translateFaults(
+    const { Responses, UnprocessedKeys } = await translateDynamoErrors(
       send('BatchGetItem', { RequestItems: groupKeysByTable(keys) }, { numbers }),
     )
     return {
-      found: placesIn(Responses).map(([place, item]) => [nameOf(place), item]),
+      found: placesIn(Responses).map(([place, item]) => [tableKeyText(place), item]),
       left: placesIn(UnprocessedKeys).map(([place]) => place),
     }
   }
 
-  async function batchGet(keys: readonly TableKey[], numbers: Numbers): Promise<[string, PlainItem][]> {
+  async function batchGet(keys: readonly TableKey[], numbers: NumberReading): Promise<[string, PlainItem][]> {
     let wanted = keys
     const all: [string, PlainItem][] = []
-    const read = await retry({ tries: STORAGE_TRIES, pause }, async () => {
+    const read = await retry({ tries: MAX_STORAGE_TRIES, pause }, async () => {
       if (wanted.length === 0) return ok()
       meter.count('dynamodb')
       const { found, left } = await getOnce(wanted, numbers)
@@ -73,12 +73,12 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
     return all
   }
 
-  /** Returns items of any keys by `nameOf`, read consistently, a hundred at a time. */
+  /** Returns items of any keys by `tableKeyText`, read consistently, a hundred at a time. */
   async function get(
     keys: readonly TableKey[],
-    numbers: Numbers = 'rounded',
+    numbers: NumberReading = 'rounded',
   ): Promise<Map<string, PlainItem>> {
-    const unique = [...new Map(keys.map(key => [nameOf(key), key])).values()]
+    const unique = [...new Map(keys.map(key => [tableKeyText(key), key])).values()]
     const batches = Array.from({ length: Math.ceil(unique.length / LARGEST_BATCH) }, (_, index) =>
       unique.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
     )
@@ -95,14 +95,14 @@ export function storageEngine(send: Send, dependencies: Dependencies) {
 
 /** Runs a query and yields one page for each call. */
 export async function* queryPages(
-  { meter, send }: Pick<Engine, 'meter' | 'send'>,
+  { meter, send }: Pick<StorageEngine, 'meter' | 'send'>,
   query: Query,
-  numbers?: Numbers,
+  numbers?: NumberReading,
 ): AsyncGenerator<PlainItem[]> {
   let start: PlainItem | undefined
   do {
     meter.count('dynamodb')
-    const page = await translateFaults(
+    const page = await translateDynamoErrors(
       send('Query', { ...query, ...defined({ ExclusiveStartKey: start }) }, defined({ numbers })),
     )
     yield page.Items
@@ -114,12 +114,12 @@ export async function* queryPages(
  * Runs one call of a scan.
  * @returns `next`: where the segment continues; absent at its end
  */
-export async function scanPage(
-  { meter, send }: Pick<Engine, 'meter' | 'send'>,
+export async function scanTablePage(
+  { meter, send }: Pick<StorageEngine, 'meter' | 'send'>,
   call: ScanCall,
 ): Promise<{ items: StoredItem[]; next?: Cursor }> {
   meter.count('dynamodb')
-  const page = await translateFaults(send('Scan', call))
+  const page = await translateDynamoErrors(send('Scan', call))
   return defined({
     items: page.Items as unknown as StoredItem[],
     next: page.LastEvaluatedKey as Cursor | undefined,

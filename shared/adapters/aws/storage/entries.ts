@@ -1,5 +1,15 @@
-import { decodeBody, encodeBody, isSameEntry, type JournalEntry } from '../../../journal/journal-entry.ts'
-import { epochAt, type Lineage, type Position, seqText } from '../../../journal/position.ts'
+import {
+  decodeEntryBody,
+  encodeEntryBody,
+  isSameEntry,
+  type JournalEntry,
+} from '../../../journal/journal-entry.ts'
+import {
+  epochAt,
+  type JournalLineage,
+  type JournalPosition,
+  sequenceText,
+} from '../../../journal/position.ts'
 import type { TableKey } from '../../../storage/queries.ts'
 import type { Tables } from '../../../storage/requests.ts'
 import { bounds } from '../../../values/bounds.ts'
@@ -8,8 +18,8 @@ import { CONFLICT, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
 import type { PlainItem } from '../wire/values.ts'
 import { attemptWrite } from './conditional-writes.ts'
-import { type Engine, nameOf, STORAGE_TRIES } from './engine.ts'
-import { storageBusyError, translateFaults, type WriteFault } from './faults.ts'
+import { MAX_STORAGE_TRIES, type StorageEngine, tableKeyText } from './engine.ts'
+import { storageBusyError, translateDynamoErrors, type WriteFault } from './faults.ts'
 
 /** The number of partitions for the journal entries of an epoch. */
 const SPREAD = 32
@@ -17,27 +27,27 @@ const DAY_SECONDS = 86_400
 /** Bytes of a body in one item. */
 const LARGEST_PART = 300_000
 
-const entryKey = ({ epoch, seq }: Position) => ({
+const entryKey = ({ epoch, seq }: JournalPosition) => ({
   pk: `j#${epoch}#${seq % SPREAD}`,
-  sk: seqText(seq),
+  sk: sequenceText(seq),
 })
 
 /** Returns the key of a further part of a body that is too large for one item. */
-const partKey = (position: Position, part: number) => {
+const partKey = (position: JournalPosition, part: number) => {
   const { pk, sk } = entryKey(position)
   return { pk, sk: `${sk}.${part}` }
 }
 
-const partKeys = (position: Position, parts: number) =>
+const partKeys = (position: JournalPosition, parts: number) =>
   Array.from({ length: parts }, (_, index) => partKey(position, index + 1))
 
 /** Returns the items that store a journal entry: one, or several for a large body. */
-export function entryItems(entry: JournalEntry): PlainItem[] {
+export function toEntryItems(entry: JournalEntry): PlainItem[] {
   const ttl = Math.floor(entry.at / 1000) + bounds.JOURNAL_RETENTION_DAYS * DAY_SECONDS
   const { id, at, noop, root } = entry
   const common = defined({ kind: 'entry', id, at, ttl, root })
   if (noop) return [{ ...entryKey(entry), ...common, noop }]
-  const bytes = encodeBody(entry.body)
+  const bytes = encodeEntryBody(entry.body)
   const pieces = Array.from({ length: Math.ceil(bytes.length / LARGEST_PART) }, (_, index) =>
     bytes.subarray(index * LARGEST_PART, (index + 1) * LARGEST_PART),
   )
@@ -52,8 +62,8 @@ export function entryItems(entry: JournalEntry): PlainItem[] {
 const partsOf = (item: PlainItem): number => Number(item['parts'] ?? 0)
 
 /** Parses a stored journal entry. @param rest its further items, in their order */
-export function parseEntry(
-  position: Position,
+export function parseJournalEntry(
+  position: JournalPosition,
   item: PlainItem,
   rest: readonly PlainItem[] = [],
 ): JournalEntry {
@@ -65,7 +75,7 @@ export function parseEntry(
     ...position,
     id,
     at,
-    body: noop ? [] : decodeBody(bytes, position),
+    body: noop ? [] : decodeEntryBody(bytes, position),
     noop: noop || undefined,
     root,
   })
@@ -78,9 +88,9 @@ const inCluster = ({ cluster }: Tables, { pk, sk }: { pk: string; sk: string }):
 })
 
 /** Returns the journal entries after `after`, up to and including `to`; undefined for a position without one. */
-export async function readEntries(
-  engine: Engine,
-  lineage: Lineage,
+export async function readJournalEntries(
+  engine: StorageEngine,
+  lineage: JournalLineage,
   after: number,
   to: number,
 ): Promise<(JournalEntry | undefined)[]> {
@@ -91,7 +101,7 @@ export async function readEntries(
   })
   const items = await get(positions.map(position => inCluster(tables, entryKey(position))))
   const found = positions.flatMap(position => {
-    const item = items.get(nameOf(inCluster(tables, entryKey(position))))
+    const item = items.get(tableKeyText(inCluster(tables, entryKey(position))))
     return item ? [{ position, item }] : []
   })
   const bySeq = new Map((await readParts(engine, found)).map(entry => [entry.seq, entry]))
@@ -103,17 +113,17 @@ export async function readEntries(
  * DynamoDB deletes expired items one by one.
  */
 async function readParts(
-  { tables, get }: Engine,
-  found: readonly { position: Position; item: PlainItem }[],
+  { tables, get }: StorageEngine,
+  found: readonly { position: JournalPosition; item: PlainItem }[],
 ): Promise<JournalEntry[]> {
-  const keysOf = (position: Position, item: PlainItem) =>
+  const keysOf = (position: JournalPosition, item: PlainItem) =>
     partKeys(position, partsOf(item)).map(at => inCluster(tables, at))
   const keys = found.flatMap(({ position, item }) => keysOf(position, item))
   const parts = keys.length > 0 ? await get(keys) : new Map<string, PlainItem>()
   return found.flatMap(({ position, item }) => {
-    const rest = keysOf(position, item).map(at => parts.get(nameOf(at)))
+    const rest = keysOf(position, item).map(at => parts.get(tableKeyText(at)))
     const there = rest.filter(part => part !== undefined)
-    return there.length === rest.length ? [parseEntry(position, item, there)] : []
+    return there.length === rest.length ? [parseJournalEntry(position, item, there)] : []
   })
 }
 
@@ -121,26 +131,26 @@ async function readParts(
  * Stores a journal entry if the position has none; otherwise returns the stored entry. If that is the same entry,
  * this counts as stored.
  */
-export async function writeEntry(
-  engine: Engine,
+export async function writeJournalEntry(
+  engine: StorageEngine,
   entry: JournalEntry,
 ): Promise<'done' | 'conflict' | JournalEntry> {
   const result = await attemptEntry(engine, entry)
   if (result.ok) return 'done'
   if (result.fault.kind === 'busy') return 'conflict'
-  const [there] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
+  const [there] = await readJournalEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
   if (!there) return 'conflict'
   return isSameEntry(there, entry) ? 'done' : there
 }
 
 /** Returns the writes that store a journal entry if its position has none. */
-export const entryWrites = (entry: JournalEntry, { cluster }: Tables) =>
-  entryItems(entry).map(Item => ({
+export const buildEntryWrites = (entry: JournalEntry, { cluster }: Tables) =>
+  toEntryItems(entry).map(Item => ({
     Put: { TableName: cluster, Item, ConditionExpression: 'attribute_not_exists(pk)' },
   }))
 
-function attemptEntry(engine: Engine, entry: JournalEntry): Promise<Result<unknown, WriteFault>> {
-  const writes = entryWrites(entry, engine.tables)
+function attemptEntry(engine: StorageEngine, entry: JournalEntry): Promise<Result<unknown, WriteFault>> {
+  const writes = buildEntryWrites(entry, engine.tables)
   const [only, second] = writes
   return attemptWrite(engine, () =>
     only && !second
@@ -158,8 +168,8 @@ const AT_ONCE = 8
  * with one call but takes no conditions, so the stored entries are read first.
  * @returns the stored entry of the first position that has a different one
  */
-export async function writeEntries(
-  engine: Engine,
+export async function writeJournalEntries(
+  engine: StorageEngine,
   entries: readonly JournalEntry[],
 ): Promise<'done' | JournalEntry> {
   const { tables, get } = engine
@@ -167,14 +177,14 @@ export async function writeEntries(
   const found = await get(entries.map(inCluster))
   const missing: JournalEntry[] = []
   for (const entry of entries) {
-    const there = found.get(nameOf(inCluster(entry)))
+    const there = found.get(tableKeyText(inCluster(entry)))
     if (!there) missing.push(entry)
     else if (there['id'] !== entry.id || there['noop'] !== entry.noop) {
-      const [other] = await readEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
+      const [other] = await readJournalEntries(engine, [[entry.epoch, 0]], entry.seq - 1, entry.seq)
       if (other) return other
     }
   }
-  const items = missing.map(entryItems)
+  const items = missing.map(toEntryItems)
   await putAll(
     engine,
     items.flatMap(([item, ...rest]) => (item && rest.length === 0 ? [item] : [])),
@@ -187,16 +197,16 @@ export async function writeEntries(
   return 'done'
 }
 
-async function writeLargeEntry(engine: Engine, entry: JournalEntry): Promise<'done' | JournalEntry> {
-  const stored = await retry({ tries: STORAGE_TRIES, pause: engine.pause }, async () => {
-    const written = await writeEntry(engine, entry)
+async function writeLargeEntry(engine: StorageEngine, entry: JournalEntry): Promise<'done' | JournalEntry> {
+  const stored = await retry({ tries: MAX_STORAGE_TRIES, pause: engine.pause }, async () => {
+    const written = await writeJournalEntry(engine, entry)
     return written === 'conflict' ? CONFLICT : ok(written)
   })
   if (!stored.ok) throw storageBusyError()
   return stored.value
 }
 
-async function putAll(engine: Engine, items: readonly PlainItem[]): Promise<void> {
+async function putAll(engine: StorageEngine, items: readonly PlainItem[]): Promise<void> {
   const batches = Array.from({ length: Math.ceil(items.length / LARGEST_BATCH) }, (_, index) =>
     items.slice(index * LARGEST_BATCH, (index + 1) * LARGEST_BATCH),
   ).values()
@@ -206,13 +216,16 @@ async function putAll(engine: Engine, items: readonly PlainItem[]): Promise<void
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-async function putBatch({ tables, meter, send, pause }: Engine, items: readonly PlainItem[]): Promise<void> {
+async function putBatch(
+  { tables, meter, send, pause }: StorageEngine,
+  items: readonly PlainItem[],
+): Promise<void> {
   let left = items
-  const put = await retry({ tries: STORAGE_TRIES, pause }, async () => {
+  const put = await retry({ tries: MAX_STORAGE_TRIES, pause }, async () => {
     if (left.length === 0) return ok()
     meter.count('dynamodb')
     const RequestItems = { [tables.cluster]: left.map(Item => ({ PutRequest: { Item } })) }
-    const { UnprocessedItems } = await translateFaults(send('BatchWriteItem', { RequestItems }))
+    const { UnprocessedItems } = await translateDynamoErrors(send('BatchWriteItem', { RequestItems }))
     left = UnprocessedItems[tables.cluster] ?? []
     return left.length > 0 ? PENDING : ok()
   })

@@ -1,7 +1,7 @@
-import { ApiError, createApiError, STORAGE_BUSY } from '../../../api/errors.ts'
+import { ApiError, createApiError, STORAGE_BUSY_TEXT } from '../../../api/errors.ts'
 import { defined } from '../../../values/defined.ts'
 import { retryReason } from '../wire/retry.ts'
-import type { ServiceError } from '../wire/service-error.ts'
+import type { AwsServiceError } from '../wire/service-error.ts'
 import type { PlainItem } from '../wire/values.ts'
 
 /**
@@ -51,7 +51,7 @@ const itemsIn = (reasons: readonly Reason[]): PlainItem[] =>
  * @throws any other error, as `busy` where DynamoDB may take the write later
  */
 export function toWriteFault(error: unknown): WriteFault {
-  const { name, details = {} } = error as Partial<ServiceError>
+  const { name, details = {} } = error as Partial<AwsServiceError>
   if (name === 'ConditionalCheckFailedException')
     return { kind: 'condition', places: [0], items: itemsIn([details as Reason]) }
   if (name === 'TransactionCanceledException') {
@@ -71,7 +71,7 @@ export function toWriteFault(error: unknown): WriteFault {
 
 /** Returns the error for a request that DynamoDB cannot take now. */
 export const storageBusyError = (cause?: unknown): ApiError =>
-  new ApiError('busy', STORAGE_BUSY, defined({ retryAfter: 1, cause }))
+  new ApiError('busy', STORAGE_BUSY_TEXT, defined({ retryAfter: 1, cause }))
 
 /**
  * Returns the error for a write after the journal has ended and before the cluster record says so. The record follows
@@ -89,13 +89,14 @@ export const journalEndedError = (): ApiError =>
 const unavailable = (error: unknown): unknown =>
   isTransient(error) || retryReason(error) || statusOf(error) >= 500 ? storageBusyError(error) : error
 
-const statusOf = (error: unknown): number => (error as Partial<ServiceError>).$metadata?.httpStatusCode ?? 0
+const statusOf = (error: unknown): number =>
+  (error as Partial<AwsServiceError>).$metadata?.httpStatusCode ?? 0
 
 /**
  * Returns the answer to a request.
  * @throws ApiError `busy` when DynamoDB cannot take the request now
  */
-export const translateFaults = <T>(request: Promise<T>): Promise<T> =>
+export const translateDynamoErrors = <T>(request: Promise<T>): Promise<T> =>
   request.catch(error => {
     throw unavailable(error)
   })

@@ -1,34 +1,40 @@
-import { alarming } from '../../../api/alarming.ts'
+import { alarmingTexts } from '../../../api/alarming.ts'
 import {
-  brokenRules,
-  evaluateFact,
-  type Fact,
-  growingFields,
-  type Head,
-  type HeadMode,
+  evaluateHeadFact,
+  findBrokenHeadRules,
+  growingHeadFields,
+  type HeadFact,
   headRuleList,
+  type JournalHead,
+  type JournalHeadMode,
 } from '../../../journal/head.ts'
 import type { Journal } from '../../../journal/journal.ts'
-import { type Epoch, epochNumber, lowestPositionText } from '../../../journal/position.ts'
-import { type HeadMove, moves } from '../../../journal/transitions.ts'
+import { type Epoch, epochNumber, lowestPositionOfEpoch } from '../../../journal/position.ts'
+import { type HeadMove, headMoves } from '../../../journal/transitions.ts'
 import { checkFormat, STORED_FORMAT } from '../../../storage/format.ts'
 import type { PlainItem } from '../wire/values.ts'
-import { createTerms, retryWrite, type Terms } from './conditional-writes.ts'
-import { type Engine, nameOf } from './engine.ts'
+import { createExpressionNames, type ExpressionNames, writeWithRetries } from './conditional-writes.ts'
+import { type StorageEngine, tableKeyText } from './engine.ts'
 
 /** The key of the head: a partition of its own, because every commit writes to it. */
-export const headKey = { pk: 'journal', sk: 'head' } as const
+export const journalHeadKey = { pk: 'journal', sk: 'head' } as const
 
 /** Parses the stored head. @throws UnknownFormat for one that another version has stored */
-export function parseHead({ pk: _pk, sk: _sk, kind: _kind, format, ...stored }: PlainItem): Head {
+export function parseJournalHead({
+  pk: _pk,
+  sk: _sk,
+  kind: _kind,
+  format,
+  ...stored
+}: PlainItem): JournalHead {
   checkFormat('journal head', format)
-  return stored as unknown as Head
+  return stored as unknown as JournalHead
 }
 
 /** Returns the update of a move, on condition that the head is as the move expects and breaks no rule afterwards. */
-export function headUpdate(move: HeadMove) {
+export function buildHeadUpdate(move: HeadMove) {
   const { from, next, add } = move
-  const terms = createTerms()
+  const terms = createExpressionNames()
   const { name, value } = terms
   const isNew = from === 'none'
   const sets = Object.entries(next).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
@@ -36,7 +42,7 @@ export function headUpdate(move: HeadMove) {
   const adds = Object.entries(add).map(([field, amount]) => `${name(field)} ${value(amount)}`)
   const [set, added] = [sets.length > 0 && `SET ${sets.join()}`, adds.length > 0 && `ADD ${adds.join()}`]
   return {
-    Key: headKey,
+    Key: journalHeadKey,
     ConditionExpression: isNew
       ? `attribute_not_exists(${name('pk')})`
       : conditionOf({ ...move, from }, terms),
@@ -46,8 +52,8 @@ export function headUpdate(move: HeadMove) {
 }
 
 function conditionOf(
-  { from, expect, next, add }: HeadMove & { from: readonly HeadMode[] },
-  terms: Terms,
+  { from, expect, next, add }: HeadMove & { from: readonly JournalHeadMode[] },
+  terms: ExpressionNames,
 ): string {
   const { name, value } = terms
   const equal = Object.entries(expect).map(([field, wanted]) => `${name(field)} = ${value(wanted)}`)
@@ -56,7 +62,7 @@ function conditionOf(
   const settled = { ...(others.length === 0 ? { mode: only } : {}), ...expect, ...next }
   const known = Object.fromEntries(Object.entries(settled).filter(([field]) => !(field in add)))
   const rules = headRuleList.flatMap(([, rule]) => (rule.holds ? [] : ruleText(rule.oneOf, known, terms)))
-  const growth = growingFields
+  const growth = growingHeadFields
     .filter(field => field in next)
     .map(field => `${name(field)} <= ${value(next[field])}`)
   const isKnown = `${name('format')} = ${value(STORED_FORMAT)}`
@@ -66,8 +72,8 @@ function conditionOf(
 }
 
 /** Returns the text of a rule that is not decided by known fields; empty if DynamoDB cannot check it. */
-function ruleText(facts: readonly Fact[], known: Partial<Head>, terms: Terms): string[] {
-  const verdicts = facts.map(fact => evaluateFact(fact, known))
+function ruleText(facts: readonly HeadFact[], known: Partial<JournalHead>, terms: ExpressionNames): string[] {
+  const verdicts = facts.map(fact => evaluateHeadFact(fact, known))
   if (verdicts.includes(true)) return []
   const open = facts.filter((_, index) => verdicts[index] === undefined)
   const texts = open.map(fact => factText(fact, known, terms))
@@ -76,7 +82,11 @@ function ruleText(facts: readonly Fact[], known: Partial<Head>, terms: Terms): s
 
 const SIGNS = { upTo: ['<=', '>='], below: ['<', '>'], same: ['=', '='] } as const
 
-function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): string | undefined {
+function factText(
+  fact: HeadFact,
+  known: Partial<JournalHead>,
+  { name, value }: ExpressionNames,
+): string | undefined {
   const { field } = fact
   if (fact.kind === 'among') return `${name(field)} IN (${fact.among.map(value).join()})`
   if (fact.kind === 'isNot') return `${name(field)} <> ${value(fact.value)}`
@@ -84,7 +94,7 @@ function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): str
   const [own, its] = [known[field], known[other]]
   if (kind === 'within') {
     if (own !== undefined) return `${name(other)} >= ${value(epochNumber(String(own)))}`
-    return its === undefined ? undefined : `${name(field)} < ${value(lowestPositionText(Number(its)))}`
+    return its === undefined ? undefined : `${name(field)} < ${value(lowestPositionOfEpoch(Number(its)))}`
   }
   const [sign, turned] = SIGNS[kind]
   return own === undefined
@@ -93,17 +103,19 @@ function factText(fact: Fact, known: Partial<Head>, { name, value }: Terms): str
 }
 
 /** Reports whether a move may be sent: it starts from the mode that its caller has read, and its head breaks no rule. */
-export const isAllowed = (engine: Pick<Engine, 'log'>, { from, after, name }: HeadMove): boolean =>
-  from.length > 0 && !reportBrokenRules(engine, after, name)
+export const isHeadMoveAllowed = (
+  engine: Pick<StorageEngine, 'log'>,
+  { from, after, name }: HeadMove,
+): boolean => from.length > 0 && !logBrokenHeadRules(engine, after, name)
 
 /** Logs the rules that a head breaks; an alarm counts these lines. */
-export function reportBrokenRules(
-  { log }: Pick<Engine, 'log'>,
-  head: Partial<Head>,
+export function logBrokenHeadRules(
+  { log }: Pick<StorageEngine, 'log'>,
+  head: Partial<JournalHead>,
   move: HeadMove['name'] | '',
 ): boolean {
-  const rules = brokenRules(head)
-  if (rules.length > 0) log.error(alarming.head, { rules, move, head })
+  const rules = findBrokenHeadRules(head)
+  if (rules.length > 0) log.error(alarmingTexts.head, { rules, move, head })
   return rules.length > 0
 }
 
@@ -111,15 +123,15 @@ export function reportBrokenRules(
  * Reads and moves the stored head. Logs an error for a head that breaks a rule, or would after a move.
  * @param allocate allocates positions; where an environment batches calls, several commits get theirs by one update
  */
-export const dynamoHead = (
-  engine: Engine,
+export const createHeadStore = (
+  engine: StorageEngine,
   allocate: Journal['allocate'] = epoch => allocatePosition(engine, epoch),
 ): Pick<Journal, 'head' | 'moveHead' | 'allocate'> => ({
   head: async () => {
-    const at = { table: engine.tables.cluster, ...headKey }
-    const found = (await engine.get([at])).get(nameOf(at))
-    const head = found && parseHead(found)
-    if (head) reportBrokenRules(engine, head, '')
+    const at = { table: engine.tables.cluster, ...journalHeadKey }
+    const found = (await engine.get([at])).get(tableKeyText(at))
+    const head = found && parseJournalHead(found)
+    if (head) logBrokenHeadRules(engine, head, '')
     return head
   },
   moveHead: move => moveHead(engine, move),
@@ -130,13 +142,13 @@ export const dynamoHead = (
 export type AllocatedPosition = Awaited<ReturnType<Journal['allocate']>>
 
 /** Allocates the next position for one commit. */
-export async function allocatePosition(engine: Engine, epoch: Epoch): Promise<AllocatedPosition> {
+export async function allocatePosition(engine: StorageEngine, epoch: Epoch): Promise<AllocatedPosition> {
   const [position = 'refused'] = await allocatePositions(engine, epoch, 1)
   return position
 }
 
 /** The part of the engine that moves the head. */
-export type PositionEngine = Pick<Engine, 'tables' | 'log' | 'meter' | 'pause' | 'send'>
+export type PositionEngine = Pick<StorageEngine, 'tables' | 'log' | 'meter' | 'pause' | 'send'>
 
 /**
  * Allocates the next `count` positions with one update.
@@ -147,7 +159,7 @@ export async function allocatePositions(
   epoch: Epoch,
   count: number,
 ): Promise<readonly AllocatedPosition[]> {
-  const move = moves.allocate({ epoch })
+  const move = headMoves.allocate({ epoch })
   const head = await moveHead(engine, { ...move, add: { last: count } })
   return Array.from({ length: count }, (_, index) =>
     head === 'refused' ? head : { seq: head.last - index, incarnation: head.incarnation },
@@ -155,12 +167,16 @@ export async function allocatePositions(
 }
 
 /** @returns the head as it is after the move */
-async function moveHead(engine: PositionEngine, move: HeadMove): Promise<Head | 'refused'> {
-  if (!isAllowed(engine, move)) return 'refused'
-  const update = { TableName: engine.tables.cluster, ...headUpdate(move), ReturnValues: 'ALL_NEW' } as const
-  const result = await retryWrite(engine, () => engine.send('UpdateItem', update))
+async function moveHead(engine: PositionEngine, move: HeadMove): Promise<JournalHead | 'refused'> {
+  if (!isHeadMoveAllowed(engine, move)) return 'refused'
+  const update = {
+    TableName: engine.tables.cluster,
+    ...buildHeadUpdate(move),
+    ReturnValues: 'ALL_NEW',
+  } as const
+  const result = await writeWithRetries(engine, () => engine.send('UpdateItem', update))
   if (!result.ok) return result.fault
-  const head = parseHead(result.value.Attributes ?? {})
-  reportBrokenRules(engine, head, move.name)
+  const head = parseJournalHead(result.value.Attributes ?? {})
+  logBrokenHeadRules(engine, head, move.name)
   return head
 }

@@ -1,25 +1,25 @@
-import type { Journal, JournalStatusView, Place, StoredPage } from '../../../journal/journal.ts'
+import type { ItemPlace, Journal, JournalStatusView, StoredPageHash } from '../../../journal/journal.ts'
 import { scanCall } from '../../../storage/queries.ts'
 import { type StoredItem, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { PlainItem } from '../wire/values.ts'
-import type { BatchCalls } from './batching/batch-calls.ts'
-import { batchPositions } from './batching/positions.ts'
-import type { Commit } from './commit.ts'
-import { retryWrite } from './conditional-writes.ts'
-import { type Engine, nameOf, scanPage } from './engine.ts'
-import { readEntries, writeEntries, writeEntry } from './entries.ts'
-import { dynamoHead, headKey, parseHead } from './head.ts'
-import { createJournaledWriter, stripJournal } from './journaled-commit.ts'
-import { pickItems, tableKeysOf } from './reads.ts'
-import { conditionExpression, transactParts } from './transaction.ts'
-import { dynamoTree, parsePage } from './tree.ts'
+import type { CreateCallBatcher } from './batching/batch-calls.ts'
+import { createPositionBatcher } from './batching/positions.ts'
+import type { CommitChanges } from './commit.ts'
+import { writeWithRetries } from './conditional-writes.ts'
+import { type StorageEngine, scanTablePage, tableKeyText } from './engine.ts'
+import { readJournalEntries, writeJournalEntries, writeJournalEntry } from './entries.ts'
+import { createHeadStore, journalHeadKey, parseJournalHead } from './head.ts'
+import { createJournaledWriter, stripJournalAttributes } from './journaled-commit.ts'
+import { pickReadItems, tableKeysOf } from './reads.ts'
+import { buildConditionExpression, writeTransaction } from './transaction.ts'
+import { createDynamoTree, parseStoredPage } from './tree.ts'
 
 /** The code that only a cluster with a journal needs. */
 export interface OpenJournal {
   journal: Journal
   view: JournalStatusView
-  writer: { commit: Commit }
+  writer: { commit: CommitChanges }
 }
 
 /**
@@ -28,9 +28,9 @@ export interface OpenJournal {
  * @param batchCalls if given, commits that wait at the same time get their positions by one call
  */
 export function openJournal(
-  engine: Engine,
-  writing: Engine,
-  batchCalls: BatchCalls | undefined,
+  engine: StorageEngine,
+  writing: StorageEngine,
+  batchCalls: CreateCallBatcher | undefined,
 ): OpenJournal {
   const journal = dynamoJournal(engine, batchCalls)
   const written = writing === engine ? journal : dynamoJournal(writing, batchCalls)
@@ -39,26 +39,29 @@ export function openJournal(
 }
 
 /** The journal in its table, without `backfill`, which needs the cluster record (`journaled-commit.ts`). */
-const dynamoJournal = (engine: Engine, batchCalls: BatchCalls | undefined): Omit<Journal, 'backfill'> => ({
-  ...dynamoHead(engine, batchCalls && batchPositions(engine, batchCalls)),
-  entries: (lineage, after, to) => readEntries(engine, lineage, after, to),
-  putEntry: entry => writeEntry(engine, entry),
-  putEntries: entries => writeEntries(engine, entries),
-  transact: elements => transactParts(engine, elements),
+const dynamoJournal = (
+  engine: StorageEngine,
+  batchCalls: CreateCallBatcher | undefined,
+): Omit<Journal, 'backfill'> => ({
+  ...createHeadStore(engine, batchCalls && createPositionBatcher(engine, batchCalls)),
+  entries: (lineage, after, to) => readJournalEntries(engine, lineage, after, to),
+  putEntry: entry => writeJournalEntry(engine, entry),
+  putEntries: entries => writeJournalEntries(engine, entries),
+  transact: elements => writeTransaction(engine, elements),
   ...dynamoItems(engine),
-  ...dynamoTree(engine),
+  ...createDynamoTree(engine),
 })
 
 const WRITES_AT_ONCE = 16
 
 /** Reads and deletes stored items. */
-const dynamoItems = (engine: Engine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' | 'detach'> => ({
+const dynamoItems = (engine: StorageEngine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' | 'detach'> => ({
   readRaw: async places => {
     const keys = places.map(place => ({ table: tableOf(engine.tables, place), pk: place.pk, sk: place.sk }))
     const found = await engine.get(keys)
-    return keys.map(key => found.get(nameOf(key)) as StoredItem | undefined)
+    return keys.map(key => found.get(tableKeyText(key)) as StoredItem | undefined)
   },
-  scan: segment => scanPage(engine, scanCall(engine.tables.data, segment)),
+  scan: segment => scanTablePage(engine, scanCall(engine.tables.data, segment)),
   wipe: (items, treeId) => countSuccesses(items, place => wipeOne(engine, place, treeId)),
   detach: items => countSuccesses(items, item => detachOne(engine, item)),
 })
@@ -68,30 +71,30 @@ const dynamoItems = (engine: Engine): Pick<Journal, 'readRaw' | 'scan' | 'wipe' 
  * @returns false when the item belongs to this tree, and stays
  */
 async function wipeOne(
-  engine: Engine,
-  { pk, sk }: Pick<Place, 'pk' | 'sk'>,
+  engine: StorageEngine,
+  { pk, sk }: Pick<ItemPlace, 'pk' | 'sk'>,
   treeId: string,
 ): Promise<boolean> {
   const deletion = {
     TableName: engine.tables.data,
     Key: { pk, sk },
-    ...conditionExpression({ notOf: treeId }),
+    ...buildConditionExpression({ notOf: treeId }),
   }
-  return (await retryWrite(engine, () => engine.send('DeleteItem', deletion))).ok
+  return (await writeWithRetries(engine, () => engine.send('DeleteItem', deletion))).ok
 }
 
 /**
  * Removes the journal's attributes from an item.
  * @returns false when the item has changed since it was read
  */
-async function detachOne(engine: Engine, item: StoredItem): Promise<boolean> {
+async function detachOne(engine: StorageEngine, item: StoredItem): Promise<boolean> {
   const { rev, pos } = item
   const put = {
     TableName: tableOf(engine.tables, item),
-    Item: stripJournal(item),
-    ...conditionExpression({ rev, ...(pos === undefined ? {} : { pos }) }),
+    Item: stripJournalAttributes(item),
+    ...buildConditionExpression({ rev, ...(pos === undefined ? {} : { pos }) }),
   }
-  return (await retryWrite(engine, () => engine.send('PutItem', put))).ok
+  return (await writeWithRetries(engine, () => engine.send('PutItem', put))).ok
 }
 
 /**
@@ -111,21 +114,21 @@ async function countSuccesses<T>(
 }
 
 /** Reads head, roots and items of further keys by one batch read. */
-const journalView = ({ tables, get, seconds }: Engine): JournalStatusView => ({
+const journalView = ({ tables, get, seconds }: StorageEngine): JournalStatusView => ({
   readStatus: async (treeId, keys = []) => {
     const inCluster = (pk: string, sk: string) => ({ table: tables.cluster, pk, sk })
-    const head = inCluster(headKey.pk, headKey.sk)
+    const head = inCluster(journalHeadKey.pk, journalHeadKey.sk)
     const names = treeId === undefined ? [] : ['replicated', 'local', 'whole']
     const roots = names.map(sk => inCluster(`t#${treeId}#root`, sk))
     const found = await get([head, ...roots, ...tableKeysOf(tables, keys)])
-    const [replicated, local, whole] = roots.map(at => pageFrom(found.get(nameOf(at))))
-    const item = found.get(nameOf(head))
+    const [replicated, local, whole] = roots.map(at => pageFrom(found.get(tableKeyText(at))))
+    const item = found.get(tableKeyText(head))
     return defined({
-      items: pickItems(found, tables, keys, seconds()),
-      head: item && parseHead(item),
+      items: pickReadItems(found, tables, keys, seconds()),
+      head: item && parseJournalHead(item),
       roots: replicated && local ? defined({ replicated, local, whole }) : undefined,
     })
   },
 })
 
-const pageFrom = (item: PlainItem | undefined): StoredPage | undefined => item && parsePage(item)
+const pageFrom = (item: PlainItem | undefined): StoredPageHash | undefined => item && parseStoredPage(item)

@@ -1,15 +1,20 @@
 import { ApiError } from '../../../api/errors.ts'
-import { generationOf, ttlOf } from '../../../journal/generation.ts'
-import { type Journal, placeText, type Test, type TransactionOutcome } from '../../../journal/journal.ts'
-import { type EntryChange, noopEntry } from '../../../journal/journal-entry.ts'
-import { markText, type Position, posText } from '../../../journal/position.ts'
+import { generationOfExpiry, ttlOfGeneration } from '../../../journal/generation.ts'
 import {
-  computeDeltas,
-  type Leaf,
-  leafOf,
-  placeInTree,
-  storedLeaf,
-  storedLeafInTree,
+  type ItemTest,
+  itemPlaceText,
+  type Journal,
+  type TransactionOutcome,
+} from '../../../journal/journal.ts'
+import { createNoopEntry, type EntryChange } from '../../../journal/journal-entry.ts'
+import { bucketMarkText, type JournalPosition, positionText } from '../../../journal/position.ts'
+import {
+  addTreeBucket,
+  computeBucketDeltas,
+  computeItemLeaf,
+  readStoredLeaf,
+  readStoredLeafInTree,
+  type TreeLeaf,
 } from '../../../journal/tree.ts'
 import type { ClusterRead } from '../../../ports.ts'
 import type { Change } from '../../../storage/changes.ts'
@@ -24,10 +29,10 @@ import {
 } from '../../../storage/requests.ts'
 import { CONFLICT, failed, ok, PENDING, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
-import { type Commit, checkTimeLeft } from './commit.ts'
-import { type Engine, STORAGE_TRIES } from './engine.ts'
+import { type CommitChanges, checkRecordTimeLeft } from './commit.ts'
+import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
 import { journalEndedError, storageBusyError } from './faults.ts'
-import { type Part, transactParts } from './transaction.ts'
+import { type TransactionPart, writeTransaction } from './transaction.ts'
 
 /** The number of positions that a commit may use while buckets are contended or DynamoDB is busy. */
 const POSITIONS = 5
@@ -42,7 +47,7 @@ const SETTLINGS = 6
 type Outcome = Result<'done' | 'conflict', 'assumption' | 'pending'>
 
 interface Attempt {
-  planned: readonly Planned[]
+  planned: readonly PlannedItemChange[]
   /** changes of this cluster's own tables: in the same transaction, but not in the journal entry */
   own: readonly Change[]
   rev: string
@@ -52,12 +57,12 @@ interface Attempt {
 
 /** The dependencies of the writer. */
 interface Writing {
-  readonly engine: Engine
+  readonly engine: StorageEngine
   readonly journal: Pick<Journal, 'head' | 'allocate' | 'putEntry' | 'readRaw'>
 }
 
-/** The items that a commit has read itself, by `placeText`. */
-type Seen = Map<string, ItemSeen>
+/** The items that a commit has read itself, by `itemPlaceText`. */
+type Seen = Map<string, ReadItem>
 
 /**
  * Writes while a journal is kept: allocates a position by an update of the head, then runs one transaction with the
@@ -66,16 +71,16 @@ type Seen = Map<string, ItemSeen>
  * @see docs/spec/journal.md#a-journaled-commit
  */
 export const createJournaledWriter = (
-  engine: Engine,
+  engine: StorageEngine,
   journal: Writing['journal'],
-): { commit: Commit; backfill: Journal['backfill'] } => ({
+): { commit: CommitChanges; backfill: Journal['backfill'] } => ({
   commit: (...given) => commitJournaled({ engine, journal }, ...given),
   backfill: (...given) => backfillItems({ engine, journal }, ...given),
 })
 
 async function commitJournaled(
   writing: Writing,
-  ...[changes, cluster, { tries: most = POSITIONS }]: Parameters<Commit>
+  ...[changes, cluster, { tries: most = POSITIONS }]: Parameters<CommitChanges>
 ): Promise<'done' | 'conflict'> {
   const { engine } = writing
   const { epoch = '', treeId = '' } = cluster.record
@@ -85,8 +90,8 @@ async function commitJournaled(
   const seen: Seen = new Map()
   let failedAttempts = 0
   let changedAssumptions = 0
-  while (failedAttempts < most && changedAssumptions < STORAGE_TRIES) {
-    checkTimeLeft(engine, cluster)
+  while (failedAttempts < most && changedAssumptions < MAX_STORAGE_TRIES) {
+    checkRecordTimeLeft(engine, cluster)
     const found = await planChanges(writing, data, { treeId, rev, now: engine.seconds() }, seen)
     if (found.includes('conflict')) return 'conflict'
     const planned = found.filter(plan => typeof plan === 'object')
@@ -113,7 +118,7 @@ async function backfillItems(
   const { epoch = '', treeId = '' } = cluster.record
   const rev = newRevision(engine.entropy)
   const stamped = await retry({ tries: POSITIONS, pause: engine.pause }, async () => {
-    checkTimeLeft(engine, cluster)
+    checkRecordTimeLeft(engine, cluster)
     const planned = items.map(item => planBackfill(item, { treeId, rev, now: engine.seconds() }))
     return attempt(writing, { planned, own: [], rev, epoch, treeId })
   })
@@ -134,14 +139,14 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
   const position = { epoch, seq: given.seq }
   const now = engine.seconds()
   const body = planned.map(one => changeOf(one, position))
-  const mark = markText(given.incarnation, posText(position))
-  const parts: Part[] = [
+  const mark = bucketMarkText(given.incarnation, positionText(position))
+  const parts: TransactionPart[] = [
     ...planned.map((one, index) => partOf(one, body[index]?.item ?? null, treeId)),
     ...own.map(change => ({ kind: 'write' as const, write: toWrite(change, rev, engine.tables, now) })),
     { kind: 'entry', entry: { ...position, id: rev, at: engine.clock.now(), body } },
-    ...computeDeltas(treeId, body, now).map(delta => ({ ...delta, mark })),
+    ...computeBucketDeltas(treeId, body, now).map(delta => ({ ...delta, mark })),
   ]
-  const verdict = await transactParts(engine, parts).catch(conflictIfBusy)
+  const verdict = await writeTransaction(engine, parts).catch(conflictIfBusy)
   if (verdict === 'done' || (await settlePosition(writing, position, rev)) === 'ours') return ok('done')
   if (typeof verdict !== 'object') return PENDING
   const refused = verdict.condition.filter(index => index < planned.length + own.length)
@@ -152,11 +157,11 @@ async function attempt(writing: Writing, wanted: Attempt): Promise<Outcome> {
 /** Closes the position of a failed commit, or finds that the commit took effect. */
 async function settlePosition(
   { engine, journal }: Writing,
-  position: Position,
+  position: JournalPosition,
   rev: string,
 ): Promise<'ours' | 'closed'> {
   const became = await retry({ tries: SETTLINGS, pause: engine.pause }, async () => {
-    const result = await journal.putEntry(noopEntry(position, engine.clock.now()))
+    const result = await journal.putEntry(createNoopEntry(position, engine.clock.now()))
     if (result === 'conflict') return CONFLICT
     return ok(result !== 'done' && result.id === rev ? 'ours' : 'closed')
   })
@@ -166,7 +171,7 @@ async function settlePosition(
 
 /** Plans all changes. Items that the plans depend on are read once, together. */
 async function planChanges(writing: Writing, changes: readonly Change[], context: CommitContext, seen: Seen) {
-  const judge = () => changes.map(change => planChange(change, context, seen.get(placeText(change.key))))
+  const judge = () => changes.map(change => planChange(change, context, seen.get(itemPlaceText(change.key))))
   const first = judge()
   const unknown = changes.filter((_, index) => first[index] === 'look')
   if (unknown.length === 0) return first
@@ -177,7 +182,7 @@ async function planChanges(writing: Writing, changes: readonly Change[], context
 async function readItems({ journal }: Writing, changes: readonly Change[], seen: Seen): Promise<void> {
   const keys = changes.map(({ key }) => key)
   const items = await journal.readRaw(keys)
-  for (const [index, key] of keys.entries()) seen.set(placeText(key), { item: items[index] })
+  for (const [index, key] of keys.entries()) seen.set(itemPlaceText(key), { item: items[index] })
 }
 
 const assumes = (plan: ReturnType<typeof planChange> | undefined): boolean =>
@@ -191,33 +196,33 @@ function conflictIfBusy(error: unknown): TransactionOutcome {
   throw error
 }
 
-function changeOf({ kind, pk, sk, prev, next }: Planned, position: Position): EntryChange {
-  const item = next && { ...next, pos: posText(position), leaf: leafOf(next) }
-  return { kind, pk, sk, prev, next: item && storedLeaf(item), item }
+function changeOf({ kind, pk, sk, prev, next }: PlannedItemChange, position: JournalPosition): EntryChange {
+  const item = next && { ...next, pos: positionText(position), leaf: computeItemLeaf(next) }
+  return { kind, pk, sk, prev, next: item && readStoredLeaf(item), item }
 }
 
 /** Returns an item as one part of the transaction. */
 function partOf(
-  { kind, pk, sk, if: condition, counts }: Planned,
+  { kind, pk, sk, if: condition, counts }: PlannedItemChange,
   item: StoredItem | null,
   treeId: string,
-): Part {
-  const put = item && placeInTree(item, treeId)
+): TransactionPart {
+  const put = item && addTreeBucket(item, treeId)
   return counts && put
     ? { kind: 'count', count: put, if: condition }
     : { kind: 'item', item: { kind, pk, sk }, put, if: condition }
 }
 
 /** The planned change of one item, with all that the journal records of it. */
-export interface Planned {
+export interface PlannedItemChange {
   readonly kind: Kind
   readonly pk: string
   readonly sk: string
   /** the leaf of the stored item in the tree */
-  readonly prev: Leaf | null
+  readonly prev: TreeLeaf | null
   /** the item after the change, without position, leaf and bucket; null: it is deleted */
   readonly next: StoredItem | null
-  readonly if: Test
+  readonly if: ItemTest
   /**
    * The stored item was read here, or is assumed. If it is different, it is read again, and the caller sees no
    * conflict.
@@ -228,10 +233,10 @@ export interface Planned {
 }
 
 /** `look`: the stored item must be read first. `nothing`: there is nothing to do. */
-type Plan = Planned | 'look' | 'nothing' | 'conflict'
+type Plan = PlannedItemChange | 'look' | 'nothing' | 'conflict'
 
 /** A stored item that was read; absent: it was not read yet. */
-export type ItemSeen = { readonly item: StoredItem | undefined }
+export type ReadItem = { readonly item: StoredItem | undefined }
 
 /** The tree and the commit that a change is planned for. */
 interface CommitContext {
@@ -248,12 +253,12 @@ interface CommitContext {
  */
 function stampGeneration(item: StoredItem, now: number): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
-  const generation = specOf(item.kind).expiry === 'dies' ? generationOf(item.expires, now) : null
-  return generation === null ? content : { ...content, ttl: ttlOf(generation) }
+  const generation = specOf(item.kind).expiry === 'dies' ? generationOfExpiry(item.expires, now) : null
+  return generation === null ? content : { ...content, ttl: ttlOfGeneration(generation) }
 }
 
 /** Returns an item as stored while no journal is kept. */
-export function stripJournal(item: StoredItem): StoredItem {
+export function stripJournalAttributes(item: StoredItem): StoredItem {
   const { ttl: _ttl, pos: _pos, leaf: _leaf, bucket: _bucket, ...content } = item
   const ttl = specOf(item.kind).expiry === 'dies' ? plainTtl(item.expires) : undefined
   return ttl === undefined ? content : { ...content, ttl }
@@ -263,10 +268,10 @@ const isDead = ({ kind, expires }: StoredItem, now: number): boolean =>
   specOf(kind).expiry === 'dies' && expires !== undefined && expires <= now
 
 /** Plans a change from what the caller has read, or from what was read here since. */
-function planChange(change: Change, context: CommitContext, seen: ItemSeen | undefined): Plan {
+function planChange(change: Change, context: CommitContext, seen: ReadItem | undefined): Plan {
   const { kind, pk, sk } = change.key
   const { expected } = change
-  const plan = (old: StoredItem | undefined, prev: Leaf | null, assumed: boolean): Plan => {
+  const plan = (old: StoredItem | undefined, prev: TreeLeaf | null, assumed: boolean): Plan => {
     const next = nextOf(change, old, context)
     if (next === null && !old) return 'nothing'
     return {
@@ -282,7 +287,7 @@ function planChange(change: Change, context: CommitContext, seen: ItemSeen | und
   }
   const planFromRead = (assumed: boolean): Plan => {
     const old = seen?.item
-    return plan(old, old ? storedLeafInTree(old, context.treeId) : null, assumed)
+    return plan(old, old ? readStoredLeafInTree(old, context.treeId) : null, assumed)
   }
   if (expected === 'any') return seen ? planFromRead(true) : 'look'
   if (expected === 'absent') {
@@ -295,12 +300,12 @@ function planChange(change: Change, context: CommitContext, seen: ItemSeen | und
     const isFound = seen.item ? seen.item.rev === rev : orAbsent
     return isFound ? planFromRead(false) : 'conflict'
   }
-  const prev = inTree ? storedLeafInTree(inTree, context.treeId) : null
+  const prev = inTree ? readStoredLeafInTree(inTree, context.treeId) : null
   if (!inTree || !prev) return 'look'
   if (change.kind !== 'count') return plan({ kind, pk, sk, rev, data: null, ...inTree }, prev, orAbsent)
   const old = asStored(change.key as Item)
   // The stored copy may have another form than it would be written in now.
-  return leafOf(old) === prev.leaf ? plan(old, prev, false) : 'look'
+  return computeItemLeaf(old) === prev.leaf ? plan(old, prev, false) : 'look'
 }
 
 function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: CommitContext): StoredItem | null {
@@ -313,11 +318,11 @@ function nextOf(change: Change, old: StoredItem | undefined, { rev, now }: Commi
  * Plans the backfill of an item that was written without a journal: its content stays, and it gets a place in the
  * tree.
  */
-const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): Planned => ({
+const planBackfill = (item: StoredItem, { rev, now, treeId }: CommitContext): PlannedItemChange => ({
   kind: item.kind,
   pk: item.pk,
   sk: item.sk,
-  prev: storedLeafInTree(item, treeId),
+  prev: readStoredLeafInTree(item, treeId),
   next: { ...stampGeneration(item, now), rev },
   if: { rev: item.rev },
   assumed: false,

@@ -10,8 +10,8 @@ import {
 } from '../../../storage/requests.ts'
 import { CONFLICT, ok, type Result } from '../../../values/result.ts'
 import { retry } from '../../../values/retrying.ts'
-import { type Commit, writeTimeout } from './commit.ts'
-import { type Engine, STORAGE_TRIES } from './engine.ts'
+import { type CommitChanges, writeTimeoutMs } from './commit.ts'
+import { MAX_STORAGE_TRIES, type StorageEngine } from './engine.ts'
 import { storageBusyError, toWriteFault } from './faults.ts'
 
 const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
@@ -20,7 +20,7 @@ const ASKING = { ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 export type TransactItem = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
 
 /** Returns the write as an item of `TransactWriteItems`. */
-export const transactItem = ({ kind, input }: ItemWrite): TransactItem => ({ [kind]: input })
+export const toTransactItem = ({ kind, input }: ItemWrite): TransactItem => ({ [kind]: input })
 
 /** Makes a put return the item that refused it, so that `write` can recognise a put of its own. */
 const askForItem = (write: ItemWrite): ItemWrite =>
@@ -39,7 +39,7 @@ const isEvident = ({ kind, expected }: Change): boolean =>
  * Writes while no journal is kept. No element changes an item that a journaled commit has written, because the caller
  * may have read the record before the journal began.
  */
-export function createPlainWriter(engine: Engine): Commit {
+export function createUnjournaledWriter(engine: StorageEngine): CommitChanges {
   const { tables, entropy, meter, send, pause, seconds, get } = engine
 
   const elementOf = (change: Change, rev: string, since: string | undefined): ItemWrite => {
@@ -66,7 +66,7 @@ export function createPlainWriter(engine: Engine): Commit {
       else if (only && (!token || changes[0]?.expected === 'any'))
         await send('DeleteItem', only.input, { ms })
       else {
-        const input = { TransactItems: writes.map(transactItem), ClientRequestToken: token }
+        const input = { TransactItems: writes.map(toTransactItem), ClientRequestToken: token }
         await send('TransactWriteItems', input, { ms })
       }
       return ok('done')
@@ -88,12 +88,12 @@ export function createPlainWriter(engine: Engine): Commit {
     return item?.['rev'] === rev ? 'done' : 'conflict'
   }
 
-  return async (changes, cluster, { tries: most = STORAGE_TRIES }) => {
+  return async (changes, cluster, { tries: most = MAX_STORAGE_TRIES }) => {
     const rev = newRevision(entropy)
     const writes = changes.map(change => elementOf(change, rev, cluster.record.journalStart))
     const token = changes.every(isEvident) ? undefined : entropy.uuid()
     const result = await retry({ tries: most, pause }, async () => {
-      const ms = writeTimeout(engine, cluster)
+      const ms = writeTimeoutMs(engine, cluster)
       meter.count('dynamodb')
       return write(changes, writes, { rev, token, ms })
     })

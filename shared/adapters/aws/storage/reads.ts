@@ -4,14 +4,14 @@ import { dueQuery, kindsScan, partitionQuery, type TableKey } from '../../../sto
 import { fromStored, isKey, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
 import type { ReadItems } from './batching/reads.ts'
-import { type Engine, nameOf, queryPages, scanPage } from './engine.ts'
+import { queryPages, type StorageEngine, scanTablePage, tableKeyText } from './engine.ts'
 
 /**
  * Reads the tables.
  * @param find reads several items at a time, possibly together with those of other callers
  */
-export const createReads = (
-  engine: Engine,
+export const createStoreReads = (
+  engine: StorageEngine,
   find: ReadItems = keys => engine.get(keys),
 ): Omit<Store, 'commit'> => ({
   read: keys => readItems(engine, find, keys),
@@ -21,7 +21,7 @@ export const createReads = (
 })
 
 async function readItems<const K extends readonly Key[]>(
-  { tables, seconds }: Engine,
+  { tables, seconds }: StorageEngine,
   find: ReadItems,
   keys: K,
 ): Promise<Items<K>> {
@@ -30,7 +30,7 @@ async function readItems<const K extends readonly Key[]>(
     places,
     keys.map(({ kind }) => kind),
   )
-  return pickItems(found, tables, keys, seconds()) as unknown as Items<K>
+  return pickReadItems(found, tables, keys, seconds()) as unknown as Items<K>
 }
 
 const placeOf = (tables: Tables, key: Key): TableKey => ({
@@ -47,19 +47,19 @@ export const tableKeysOf = (tables: Tables, keys: readonly Key[]): TableKey[] =>
  * Returns the items of some keys, in their order, from the result of a batch read.
  * @param now epoch seconds
  */
-export const pickItems = (
+export const pickReadItems = (
   found: ReadonlyMap<string, Record<string, unknown>>,
   tables: Tables,
   keys: readonly Key[],
   now: number,
 ): (Item | undefined)[] =>
   keys.map(key => {
-    const stored = found.get(nameOf(placeOf(tables, key)))
+    const stored = found.get(tableKeyText(placeOf(tables, key)))
     return fromStored(key.kind, stored as StoredItem | undefined, now)
   })
 
 async function listItems<K extends Kind>(
-  engine: Engine,
+  engine: StorageEngine,
   { kind, pks }: Partitions<K>,
   page: Page = {},
 ): Promise<Item<K>[]> {
@@ -76,7 +76,7 @@ const byName = (a: Pick<Item, 'sk'>, b: Pick<Item, 'sk'>): number => (a.sk < b.s
  * another share while it may have earlier names than the page's last. So a page costs little more than its items.
  */
 async function mergePage<K extends Kind>(
-  engine: Engine,
+  engine: StorageEngine,
   { kind, pks }: Partitions<K>,
   { after }: Page,
   limit: number,
@@ -114,7 +114,7 @@ function shareOf(limit: number, partitions: number): number {
 }
 
 async function listPartition<K extends Kind>(
-  engine: Engine,
+  engine: StorageEngine,
   kind: K,
   pk: string,
   page: Page,
@@ -128,7 +128,7 @@ async function listPartition<K extends Kind>(
 }
 
 async function* dueItems<K extends Kind>(
-  engine: Engine,
+  engine: StorageEngine,
   { kind, pks }: Partitions<K>,
   before: number,
 ): AsyncGenerator<Due<K>[]> {
@@ -138,12 +138,12 @@ async function* dueItems<K extends Kind>(
 }
 
 async function* scanItems<K extends Kind>(
-  engine: Engine,
+  engine: StorageEngine,
   ...[kinds, segment]: Parameters<Store['scan']>
 ): AsyncGenerator<Scanned<K>> {
   let from = segment.from
   do {
-    const { items, next } = await scanPage(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
+    const { items, next } = await scanTablePage(engine, kindsScan(engine.tables, kinds, { ...segment, from }))
     from = next
     const now = engine.seconds()
     yield defined({ items: items.flatMap(item => parseLiving(item.kind as K, [item], now)), next })

@@ -1,14 +1,25 @@
-import type { Condition, Element, Place, Test, TransactionOutcome } from '../../../journal/journal.ts'
+import type {
+  ItemCondition,
+  ItemPlace,
+  ItemTest,
+  TransactionElement,
+  TransactionOutcome,
+} from '../../../journal/journal.ts'
 import { type ItemWrite, type StoredItem, type Tables, tableOf } from '../../../storage/requests.ts'
 import type { PlainItem } from '../wire/values.ts'
-import { attemptWrite, createTerms, type ExpressionParts, type Terms } from './conditional-writes.ts'
-import type { Engine } from './engine.ts'
-import { entryWrites } from './entries.ts'
-import { headUpdate, isAllowed } from './head.ts'
-import { type TransactItem, transactItem } from './plain-commit.ts'
-import { bucketRenewal, bucketUpdate } from './tree.ts'
+import {
+  attemptWrite,
+  type ConditionParts,
+  createExpressionNames,
+  type ExpressionNames,
+} from './conditional-writes.ts'
+import type { StorageEngine } from './engine.ts'
+import { buildEntryWrites } from './entries.ts'
+import { buildHeadUpdate, isHeadMoveAllowed } from './head.ts'
+import { type TransactItem, toTransactItem } from './plain-commit.ts'
+import { buildBucketRenewal, buildBucketUpdate } from './tree.ts'
 
-function testText(test: Test, { name, value }: Terms): string {
+function testText(test: ItemTest, { name, value }: ExpressionNames): string {
   if (test === 'absent') return `attribute_not_exists(${name('pk')})`
   const { rev, leaf, pos, posFrom, expiredBy, notOf } = test
   const equal = Object.entries({ rev, leaf, pos }).filter(([, wanted]) => wanted !== undefined)
@@ -24,31 +35,31 @@ function testText(test: Test, { name, value }: Terms): string {
 }
 
 /** Returns the expression of a condition on an item. */
-export function conditionExpression(condition: Condition): ExpressionParts {
-  const all = createTerms()
+export function buildConditionExpression(condition: ItemCondition): ConditionParts {
+  const all = createExpressionNames()
   return { ConditionExpression: conditionText(condition, all), ...all.parts() }
 }
 
-function conditionText(condition: Condition, all: Terms): string {
-  const tests = Array.isArray(condition) ? condition : [condition as Test]
+function conditionText(condition: ItemCondition, all: ExpressionNames): string {
+  const tests = Array.isArray(condition) ? condition : [condition as ItemTest]
   const text = tests.map(test => testText(test, all))
   return text.length === 1 ? text.join('') : text.map(one => `(${one})`).join(' OR ')
 }
 
-const keyOf = ({ pk, sk }: Place) => ({ pk, sk })
+const keyOf = ({ pk, sk }: ItemPlace) => ({ pk, sk })
 
 /**
  * A part of a transaction: an element, a new count of an item with its place in the journal, or a write to the own
  * tables.
  */
-export type Part =
-  | Element
-  | { readonly kind: 'count'; readonly count: StoredItem; readonly if: Condition }
+export type TransactionPart =
+  | TransactionElement
+  | { readonly kind: 'count'; readonly count: StoredItem; readonly if: ItemCondition }
   | { readonly kind: 'write'; readonly write: ItemWrite }
 
 /** Sets only the counter of an item and its place in the journal. */
-function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: Condition) {
-  const all = createTerms()
+function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, condition: ItemCondition) {
+  const all = createExpressionNames()
   const sets = Object.entries({ uses, rev, pos, leaf, bucket, ttl }).filter(
     ([, value]) => value !== undefined,
   )
@@ -64,33 +75,33 @@ function countUpdate({ pk, sk, uses, rev, pos, leaf, bucket, ttl }: StoredItem, 
 }
 
 /** Returns the writes of a part: one, or several for a large journal entry. */
-function writesOf(part: Part, tables: Tables, now: number): TransactItem[] {
+function writesOf(part: TransactionPart, tables: Tables, now: number): TransactItem[] {
   const update = (
     input: Pick<NonNullable<TransactItem['Update']>, 'Key' | 'UpdateExpression'>,
     TableName = tables.cluster,
   ) => [{ Update: { TableName, ...input } }]
   switch (part.kind) {
     case 'write':
-      return [transactItem(part.write)]
+      return [toTransactItem(part.write)]
     case 'count':
       return update(countUpdate(part.count, part.if), tableOf(tables, part.count))
     case 'entry':
-      return entryWrites(part.entry, tables)
+      return buildEntryWrites(part.entry, tables)
     case 'bucket':
-      return update(bucketUpdate(part, now))
+      return update(buildBucketUpdate(part, now))
     case 'renewal':
-      return update(bucketRenewal(part, now))
+      return update(buildBucketRenewal(part, now))
     case 'head':
-      return update(headUpdate(part.head))
+      return update(buildHeadUpdate(part.head))
     case 'check': {
-      const condition = { ConditionExpression: '', ...conditionExpression(part.if) }
+      const condition = { ConditionExpression: '', ...buildConditionExpression(part.if) }
       return [
         { ConditionCheck: { TableName: tableOf(tables, part.check), Key: keyOf(part.check), ...condition } },
       ]
     }
     case 'item': {
       const { item, put } = part
-      const at = { TableName: tableOf(tables, item), ...conditionExpression(part.if) }
+      const at = { TableName: tableOf(tables, item), ...buildConditionExpression(part.if) }
       return [
         put ? { Put: { ...at, Item: put as unknown as PlainItem } } : { Delete: { ...at, Key: keyOf(item) } },
       ]
@@ -103,13 +114,16 @@ function writesOf(part: Part, tables: Tables, now: number): TransactItem[] {
  * attempt took effect. Such a transaction needs no token. DynamoDB remembers tokens for ten minutes. The embedded
  * engine searches all of them at each transaction (some 40 ns per token).
  */
-const isEvident = (part: Part): boolean =>
+const isEvident = (part: TransactionPart): boolean =>
   part.kind === 'entry' || (part.kind === 'bucket' && part.mark !== undefined)
 
 /** Writes all parts or none. */
-export async function transactParts(engine: Engine, parts: readonly Part[]): Promise<TransactionOutcome> {
+export async function writeTransaction(
+  engine: StorageEngine,
+  parts: readonly TransactionPart[],
+): Promise<TransactionOutcome> {
   const refused = parts.flatMap((part, index) =>
-    part.kind === 'head' && !isAllowed(engine, part.head) ? [index] : [],
+    part.kind === 'head' && !isHeadMoveAllowed(engine, part.head) ? [index] : [],
   )
   if (refused.length > 0) return { condition: refused }
   const writes = parts.map(part => writesOf(part, engine.tables, engine.seconds()))

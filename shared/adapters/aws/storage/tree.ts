@@ -1,28 +1,41 @@
 import { listGenerationsToDrop } from '../../../journal/generation.ts'
-import type { Element, Journal, StoredBucket, StoredPage } from '../../../journal/journal.ts'
-import { bucketText, liveSums, parseSums, sumAttributes } from '../../../journal/tree.ts'
+import type {
+  Journal,
+  StoredPageHash,
+  StoredTreeBucket,
+  TransactionElement,
+} from '../../../journal/journal.ts'
+import {
+  bucketSumAttributes,
+  parseBucketSums,
+  selectLiveSums,
+  treeBucketText,
+} from '../../../journal/tree.ts'
 import type { Query } from '../../../storage/queries.ts'
 import type { StoredItem } from '../../../storage/requests.ts'
 import { defined } from '../../../values/defined.ts'
-import type { Numbers, PlainItem } from '../wire/values.ts'
-import { createTerms } from './conditional-writes.ts'
-import { type Engine, nameOf, queryPages } from './engine.ts'
-import { toWriteFault, translateFaults } from './faults.ts'
+import type { NumberReading, PlainItem } from '../wire/values.ts'
+import { createExpressionNames } from './conditional-writes.ts'
+import { queryPages, type StorageEngine, tableKeyText } from './engine.ts'
+import { toWriteFault, translateDynamoErrors } from './faults.ts'
 
 /**
  * Returns the update that adds to the sums of a bucket.
  * @param now epoch seconds: an update that adds to a generation also drops sums of forgotten generations
  */
-export function bucketUpdate({ bucket, sums, mark }: Extract<Element, { kind: 'bucket' }>, now: number) {
-  const all = createTerms()
+export function buildBucketUpdate(
+  { bucket, sums, mark }: Extract<TransactionElement, { kind: 'bucket' }>,
+  now: number,
+) {
+  const all = createExpressionNames()
   const { name, value } = all
-  const adds = sumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
+  const adds = bucketSumAttributes(sums).map(([attribute, by]) => `${name(attribute)} ${value(by)}`)
   const grows = [...sums.keys()].some(slot => slot !== 'p')
   const drops = (grows ? listGenerationsToDrop(now, turnOf(mark)) : [])
     .map(generation => `g${generation}`)
     // a generation may have been forgotten since the sums were computed
     .filter(slot => !sums.has(slot))
-    .flatMap(slot => sumAttributes(new Map([[slot, [0n, 0n, 0n]]])).map(([attribute]) => attribute))
+    .flatMap(slot => bucketSumAttributes(new Map([[slot, [0n, 0n, 0n]]])).map(([attribute]) => attribute))
   const set = mark === undefined ? '' : `SET ${name('mark')} = ${value(mark)} `
   const add = adds.length === 0 ? '' : `ADD ${adds.join()} `
   const below =
@@ -40,11 +53,14 @@ const turnOf = (mark = '0'): number => Number(mark.slice(-3))
  * Returns the update that replaces the sums of a bucket, except those of ended generations, if they are unchanged
  * since they were read.
  */
-export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 'renewal' }>, now: number) {
-  const all = createTerms()
+export function buildBucketRenewal(
+  { renew, sums, was }: Extract<TransactionElement, { kind: 'renewal' }>,
+  now: number,
+) {
+  const all = createExpressionNames()
   const { name, value } = all
-  const before = new Map(sumAttributes(liveSums(was?.sums ?? new Map(), now)))
-  const after = new Map(sumAttributes(liveSums(sums, now)))
+  const before = new Map(bucketSumAttributes(selectLiveSums(was?.sums ?? new Map(), now)))
+  const after = new Map(bucketSumAttributes(selectLiveSums(sums, now)))
   const test = (attribute: string, found: unknown): string => {
     const absent = `attribute_not_exists(${name(attribute)})`
     if (found === undefined) return absent
@@ -67,7 +83,7 @@ export function bucketRenewal({ renew, sums, was }: Extract<Element, { kind: 're
 }
 
 /** Parses the stored hash of a page. */
-export const parsePage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPage =>
+export const parseStoredPage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPageHash =>
   defined({
     hash: String(hash),
     asOf: String(asOf),
@@ -77,9 +93,9 @@ export const parsePage = ({ hash, asOf, gen, at, pages }: PlainItem): StoredPage
   })
 
 /** Parses the stored sums of a bucket. Numbers are `bigint`. */
-function parseBucket(item: PlainItem): StoredBucket {
+function parseBucket(item: PlainItem): StoredTreeBucket {
   const mark = item['mark'] as string | undefined
-  return defined({ mark, sums: parseSums(item as Record<string, bigint>) })
+  return defined({ mark, sums: parseBucketSums(item as Record<string, bigint>) })
 }
 
 type Tree = Pick<
@@ -88,15 +104,15 @@ type Tree = Pick<
 >
 
 /** Reads and writes the sums and hashes of the tree. */
-export function dynamoTree(engine: Engine): Tree {
+export function createDynamoTree(engine: StorageEngine): Tree {
   const { tables, meter, send, get } = engine
 
-  async function queried(query: Query, numbers?: Numbers): Promise<PlainItem[]> {
+  async function queried(query: Query, numbers?: NumberReading): Promise<PlainItem[]> {
     const found: PlainItem[] = []
     for await (const page of queryPages(engine, query, numbers)) found.push(...page)
     return found
   }
-  const partition = (pk: string, numbers?: Numbers) =>
+  const partition = (pk: string, numbers?: NumberReading) =>
     queried(
       {
         TableName: tables.cluster,
@@ -112,7 +128,7 @@ export function dynamoTree(engine: Engine): Tree {
       const keys = at.map(({ pk, sk }) => ({ table: tables.cluster, pk, sk }))
       const found = await get(keys, 'exact')
       return keys.map(key => {
-        const item = found.get(nameOf(key))
+        const item = found.get(tableKeyText(key))
         return item && parseBucket(item)
       })
     },
@@ -122,7 +138,7 @@ export function dynamoTree(engine: Engine): Tree {
         IndexName: 'tree',
         KeyConditionExpression: '#bucket = :bucket',
         ExpressionAttributeNames: { '#bucket': 'bucket' },
-        ExpressionAttributeValues: { ':bucket': bucketText(bucket) },
+        ExpressionAttributeValues: { ':bucket': treeBucketText(bucket) },
       })
       const keys = [...(listed as { pk: string; sk: string }[]), ...also]
       const found = await get(keys.map(({ pk, sk }) => ({ table: tables.data, pk, sk })))
@@ -131,12 +147,12 @@ export function dynamoTree(engine: Engine): Tree {
     page: async pk =>
       new Map((await partition(pk, 'exact')).map(item => [String(item['sk']), parseBucket(item)])),
     pageHashes: async root =>
-      new Map((await partition(root)).map(item => [String(item['sk']), parsePage(item)])),
+      new Map((await partition(root)).map(item => [String(item['sk']), parseStoredPage(item)])),
     dropPartition: async pk => {
       const found = await partition(pk)
       for (const { sk } of found) {
         meter.count('dynamodb')
-        await translateFaults(send('DeleteItem', { TableName: tables.cluster, Key: { pk, sk } }))
+        await translateDynamoErrors(send('DeleteItem', { TableName: tables.cluster, Key: { pk, sk } }))
       }
       return found.length
     },

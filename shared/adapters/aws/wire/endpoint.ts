@@ -65,7 +65,7 @@ const ALL_FIPS = 'aws-us-gov'
  * DynamoDB's endpoints by account.
  * @throws Error for settings that exclude each other, as the SDK does
  */
-export function endpointOf(service: WireService, settings: WireSettings): WireAddress {
+export function wireEndpointOf(service: WireService, settings: WireSettings): WireAddress {
   const { region, fips, dualStack } = settings
   const given = settings.endpointOf(service)
   if (!/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(region))

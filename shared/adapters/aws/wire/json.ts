@@ -1,10 +1,10 @@
 import type { WireAnswer } from './post.ts'
-import { ServiceError, unreadableAnswer } from './service-error.ts'
+import { AwsServiceError, unreadableAnswerError } from './service-error.ts'
 import { parseRetryAfter } from './signed-posts.ts'
-import { checkObject } from './values.ts'
+import { checkAnswerObject } from './values.ts'
 
 /** A service's answer in JSON: a result, or an error (`__type`). */
-export interface JsonAnswer {
+export interface AwsJsonAnswer {
   statusCode: number
   body: object
   /** when the service asks for a retry */
@@ -13,9 +13,9 @@ export interface JsonAnswer {
 
 /**
  * Parses an answer.
- * @throws ServiceError when a result is not JSON
+ * @throws AwsServiceError when a result is not JSON
  */
-export function parseJsonAnswer(answer: WireAnswer): JsonAnswer {
+export function parseJsonAnswer(answer: WireAnswer): AwsJsonAnswer {
   const { status: statusCode, body } = answer
   const retryAfterMs = parseRetryAfter(answer)
   return {
@@ -33,20 +33,24 @@ function objectOf(body: Buffer, status: number): object {
     // A proxy between us and the service may answer in its own format.
     if (status !== 200) return {}
   }
-  throw unreadableAnswer('the answer is not JSON')
+  throw unreadableAnswerError('the answer is not JSON')
 }
 
 /**
  * Returns the result in an answer.
- * @throws ServiceError when the service refused the call
+ * @throws AwsServiceError when the service refused the call
  */
-export function readResult({ statusCode: status, body, retryAfterMs }: JsonAnswer): Record<string, unknown> {
-  const object = checkObject(body)
+export function readAwsResult({
+  statusCode: status,
+  body,
+  retryAfterMs,
+}: AwsJsonAnswer): Record<string, unknown> {
+  const object = checkAnswerObject(body)
   if (status === 200) return object
   const { __type, message, Message, ...said } = object
   const name = typeof __type === 'string' ? (__type.split('#').at(-1) ?? '') : 'Unknown'
   const text = message ?? Message
-  throw new ServiceError(name, typeof text === 'string' ? text : '', {
+  throw new AwsServiceError(name, typeof text === 'string' ? text : '', {
     status,
     said,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

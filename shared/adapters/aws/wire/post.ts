@@ -2,14 +2,14 @@ import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
 import {
-  agents,
   awaitResponse,
+  httpsAgents,
   limitConnectTime,
-  readAtMost,
+  readBodyUpTo,
   resendOnDeadConnection,
 } from '../connections.ts'
-import { CONNECT_MS, LARGEST_ANSWER } from './limits.ts'
-import { unreadableAnswer } from './service-error.ts'
+import { CONNECT_TIMEOUT_MS, MAX_ANSWER_BYTES } from './limits.ts'
+import { unreadableAnswerError } from './service-error.ts'
 
 /** The address of a service. */
 export interface WireAddress {
@@ -60,12 +60,12 @@ function post(
 ): Promise<WireAnswer> {
   if (isOnce) return attempt(address, headers, body, ms, false)
   const until = performance.now() + ms
-  const agent = agents[address.secure ? 'https:' : 'http:']
+  const agent = httpsAgents[address.secure ? 'https:' : 'http:']
   return resendOnDeadConnection(() => attempt(address, headers, body, until - performance.now(), agent))
 }
 
 /** Sends all calls to AWS. Tests replace it. */
-export const wire = { post }
+export const wireTransport = { post }
 
 /** Headers that this module sets itself. */
 const OWN_HEADERS = ['host', 'content-length']
@@ -106,7 +106,9 @@ function attempt(
       call.destroy(error)
     }
     const timer = setTimeout(() => giveUp(late('the service did not answer in time')), ms)
-    limitConnectTime(call, CONNECT_MS, () => giveUp(late(`no connection within ${CONNECT_MS} ms`)))
+    limitConnectTime(call, CONNECT_TIMEOUT_MS, () =>
+      giveUp(late(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
+    )
     call.on('close', () => clearTimeout(timer))
     awaitResponse(call).then(readAll).then(resolve, giveUp)
     call.end(body)
@@ -114,7 +116,7 @@ function attempt(
 }
 
 async function readAll(answer: IncomingMessage): Promise<WireAnswer> {
-  const body = await readAtMost(LARGEST_ANSWER, answer)
-  if (!body) throw unreadableAnswer(`the answer is longer than ${LARGEST_ANSWER} bytes`)
+  const body = await readBodyUpTo(MAX_ANSWER_BYTES, answer)
+  if (!body) throw unreadableAnswerError(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`)
   return { status: answer.statusCode ?? 0, headers: answer.headers, body }
 }

@@ -1,5 +1,5 @@
 import { isThrottling } from '../../../values/throttling.ts'
-import { ServiceError } from './service-error.ts'
+import { AwsServiceError } from './service-error.ts'
 
 /*
  * When a failed call is retried, and after which pause: as the SDK does it (its standard mode of 2026), so that a
@@ -42,7 +42,7 @@ const BROKEN = new Set([
 
 /** Returns why a failed call may succeed when it is retried; undefined: it will not. */
 export function retryReason(error: unknown): 'throttled' | 'passing' | undefined {
-  const { name, code = '', $metadata } = error as Partial<ServiceError> & { code?: string }
+  const { name, code = '', $metadata } = error as Partial<AwsServiceError> & { code?: string }
   const status = $metadata?.httpStatusCode ?? 0
   if (status === 429 || isThrottling(name) || THROTTLED_TOO.has(name ?? '')) return 'throttled'
   return PASSING.has(name ?? '') || BROKEN.has(code) || PASSING_STATUS.has(status) ? 'passing' : undefined
@@ -80,13 +80,13 @@ export interface RetryLimits {
 export type OnRetry = (why: 'throttled' | 'passing') => void
 
 /** Retries work while it fails with faults that may pass. */
-export type Retry = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
+export type RetryCall = <T>(attempt: (leftMs: number) => Promise<T>, ms?: number) => Promise<T>
 
 /**
  * Creates a retry function.
  * @returns a function whose `ms` limits all attempts together, with their pauses
  */
-export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }: RetryLimits): Retry {
+export function createRetryCall({ most, pauseMs, retriesThrottled = true, onRetry }: RetryLimits): RetryCall {
   let budget = BUDGET
   return async (attempt, ms = Number.POSITIVE_INFINITY) => {
     const until = performance.now() + ms
@@ -113,6 +113,6 @@ export function createRetry({ most, pauseMs, retriesThrottled = true, onRetry }:
 
 function pauseBefore(tries: number, base: number, error: unknown): number {
   const pause = Math.floor(Math.random() * Math.min(base * 2 ** (tries - 1), LONGEST_RETRY_PAUSE_MS))
-  const asked = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0
+  const asked = error instanceof AwsServiceError ? (error.retryAfterMs ?? 0) : 0
   return Math.max(pause, Math.min(asked, pause + LONGEST_RETRY_AFTER_MS))
 }

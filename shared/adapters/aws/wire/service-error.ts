@@ -1,5 +1,5 @@
 /** A service's error answer. `name` is the service's own code, as in AWS's references. */
-export class ServiceError extends Error {
+export class AwsServiceError extends Error {
   readonly $metadata: { readonly httpStatusCode: number }
   /** milliseconds after which the service asks for a retry */
   readonly retryAfterMs: number | undefined
@@ -20,5 +20,5 @@ export class ServiceError extends Error {
 }
 
 /** Returns the error for an answer that the service would never give. The request may have taken effect. */
-export const unreadableAnswer = (what: string, status = 200): ServiceError =>
-  new ServiceError('UnreadableAnswer', what, { status })
+export const unreadableAnswerError = (what: string, status = 200): AwsServiceError =>
+  new AwsServiceError('UnreadableAnswer', what, { status })

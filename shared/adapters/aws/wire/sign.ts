@@ -21,7 +21,7 @@ export interface SigningKey {
  * Returns the headers of a POST with its signature.
  * @param now epoch milliseconds
  */
-export type Sign = (post: UnsignedPost, by: SigningKey, now: number) => Record<string, string>
+export type SignPost = (post: UnsignedPost, by: SigningKey, now: number) => Record<string, string>
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 
@@ -55,7 +55,7 @@ function createTimeFormatter(): (now: number) => string {
  * five HMACs, so it is kept, as a key object that need not be parsed for each signature.
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function createSigner(service: string, region: string): Sign {
+export function createSigV4Signer(service: string, region: string): SignPost {
   let kept: { secret: string; day: string; key: KeyObject } | undefined
   const timeText = createTimeFormatter()
 

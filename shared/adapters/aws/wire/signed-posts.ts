@@ -1,26 +1,30 @@
 import type { WireSettings } from '../environment.ts'
-import { endpointOf, type WireService } from './endpoint.ts'
-import { type WireAnswer, wire } from './post.ts'
-import { createSigner, type SigningKey } from './sign.ts'
+import { type WireService, wireEndpointOf } from './endpoint.ts'
+import { type WireAnswer, wireTransport } from './post.ts'
+import { createSigV4Signer, type SigningKey } from './sign.ts'
 
 /** Returns the credentials at the time of signing. */
-export type KeySource = () => SigningKey | Promise<SigningKey>
+export type SigningKeySource = () => SigningKey | Promise<SigningKey>
 
 /**
  * Sends a body to a service with the headers of its protocol.
  * @param ms timeout
  */
-export type SignedPost = (headers: Record<string, string>, body: string, ms: number) => Promise<WireAnswer>
+export type SendSignedPost = (
+  headers: Record<string, string>,
+  body: string,
+  ms: number,
+) => Promise<WireAnswer>
 
 /** Milliseconds by which a clock may be off before services refuse its signatures. */
 const SIGNATURE_SKEW_MS = 240_000
 
 const AGENT = 'cloud-auth'
 
-export interface Destination {
+export interface SignedPostTarget {
   service: WireService
   settings: WireSettings
-  credentials: KeySource
+  credentials: SigningKeySource
 }
 
 /**
@@ -28,17 +32,17 @@ export interface Destination {
  * from ours, it is signed and sent once more with the service's time, and so are all later ones. A request that was
  * refused for its signature has had no effect.
  */
-export function createSignedPost({ service, settings, credentials }: Destination): SignedPost {
-  const address = endpointOf(service, settings)
+export function createSignedPost({ service, settings, credentials }: SignedPostTarget): SendSignedPost {
+  const address = wireEndpointOf(service, settings)
   const { host, path } = address
-  const sign = createSigner(service, settings.region)
+  const sign = createSigV4Signer(service, settings.region)
   let offset = 0
 
   async function once(headers: Record<string, string>, body: string, ms: number): Promise<WireAnswer> {
     const by = await credentials()
     const all = sign({ host, path, headers, body }, by, Date.now() + offset)
     all['user-agent'] = AGENT
-    return wire.post(address, all, body, ms)
+    return wireTransport.post(address, all, body, ms)
   }
 
   return async (headers, body, ms) => {

@@ -10,17 +10,17 @@ import type {
   TransactWriteCommandInput,
   UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb'
-import { ownCredentials, type WireSettings, wireSettings } from '../environment.ts'
-import { type JsonAnswer, parseJsonAnswer, readResult } from './json.ts'
-import { ATTEMPT_MS, CALL_MS, FIRST_TABLES_PAUSE_MS, MOST_ATTEMPTS } from './limits.ts'
+import { readOwnCredentials, readWireSettings, type WireSettings } from '../environment.ts'
+import { type AwsJsonAnswer, parseJsonAnswer, readAwsResult } from './json.ts'
+import { ATTEMPT_TIMEOUT_MS, CALL_TIMEOUT_MS, FIRST_TABLES_PAUSE_MS, MAX_ATTEMPTS } from './limits.ts'
 import type { WireAnswer } from './post.ts'
-import { createRetry } from './retry.ts'
-import { unreadableAnswer } from './service-error.ts'
-import { createSignedPost, type KeySource, type SignedPost } from './signed-posts.ts'
-import { checkObject, fromWire, type Numbers, type PlainItem, toWire } from './values.ts'
+import { createRetryCall } from './retry.ts'
+import { unreadableAnswerError } from './service-error.ts'
+import { createSignedPost, type SendSignedPost, type SigningKeySource } from './signed-posts.ts'
+import { checkAnswerObject, fromWireItem, type NumberReading, type PlainItem, toWireItem } from './values.ts'
 
 /** A call to DynamoDB, in its terms. */
-export interface TableCall {
+export interface DynamoDbCall {
   operation: string
   input: Record<string, unknown>
   /** id that all attempts of one call share */
@@ -32,7 +32,7 @@ export interface TableCall {
  * @param ms timeout
  * @throws Error when there is no answer
  */
-export type TableEngine = (call: TableCall, ms: number) => Promise<JsonAnswer>
+export type SendDynamoDbCall = (call: DynamoDbCall, ms: number) => Promise<AwsJsonAnswer>
 
 /** The inputs of each operation, in plain values. */
 interface Inputs {
@@ -53,7 +53,7 @@ interface Page {
 }
 
 /** The outputs of each operation, as far as the storage needs them. */
-export interface Outputs {
+export interface DynamoDbOutputs {
   BatchGetItem: { Responses: Record<string, PlainItem[]>; UnprocessedKeys: Record<string, PlainItem[]> }
   /** items that were not stored, by table */
   BatchWriteItem: { UnprocessedItems: Record<string, PlainItem[]> }
@@ -65,32 +65,36 @@ export interface Outputs {
   UpdateItem: { Attributes?: PlainItem }
 }
 
-export type TableOperation = keyof Inputs
+export type DynamoDbOperation = keyof Inputs
 
-export interface SendOptions {
-  numbers?: Numbers
-  /** milliseconds that the call may take, with all its attempts; absent: `CALL_MS` */
+export interface TableSendOptions {
+  numbers?: NumberReading
+  /** milliseconds that the call may take, with all its attempts; absent: `CALL_TIMEOUT_MS` */
   ms?: number | undefined
 }
 
 /**
  * Sends a call to the tables, and retries it while it fails with faults that may pass.
- * @throws ServiceError when DynamoDB refuses; Error when it does not answer
+ * @throws AwsServiceError when DynamoDB refuses; Error when it does not answer
  */
-export type Send = <O extends TableOperation>(
+export type TableSend = <O extends DynamoDbOperation>(
   operation: O,
   input: Inputs[O],
-  options?: SendOptions,
-) => Promise<Outputs[O]>
+  options?: TableSendOptions,
+) => Promise<DynamoDbOutputs[O]>
 
 /** Creates the function that calls the tables, from one that makes single attempts. */
-export function tableSend(engine: TableEngine, attempts = MOST_ATTEMPTS): Send {
-  const insist = createRetry({ most: attempts, pauseMs: FIRST_TABLES_PAUSE_MS })
-  return (operation, input, { numbers = 'rounded', ms = CALL_MS } = {}) => {
-    const call: TableCall = { operation, input: inputs[operation](input as never), invocation: randomUUID() }
+export function createTableSend(engine: SendDynamoDbCall, attempts = MAX_ATTEMPTS): TableSend {
+  const insist = createRetryCall({ most: attempts, pauseMs: FIRST_TABLES_PAUSE_MS })
+  return (operation, input, { numbers = 'rounded', ms = CALL_TIMEOUT_MS } = {}) => {
+    const call: DynamoDbCall = {
+      operation,
+      input: inputs[operation](input as never),
+      invocation: randomUUID(),
+    }
     return insist(async left => {
-      const answer = await engine(call, Math.min(ATTEMPT_MS, Math.max(1, left)))
-      return outputs[operation](readResult(answer), numbers)
+      const answer = await engine(call, Math.min(ATTEMPT_TIMEOUT_MS, Math.max(1, left)))
+      return outputs[operation](readAwsResult(answer), numbers)
     }, ms)
   }
 }
@@ -103,24 +107,27 @@ const ITEMS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey']
 function params(input: object): Params {
   const made: Params = {}
   for (const [name, value] of Object.entries(input))
-    if (value !== undefined) made[name] = ITEMS.includes(name) ? toWire(value as object) : value
+    if (value !== undefined) made[name] = ITEMS.includes(name) ? toWireItem(value as object) : value
   return made
 }
 
-export function mapTables<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
+export function mapByTable<T, R>(tables: Record<string, T> = {}, of: (one: T) => R): Record<string, R> {
   const made: Record<string, R> = {}
   for (const table in tables) made[table] = of(tables[table] as T)
   return made
 }
 
 /** Converts inputs to requests. */
-const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } = {
+const inputs: { readonly [O in DynamoDbOperation]: (input: Inputs[O]) => Params } = {
   BatchGetItem: ({ RequestItems }) => ({
-    RequestItems: mapTables(RequestItems, ({ Keys = [], ...rest }) => ({ ...rest, Keys: Keys.map(toWire) })),
+    RequestItems: mapByTable(RequestItems, ({ Keys = [], ...rest }) => ({
+      ...rest,
+      Keys: Keys.map(toWireItem),
+    })),
   }),
   BatchWriteItem: ({ RequestItems }) => ({
-    RequestItems: mapTables(RequestItems, writes =>
-      writes.map(({ PutRequest }) => ({ PutRequest: { Item: toWire(PutRequest?.Item ?? {}) } })),
+    RequestItems: mapByTable(RequestItems, writes =>
+      writes.map(({ PutRequest }) => ({ PutRequest: { Item: toWireItem(PutRequest?.Item ?? {}) } })),
     ),
   }),
   DeleteItem: params,
@@ -129,44 +136,48 @@ const inputs: { readonly [O in TableOperation]: (input: Inputs[O]) => Params } =
   Scan: params,
   // Without a token, callers must find out by themselves whether a transaction took effect before.
   TransactWriteItems: ({ TransactItems = [], ...rest }) => ({
-    TransactItems: TransactItems.map(element => mapTables(element as Params, part => params(part as object))),
+    TransactItems: TransactItems.map(element =>
+      mapByTable(element as Params, part => params(part as object)),
+    ),
     ...rest,
   }),
   UpdateItem: params,
 }
 
-type Reader<T> = (value: unknown, numbers: Numbers) => T
+type Reader<T> = (value: unknown, numbers: NumberReading) => T
 
 const listOf =
   <T>(read: Reader<T>): Reader<T[]> =>
   (value = [], numbers) => {
-    if (!Array.isArray(value)) throw unreadableAnswer('a list is none')
+    if (!Array.isArray(value)) throw unreadableAnswerError('a list is none')
     return value.map(one => read(one, numbers))
   }
 
 const tablesOf =
   <T>(read: Reader<T>): Reader<Record<string, T>> =>
   (value = {}, numbers) =>
-    mapTables(checkObject(value), one => read(one, numbers))
+    mapByTable(checkAnswerObject(value), one => read(one, numbers))
 
-const readPage = ({ Items, LastEvaluatedKey }: Params, numbers: Numbers): Page => ({
-  Items: listOf(fromWire)(Items, numbers),
-  ...(LastEvaluatedKey === undefined ? {} : { LastEvaluatedKey: fromWire(LastEvaluatedKey, numbers) }),
+const readPage = ({ Items, LastEvaluatedKey }: Params, numbers: NumberReading): Page => ({
+  Items: listOf(fromWireItem)(Items, numbers),
+  ...(LastEvaluatedKey === undefined ? {} : { LastEvaluatedKey: fromWireItem(LastEvaluatedKey, numbers) }),
 })
 
 const readPut: Reader<PlainItem> = (value, numbers) =>
-  fromWire(checkObject(checkObject(value)['PutRequest'])['Item'], numbers)
+  fromWireItem(checkAnswerObject(checkAnswerObject(value)['PutRequest'])['Item'], numbers)
 
 // keys without a name would count as absent items
 const readKeys: Reader<PlainItem[]> = (left, numbers) =>
-  listOf(fromWire)(checkObject(left)['Keys'] ?? null, numbers)
+  listOf(fromWireItem)(checkAnswerObject(left)['Keys'] ?? null, numbers)
 
 const nothing = () => ({})
 
 /** Parses answers strictly, and only the members that are needed. */
-const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers) => Outputs[O] } = {
+const outputs: {
+  readonly [O in DynamoDbOperation]: (body: Params, numbers: NumberReading) => DynamoDbOutputs[O]
+} = {
   BatchGetItem: ({ Responses, UnprocessedKeys }, numbers) => ({
-    Responses: tablesOf(listOf(fromWire))(Responses, numbers),
+    Responses: tablesOf(listOf(fromWireItem))(Responses, numbers),
     UnprocessedKeys: tablesOf(readKeys)(UnprocessedKeys, numbers),
   }),
   BatchWriteItem: ({ UnprocessedItems }, numbers) => ({
@@ -178,20 +189,20 @@ const outputs: { readonly [O in TableOperation]: (body: Params, numbers: Numbers
   Scan: readPage,
   TransactWriteItems: nothing,
   UpdateItem: ({ Attributes }, numbers) =>
-    Attributes === undefined ? {} : { Attributes: fromWire(Attributes, numbers) },
+    Attributes === undefined ? {} : { Attributes: fromWireItem(Attributes, numbers) },
 }
 
 /** The place of the tables, if it differs from the runtime's variables. */
-export interface TablesAt {
+export interface TablesEndpoint {
   settings: WireSettings
-  credentials: KeySource
+  credentials: SigningKeySource
 }
 
 /** Calls DynamoDB over HTTP. The endpoint is determined at the first call. */
-export function tablesOverHttp(at?: TablesAt): TableEngine {
-  let posts: SignedPost | undefined
+export function createTablesOverHttp(at?: TablesEndpoint): SendDynamoDbCall {
+  let posts: SendSignedPost | undefined
   return async ({ operation, input, invocation }, ms) => {
-    posts ??= postsTo(at ?? { settings: wireSettings(), credentials: ownCredentials })
+    posts ??= postsTo(at ?? { settings: readWireSettings(), credentials: readOwnCredentials })
     const headers = {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': `DynamoDB_20120810.${operation}`,
@@ -203,15 +214,15 @@ export function tablesOverHttp(at?: TablesAt): TableEngine {
   }
 }
 
-const postsTo = ({ settings, credentials }: TablesAt): SignedPost =>
+const postsTo = ({ settings, credentials }: TablesEndpoint): SendSignedPost =>
   createSignedPost({ service: 'dynamodb', settings, credentials })
 
 /**
  * Verifies the checksum of an answer.
- * @throws ServiceError when the answer was changed on its way
+ * @throws AwsServiceError when the answer was changed on its way
  */
 function verifyChecksum({ headers, body }: WireAnswer): void {
   const { 'x-amz-crc32': sum } = headers
   if (sum !== undefined && Number(sum) !== crc32(body))
-    throw unreadableAnswer('the answer does not match its checksum')
+    throw unreadableAnswerError('the answer does not match its checksum')
 }

@@ -1,5 +1,5 @@
 import { setMember } from '../../../values/defined.ts'
-import { unreadableAnswer } from './service-error.ts'
+import { unreadableAnswerError } from './service-error.ts'
 
 /** A value in DynamoDB's form. */
 export type WireValue = Readonly<Record<string, unknown>>
@@ -13,7 +13,7 @@ export type PlainItem = Record<string, unknown>
 /**
  * How numbers are read. `rounded`: as doubles, and integers that do not fit as `bigint`. `exact`: all as `bigint`.
  */
-export type Numbers = 'rounded' | 'exact'
+export type NumberReading = 'rounded' | 'exact'
 
 /**
  * Converts an item to DynamoDB's form. Undefined members are left out, and an instance of a class becomes a map of
@@ -21,7 +21,7 @@ export type Numbers = 'rounded' | 'exact'
  * @throws Error for a value that cannot be stored unchanged: a set, a function, a number beyond the precision of a
  * double
  */
-export function toWire(item: object): WireItem {
+export function toWireItem(item: object): WireItem {
   const made: Record<string, WireValue> = {}
   for (const name in item) {
     const value = (item as PlainItem)[name]
@@ -53,7 +53,7 @@ function objectValue(value: object | null): WireValue {
   if (value instanceof Uint8Array) return { B: base64(value) }
   if (value instanceof Set || value instanceof Map || ArrayBuffer.isView(value))
     throw new Error('a collection cannot be stored')
-  return { M: toWire(value) }
+  return { M: toWireItem(value) }
 }
 
 function numberText(value: number): string {
@@ -67,33 +67,33 @@ const base64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
 
 /**
  * Converts an item of an answer.
- * @throws ServiceError for a malformed item
+ * @throws AwsServiceError for a malformed item
  */
-export function fromWire(item: unknown, numbers: Numbers): PlainItem {
+export function fromWireItem(item: unknown, numbers: NumberReading): PlainItem {
   const plain: PlainItem = {}
-  const object = checkObject(item)
+  const object = checkAnswerObject(item)
   for (const name in object) setMember(plain, name, plainValue(object[name], numbers))
   return plain
 }
 
 /**
  * Checks that a value of an answer is an object.
- * @throws ServiceError
+ * @throws AwsServiceError
  */
-export function checkObject(value: unknown): Record<string, unknown> {
+export function checkAnswerObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw unreadableAnswer('the answer lacks an object')
+    throw unreadableAnswerError('the answer lacks an object')
   return value as Record<string, unknown>
 }
 
-function plainValue(wire: unknown, numbers: Numbers): unknown {
-  const object = checkObject(wire)
+function plainValue(wire: unknown, numbers: NumberReading): unknown {
+  const object = checkAnswerObject(wire)
   let [type, types] = ['', 0]
   for (const name in object) {
     type = name
     types += 1
   }
-  if (types !== 1) throw unreadableAnswer('a value must have exactly one type')
+  if (types !== 1) throw unreadableAnswerError('a value must have exactly one type')
   const value = object[type]
   switch (type) {
     case 'S':
@@ -112,20 +112,20 @@ function plainValue(wire: unknown, numbers: Numbers): unknown {
       if (typeof value === 'string' && BASE64.test(value)) return new Uint8Array(Buffer.from(value, 'base64'))
       break
     case 'M':
-      return fromWire(value, numbers)
+      return fromWireItem(value, numbers)
     case 'L':
       if (Array.isArray(value)) return value.map(one => plainValue(one, numbers))
   }
-  throw unreadableAnswer('a value does not fit its type')
+  throw unreadableAnswerError('a value does not fit its type')
 }
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const INTEGER = /^-?\d+$/
 
-function numberOf(text: string, numbers: Numbers): number | bigint {
+function numberOf(text: string, numbers: NumberReading): number | bigint {
   const number = Number(text)
   if (numbers === 'rounded' && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number
-  if (!INTEGER.test(text)) throw unreadableAnswer('a number is not an integer')
+  if (!INTEGER.test(text)) throw unreadableAnswerError('a number is not an integer')
   return BigInt(text)
 }

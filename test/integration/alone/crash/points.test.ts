@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { groups } from '../../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../../shared/endpoints/all.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import {
   api,
@@ -31,7 +31,7 @@ const elsewhere = [
 ]
 
 test('every handler that writes has a crash test', () => {
-  const endpoints = groups.flatMap(group => group.endpoints)
+  const endpoints = endpointGroups.flatMap(group => group.endpoints)
   const tried = [...[...oneCommit, ...manySteps].map(row => row.endpoint), ...elsewhere]
   const known = endpoints.filter(({ method, path }) => tried.includes(`${method} ${path}`))
   expect(known).toHaveLength(new Set(tried).size)

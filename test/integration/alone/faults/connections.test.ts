@@ -1,13 +1,13 @@
 import '../../../support/service/over-connections.ts'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { iamAccessKeys } from '../../../../shared/adapters/aws/access-keys.ts'
-import { stsCallerIdentity } from '../../../../shared/adapters/aws/caller-identity.ts'
-import type { Environment } from '../../../../shared/adapters/aws/environment.ts'
-import { ec2Instances } from '../../../../shared/adapters/aws/instances.ts'
-import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
-import { iamPrincipals } from '../../../../shared/adapters/aws/principals.ts'
-import { provider } from '../../../../shared/adapters/aws/provider.ts'
-import { callMeter } from '../../../../shared/adapters/aws/system.ts'
+import { createIamAccessKeys } from '../../../../shared/adapters/aws/access-keys.ts'
+import { createStsCallerIdentity } from '../../../../shared/adapters/aws/caller-identity.ts'
+import type { LambdaEnvironment } from '../../../../shared/adapters/aws/environment.ts'
+import { createEc2Instances } from '../../../../shared/adapters/aws/instances.ts'
+import { createLazyKms } from '../../../../shared/adapters/aws/kms.ts'
+import { createIamPrincipals } from '../../../../shared/adapters/aws/principals.ts'
+import { createAwsProvider } from '../../../../shared/adapters/aws/provider.ts'
+import { createCallMeter } from '../../../../shared/adapters/aws/system.ts'
 import type { AwsTarget, StsRequest } from '../../../../shared/ports.ts'
 import { create, remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -43,10 +43,10 @@ async function freeze(): Promise<void> {
 beforeEach(() => storage.reset())
 
 describe('when all connections die between two invocations', () => {
-  const meter = callMeter()
+  const meter = createCallMeter()
   const clock = { now: () => Date.now(), sleep: async () => undefined }
-  const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as Environment
-  const calls = provider({ environment, clock, meter })
+  const environment = { cloudKeys: { accessKey: '', secretKey: '' }, onLambda: true } as LambdaEnvironment
+  const calls = createAwsProvider({ environment, clock, meter })
   const { store, commit } = tableStore(cluster)
   const deadline = () => Date.now() + 5000
   let access: AwsTarget
@@ -91,25 +91,29 @@ describe('when all connections die between two invocations', () => {
   test.each<[string, () => Promise<unknown>]>([
     [
       "STS with the caller's request",
-      () => stsCallerIdentity({ clock, meter, redirect: '' }).forward(asked, deadline()),
+      () => createStsCallerIdentity({ clock, meter, redirect: '' }).forward(asked, deadline()),
     ],
     [
       "STS for the server's own account",
-      () => iamPrincipals(calls).profile(newlyConfigured(access), 'none', deadline()),
+      () => createIamPrincipals(calls).profile(newlyConfigured(access), 'none', deadline()),
     ],
     [
       'STS for an assumed role',
-      () => iamPrincipals(calls).profile(newlyConfigured(satellite), 'none', deadline()),
+      () => createIamPrincipals(calls).profile(newlyConfigured(satellite), 'none', deadline()),
     ],
-    ['EC2', () => ec2Instances(calls, { clock, meter }).describe(access, instanceId, deadline())],
-    ['IAM', () => iamPrincipals(calls).find(access, { type: 'user', name: 'server' }, deadline())],
+    ['EC2', () => createEc2Instances(calls, { clock, meter }).describe(access, instanceId, deadline())],
+    ['IAM', () => createIamPrincipals(calls).find(access, { type: 'user', name: 'server' }, deadline())],
     [
       'IAM for access keys',
-      () => iamAccessKeys({ provider: calls, region: REGION, clock, meter }).owner(access.client, deadline()),
+      () =>
+        createIamAccessKeys({ provider: calls, region: REGION, clock, meter }).owner(
+          access.client,
+          deadline(),
+        ),
     ],
   ])('a call to %s succeeds without using up a retry', async (_name, call) => {
     const watch = callWatch()
-    await call() // the second call uses warm caches, as callLater ones do
+    await call() // the second call uses warm caches, as later ones do
     const { calls: cost } = await meter.measure(call)
     await watch()
     await freeze()
@@ -118,7 +122,7 @@ describe('when all connections die between two invocations', () => {
   })
 
   test('a KMS call keeps all retries for faults of KMS', async () => {
-    const kms = lazyKms(meter)
+    const kms = createLazyKms(meter)
     const { wrapped, dataKey } = await kms.newDataKey('ring', keyArn)
     await freeze()
     await aws.fault({ service: 'kms', action: 'Decrypt', kind: 'error', times: 2 })

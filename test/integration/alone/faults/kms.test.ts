@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Control, remoteControl } from '../../../../infra/local/provider/control.ts'
-import { alarming } from '../../../../shared/api/alarming.ts'
+import { alarmingTexts } from '../../../../shared/api/alarming.ts'
 import { withoutWaiting } from '../../../support/service/no-waiting.ts'
 import { ownHost } from '../../../support/service/own-host.ts'
 
@@ -57,7 +57,9 @@ describe('while KMS', () => {
       await aws.fault({ service: 'kms', times: 99, ...fault })
       const reply = await host.api(method, path)
       expect(reply.status, reply.text).toBe(503)
-      expect(reply.body.errors).toEqual([expect.stringMatching(`^${alarming.keyring}: KMS does not decrypt`)])
+      expect(reply.body.errors).toEqual([
+        expect.stringMatching(`^${alarmingTexts.keyring}: KMS does not decrypt`),
+      ])
       expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0)
       await aws.clearFaults()
       expect((await host.api(method, path)).status, 'KMS is back').toBe(404)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
-import { MOST_ATTEMPTS } from '../../../../shared/adapters/aws/wire/limits.ts'
+import { MAX_ATTEMPTS } from '../../../../shared/adapters/aws/wire/limits.ts'
 import { workerOn } from '../../../support/requests/workers.ts'
 import type { Reply } from '../../../support/service/api.ts'
 import { auditText } from '../../../support/service/audit.ts'
@@ -165,6 +165,6 @@ test('a failed shared read is repeated separately for each waiting request', asy
     // the failed shared read, its own repetition, and the read of the role
     expect(lines.get(headers['x-request-id'] ?? '')?.calls).toEqual({ dynamodb: 3 })
   }
-  expect(struck).toHaveLength(held.length + MOST_ATTEMPTS)
+  expect(struck).toHaveLength(held.length + MAX_ATTEMPTS)
   for (const reply of await Promise.all(held)) expect(reply?.status).toBe(200)
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Auth } from '../../../../shared/api/call.ts'
+import type { ResponseAuth } from '../../../../shared/api/call.ts'
 import { create, put } from '../../../../shared/storage/changes.ts'
 import { type Kind, key, kinds, specOf } from '../../../../shared/storage/kinds.ts'
 import { HOME, launch, loginAs } from '../../../support/requests/logins.ts'
@@ -30,7 +30,7 @@ async function places(): Promise<Map<string, string>> {
 const maker = fresh('maker')
 
 /** Uses a mount until there is an item of each kind. */
-async function fill(path: string, accessor: string): Promise<Auth[]> {
+async function fill(path: string, accessor: string): Promise<ResponseAuth[]> {
   await done('POST', `${path}/config/client`, { iam_server_id_header_value: '' })
   await done('POST', `${path}/config/identity`, { iam_alias: 'unique_id' })
   await done('POST', `${path}/config/certificate/local`, { cloud_public_cert: await localCertificate() })
@@ -45,7 +45,7 @@ async function fill(path: string, accessor: string): Promise<Auth[]> {
   }
   await invoke('on-tidy-schedule')
   await done('POST', `${path}/role/open`, { auth_type: 'ec2', bound_region: HOME.region, policies: maker })
-  const ec2 = (await loginAs(path, await launch(), { role: 'open' })).body.auth as Auth
+  const ec2 = (await loginAs(path, await launch(), { role: 'open' })).body.auth as ResponseAuth
   const worker = await workerOn(path, { token_policies: maker })
   const iam = await worker.login()
   await done('POST', `${path}/login`, worker.signed(), { token: '', headers: { 'x-vault-wrap-ttl': '1h' } })

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { newAuthority } from '../../../../infra/local/gateway/tls.ts'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
 import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
-import { linkHandler } from '../../../../shared/http/link.ts'
+import { createLinkHandler } from '../../../../shared/http/link.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import type { OperationRun, OperationStep } from '../../../../shared/replication/operation/run.ts'
 import { type Connect, connectVia } from '../../../../shared/replication/secondary/connect.ts'
@@ -269,7 +269,7 @@ describe('over TLS that a load balancer in front of the primary terminates', () 
     primary.clock.ms = west.turn.ms
     Object.assign(primary.ports.deployment, onHost)
     Object.assign(primary.ports.cipher, { exportTo: east.cipher.exportTo })
-    const server = createServer(linkGateway(linkHandler(primary.ports)))
+    const server = createServer(linkGateway(createLinkHandler(primary.ports)))
     const tap = await startLinkTap(await listen(server), authority.issue('a balancer', names))
     onTestFinished(async () => {
       await tap.close()

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rsaSha256, selfSign } from '../../../../infra/local/provider/documents/certificate.ts'
 import { type CommonAlarm, commonAlarms } from '../../../../infra/watching/alarms.ts'
-import { reportBrokenRules } from '../../../../shared/adapters/aws/storage/head.ts'
+import { logBrokenHeadRules } from '../../../../shared/adapters/aws/storage/head.ts'
 import { watchCertificates } from '../../../../shared/auth-method/config/watch-certificates.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { watchLicence } from '../../../../shared/system/license-status.ts'
@@ -149,7 +149,7 @@ const scenes: Record<CommonAlarm, Scene> = {
   Head: {
     at: 'west',
     cause: async () =>
-      reportBrokenRules(set.at('west').ports, { ...(await set.at('west').head()), applied: 999 }, ''),
+      logBrokenHeadRules(set.at('west').ports, { ...(await set.at('west').head()), applied: 999 }, ''),
   },
   Corrupted: {
     at: 'east',

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
-import { readActivation } from '../../../../shared/link/activation-token.ts'
+import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Tables } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -73,7 +73,7 @@ beforeAll(async () => {
 async function activated(name: string, primary: string, how: string, dr_operation_token?: string) {
   const { body } = await set.at(primary).ok('POST', `${R}/primary/secondary-token`, { id: `${name}-1` })
   const token = canary('activation token', body.wrap_info.token)
-  canary('one-use part of an activation token', readActivation(token)?.jti ?? '')
+  canary('one-use part of an activation token', readActivationClaims(token)?.jti ?? '')
   await set.at(name).ok('POST', `${R}/secondary/${how}`, { token, dr_operation_token })
   await set.settled()
 }

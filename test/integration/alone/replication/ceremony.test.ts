@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { alarms } from '../../../../infra/watching/alarms.ts'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
-import { groups } from '../../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../../shared/endpoints/all.ts'
 import { ceremonyGroup } from '../../../../shared/endpoints/ceremony.ts'
-import { serve } from '../../../../shared/http/dispatch.ts'
+import { createDispatcher } from '../../../../shared/http/dispatch.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { asFunction } from '../../../support/iam/judge.ts'
 import { fits } from '../../../support/service/filter-pattern.ts'
@@ -65,7 +65,7 @@ beforeAll(async () => {
 })
 
 /** All operations that need an operation token, with their other required parameters. */
-const operations = groups
+const operations = endpointGroups
   .flatMap(({ endpoints }) => endpoints)
   .filter(({ access }) => access.by === 'operation-token')
   .map(({ path }) => path)
@@ -84,7 +84,7 @@ describe('on a secondary with a dead primary', () => {
 
   test('with closed ceremonies a root token of the primary begins an attempt, and a stranger cannot', async () => {
     const ports = set.at('west').as('ceremony')
-    const served = serve(
+    const served = createDispatcher(
       ceremonyGroup,
       having(ports, { deployment: { ...ports.deployment, strictCeremony: true } }),
     )

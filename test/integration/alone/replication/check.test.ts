@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { rootsPk } from '../../../../shared/journal/refresh.ts'
-import { bucketOf, type Limbs, pagePk } from '../../../../shared/journal/tree.ts'
+import { treeRootsPk } from '../../../../shared/journal/refresh.ts'
+import { type LeafLimbs, treeBucketOf, treePagePkByName } from '../../../../shared/journal/tree.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -76,7 +76,7 @@ async function overwrite(
 
 /** Returns the numbers of page and bucket. */
 async function numbers(name: string, { kind, pk, sk }: Key): Promise<[page: string, subpage: number]> {
-  const bucket = bucketOf(await treeIdOf(name), kind, pk, sk)
+  const bucket = treeBucketOf(await treeIdOf(name), kind, pk, sk)
   return [String(Number.parseInt(bucket.pk.slice(-2), 16)), Number.parseInt(bucket.sk, 16)]
 }
 
@@ -97,16 +97,16 @@ describe('a check', () => {
     const treeId = await treeIdOf('west')
     const journal = journalOf('west')
     await overwrite('west', policy('p1'), item => ({ ...item, data: { text: 'other' } }))
-    const { pk, sk } = bucketOf(treeId, 'policy', policy('p2').pk, 'p2')
+    const { pk, sk } = treeBucketOf(treeId, 'policy', policy('p2').pk, 'p2')
     await journal.transact([
-      { kind: 'bucket', bucket: { pk, sk }, sums: new Map([['p', [1n, 0n, 0n] as Limbs]]) },
+      { kind: 'bucket', bucket: { pk, sk }, sums: new Map([['p', [1n, 0n, 0n] as LeafLimbs]]) },
     ])
-    const pagesPk = pagePk(treeId, 'local', 'root')
+    const pagesPk = treePagePkByName(treeId, 'local', 'root')
     const page = (await journal.pageHashes(pagesPk)).get('07')
     await journal.putPageHash(pagesPk, '07', { ...page, hash: 'other', asOf: page?.asOf ?? '' }, page?.hash)
-    const whole = (await journal.pageHashes(rootsPk(treeId))).get('whole')
+    const whole = (await journal.pageHashes(treeRootsPk(treeId))).get('whole')
     await journal.putPageHash(
-      rootsPk(treeId),
+      treeRootsPk(treeId),
       'whole',
       { ...whole, hash: 'other', asOf: whole?.asOf ?? '' },
       whole?.hash,
@@ -239,7 +239,7 @@ describe('a reindex', () => {
     await journalOf('east').transact([
       {
         kind: 'bucket',
-        bucket: bucketOf(await treeIdOf('east'), 'policy', 'policy', 'p4'),
+        bucket: treeBucketOf(await treeIdOf('east'), 'policy', 'policy', 'p4'),
         sums: new Map([['p', [7n, 0n, 0n]]]),
       },
     ])
@@ -264,10 +264,10 @@ describe('a reindex', () => {
 
   test('with skip_flush leaves the hashes to the worker on-journal', async () => {
     const treeId = await treeIdOf('west')
-    const hashes = await journalOf('west').pageHashes(pagePk(treeId, 'local', 'root'))
+    const hashes = await journalOf('west').pageHashes(treePagePkByName(treeId, 'local', 'root'))
     const page = hashes.get('09')
     await journalOf('west').putPageHash(
-      pagePk(treeId, 'local', 'root'),
+      treePagePkByName(treeId, 'local', 'root'),
       '09',
       { ...page, hash: 'other', asOf: page?.asOf ?? '' },
       page?.hash,
@@ -275,7 +275,7 @@ describe('a reindex', () => {
     expect((await operate('reindex', { skip_flush: true })).status).toBe(200)
     await set.settled()
     const pageNow = async () =>
-      (await journalOf('west').pageHashes(pagePk(treeId, 'local', 'root'))).get('09')
+      (await journalOf('west').pageHashes(treePagePkByName(treeId, 'local', 'root'))).get('09')
     expect((await pageNow())?.hash).toBe('other')
     await set.at('west').minute({ hashes: true })
     expect((await pageNow())?.hash).toBe(page?.hash)

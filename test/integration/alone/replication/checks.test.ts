@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Head } from '../../../../shared/journal/head.ts'
-import type { Element, Journal } from '../../../../shared/journal/journal.ts'
+import type { JournalHead } from '../../../../shared/journal/head.ts'
+import type { Journal, TransactionElement } from '../../../../shared/journal/journal.ts'
 import { invariants } from '../../../support/set/checks/all.ts'
 import { entriesIn } from '../../../support/set/checks/entries.ts'
 import {
@@ -30,7 +30,8 @@ beforeAll(async () => {
   good = history
   const world = new Map<string, Standing>()
   for (const entry of good) follow(world, entry)
-  const named = (mode: Head['mode']) => [...world].find(([, { head }]) => head?.mode === mode)?.[0] ?? ''
+  const named = (mode: JournalHead['mode']) =>
+    [...world].find(([, { head }]) => head?.mode === mode)?.[0] ?? ''
   Object.assign(who, { primary: named('writing'), follower: named('applying') })
 })
 
@@ -187,7 +188,7 @@ describe('a check finds a broken rule', () => {
 describe('a game finds a faulty cluster', () => {
   /** Removes some elements of each transaction. */
   const lacking =
-    (lacks: (element: Element) => boolean) =>
+    (lacks: (element: TransactionElement) => boolean) =>
     (journal: Journal): Journal => ({
       ...journal,
       transact: elements => journal.transact(elements.filter(element => !lacks(element))),

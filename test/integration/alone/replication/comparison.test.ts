@@ -1,6 +1,11 @@
 import { beforeAll, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { computeDeltas, leafOf, placeInTree, storedLeaf } from '../../../../shared/journal/tree.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import {
+  addTreeBucket,
+  computeBucketDeltas,
+  computeItemLeaf,
+  readStoredLeaf,
+} from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
 import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
 import { pull } from '../../../../shared/replication/secondary/pull.ts'
@@ -32,9 +37,13 @@ async function missynced(name: string, change: (item: StoredItem) => StoredItem 
   const [own] = await journal.readRaw([policy(name)])
   if (!like) throw new Error('there is no such item')
   const wanted = change(own ?? like)
-  const put = wanted && placeInTree({ ...wanted, leaf: leafOf(wanted) }, treeId)
-  const next = put && storedLeaf(put)
-  const [delta] = computeDeltas(treeId, [{ ...policy(name), prev: own ? storedLeaf(own) : null, next }], 0)
+  const put = wanted && addTreeBucket({ ...wanted, leaf: computeItemLeaf(wanted) }, treeId)
+  const next = put && readStoredLeaf(put)
+  const [delta] = computeBucketDeltas(
+    treeId,
+    [{ ...policy(name), prev: own ? readStoredLeaf(own) : null, next }],
+    0,
+  )
   if (!delta) throw new Error('nothing has changed')
   const found = own ? { rev: own.rev } : ('absent' as const)
   expect(await journal.transact([{ kind: 'item', item: policy(name), put, if: found }, delta])).toBe('done')
@@ -86,7 +95,7 @@ test('an item that the primary returns differently each time is given up after t
           if (item?.sk !== 'a') return item
           asked += 1
           const other = { ...item, data: { text: `${asked}` } }
-          return { ...other, leaf: leafOf(other) }
+          return { ...other, leaf: computeItemLeaf(other) }
         })
         return { ...given, items }
       },
@@ -94,7 +103,7 @@ test('an item that the primary returns differently each time is given up after t
   }
   // a full sync, as after a long absence
   const { journal } = set.at('west').ports
-  await journal.moveHead(moves.requestSync(await set.at('west').head(), 'all'))
+  await journal.moveHead(headMoves.requestSync(await set.at('west').head(), 'all'))
   await set.at('west').pull()
   await missynced('a', item => ({ ...item, data: { text: 'other' } }))
   for (let rounds = 0; rounds < 8 && (await isDue()); rounds++) {

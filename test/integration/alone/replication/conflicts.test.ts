@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import { callMeter } from '../../../../shared/adapters/aws/system.ts'
-import { dynamoTables } from '../../../../shared/adapters/aws/table.ts'
-import type { Send } from '../../../../shared/adapters/aws/wire/tables.ts'
+import { createCallMeter } from '../../../../shared/adapters/aws/system.ts'
+import { createDynamoTables } from '../../../../shared/adapters/aws/table.ts'
+import type { TableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { create, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -107,17 +107,17 @@ function loginsOf(inside: boolean): (index: number) => Promise<boolean> {
     UpdateExpression: 'ADD inside :one',
     ExpressionAttributeValues: { ':one': 1 },
   }
-  const counting: Send = (operation, input, options) => {
+  const counting: TableSend = (operation, input, options) => {
     const { TransactItems } = input as { TransactItems?: object[] }
     const counted = TransactItems && { TransactItems: [...TransactItems, { Update: counter }] }
     return send(operation, counted ? { ...input, ...counted } : input, options)
   }
-  const own = dynamoTables(
+  const own = createDynamoTables(
     {
       tables: cluster.tables,
       clock: { now: Date.now, sleep: async ms => void (await setTimeout(ms)) },
       entropy: { bytes: randomBytes, uuid: randomUUID },
-      meter: callMeter(),
+      meter: createCallMeter(),
       log: { error: noBrokenHead },
     },
     inside ? counting : send,

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ttlOf } from '../../../../shared/journal/generation.ts'
+import { ttlOfGeneration } from '../../../../shared/journal/generation.ts'
 import { hourlyHandler } from '../../../../shared/workers/handlers.ts'
 import { standing, wrongSums } from '../../../support/service/journal.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -142,7 +142,7 @@ describe('three days without the link, while a generation of tokens ends', () =>
         if (hour % 12 === 0) await tokenFor('20h')
         for (const [when, name] of order) if (when === hour) gone += await swept(name)
       }
-      expect(set.clock.now()).toBeGreaterThan(ttlOf(START / GENERATION + 0.5) * 1000)
+      expect(set.clock.now()).toBeGreaterThan(ttlOfGeneration(START / GENERATION + 0.5) * 1000)
       expect(gone > 0).toBe(order.some(([when]) => when <= 72))
       set.heal('east', 'west')
       await isEven()

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { epochName } from '../../../../shared/journal/position.ts'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { makeOwnKey } from '../../../../shared/link/admin/keys.ts'
-import { type ClusterRecord, makeEmptyLink } from '../../../../shared/model/cluster.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import { makeOwnLinkKey } from '../../../../shared/link/admin/keys.ts'
+import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { giveUp, type OperationRun } from '../../../../shared/replication/operation/run.ts'
 import { put, replace } from '../../../../shared/storage/changes.ts'
@@ -27,9 +27,9 @@ beforeEach(async () => {
     ...record.data,
     mode: 'primary',
     set: 'set-1',
-    epoch: epochName(1, east.id),
+    epoch: formatEpoch(1, east.id),
     treeId: east.treeId,
-    link: makeEmptyLink(await makeOwnKey(east)),
+    link: createEmptyLink(await makeOwnLinkKey(east)),
     operation: OPERATION,
   }
   const now = east.turn.ms
@@ -46,7 +46,7 @@ beforeEach(async () => {
   })
   for (let n = 0; n < 3; n++) await commit(east, [policyAt(`p${n}`), `${n}`])
   // a process has allocated a position, and dies
-  await east.journal.allocate(epochName(1, east.id))
+  await east.journal.allocate(formatEpoch(1, east.id))
 })
 
 function runOf(watched: <T extends object>(port: T) => T = port => port): OperationRun {
@@ -91,7 +91,7 @@ async function isDemoted(): Promise<void> {
   expect(record).toMatchObject({
     mode: 'secondary',
     set: 'set-1',
-    epoch: epochName(1, east.id),
+    epoch: formatEpoch(1, east.id),
     link: { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '' },
   })
   expect(record).not.toHaveProperty('operation')
@@ -151,8 +151,8 @@ describe('a demotion', () => {
 
   test('of a cluster without a journal of its own is refused', async () => {
     const open = (await east.journal.head()) ?? expect.unreachable()
-    const head = await east.journal.moveHead(moves.close(open, '', 0))
-    if (head !== 'refused') await east.journal.moveHead(moves.leaveSet(head, head.maxEpoch))
+    const head = await east.journal.moveHead(headMoves.close(open, '', 0))
+    if (head !== 'refused') await east.journal.moveHead(headMoves.leaveSet(head, head.maxEpoch))
     await expect(takeSteps(runOf())).rejects.toMatchObject({ name: 'OperationFailed', code: 'busy' })
   })
 })

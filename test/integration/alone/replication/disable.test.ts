@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { accessorOf, hashOf } from '../../../../shared/model/token.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import { accessorOfHash, tokenHashOf } from '../../../../shared/model/token.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { sized } from '../../../support/runner/size.ts'
@@ -28,7 +28,12 @@ beforeEach(async () => {
 async function giveToken(): Promise<void> {
   const { ports, record } = set.at('west')
   const now = await record()
-  const made = { hash: hashOf(TOKEN), set: now.set ?? '', epoch: now.epoch ?? '', madeAt: ports.clock.now() }
+  const made = {
+    hash: tokenHashOf(TOKEN),
+    set: now.set ?? '',
+    epoch: now.epoch ?? '',
+    madeAt: ports.clock.now(),
+  }
   await ports.store.commit([put(key('operation-token'), made)], { record: now, readAt: ports.clock.now() })
 }
 
@@ -84,7 +89,7 @@ describe('a secondary that leaves its set', () => {
 
   test('warns if its copy is incomplete, and rejects late writes of a sync', async () => {
     const { ports, head } = set.at('west')
-    await ports.journal.moveHead(moves.beginSync(await head(), 'all'))
+    await ports.journal.moveHead(headMoves.beginSync(await head(), 'all'))
     await set.at('east').ok('POST', '/sys/policies/acl/late', POLICY)
     const { reached, thaw } = set.freezeAt({
       cluster: 'west',
@@ -173,13 +178,13 @@ const TOKENS = Number(process.env['TOKENS'] ?? sized(60, 100_000))
 
 /** Each cluster has the item of a token that many times, but only one cluster issued it. */
 function crowded(snapshot: SetSnapshot, token: string): SetSnapshot {
-  const accessor = accessorOf(hashOf(token))
+  const accessor = accessorOfHash(tokenHashOf(token))
   const copies = (items: readonly WireItem[]): WireItem[] => {
     const one = items.find(item => JSON.stringify([item['pk'], item['sk']]).includes(accessor))
     if (!one) throw new Error('the token is not there')
     const text = JSON.stringify(one)
     return Array.from({ length: TOKENS - 1 }, (_, index) =>
-      JSON.parse(text.replaceAll(accessor, accessorOf(`copy ${index}`))),
+      JSON.parse(text.replaceAll(accessor, accessorOfHash(`copy ${index}`))),
     )
   }
   return {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { leafOf } from '../../../../shared/journal/tree.ts'
+import { computeItemLeaf } from '../../../../shared/journal/tree.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -46,7 +46,7 @@ async function divergeOnce(text: string): Promise<void> {
   const [item] = await journal.readRaw([X])
   if (!item) throw new Error('there is no such item')
   const flipped = { ...item, rev: `flipped ${text}`, data: { text: 'flipped' } }
-  const put = { ...flipped, leaf: leafOf(flipped) }
+  const put = { ...flipped, leaf: computeItemLeaf(flipped) }
   expect(await journal.transact([{ kind: 'item', item: X, put, if: { rev: item.rev } }])).toBe('done')
   await write('x', text)
   await set.converge()

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Drill } from '../../../../shared/model/drill.ts'
+import type { DrillRecord } from '../../../../shared/model/drill.ts'
 import type { AskCluster } from '../../../../shared/replication/drill/run.ts'
 import { drillSteps } from '../../../../shared/replication/drill/steps.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -72,7 +72,10 @@ async function drilled(ask = asking(), at: (step: string) => Promise<unknown> = 
   return told()
 }
 
-async function told(): Promise<{ event: Record<string, unknown> | undefined; drill: Drill | undefined }> {
+async function told(): Promise<{
+  event: Record<string, unknown> | undefined
+  drill: DrillRecord | undefined
+}> {
   const { ports, events } = set.at('east')
   const [item] = await ports.store.read([key('drill')])
   return { event: events.findLast(({ type }) => type === 'DR drill')?.detail, drill: item?.data }

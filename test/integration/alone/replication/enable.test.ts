@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createRun } from '../../../../shared/jobs/job.ts'
-import { endEpoch, fillHoles, findFrontier } from '../../../../shared/journal/density.ts'
-import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { rootsPk } from '../../../../shared/journal/refresh.ts'
-import { parseBucketText, storedLeafInTree } from '../../../../shared/journal/tree.ts'
+import { createJobRun } from '../../../../shared/jobs/job.ts'
+import { endOwnEpoch, fillJournalHoles, findDenseFrontier } from '../../../../shared/journal/density.ts'
+import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { treeRootsPk } from '../../../../shared/journal/refresh.ts'
+import { parseTreeBucketText, readStoredLeafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { backfillAll } from '../../../../shared/replication/primary/backfill.ts'
 import { detachAll } from '../../../../shared/replication/primary/detach.ts'
@@ -40,7 +40,7 @@ const ports = portsWith({
   entropy: { bytes: (length: number) => Buffer.from(fresh().repeat(4)).subarray(0, length) },
   cipher: { expectKeyring: () => undefined },
 })
-const run = () => createRun(ports, clock.ms + 3_600_000)
+const run = () => createJobRun(ports, clock.ms + 3_600_000)
 
 async function recordNow(): Promise<ClusterRecord> {
   const [item] = await store.read([key('cluster')])
@@ -154,14 +154,14 @@ describe('backfill', () => {
       job => {
         passes += 1
         return backfillAll(
-          createRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
+          createJobRun({ ...ports, journal: passes === 1 ? busy : journal }, clock.ms + 3_600_000),
           job,
         )
       },
       createBackfillJob(treeId, clock.ms),
     )
     expect((await recordNow()).treeComplete).toBe(true)
-    expect((await items()).filter(item => !storedLeafInTree(item, treeId))).toEqual([])
+    expect((await items()).filter(item => !readStoredLeafInTree(item, treeId))).toEqual([])
     expect(writes).toBeGreaterThan(10)
     await sound(treeId)
     const [reindex] = await store.read([key('reindex')])
@@ -193,7 +193,7 @@ describe('backfill', () => {
     for (let index = 0; index < 14; index++) await write(create(place(`large${index}`), role(large)))
     const treeId = await enabled()
     await backfillSome(treeId)
-    expect((await items()).filter(item => !storedLeafInTree(item, treeId))).toEqual([])
+    expect((await items()).filter(item => !readStoredLeafInTree(item, treeId))).toEqual([])
     await sound(treeId)
   })
 
@@ -209,7 +209,7 @@ describe('backfill', () => {
   test('continues in another run after time ran out', async () => {
     await seeded(60)
     const treeId = await enabled()
-    await finished(job => backfillAll(createRun(ports, clock.ms + 1), job), {
+    await finished(job => backfillAll(createJobRun(ports, clock.ms + 1), job), {
       ...createBackfillJob(treeId, clock.ms),
       notBefore: 0,
     })
@@ -260,13 +260,13 @@ describe('ending a journal', () => {
     await seeded(40)
     const treeId = await enabled()
     await backfillSome(treeId)
-    const [at] = (await items()).map(({ bucket = '' }) => parseBucketText(bucket).pk)
-    await journal.putPageHash(rootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
+    const [at] = (await items()).map(({ bucket = '' }) => parseTreeBucketText(bucket).pk)
+    await journal.putPageHash(treeRootsPk(treeId), 'whole', { hash: 'h', asOf: '' })
     if (at === undefined) throw new Error('nothing was stamped')
     expect((await journal.page(at)).size).toBeGreaterThan(0)
     await detachOne(await disabled(), treeId)
     expect((await journal.page(at)).size).toBe(0)
-    expect((await journal.pageHashes(rootsPk(treeId))).size).toBe(0)
+    expect((await journal.pageHashes(treeRootsPk(treeId))).size).toBe(0)
   })
 
   test('before another one begins: no item is missing although marks of the first are left', async () => {
@@ -277,7 +277,7 @@ describe('ending a journal', () => {
     const treeId = await enabled()
     await backfillSome(treeId)
     await sound(treeId)
-    expect((await items()).every(item => storedLeafInTree(item, treeId))).toBe(true)
+    expect((await items()).every(item => readStoredLeafInTree(item, treeId))).toBe(true)
   })
 
   test('closes it exactly: a process with an allocated position cannot commit, and no position is allocated', async () => {
@@ -285,12 +285,12 @@ describe('ending a journal', () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     const [held] = [await journal.allocate(epoch), await write(create(place('x'), role('x')))]
-    const end = await endEpoch(ports, { epoch })
+    const end = await endOwnEpoch(ports, { epoch })
     expect(end).toEqual({ epoch, seq: 2 })
-    expect(await endEpoch(ports, { epoch })).toEqual(end)
+    expect(await endOwnEpoch(ports, { epoch })).toEqual(end)
     expect(await journal.allocate(epoch)).toBe('refused')
     if (held === 'refused') throw new Error('held')
-    const entry = { ...noopEntry({ epoch, seq: held.seq }, 0), id: 'late' }
+    const entry = { ...createNoopEntry({ epoch, seq: held.seq }, 0), id: 'late' }
     expect(await journal.transact([{ kind: 'entry', entry }])).toEqual({ condition: [0] })
     expect((await replayed(journal)).holes).toEqual([])
   })
@@ -300,7 +300,7 @@ describe('ending a journal', () => {
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await journal.allocate(epoch)
     await storage.fault({ kind: 'conflict', when: 'before', skip: 0, times: 3, operation: 'PutItem' })
-    expect(await endEpoch(ports, { epoch })).toEqual({ epoch, seq: 1 })
+    expect(await endOwnEpoch(ports, { epoch })).toEqual({ epoch, seq: 1 })
     expect((await replayed(journal)).holes).toEqual([])
   })
 
@@ -309,16 +309,16 @@ describe('ending a journal', () => {
     const { epoch } = (await journal.head()) ?? { epoch: '' }
     await disabled()
     const later = await enabled().then(() => journal.head())
-    expect(await endEpoch(ports, { epoch })).toBeUndefined()
+    expect(await endOwnEpoch(ports, { epoch })).toBeUndefined()
     expect(await journal.head()).toEqual(later)
   })
 
   test('refuses an epoch that is not higher than the head’s', async () => {
     await enabled()
     const { epoch } = (await journal.head()) ?? { epoch: '' }
-    expect(await endEpoch(ports, { below: epoch })).toBeUndefined()
+    expect(await endOwnEpoch(ports, { below: epoch })).toBeUndefined()
     expect((await journal.head())?.mode).toBe('writing')
-    expect(await endEpoch(ports, { below: '000900.aaaaaaaaaaaa' })).toEqual({ epoch, seq: 0 })
+    expect(await endOwnEpoch(ports, { below: '000900.aaaaaaaaaaaa' })).toEqual({ epoch, seq: 0 })
     expect((await journal.head())?.maxEpoch).toBe(900)
   })
 })
@@ -331,11 +331,11 @@ describe('a dense journal', () => {
     await journal.allocate(epoch)
     await write(create(place('b'), role('b')))
     await journal.allocate(epoch)
-    const now = async () => findFrontier(journal, (await journal.head()) as never)
+    const now = async () => findDenseFrontier(journal, (await journal.head()) as never)
     expect(await now()).toBe(1)
-    expect(await fillHoles(ports, 'below')).toBe(3)
+    expect(await fillJournalHoles(ports, 'below')).toBe(3)
     expect([await now(), (await journal.head())?.applied]).toEqual([3, 3])
-    expect(await fillHoles(ports, 'all')).toBe(4)
+    expect(await fillJournalHoles(ports, 'all')).toBe(4)
     expect((await replayed(journal)).holes).toEqual([])
   })
 
@@ -345,7 +345,7 @@ describe('a dense journal', () => {
     await journal.allocate(epoch)
     await write(create(place('a'), role('a')))
     const start = clock.ms
-    await fillHoles(ports, 'below')
+    await fillJournalHoles(ports, 'below')
     expect(clock.ms - start).toBeGreaterThanOrEqual(300)
   })
 })

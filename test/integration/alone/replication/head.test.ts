@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { headKey } from '../../../../shared/adapters/aws/storage/head.ts'
-import { alarming } from '../../../../shared/api/alarming.ts'
-import type { Head, HeadMode } from '../../../../shared/journal/head.ts'
-import { moves, type TransitionName } from '../../../../shared/journal/transitions.ts'
+import { journalHeadKey } from '../../../../shared/adapters/aws/storage/head.ts'
+import { alarmingTexts } from '../../../../shared/api/alarming.ts'
+import type { JournalHead, JournalHeadMode } from '../../../../shared/journal/head.ts'
+import { type HeadTransitionName, headMoves } from '../../../../shared/journal/transitions.ts'
 import { STORED_FORMAT } from '../../../../shared/storage/format.ts'
 import { defined } from '../../../../shared/values/defined.ts'
 import { FIRST, headIn, moveCases, SECOND, THIRD } from '../../../builders/head-moves.ts'
@@ -19,8 +19,8 @@ const { journal } = tableStore(cluster, {
 })
 
 /** Stores a head directly, without a move. */
-async function putHead(head: Partial<Head>): Promise<void> {
-  const Item = defined({ ...headKey, kind: 'head', format: STORED_FORMAT, ...head })
+async function putHead(head: Partial<JournalHead>): Promise<void> {
+  const Item = defined({ ...journalHeadKey, kind: 'head', format: STORED_FORMAT, ...head })
   await sendAt(cluster)('PutItem', { TableName: cluster.tables.cluster, Item })
 }
 
@@ -33,7 +33,9 @@ const operations = async () => (await storage.calls()).map(call => call.operatio
 
 describe('each move on the engine', () => {
   test.each(Object.entries(moveCases))('%s', async (name, { make, modes, becomes }) => {
-    const [mode] = (Object.keys(modes) as (HeadMode | 'none')[]).filter(one => one !== 'none') as [HeadMode]
+    const [mode] = (Object.keys(modes) as (JournalHeadMode | 'none')[]).filter(one => one !== 'none') as [
+      JournalHeadMode,
+    ]
     const head = { ...headIn[mode], ...(name === 'takeOver' ? { unfinishedSync: null } : {}) }
     await putHead(head)
     await storage.reset()
@@ -51,9 +53,9 @@ describe('each move on the engine', () => {
 })
 
 /** Values of fields, most of which break rules. */
-const anyHead: fc.Arbitrary<Partial<Head>> = fc.record(
+const anyHead: fc.Arbitrary<Partial<JournalHead>> = fc.record(
   {
-    mode: fc.constantFrom<HeadMode>('writing', 'closed', 'applying', 'draining', 'syncing'),
+    mode: fc.constantFrom<JournalHeadMode>('writing', 'closed', 'applying', 'draining', 'syncing'),
     epoch: fc.constantFrom(SECOND, THIRD),
     ownEpoch: fc.constantFrom('', FIRST, SECOND),
     last: fc.constantFrom(6, 7, 9, 12),
@@ -68,12 +70,12 @@ const anyHead: fc.Arbitrary<Partial<Head>> = fc.record(
   },
   { requiredKeys: [] },
 )
-const names = Object.keys(moveCases) as TransitionName[]
+const names = Object.keys(moveCases) as HeadTransitionName[]
 
-const allModes = Object.keys(headIn) as HeadMode[]
+const allModes = Object.keys(headIn) as JournalHeadMode[]
 
 /** Chooses mostly modes from which a move exists, so that both results are frequent. */
-const modeFor = (name: TransitionName): fc.Arbitrary<HeadMode> =>
+const modeFor = (name: HeadTransitionName): fc.Arbitrary<JournalHeadMode> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...allModes.filter(mode => moveCases[name].modes[mode])) },
     { weight: 1, arbitrary: fc.constantFrom(...allModes) },
@@ -93,7 +95,7 @@ test('for any head and any earlier read of it, the engine allows exactly the mov
         const wanted = movedBy(stands, move)
         const made = await journal.moveHead(move)
         // if the earlier head was broken already, the result reports it
-        if (wanted === 'refused' && made !== 'refused') expect(told.at(-1)?.message).toBe(alarming.head)
+        if (wanted === 'refused' && made !== 'refused') expect(told.at(-1)?.message).toBe(alarmingTexts.head)
         else expect(made).toEqual(wanted)
         counts[made === 'refused' ? 'refused' : 'made'] += 1
       },
@@ -110,35 +112,35 @@ describe('a head that breaks a rule', () => {
   test('rejects moves, and every read reports it', async () => {
     await putHead(broken)
     expect(await journal.allocate(SECOND)).toBe('refused')
-    expect(await journal.moveHead(moves.close(headIn.writing, '', 0))).toBe('refused')
+    expect(await journal.moveHead(headMoves.close(headIn.writing, '', 0))).toBe('refused')
     expect(told).toEqual([])
     expect(await journal.head()).toEqual(broken)
-    expect(told).toMatchObject([{ message: alarming.head, rules: ['applied'], move: '' }])
+    expect(told).toMatchObject([{ message: alarmingTexts.head, rules: ['applied'], move: '' }])
   })
 
   test('cannot be created: the move is rejected without a call, and reported by name', async () => {
     await putHead(headIn.writing)
     await storage.reset()
-    expect(await journal.moveHead(moves.noteDense(headIn.writing, 12))).toBe('refused')
-    const head = moves.takeOver({ ...headIn.closed, lineage: [[THIRD, 1]] }, SECOND)
+    expect(await journal.moveHead(headMoves.noteDense(headIn.writing, 12))).toBe('refused')
+    const head = headMoves.takeOver({ ...headIn.closed, lineage: [[THIRD, 1]] }, SECOND)
     expect(await journal.transact([{ kind: 'head', head }])).toEqual({ condition: [0] })
     expect(await operations()).toEqual([])
     expect(told).toMatchObject([
-      { message: alarming.head, rules: ['applied'], move: 'noteDense' },
-      { message: alarming.head, rules: ['lineage'], move: 'takeOver' },
+      { message: alarmingTexts.head, rules: ['applied'], move: 'noteDense' },
+      { message: alarmingTexts.head, rules: ['lineage'], move: 'takeOver' },
     ])
   })
 
   test('is reported when a move returns it', async () => {
     await putHead({ ...headIn.writing, lineage: [[THIRD, 1]] })
     expect(await journal.allocate(SECOND)).toMatchObject({ seq: 10 })
-    expect(told).toMatchObject([{ message: alarming.head, rules: ['lineage'], move: 'allocate' }])
+    expect(told).toMatchObject([{ message: alarmingTexts.head, rules: ['lineage'], move: 'allocate' }])
   })
 })
 
 test.each([undefined, 0, 2])('a head of format %s is neither moved nor read', async format => {
-  await putHead({ ...headIn.writing, format } as Partial<Head>)
+  await putHead({ ...headIn.writing, format } as Partial<JournalHead>)
   await expect(journal.head()).rejects.toThrow('and this version knows format 1 only')
   expect(await journal.allocate(SECOND)).toBe('refused')
-  expect(await journal.moveHead(moves.close(headIn.writing, '', 0))).toBe('refused')
+  expect(await journal.moveHead(headMoves.close(headIn.writing, '', 0))).toBe('refused')
 })

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
@@ -90,7 +90,7 @@ describe('a revocation', () => {
   })
 
   test('is refused by an ended journal', async () => {
-    await set.at('east').ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
+    await set.at('east').ports.journal.moveHead(headMoves.close(await set.at('east').head(), '', 0))
     const reply = await set.at('east').request('POST', `${R}/primary/revoke-secondary`, { id: 'north' })
     expect(reply.status).toBe(503)
     const [holder] = await set.at('east').ports.store.read([key('holder', ids['north'] ?? '')])

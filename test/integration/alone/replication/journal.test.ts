@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { systemClock, systemEntropy } from '../../../../shared/adapters/aws/system.ts'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochName, markText, posText } from '../../../../shared/journal/position.ts'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { bucketOf, type Limbs, limbsOf } from '../../../../shared/journal/tree.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
+import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
+import { bucketMarkText, formatEpoch, positionText } from '../../../../shared/journal/position.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import { type LeafLimbs, splitLeafIntoLimbs, treeBucketOf } from '../../../../shared/journal/tree.ts'
 import { applyWindow, targetOf } from '../../../../shared/replication/apply/window.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { cluster, fresh, storage } from '../../../support/service/cluster.ts'
@@ -18,7 +18,7 @@ let epoch = ''
 let number = 0
 const at = (seq: number) => ({ epoch, seq })
 const bucket = () => ({ pk: `t#${epoch}#r#00`, sk: '00' })
-const noop = (seq: number): JournalEntry => noopEntry(at(seq), 1_800_000_000_000)
+const noop = (seq: number): JournalEntry => createNoopEntry(at(seq), 1_800_000_000_000)
 const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
   kind: 'policy',
   pk: `policy-${epoch}`,
@@ -31,7 +31,7 @@ const item = (name: string, more: Partial<StoredItem> = {}): StoredItem => ({
 const LEAF = `${'B'.repeat(42)}A`
 const entryWith = (seq: number, id: string, text = 'x'): JournalEntry => {
   const next = { leaf: LEAF, gen: null }
-  const stored = item('a', { data: { text }, pos: posText(at(seq)), leaf: next.leaf })
+  const stored = item('a', { data: { text }, pos: positionText(at(seq)), leaf: next.leaf })
   const { kind, pk, sk } = stored
   return { ...at(seq), id, at: 1_800_000_000_000, body: [{ kind, pk, sk, prev: null, next, item: stored }] }
 }
@@ -39,33 +39,33 @@ const lineage = () => [[epoch, 1]] as const
 
 beforeEach(async () => {
   number += 1
-  epoch = epochName(number, fresh('0000'))
+  epoch = formatEpoch(number, fresh('0000'))
   await storage.reset()
 })
 
 describe('the head', () => {
   /** Begins a journal in place of an earlier test's. */
-  async function began(): Promise<Head> {
+  async function began(): Promise<JournalHead> {
     const old = await journal.head()
-    if (old?.mode === 'writing') await journal.moveHead(moves.close(old, '', 0))
-    const head = await journal.moveHead(moves.begin(await journal.head(), epoch))
+    if (old?.mode === 'writing') await journal.moveHead(headMoves.close(old, '', 0))
+    const head = await journal.moveHead(headMoves.begin(await journal.head(), epoch))
     if (head === 'refused') throw new Error('no journal has begun')
     return head
   }
 
   test('is created once, and moves only if it is as expected', async () => {
     const head = await began()
-    expect(head).toMatchObject({ ...firstHead(epoch, number), incarnation: expect.any(Number) })
-    expect(await journal.moveHead(moves.begin(undefined, epoch))).toBe('refused')
-    expect(await journal.moveHead(moves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe(
+    expect(head).toMatchObject({ ...createFirstHead(epoch, number), incarnation: expect.any(Number) })
+    expect(await journal.moveHead(headMoves.begin(undefined, epoch))).toBe('refused')
+    expect(await journal.moveHead(headMoves.trim({ ...head, incarnation: head.incarnation + 1 }, 0))).toBe(
       'refused',
     )
-    expect(await journal.moveHead(moves.close(head, 'one', 0))).toEqual({
+    expect(await journal.moveHead(headMoves.close(head, 'one', 0))).toEqual({
       ...head,
       mode: 'closed',
       successor: 'one',
     })
-    expect(await journal.moveHead(moves.close(head, 'other', 0))).toBe('refused')
+    expect(await journal.moveHead(headMoves.close(head, 'other', 0))).toBe('refused')
     expect(await journal.head()).toMatchObject({ mode: 'closed', successor: 'one' })
   })
 
@@ -75,8 +75,8 @@ describe('the head', () => {
     const seqs = given.map(one => (one === 'refused' ? 0 : one.seq)).sort((a, b) => a - b)
     expect(seqs).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
     expect(given[0]).toMatchObject({ incarnation: head.incarnation })
-    expect(await journal.allocate(epochName(999, epoch))).toBe('refused')
-    await journal.moveHead(moves.close(head, '', 0))
+    expect(await journal.allocate(formatEpoch(999, epoch))).toBe('refused')
+    await journal.moveHead(headMoves.close(head, '', 0))
     expect(await journal.allocate(epoch)).toBe('refused')
   })
 })
@@ -150,7 +150,7 @@ describe('journal entries', () => {
 })
 
 describe('a transaction', () => {
-  const sums = (...limbs: bigint[]) => new Map<string, Limbs>([['p', limbs as unknown as Limbs]])
+  const sums = (...limbs: bigint[]) => new Map<string, LeafLimbs>([['p', limbs as unknown as LeafLimbs]])
   const place = (name: string) => ({ kind: 'policy', pk: `policy-${epoch}`, sk: name }) as const
 
   test('returns every element whose condition failed, and writes nothing', async () => {
@@ -213,7 +213,7 @@ describe('a transaction', () => {
   })
 
   test('raises a bucket’s mark together with its sums, and refuses a lower or equal mark', async () => {
-    const mark = (seq: number) => markText(1, posText(at(seq)))
+    const mark = (seq: number) => bucketMarkText(1, positionText(at(seq)))
     expect(
       await journal.transact([{ kind: 'bucket', bucket: bucket(), sums: sums(1n, 2n, 3n), mark: mark(2) }]),
     ).toBe('done')
@@ -255,11 +255,11 @@ describe('a transaction', () => {
     expect(await applyWindow([entry], setting, targetOf(own))).toEqual({ busy: false, mismatch: [] })
     const [change] = entry.body
     const [there] = await journal.readRaw(change ? [change] : [])
-    expect(there).toMatchObject({ rev: 'r1', pos: posText(at(1)) })
+    expect(there).toMatchObject({ rev: 'r1', pos: positionText(at(1)) })
     const [sums] = await journal.buckets(
-      change ? [bucketOf(setting.treeId, change.kind, change.pk, change.sk)] : [],
+      change ? [treeBucketOf(setting.treeId, change.kind, change.pk, change.sk)] : [],
     )
-    expect(sums?.sums.get('p')).toEqual(limbsOf(LEAF))
+    expect(sums?.sums.get('p')).toEqual(splitLeafIntoLimbs(LEAF))
   })
 
   test('without any answer is busy', async () => {
@@ -279,14 +279,15 @@ describe('sums', () => {
       )
     const total: [bigint, bigint, bigint] = [0n, 0n, 0n]
     let seq = 0
-    const additions = Array.from({ length: 667 }, (): Limbs => {
+    const additions = Array.from({ length: 667 }, (): LeafLimbs => {
       const limb = () => digits(26 + Math.floor(Math.random() * 9)) * (Math.random() < 0.5 ? -1n : 1n)
       return [limb(), limb(), limb()]
     })
     for (const [index, limbs] of additions.entries()) {
       for (const part of [0, 1, 2] as const) total[part] += limbs[part]
       const element = { kind: 'bucket' as const, bucket: bucket(), sums: new Map([['p', limbs]]) }
-      const marked = index % 2 === 0 ? [{ ...element, mark: markText(1, posText(at(++seq))) }] : [element]
+      const marked =
+        index % 2 === 0 ? [{ ...element, mark: bucketMarkText(1, positionText(at(++seq))) }] : [element]
       expect(
         await journal.transact(
           index % 3 === 0 ? [...marked, { kind: 'entry', entry: noop(index + 1) }] : marked,
@@ -298,10 +299,10 @@ describe('sums', () => {
     const long = { pk: bucket().pk, sk: 'ff' }
     const most = digits(38)
     await journal.transact([
-      { kind: 'bucket', bucket: long, sums: new Map([['g5300', [most, -most, 1n] as Limbs]]) },
+      { kind: 'bucket', bucket: long, sums: new Map([['g5300', [most, -most, 1n] as LeafLimbs]]) },
     ])
     await journal.transact([
-      { kind: 'bucket', bucket: long, sums: new Map([['g5300', [-1n, 1n, 1n] as Limbs]]) },
+      { kind: 'bucket', bucket: long, sums: new Map([['g5300', [-1n, 1n, 1n] as LeafLimbs]]) },
     ])
     const [longest] = await journal.buckets([long])
     expect(longest?.sums.get('g5300')).toEqual([most - 1n, 1n - most, 2n])

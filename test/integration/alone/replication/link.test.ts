@@ -2,15 +2,20 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endServer, listen } from '../../../../infra/local/os/loopback.ts'
-import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
-import { kmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
-import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
-import { callMeter, systemEntropy } from '../../../../shared/adapters/aws/system.ts'
+import { createKmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
+import { createKmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
+import { createLazyKms } from '../../../../shared/adapters/aws/kms.ts'
+import { createCallMeter, systemEntropy } from '../../../../shared/adapters/aws/system.ts'
 import { createLinkCarrier } from '../../../../shared/adapters/link/carrier.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import { openSealedToken, readActivation } from '../../../../shared/link/activation-token.ts'
-import { makeOwnKey } from '../../../../shared/link/admin/keys.ts'
-import { formatPublicKey, newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
+import { openActivationToken, readActivationClaims } from '../../../../shared/link/activation-token.ts'
+import { makeOwnLinkKey } from '../../../../shared/link/admin/keys.ts'
+import {
+  formatLinkPublicKeys,
+  generateLinkKeyPairs,
+  linkPublicKeysOf,
+  parseLinkKeyPairs,
+} from '../../../../shared/link/pair.ts'
 import { createSourceLink } from '../../../../shared/link/source-link.ts'
 import { isStatementSignedBy } from '../../../../shared/link/statements.ts'
 import { replace } from '../../../../shared/storage/changes.ts'
@@ -31,15 +36,15 @@ let url = ''
 let epoch = ''
 
 beforeAll(async () => {
-  const kms = lazyKms(callMeter())
-  const cipher = kmsCipher({ store, clock, entropy: systemEntropy, kms })
+  const kms = createLazyKms(createCallMeter())
+  const cipher = createKmsCipher({ store, clock, entropy: systemEntropy, kms })
   const begin = await begun(journal)
   epoch = begin.epoch
   const [item] = await store.read([key('cluster')])
   if (!item) throw new Error('there is no cluster record')
   const server = createServer(linkGateway(async event => (await invoke('link', event)).body))
   url = await listen(server)
-  const ownKey = await makeOwnKey({ cipher, entropy: systemEntropy })
+  const ownKey = await makeOwnLinkKey({ cipher, entropy: systemEntropy })
   const link = { secondaryId: '', primaryAddr: '', primaryAddrs: [], primaryKey: '', ownKey }
   await commit(
     replace(item, item, { ...item.data, ...begin, set, treeComplete: true, clusterAddr: url, link }),
@@ -60,11 +65,11 @@ const tokenFor = async (id: string, publicKey?: string): Promise<string> => {
 /** Makes a cluster that follows the primary with its token. */
 async function follower({ sealed = false } = {}) {
   const id = fresh('west-')
-  const pair = parseLinkPair(newLinkPair(randomBytes))
-  const keys = publicKeysOf(pair)
-  const given = await tokenFor(id, sealed ? formatPublicKey(keys) : undefined)
-  const token = sealed ? (openSealedToken(pair.exchange, given) ?? '') : given
-  const claims = readActivation(token)
+  const pair = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
+  const keys = linkPublicKeysOf(pair)
+  const given = await tokenFor(id, sealed ? formatLinkPublicKeys(keys) : undefined)
+  const token = sealed ? (openActivationToken(pair.exchange, given) ?? '') : given
+  const claims = readActivationClaims(token)
   if (!claims) throw new Error('no activation token')
   const me = { id, cluster: randomUUID(), address: `https://${id}.example` }
   const otherKey = Buffer.from(claims.primaryKey, 'base64url')
@@ -116,10 +121,10 @@ describe('a secondary', () => {
           return { dataKey, wrapped: dataKey.toString('base64') }
         },
       }
-      const there = kmsKeyFactory({ keyArn: 'its own', entropy: systemEntropy, kms })
+      const there = createKmsKeyFactory({ keyArn: 'its own', entropy: systemEntropy, kms })
       const imported = await there.importFrom(got.keyring, one.pair.exchange, set, clock.now())
       expect(imported.keyring).toMatchObject({ id: keyring?.data.id, term: keyring?.data.term })
-      const theirs = kmsCipher({
+      const theirs = createKmsCipher({
         store: memoryStore([item(key('keyring'), { ...imported.keyring, edition: 1 })]).store,
         clock,
         entropy: systemEntropy,

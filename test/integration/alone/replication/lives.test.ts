@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../../shared/api/endpoint.ts'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
-import { groups } from '../../../../shared/endpoints/all.ts'
+import { endpointGroups } from '../../../../shared/endpoints/all.ts'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
 import { filledPath, sensibleBody, sensibleToken } from '../../../support/requests/sensible-calls.ts'
 import { promotions } from '../../../support/set/promotion.ts'
@@ -132,7 +132,7 @@ describe.each(lives)('as $name', ({ begins, mode, works }) => {
   })
 
   test('no endpoint fails', async () => {
-    const endpoints = groups
+    const endpoints = endpointGroups
       .flatMap(group => group.endpoints)
       .filter(one => !endsLife(one, mode))
       .sort((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method))

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { formatPublicKey, newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
+import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
+import {
+  formatLinkPublicKeys,
+  generateLinkKeyPairs,
+  linkPublicKeysOf,
+  parseLinkKeyPairs,
+} from '../../../../shared/link/pair.ts'
 import { changesRole, ways } from '../../../support/requests/endpoints.ts'
 import { bodiesFor } from '../../../support/requests/hostile.ts'
 import { iamRole } from '../../../support/requests/things.ts'
@@ -100,9 +105,11 @@ describe('a cluster that becomes a primary', () => {
     await post('/primary/enable')
     const wrapped = await post('/primary/secondary-token', { id: 'west' })
     expect(wrapped.body).toMatchObject({ data: null, wrap_info: { ttl: 1800 } })
-    const activation = readActivation(wrapped.body.wrap_info.token)
+    const activation = readActivationClaims(wrapped.body.wrap_info.token)
     expect(activation).toMatchObject({ id: 'west', addr: 'http://service.test' })
-    const publicKey = formatPublicKey(publicKeysOf(parseLinkPair(newLinkPair(randomBytes))))
+    const publicKey = formatLinkPublicKeys(
+      linkPublicKeysOf(parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))),
+    )
     const sealed = await post('/primary/secondary-token', {
       id: 'south',
       secondary_public_key: publicKey,

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { drStatus } from '../../../support/set/dr-status.ts'
@@ -225,7 +225,7 @@ describe('a promotion without the primary', () => {
     expect((await write('east', 'of-east-alone')).status).toBe(204)
     const { journal } = set.at('west').ports
     const before = await set.at('west').head()
-    await journal.moveHead(moves.beginSync(before, 'all'))
+    await journal.moveHead(headMoves.beginSync(before, 'all'))
     expect((await promote('west')).text).toMatch(/merkle-sync/)
     const reply = await promote('west', { force: true })
     expect(reply.status).toBe(200)

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
-import { type ClusterRecord, setKeyring } from '../../../../shared/model/cluster.ts'
+import { type ClusterRecord, setRecordKeyring } from '../../../../shared/model/cluster.ts'
 import type { Connect } from '../../../../shared/replication/secondary/connect.ts'
 import { replaceKeyring } from '../../../../shared/replication/secondary/follower.ts'
 import { pull } from '../../../../shared/replication/secondary/pull.ts'
@@ -43,7 +43,9 @@ async function asSecondary(set: string): Promise<void> {
   const [record] = await west.store.read([key('cluster')])
   if (!record) throw new Error('not initialised')
   const [keyring] = await east.store.read([key('keyring')])
-  const { parseLinkPair: linkPair, publicKeysOf: keysOf } = await import('../../../../shared/link/pair.ts')
+  const { parseLinkKeyPairs: linkPair, linkPublicKeysOf: keysOf } = await import(
+    '../../../../shared/link/pair.ts'
+  )
   const exported = await east.cipher.exportTo(keysOf(linkPair(pair)).exchange, set)
   const imported = await west.keyFactory.importFrom(
     exported.keyring,
@@ -184,7 +186,7 @@ test('no item of a new term is stored before the term', async () => {
   if (!keyring || !record) throw new Error('no keyring')
   const { keyring: next } = await east.keyFactory.addNextTerm(keyring.data, east.turn.ms)
   const changes = replaceKeyring(record, keyring, next)
-  const changed = setKeyring(record.data, next).record
+  const changed = setRecordKeyring(record.data, next).record
   await east.store.commit(changes, {
     record: changed,
     readAt: east.turn.ms,

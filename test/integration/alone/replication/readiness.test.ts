@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { FORMAT } from '../../../../shared/link/source.ts'
+import { LINK_FORMAT } from '../../../../shared/link/source.ts'
 import { type Change, put, remove, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, type promotions, readyToPromote } from '../../../support/set/promotion.ts'
@@ -48,7 +48,7 @@ describe('readiness of a healthy pair', () => {
       promotion: { goes_through: true, refused: '', warnings: [] },
       keyring: { opens: true, failed: [] },
       recovery: { shares: 5, threshold: 3 },
-      versions: { version: '1.0.0', format: FORMAT, primary_format: FORMAT },
+      versions: { version: '1.0.0', format: LINK_FORMAT, primary_format: LINK_FORMAT },
       tree: { corrupted: false, reindexing: false },
       lag: { primary: 'answers', behind_ms: 0, last_contact_age_ms: 0, clock_skew_ms: 0 },
       operation_token: {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
+import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { unmaskToken } from '../../../../shared/ceremony/encode.ts'
 import { combineShares } from '../../../../shared/cluster/shares.ts'
 import { put } from '../../../../shared/storage/changes.ts'
@@ -27,9 +27,9 @@ async function storeKey(set: ClusterSet, name: string): Promise<void> {
   cipher.expectKeyring(now)
   const place = key('client-config', 'm')
   const secretKey = await cipher.encrypt(place, 'secretKey', keyOf(shares).toString('base64'))
-  expect(await store.commit([put(place, { ...defaultSettings, secretKey })], { record: now, readAt })).toBe(
-    'done',
-  )
+  expect(
+    await store.commit([put(place, { ...defaultClientSettings, secretKey })], { record: now, readAt }),
+  ).toBe('done')
 }
 
 /** Returns all terms that a cluster holds, as a thief with its tables and its KMS key gets them. */

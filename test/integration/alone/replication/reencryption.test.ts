@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { defaultTidy, sweepTimes } from '../../../../shared/auth-method/tidy/settings.ts'
+import { defaultTidySettings, tidyTimes } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { AccessEntry } from '../../../../shared/model/access-entry.ts'
 import { create, put } from '../../../../shared/storage/changes.ts'
 import { listEncryptedKinds } from '../../../../shared/storage/encrypted-kinds.ts'
@@ -54,7 +54,7 @@ async function filledSnapshot(): Promise<Warm> {
     const clientNonce = await ports.cipher.encrypt(place, 'clientNonce', `nonce ${index}`)
     const expiresAt = filling.clock.now() + 100 * DAY
     const entry = { clientNonce, role: 'a', expiresAt } as AccessEntry
-    const times = sweepTimes(expiresAt, defaultTidy)
+    const times = tidyTimes(expiresAt, defaultTidySettings)
     await ports.store.commit([create(place, entry, times)], {
       record: await record(),
       readAt: ports.clock.now(),

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type ApiError, errorCodes } from '../../../../shared/api/errors.ts'
 import * as ceremony from '../../../../shared/ceremony/refusals.ts'
-import { hashOf } from '../../../../shared/model/token.ts'
+import { tokenHashOf } from '../../../../shared/model/token.ts'
 import * as role from '../../../../shared/replication/operation/refusals.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { ports, record } = set.at('west')
   const now = await record()
   const made = {
-    hash: hashOf(OPERATOR),
+    hash: tokenHashOf(OPERATOR),
     set: now.set ?? '',
     epoch: now.epoch ?? '',
     madeAt: ports.clock.now(),

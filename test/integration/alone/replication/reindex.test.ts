@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { rootsPk } from '../../../../shared/journal/refresh.ts'
-import { bucketOf, pagePk } from '../../../../shared/journal/tree.ts'
+import { treeRootsPk } from '../../../../shared/journal/refresh.ts'
+import { treeBucketOf, treePagePkByName } from '../../../../shared/journal/tree.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { sized } from '../../../support/runner/size.ts'
@@ -69,13 +69,13 @@ async function damage(set: ClusterSet): Promise<void> {
   await journal.transact([
     {
       kind: 'bucket',
-      bucket: bucketOf(treeId, 'policy', 'policy', 'p'),
+      bucket: treeBucketOf(treeId, 'policy', 'policy', 'p'),
       sums: new Map([['p', [1n, 0n, 0n]]]),
     },
   ])
   for (const [root, page] of [
-    [pagePk(treeId, 'local', 'root'), '07'],
-    [rootsPk(treeId), 'whole'],
+    [treePagePkByName(treeId, 'local', 'root'), '07'],
+    [treeRootsPk(treeId), 'whole'],
   ] as const) {
     const stored = (await journal.pageHashes(root)).get(page)
     if (!stored) throw new Error('there is no such hash')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -63,7 +63,7 @@ test(`${REQUESTS} mixed requests, ${AT_ONCE} concurrently: none is refused, no i
   expect(most).toBeLessThan(transactions.length / 8)
   expect(places.filter(place => place.includes(' journal head'))).toEqual([])
   const { head, holes } = await replayed(journal)
-  for (const seq of holes) await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, 0))
+  for (const seq of holes) await journal.putEntry(createNoopEntry({ epoch: head.epoch, seq }, 0))
   expect((await replayed(journal)).torn).toEqual([])
   expect(await wrongSums(journal, record.treeId)).toEqual([])
 })

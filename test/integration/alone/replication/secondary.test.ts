@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Element, Journal, TransactionOutcome } from '../../../../shared/journal/journal.ts'
-import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { placeInTree } from '../../../../shared/journal/tree.ts'
+import type { Journal, TransactionElement, TransactionOutcome } from '../../../../shared/journal/journal.ts'
+import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import { addTreeBucket } from '../../../../shared/journal/tree.ts'
 import type { SourceLink } from '../../../../shared/link/source-link.ts'
 import { takeFollowStep } from '../../../../shared/replication/secondary/follow.ts'
 import { type Follower, sendHeartbeat } from '../../../../shared/replication/secondary/follower.ts'
@@ -205,7 +205,7 @@ describe('a secondary under load', () => {
     if (answer.kind !== 'entries') throw new Error('no entries')
     for (const entry of answer.entries) await west.journal.putEntry(entry)
     const last = answer.entries.at(-1)
-    if (last) await west.journal.moveHead(moves.stage(await headOf(west), last, answer.lineage))
+    if (last) await west.journal.moveHead(headMoves.stage(await headOf(west), last, answer.lineage))
     const head = await headOf(west)
     expect(head).toMatchObject({ last: 10, applied: 0 })
     const own = (await follower(west, undefined)).own
@@ -229,7 +229,7 @@ describe('a secondary that is far behind', () => {
     const { epoch, last } = await headOf(east)
     await east.journal.putEntries(
       Array.from({ length: 2 * EACH }, (_, index) =>
-        noopEntry({ epoch, seq: last + 1 + index }, east.turn.ms),
+        createNoopEntry({ epoch, seq: last + 1 + index }, east.turn.ms),
       ),
     )
     for (let taken = 0; taken < 2 * EACH; taken++) await east.journal.allocate(epoch)
@@ -345,10 +345,10 @@ describe('a secondary that is far behind', () => {
     const one = await follower(west, link)
     await takeFollowStep(one)
     // another process has synced meanwhile
-    await west.journal.moveHead(moves.beginSync(await headOf(west), 'all'))
+    await west.journal.moveHead(headMoves.beginSync(await headOf(west), 'all'))
     const { last: start, epoch, lineage } = await headOf(east)
     const sync = { what: 'all', start: EACH, lineage, hasFetched: false, end: { epoch, seq: start } } as const
-    await west.journal.moveHead(moves.endSync(await headOf(west), sync))
+    await west.journal.moveHead(headMoves.endSync(await headOf(west), sync))
     await caughtUp(one)
     expect(asked).toEqual([0, 210, 210, 420, 424])
     await isEqual()
@@ -391,7 +391,7 @@ describe('the applier', () => {
   test('ignores a frozen process that continues much later', async () => {
     await synced()
     await commit(east, [x, '1'])
-    const late: (readonly Element[])[] = []
+    const late: (readonly TransactionElement[])[] = []
     const frozen = await withJournal({
       transact: async elements => {
         late.push(elements)
@@ -492,7 +492,7 @@ describe('a sync', () => {
 
   /** A follower that delays the first write of a page, and dies; the delayed write may come later. */
   async function withPageInHand(): Promise<() => Promise<TransactionOutcome>> {
-    const kept: (readonly Element[])[] = []
+    const kept: (readonly TransactionElement[])[] = []
     const one = await withJournal({
       transact: async elements => {
         if (!elements.some(element => 'item' in element && element.item.kind === 'policy'))
@@ -587,7 +587,7 @@ describe('a sync', () => {
     await synced()
     await commit(east, [x, null], [b, '1'])
     // the journal with the deletion is no longer retained
-    await east.journal.moveHead(moves.noteDense(await headOf(east), 2, { isOld: true }))
+    await east.journal.moveHead(headMoves.noteDense(await headOf(east), 2, { isOld: true }))
     await synced()
     await isEqual()
     expect(await headOf(west)).toMatchObject({ retainedFrom: 2, last: 2, applied: 2 })
@@ -623,8 +623,8 @@ describe('a sync', () => {
 
   test('runs in full if the own journal begins after the fork point, and reports the retained part', async () => {
     await overtaken()
-    await east.journal.moveHead(moves.noteEnd(await headOf(east), { isOld: false }))
-    await east.journal.moveHead(moves.trim(await headOf(east), 2))
+    await east.journal.moveHead(headMoves.noteEnd(await headOf(east), { isOld: false }))
+    await east.journal.moveHead(headMoves.trim(await headOf(east), 2))
     await caughtUp(await follower(east, linkTo(west)))
     expect(await itemOf(east, x)).toBeUndefined()
     await isEqual(east, west)
@@ -654,7 +654,7 @@ describe('a sync', () => {
         return 'done'
       },
     }
-    await east.journal.moveHead(moves.noteDense(await headOf(east), 1))
+    await east.journal.moveHead(headMoves.noteDense(await headOf(east), 1))
     await closeHead(east)
     const one = await follower(east, linkTo(west))
     await caughtUp({ ...one, own: { ...one.own, journal } })
@@ -665,7 +665,7 @@ describe('a sync', () => {
 
   test('is not undone by a late wipe, which deletes nothing that was fetched since', async () => {
     await commit(east, [x, '1'])
-    const old = placeInTree({ ...x, rev: 'r', data: {} }, 'the tree before')
+    const old = addTreeBucket({ ...x, rev: 'r', data: {} }, 'the tree before')
     await west.journal.transact([{ kind: 'item', item: x, put: old, if: 'absent' }])
     const found = [x]
     expect(await west.journal.wipe(found, west.treeId)).toBe(1)

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { invariants } from '../../../support/set/checks/all.ts'
 import { violationsIn } from '../../../support/set/history.ts'
 import { NAMES, type Warm, warmSnapshot } from '../../../support/set/play.ts'
@@ -107,7 +107,7 @@ test('a primary whose epoch was ended by a call that then died steps down by its
   const set = await clusterSet(PAIR, { from: two, memory: true, aws: true })
   const { ports, head, record, minute } = set.at('east')
   const { epoch } = await head()
-  await ports.journal.moveHead(moves.close(await head(), 'west’s id', 0))
+  await ports.journal.moveHead(headMoves.close(await head(), 'west’s id', 0))
   await minute()
   expect(await record()).toMatchObject({ mode: 'secondary', epoch })
   expect(await head()).toMatchObject({ mode: 'closed', epoch, successor: 'west’s id' })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { afterEach, describe, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import { create, put, replace } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -41,7 +41,7 @@ const root = (sk: 'replicated' | 'local', hash: string) =>
 
 describe('the status', () => {
   test('of a primary and its secondaries costs one batch read and three concurrent queries', async () => {
-    await journal.moveHead(moves.begin(undefined, EPOCH))
+    await journal.moveHead(headMoves.begin(undefined, EPOCH))
     await journal.allocate(EPOCH)
     await Promise.all([root('replicated', 'one'), root('local', 'two')])
     const nobody = {

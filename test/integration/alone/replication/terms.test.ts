@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { type Warm, warmSnapshot } from '../../../support/set/play.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
@@ -76,7 +76,7 @@ describe('a rotation', () => {
   test('is refused by an ended journal', async () => {
     const { ports } = set.at('east')
     const before = await keyringAt('east')
-    await ports.journal.moveHead(moves.close(await set.at('east').head(), '', 0))
+    await ports.journal.moveHead(headMoves.close(await set.at('east').head(), '', 0))
     expect((await set.at('east').request('POST', '/sys/rotate')).status).toBe(503)
     expect(await keyringAt('east')).toEqual(before)
   })

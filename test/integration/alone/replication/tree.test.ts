@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { fillHoles } from '../../../../shared/journal/density.ts'
-import { refreshTree, rootsPk } from '../../../../shared/journal/refresh.ts'
+import { fillJournalHoles } from '../../../../shared/journal/density.ts'
+import { refreshTreeHashes, treeRootsPk } from '../../../../shared/journal/refresh.ts'
 import {
-  computeDeltas,
-  type Limbs,
-  pageHash,
-  pageNames,
-  pagePk,
-  rootHash,
-  storedLeaf,
-  sumLive,
+  addLiveSums,
+  computeBucketDeltas,
+  hashTreePage,
+  hashTreeRoot,
+  type LeafLimbs,
+  readStoredLeaf,
+  treePageNames,
+  treePagePkByName,
 } from '../../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import { maintainJournal, refreshHashes } from '../../../../shared/replication/primary/maintain.ts'
@@ -37,21 +37,23 @@ const commit = (...changes: Change[]) => store.commit(changes, { record, readAt:
 /** Computes the root from journal entries alone, up to a position. */
 async function rootAt(seq: number, of: 'replicated' | 'local'): Promise<string> {
   const { entries } = await replayed(journal)
-  const items = new Map<string, Parameters<typeof computeDeltas>[1][number]>()
+  const items = new Map<string, Parameters<typeof computeBucketDeltas>[1][number]>()
   for (const change of entries.slice(0, seq).flatMap(entry => entry?.body ?? []))
     items.set(`${change.pk} ${change.sk}`, {
       ...change,
       prev: null,
-      next: change.item && storedLeaf(change.item),
+      next: change.item && readStoredLeaf(change.item),
     })
   const now = Math.floor(clock.ms / 1000)
-  const pages = new Map<string, Map<string, Limbs>>()
-  for (const { bucket, sums } of computeDeltas(record.treeId ?? '', [...items.values()], now)) {
-    const page = pages.get(bucket.pk) ?? new Map<string, Limbs>()
-    pages.set(bucket.pk, page.set(bucket.sk, sumLive(sums, now)))
+  const pages = new Map<string, Map<string, LeafLimbs>>()
+  for (const { bucket, sums } of computeBucketDeltas(record.treeId ?? '', [...items.values()], now)) {
+    const page = pages.get(bucket.pk) ?? new Map<string, LeafLimbs>()
+    pages.set(bucket.pk, page.set(bucket.sk, addLiveSums(sums, now)))
   }
-  return rootHash(
-    pageNames.map(page => pageHash(pages.get(pagePk(record.treeId ?? '', of, page)) ?? new Map())),
+  return hashTreeRoot(
+    treePageNames.map(page =>
+      hashTreePage(pages.get(treePagePkByName(record.treeId ?? '', of, page)) ?? new Map()),
+    ),
   )
 }
 
@@ -59,7 +61,7 @@ const maintained = async (): Promise<void> => {
   await maintainJournal(ports)
   await refreshHashes(ports, 'now')
 }
-const roots = () => journal.pageHashes(rootsPk(record.treeId ?? ''))
+const roots = () => journal.pageHashes(treeRootsPk(record.treeId ?? ''))
 
 async function agree(seq: number): Promise<void> {
   const found = await roots()
@@ -98,9 +100,9 @@ describe('roots', () => {
     const head = await journal.head()
     if (!head) throw new Error('no head')
     const around = { journal, treeId: record.treeId ?? '', head, now: Math.floor(clock.ms / 1000) }
-    expect(await refreshTree(around)).toBeGreaterThan(0)
+    expect(await refreshTreeHashes(around)).toBeGreaterThan(0)
     await agree(1)
-    expect(await fillHoles(ports, 'below')).toBe(3)
+    expect(await fillJournalHoles(ports, 'below')).toBe(3)
     await maintained()
     await agree(3)
   })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hashOf } from '../../../../shared/model/token.ts'
+import { tokenHashOf } from '../../../../shared/model/token.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Reply } from '../../../support/service/api.ts'
@@ -26,7 +26,12 @@ beforeAll(async () => {
 async function giveToken(cluster: string): Promise<void> {
   const { ports, record } = set.at(cluster)
   const now = await record()
-  const made = { hash: hashOf(TOKEN), set: now.set ?? '', epoch: now.epoch ?? '', madeAt: ports.clock.now() }
+  const made = {
+    hash: tokenHashOf(TOKEN),
+    set: now.set ?? '',
+    epoch: now.epoch ?? '',
+    madeAt: ports.clock.now(),
+  }
   const as = { record: now, readAt: ports.clock.now() }
   await ports.store.commit([put(key('operation-token'), made)], as)
 }

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { root } from '../../../../infra/checkout.ts'
-import { FORMAT } from '../../../../shared/link/source.ts'
+import { LINK_FORMAT } from '../../../../shared/link/source.ts'
 import { blocksOf } from '../../../support/programs/pages.ts'
 import { openShell } from '../../../support/programs/shell.ts'
 import { webServer } from '../../../support/service/server.ts'
@@ -13,11 +13,11 @@ import { versionOf } from '../../../support/set/versions.ts'
 
 const R = '/sys/replication/dr'
 const NAMES = ['east', 'west']
-const UPGRADE_SECONDARY = `this cluster speaks format ${FORMAT + 1}, the secondary ${FORMAT} at most; upgrade the secondary first; it keeps its data`
+const UPGRADE_SECONDARY = `this cluster speaks format ${LINK_FORMAT + 1}, the secondary ${LINK_FORMAT} at most; upgrade the secondary first; it keeps its data`
 
 let later: Awaited<ReturnType<typeof versionOf>>
 beforeAll(async () => {
-  later = await versionOf(FORMAT + 1)
+  later = await versionOf(LINK_FORMAT + 1)
 })
 
 let set: ClusterSet
@@ -118,7 +118,7 @@ describe('an upgrade in the right order', () => {
     expect([reply.status, reply.body.warnings]).toEqual([
       200,
       expect.arrayContaining([
-        `the primary speaks format ${FORMAT}, this cluster ${FORMAT + 1}: it cannot come back as a secondary before its upgrade`,
+        `the primary speaks format ${LINK_FORMAT}, this cluster ${LINK_FORMAT + 1}: it cannot come back as a secondary before its upgrade`,
       ]),
     ])
     await giveToken('east')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alarming } from '../../../../shared/api/alarming.ts'
+import { alarmingTexts } from '../../../../shared/api/alarming.ts'
 import { clusterSet } from '../../../support/set/set.ts'
 
 test('a silent or lagging secondary is logged once a minute while that lasts', async () => {
@@ -16,7 +16,7 @@ test('a silent or lagging secondary is logged once a minute while that lasts', a
       one.told
         .slice(before[index])
         .flatMap(({ message, fields }) =>
-          message === alarming.peer ? (fields as { amiss: string[] }).amiss : [],
+          message === alarmingTexts.peer ? (fields as { amiss: string[] }).amiss : [],
         ),
     )
   }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { moves } from '../../../../shared/journal/transitions.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { OPERATION_TOKEN, promotions } from '../../../support/set/promotion.ts'
 import { type ClusterSet, clusterSet } from '../../../support/set/set.ts'
@@ -47,7 +47,7 @@ const states: Readonly<Record<string, (set: ClusterSet) => Promise<void>>> = {
   'a secondary amid a sync': async set => {
     await secondary(set)
     const { journal } = set.at('west').ports
-    await journal.moveHead(moves.beginSync(await set.at('west').head(), 'all'))
+    await journal.moveHead(headMoves.beginSync(await set.at('west').head(), 'all'))
   },
   'a secondary that follows nobody': async set => {
     await secondary(set)

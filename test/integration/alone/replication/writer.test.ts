@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ttlOf } from '../../../../shared/journal/generation.ts'
-import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochName, markText, posText } from '../../../../shared/journal/position.ts'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { storedLeafInTree } from '../../../../shared/journal/tree.ts'
+import { ttlOfGeneration } from '../../../../shared/journal/generation.ts'
+import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { bucketMarkText, formatEpoch, positionText } from '../../../../shared/journal/position.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import { readStoredLeafInTree } from '../../../../shared/journal/tree.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import {
   type Change,
@@ -152,14 +152,14 @@ describe('conditions', () => {
   })
 
   test('fail with a conflict in an ended epoch, so that the caller reads the record again', async () => {
-    record = { ...record, epoch: epochName(999, owner) }
+    record = { ...record, epoch: formatEpoch(999, owner) }
     expect(await commit(put('a'))).toBe('conflict')
     expect(await roles('a')).toEqual([undefined])
   })
 
   test('after the exact end are not retried: the error says that another cluster takes over', async () => {
     const head = await journal.head()
-    if (head) await journal.moveHead(moves.close(head, '', 0))
+    if (head) await journal.moveHead(headMoves.close(head, '', 0))
     await storage.reset()
     await expect(commit(put('a'))).rejects.toMatchObject({
       code: 'busy',
@@ -196,8 +196,8 @@ describe('expiry times', () => {
     await commit(create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 600 }))
     const item = await raw(cluster, key('token', `${owner}x`))
     const generation = Math.ceil((now + 600) / 345_600)
-    expect(item?.['ttl']).toBe(ttlOf(generation))
-    expect(storedLeafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
+    expect(item?.['ttl']).toBe(ttlOfGeneration(generation))
+    expect(readStoredLeafInTree(item as never, record.treeId ?? '')?.gen).toBe(generation)
     await sound()
   })
 
@@ -207,7 +207,7 @@ describe('expiry times', () => {
       create(key('token', `${owner}x`), { createdAt: 1 } as never, { expires: now + 10 * 365 * 86_400 }),
     )
     const item = await raw(cluster, key('token', `${owner}x`))
-    expect([item?.['ttl'], storedLeafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([
+    expect([item?.['ttl'], readStoredLeafInTree(item as never, record.treeId ?? '')?.gen]).toEqual([
       undefined,
       null,
     ])
@@ -262,7 +262,7 @@ describe('positions', () => {
   /** Fills holes as the worker does after a process died. */
   async function filled(): Promise<void> {
     const { head, holes } = await replayed(journal)
-    for (const seq of holes) await journal.putEntry(noopEntry({ epoch: head.epoch, seq }, 0))
+    for (const seq of holes) await journal.putEntry(createNoopEntry({ epoch: head.epoch, seq }, 0))
   }
 
   test.each(shapes)(
@@ -332,7 +332,7 @@ describe('positions', () => {
 
   test('a position that another process closed is abandoned, and the commit takes another one', async () => {
     const { epoch = '' } = record
-    await journal.putEntry(noopEntry({ epoch, seq: 1 }, 0))
+    await journal.putEntry(createNoopEntry({ epoch, seq: 1 }, 0))
     expect(await commit(put('a'))).toBe('done')
     const { entries } = await replayed(journal)
     expect(entries.map(entry => entry?.noop ?? false)).toEqual([true, false])
@@ -343,7 +343,7 @@ describe('positions', () => {
     await commit(put('a'))
     const { epoch = '', treeId = '' } = record
     const { incarnation = 0 } = (await journal.head()) ?? {}
-    const mark = markText(incarnation, posText({ epoch, seq: 3 }))
+    const mark = bucketMarkText(incarnation, positionText({ epoch, seq: 3 }))
     const [a] = (await standing(journal)).filter(own)
     const at = a?.bucket?.lastIndexOf('/') ?? 0
     const bucket = { pk: a?.bucket?.slice(0, at) ?? '', sk: a?.bucket?.slice(at + 1) ?? '' }

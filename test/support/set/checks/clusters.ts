@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Head } from '../../../../shared/journal/head.ts'
-import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
-import { storedLeafInTree } from '../../../../shared/journal/tree.ts'
+import type { JournalHead } from '../../../../shared/journal/head.ts'
+import { epochAt, type JournalLineage, positionText } from '../../../../shared/journal/position.ts'
+import { readStoredLeafInTree } from '../../../../shared/journal/tree.ts'
 import { fromStored, type StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName, type Standing } from '../history.ts'
 import { witness } from './entries.ts'
@@ -10,7 +10,7 @@ import { treeText } from './tree.ts'
 /** Computes the leaves at a position from the journal, by place. Returns undefined if an entry is unknown. */
 function fold(
   seen: ReturnType<typeof witness>,
-  lineage: Lineage,
+  lineage: JournalLineage,
   upTo: number,
 ): Map<string, string> | undefined {
   const leaves = new Map<string, string>()
@@ -27,7 +27,7 @@ function fold(
 /** Returns the leaves of the items that have not expired. */
 function leavesOf({ data, record }: Standing, seconds: number): Map<string, string> {
   const { treeId = '' } = record ?? {}
-  const live = [...data].filter(([, item]) => storedLeafInTree(item, treeId) && !isDead(item, seconds))
+  const live = [...data].filter(([, item]) => readStoredLeafInTree(item, treeId) && !isDead(item, seconds))
   return new Map(live.map(([name, { leaf = '' }]) => [name, leaf]))
 }
 
@@ -48,14 +48,14 @@ export const prefix = (): Check => {
     const said = fold(seen, head.lineage, head.applied)
     if (!said)
       return head.lineage[0]?.[1] === 1
-        ? `a position below ${posText({ epoch: head.epoch, seq: head.applied })} is not known`
+        ? `a position below ${positionText({ epoch: head.epoch, seq: head.applied })} is not known`
         : undefined
     return difference(said, leavesOf(now, Math.floor(entry.at / 1000)), now, entry.at)
   }
 }
 
 /** Reports whether all staged entries are applied and no item is ahead of them, according to the head. */
-const isWhole = ({ mode, applied, last, replayUntil, unfinishedSync, lineage }: Head): boolean =>
+const isWhole = ({ mode, applied, last, replayUntil, unfinishedSync, lineage }: JournalHead): boolean =>
   (mode === 'applying' || mode === 'draining') &&
   applied === last &&
   replayUntil === 0 &&
@@ -124,7 +124,7 @@ export const even = (): Check => {
       const { last, epoch } = standing.head
       return {
         name,
-        at: posText({ epoch, seq: last }),
+        at: positionText({ epoch, seq: last }),
         leaves: leavesOf(standing, seconds),
         tree: treeText(standing, seconds),
       }
@@ -157,8 +157,8 @@ export const kept = (): Check => {
     const reported = new Set([...world.values()].flatMap(reportedIn))
     for (const entry of seen.all.values()) {
       const isThere = epochAt(head.lineage, entry.seq) === entry.epoch && entry.seq <= head.last
-      if (entry.body.length > 0 && !isThere && !reported.has(posText(entry)))
-        return `${posText(entry)} was lost, and no report names it`
+      if (entry.body.length > 0 && !isThere && !reported.has(positionText(entry)))
+        return `${positionText(entry)} was lost, and no report names it`
     }
     return undefined
   }

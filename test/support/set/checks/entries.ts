@@ -1,6 +1,6 @@
-import { parseEntry } from '../../../../shared/adapters/aws/storage/entries.ts'
+import { parseJournalEntry } from '../../../../shared/adapters/aws/storage/entries.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochAt, type Lineage, posText } from '../../../../shared/journal/position.ts'
+import { epochAt, type JournalLineage, positionText } from '../../../../shared/journal/position.ts'
 import type { Changed, Entry, Moment } from '../history.ts'
 import type { RawItem } from '../mirror.ts'
 
@@ -18,7 +18,7 @@ export function entryIn({
   const item: RawItem | undefined = after ?? before
   // further parts of large journal entries add nothing
   if (table !== 'cluster' || epoch === undefined || !item || sk.includes('.')) return undefined
-  const entry = read.get(item) ?? parseEntry({ epoch, seq: Number(sk) }, item)
+  const entry = read.get(item) ?? parseJournalEntry({ epoch, seq: Number(sk) }, item)
   read.set(item, entry)
   return { entry, gone: after === undefined }
 }
@@ -27,7 +27,11 @@ export function entryIn({
 const read = new WeakMap<RawItem, JournalEntry>()
 
 /** Reports whether a cluster has the journal entry of a position. */
-export const hasEntry = ({ own }: Pick<Moment['now'], 'own'>, lineage: Lineage, seq: number): boolean => {
+export const hasEntry = (
+  { own }: Pick<Moment['now'], 'own'>,
+  lineage: JournalLineage,
+  seq: number,
+): boolean => {
   const epoch = epochAt(lineage, seq)
   return own.has(`j#${epoch}#${seq % 32}\n${String(seq).padStart(12, '0')}`)
 }
@@ -48,12 +52,12 @@ export function witness() {
     all,
     /** notes an entry @returns the journal entries that are new */
     see: (entry: Entry): JournalEntry[] => {
-      const fresh = entriesIn(entry).filter(entry => !all.has(posText(entry)))
-      for (const entry of fresh) all.set(posText(entry), entry)
+      const fresh = entriesIn(entry).filter(entry => !all.has(positionText(entry)))
+      for (const entry of fresh) all.set(positionText(entry), entry)
       return fresh
     },
-    at: (lineage: Lineage, seq: number): JournalEntry | undefined =>
-      all.get(posText({ epoch: epochAt(lineage, seq), seq })),
+    at: (lineage: JournalLineage, seq: number): JournalEntry | undefined =>
+      all.get(positionText({ epoch: epochAt(lineage, seq), seq })),
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { brokenRules, growingFields } from '../../../../shared/journal/head.ts'
-import { posText } from '../../../../shared/journal/position.ts'
+import { findBrokenHeadRules, growingHeadFields } from '../../../../shared/journal/head.ts'
+import { positionText } from '../../../../shared/journal/position.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import { type Check, type Moment, placeName } from '../history.ts'
 import { entryIn, hasEntry, ownerOf, witness } from './entries.ts'
@@ -11,7 +11,7 @@ export const oneOwner = (): Check => {
   return ({ entry, now: { record } }) => {
     const foreign = seen.see(entry).find(({ epoch }) => !record?.id.endsWith(ownerOf(epoch)))
     // the first state may be a copy
-    return foreign && entry.what === 'written' ? `writes ${posText(foreign)}` : undefined
+    return foreign && entry.what === 'written' ? `writes ${positionText(foreign)}` : undefined
   }
 }
 
@@ -27,12 +27,12 @@ export const immutable = (): Check => {
     for (const change of entry.changes) {
       const found = entryIn(change)
       if (!found) continue
-      const first = seen.all.get(posText(found.entry))
+      const first = seen.all.get(positionText(found.entry))
       if (!isDeepStrictEqual(withoutTime(first), withoutTime(found.entry)))
-        return `${posText(found.entry)} is another journal entry than at first`
+        return `${positionText(found.entry)} is another journal entry than at first`
       const isCopy = !record?.id.endsWith(ownerOf(found.entry.epoch))
       if (change.before && change.after && !(isCopy && isDeepStrictEqual(change.before, change.after)))
-        return `${posText(found.entry)} is written again`
+        return `${positionText(found.entry)} is written again`
     }
     return undefined
   }
@@ -48,7 +48,7 @@ export const exactEnd = (): Check => {
   const ended = new Set<string>()
   return ({ entry, now, before }) => {
     const late = seen.see(entry).find(({ epoch }) => ended.has(epoch))
-    if (late) return `${posText(late)} was written after the end of that epoch was told`
+    if (late) return `${positionText(late)} was written after the end of that epoch was told`
     const { head } = before
     if (!head || head.ownEpoch === '' || !told({ now, before })) return undefined
     ended.add(head.ownEpoch)
@@ -79,9 +79,9 @@ function holeIn(
 export const lawful = (): Check => {
   return ({ entry, now: { head }, before }) => {
     if (entry.what !== 'written' || !head) return undefined
-    const [broken] = brokenRules(head)
+    const [broken] = findBrokenHeadRules(head)
     if (broken) return `its head breaks the rule ${broken}`
-    const falls = growingFields.find(field => Number(head[field]) < Number(before.head?.[field] ?? 0))
+    const falls = growingHeadFields.find(field => Number(head[field]) < Number(before.head?.[field] ?? 0))
     return falls && `${falls} of its head falls`
   }
 }
@@ -126,11 +126,11 @@ export const named = (): Check => {
     const body = new Map(journalEntry.body.map(change => [placeName(change), change]))
     for (const { pk, sk, before: old, after } of items) {
       const said = body.get(placeName({ pk, sk }))
-      if (!said) return `${posText(journalEntry)} does not name ${pk}/${sk}`
+      if (!said) return `${positionText(journalEntry)} does not name ${pk}/${sk}`
       if ((said.prev?.leaf ?? undefined) !== (old?.['leaf'] as string | undefined))
-        return `${posText(journalEntry)} names another earlier ${pk}/${sk}`
+        return `${positionText(journalEntry)} names another earlier ${pk}/${sk}`
       if (!isDeepStrictEqual(content(said.item), content(after as StoredItem | undefined)))
-        return `${posText(journalEntry)} names another ${pk}/${sk} than it writes`
+        return `${positionText(journalEntry)} names another ${pk}/${sk} than it writes`
     }
     return undefined
   }

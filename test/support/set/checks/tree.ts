@@ -1,21 +1,22 @@
-import { hasEnded } from '../../../../shared/journal/generation.ts'
+import { hasGenerationEnded } from '../../../../shared/journal/generation.ts'
 import {
-  bucketText,
-  type Limbs,
-  limbsOf,
-  parseBucketText,
-  parseSums,
-  storedLeafInTree,
+  type LeafLimbs,
+  parseBucketSums,
+  parseTreeBucketText,
+  readStoredLeafInTree,
+  splitLeafIntoLimbs,
+  treeBucketText,
 } from '../../../../shared/journal/tree.ts'
 import type { StoredItem } from '../../../../shared/storage/requests.ts'
 import type { Check, Standing } from '../history.ts'
 
 /** Returns the sums of a bucket by slot, as texts. Sums that are zero or no longer count are left out. */
-function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
+function sumsText(sums: ReadonlyMap<string, LeafLimbs>, seconds: number): string {
   return [...sums]
     .filter(
       ([slot, limbs]) =>
-        limbs.some(limb => limb !== 0n) && (slot === 'p' || !hasEnded(Number(slot.slice(1)), seconds)),
+        limbs.some(limb => limb !== 0n) &&
+        (slot === 'p' || !hasGenerationEnded(Number(slot.slice(1)), seconds)),
     )
     .map(([slot, limbs]) => `${slot}:${limbs.join()}`)
     .sort()
@@ -23,13 +24,13 @@ function sumsText(sums: ReadonlyMap<string, Limbs>, seconds: number): string {
 }
 
 /** Returns the sums of a bucket's items. */
-function rightSums(now: Standing, treeId: string, bucket: string): Map<string, Limbs> {
-  const sums = new Map<string, Limbs>()
+function rightSums(now: Standing, treeId: string, bucket: string): Map<string, LeafLimbs> {
+  const sums = new Map<string, LeafLimbs>()
   for (const item of now.data.values()) {
-    const leaf = item.bucket === bucket ? storedLeafInTree(item, treeId) : null
+    const leaf = item.bucket === bucket ? readStoredLeafInTree(item, treeId) : null
     if (!leaf) continue
     const slot = leaf.gen === null ? 'p' : `g${leaf.gen}`
-    const [a, b, c] = limbsOf(leaf.leaf)
+    const [a, b, c] = splitLeafIntoLimbs(leaf.leaf)
     const [x, y, z] = sums.get(slot) ?? [0n, 0n, 0n]
     sums.set(slot, [a + x, b + y, c + z])
   }
@@ -37,8 +38,8 @@ function rightSums(now: Standing, treeId: string, bucket: string): Map<string, L
 }
 
 const storedSums = (now: Standing, bucket: string) => {
-  const { pk, sk } = parseBucketText(bucket)
-  return parseSums((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
+  const { pk, sk } = parseTreeBucketText(bucket)
+  return parseBucketSums((now.own.get(`${pk}\n${sk}`) ?? {}) as Record<string, bigint>)
 }
 
 /** A bucket is the sum of the leaves of its items, at every moment. */
@@ -65,7 +66,7 @@ function touched(
     pk.startsWith(mine)
       ? pk.includes('#root') || !/#[rl]#[0-9a-f]{2}$/.test(pk)
         ? []
-        : [bucketText({ pk, sk })]
+        : [treeBucketText({ pk, sk })]
       : [before, after].flatMap(item => (item as StoredItem | undefined)?.bucket ?? []),
   )
   return new Set(named.filter(bucket => bucket.startsWith(mine)))
@@ -93,7 +94,7 @@ export function treeText({ own, record }: Standing, seconds: number): string[] {
     .filter(({ pk }) => String(pk).startsWith(mine) && /#[rl]#[0-9a-f]{2}$/.test(String(pk)))
     .map(item => ({
       name: `${String(item['pk']).slice(mine.length)}/${item['sk']}`,
-      text: sumsText(parseSums(item as Record<string, bigint>), seconds),
+      text: sumsText(parseBucketSums(item as Record<string, bigint>), seconds),
     }))
     .filter(({ text }) => text !== '')
     .map(({ name, text }) => `${name} ${text}`)

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { describeByIds } from '../../../../shared/adapters/aws/describe-instances.ts'
+import { describeInstancesByIds } from '../../../../shared/adapters/aws/describe-instances.ts'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
-import { iamPrincipals } from '../../../../shared/adapters/aws/principals.ts'
-import { provider } from '../../../../shared/adapters/aws/provider.ts'
-import { accountOf, sessionOf } from '../../../../shared/adapters/aws/sessions.ts'
-import { LARGEST_ANSWER } from '../../../../shared/adapters/aws/wire/limits.ts'
-import { wire } from '../../../../shared/adapters/aws/wire/post.ts'
+import { createIamPrincipals } from '../../../../shared/adapters/aws/principals.ts'
+import { createAwsProvider } from '../../../../shared/adapters/aws/provider.ts'
+import { createSessionSource, fetchAccountOf } from '../../../../shared/adapters/aws/sessions.ts'
+import { MAX_ANSWER_BYTES } from '../../../../shared/adapters/aws/wire/limits.ts'
+import { wireTransport } from '../../../../shared/adapters/aws/wire/post.ts'
 import type { AwsTarget } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { rawServer, webServer } from '../../../support/service/server.ts'
@@ -53,7 +53,7 @@ const result = (action: string, inner: string) =>
 /** Makes AWS give these answers, and returns its requests: host and form. */
 function answering(text: string | ((form: string) => string), status = 200) {
   const asked: string[] = []
-  const post = vi.spyOn(wire, 'post').mockImplementation(async ({ host, path }, headers, body) => {
+  const post = vi.spyOn(wireTransport, 'post').mockImplementation(async ({ host, path }, headers, body) => {
     const form = String(body)
     const isOwn = form.includes('GetCallerIdentity') && typeof text === 'string' && !text.includes('Identity')
     if (!isOwn) asked.push(`${host}${path} ${form}`)
@@ -64,19 +64,20 @@ function answering(text: string | ((form: string) => string), status = 200) {
   return { asked, post }
 }
 
-const newProvider = () => provider({ environment, clock, meter })
+const newProvider = () => createAwsProvider({ environment, clock, meter })
 const soon = () => Date.now() + 10_000
 const describeOne = (target = targetAt(), ids = ['i-1'], calls = newProvider()) =>
-  describeByIds(calls, target, ids, soon())
+  describeInstancesByIds(calls, target, ids, soon())
 
 /** Each look-up, by its subject. */
 const lookUps: Record<string, (target: AwsTarget) => Promise<unknown>> = {
   'an instance': target => describeOne(target),
-  'a user': target => iamPrincipals(newProvider()).find(target, { type: 'user', name: 'bob' }, soon()),
-  'a role': target => iamPrincipals(newProvider()).find(target, { type: 'role', name: 'app' }, soon()),
-  'a profile': target => iamPrincipals(newProvider()).profile(target, 'web', soon()),
-  'a session': target => sessionOf(target, { role: 'arn', externalId: 'x' }, keys, { clock, meter })(),
-  'the own account': target => accountOf(target, keys, meter),
+  'a user': target => createIamPrincipals(newProvider()).find(target, { type: 'user', name: 'bob' }, soon()),
+  'a role': target => createIamPrincipals(newProvider()).find(target, { type: 'role', name: 'app' }, soon()),
+  'a profile': target => createIamPrincipals(newProvider()).profile(target, 'web', soon()),
+  'a session': target =>
+    createSessionSource(target, { role: 'arn', externalId: 'x' }, keys, { clock, meter })(),
+  'the own account': target => fetchAccountOf(target, keys, meter),
 }
 
 describe('requests and results', () => {
@@ -227,7 +228,7 @@ describe('deadlines hold for every answer to each look-up', () => {
       more()
     })
     for (const name of Object.keys(lookUps)) await fails(name, url, FAILED)
-    expect(sent).toBeLessThan(COUNT * LARGEST_ANSWER * 1.5)
+    expect(sent).toBeLessThan(COUNT * MAX_ANSWER_BYTES * 1.5)
   })
 
   test.each([

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { kmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
-import { kmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
+import { createKmsCipher } from '../../../../shared/adapters/aws/cipher.ts'
+import { createKmsKeyFactory } from '../../../../shared/adapters/aws/key-factory.ts'
 import type { Keyring, MadeKeyring } from '../../../../shared/model/cluster.ts'
 import { NONCE_LENGTH } from '../../../../shared/storage/encryption.ts'
 import { closeEnvelope, openEnvelope } from '../../../../shared/storage/keyring.ts'
@@ -35,7 +35,7 @@ function plainKms() {
 /** A stored keyring with environments that use it, and a function that rotates it. */
 async function world() {
   const { kms, asked } = plainKms()
-  const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
+  const keyFactory = createKmsKeyFactory({ keyArn: 'arn', entropy, kms })
   let keyring: Keyring = { ...(await keyFactory.newKeyring(1000)).keyring, edition: 1 }
   const reads = { count: 0 }
   const store = {
@@ -51,7 +51,7 @@ async function world() {
     reads,
     clock,
     record,
-    environment: () => kmsCipher({ store, clock, entropy, kms }),
+    environment: () => createKmsCipher({ store, clock, entropy, kms }),
     item: () => ({ ...key('keyring'), rev: 'r', data: keyring }),
     /** another key under the same number and name, as after a wipe and a return to the set */
     replaced: async () => {
@@ -266,10 +266,10 @@ describe('the cluster record', () => {
 describe('a term that the set has lost', () => {
   test('decrypts fields but no batch tokens if it is read-only', async () => {
     const { kms } = plainKms()
-    const keyFactory = kmsKeyFactory({ keyArn: 'arn', entropy, kms })
+    const keyFactory = createKmsKeyFactory({ keyArn: 'arn', entropy, kms })
     const [leading, other] = [await keyFactory.newKeyring(1000), await keyFactory.newKeyring(2000)]
     const holding = (data: MadeKeyring) =>
-      kmsCipher({
+      createKmsCipher({
         store: { read: async () => [{ ...key('keyring'), rev: 'r', data }] as never },
         clock: { now: () => 1_000_000 },
         entropy,
@@ -297,12 +297,12 @@ describe('an exported keyring', () => {
     const exported = await w.environment().exportTo(rawPublicKey(own), set)
     expect(exported.term).toBe(2)
     const there = plainKms()
-    const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: there.kms })
+    const keyFactory = createKmsKeyFactory({ keyArn: 'another', entropy, kms: there.kms })
     const { keyring, cipher } = await keyFactory.importFrom(exported.keyring, own, set, 3000)
     expect(keyring).toMatchObject({ id: w.record().keyring, term: 2, since: 3000 })
     expect(there.asked.newDataKey).toBe(1)
     const store = { read: async () => [{ ...key('keyring'), rev: 'r', data: keyring }] as never }
-    const other = kmsCipher({ store, clock: w.clock, entropy, kms: there.kms })
+    const other = createKmsCipher({ store, clock: w.clock, entropy, kms: there.kms })
     expect((await other.decrypt(place, 'hmacKey', old)).reveal()).toBe('of term 1')
     const here = w.environment()
     for (const each of [cipher, other]) {
@@ -321,7 +321,7 @@ describe('an exported keyring', () => {
 
   test('does not open with another key or set', async () => {
     const { keyring } = await w.environment().exportTo(rawPublicKey(own), set)
-    const keyFactory = kmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
+    const keyFactory = createKmsKeyFactory({ keyArn: 'another', entropy, kms: plainKms().kms })
     const other = privateKey('X25519', randomBytes(32))
     await expect(keyFactory.importFrom(keyring, other, set, 0)).rejects.toThrow(
       'not sealed to this cluster’s key',

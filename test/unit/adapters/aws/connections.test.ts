@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createWireHandler } from '../../../../shared/adapters/aws/client.ts'
-import { wire, wireAddress } from '../../../../shared/adapters/aws/wire/post.ts'
+import { createWireRequestHandler } from '../../../../shared/adapters/aws/client.ts'
+import { wireAddress, wireTransport } from '../../../../shared/adapters/aws/wire/post.ts'
 import { webServer } from '../../../support/service/server.ts'
 
 /**
@@ -11,7 +11,7 @@ import { webServer } from '../../../support/service/server.ts'
 type Ask = (url: string, ms?: number) => Promise<string>
 
 /** Sends the request with an SDK client. */
-function bySdk(handler = createWireHandler()): Ask {
+function bySdk(handler = createWireRequestHandler()): Ask {
   return async (url, requestTimeout) => {
     const { hostname, port } = new URL(url)
     const to = { protocol: 'http:', hostname, port: Number(port), path: '/', headers: {}, body: 'ask' }
@@ -22,7 +22,7 @@ function bySdk(handler = createWireHandler()): Ask {
 }
 
 const overTheWire: Ask = async (url, ms = 3000) =>
-  (await wire.post(wireAddress(new URL(url)), {}, 'ask', ms)).body.toString()
+  (await wireTransport.post(wireAddress(new URL(url)), {}, 'ask', ms)).body.toString()
 
 const ways: [string, () => Ask][] = [
   ['by the SDK', bySdk],
@@ -127,6 +127,6 @@ describe.each(ways)('a kept connection that was idle, %s', (_way, way) => {
 test('a request that must be sent once uses its own connection, and is sent once', async () => {
   const server = await serverOf(socket => socket.resetAndDestroy())
   await bySdk()(server.url)
-  expect(await bySdk(createWireHandler(true))(server.url)).toBe('answer')
+  expect(await bySdk(createWireRequestHandler(true))(server.url)).toBe('answer')
   expect([server.requests(), server.connections()]).toEqual([2, 2])
 })

@@ -6,8 +6,8 @@ import {
 } from '@aws-sdk/client-kms'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { lazyKms } from '../../../../shared/adapters/aws/kms.ts'
-import { wire } from '../../../../shared/adapters/aws/wire/post.ts'
+import { createLazyKms } from '../../../../shared/adapters/aws/kms.ts'
+import { wireTransport } from '../../../../shared/adapters/aws/wire/post.ts'
 import { sized } from '../../../support/runner/size.ts'
 
 // KMS gets the same requests as from the SDK, and its answers are read in the same way.
@@ -46,7 +46,7 @@ beforeEach(() => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', credentials.secretAccessKey)
   vi.stubEnv('AWS_ENDPOINT_URL_KMS', '')
   vi.spyOn(Math, 'random').mockReturnValue(0)
-  vi.spyOn(wire, 'post').mockImplementation(async ({ host, path }, headers, body) => {
+  vi.spyOn(wireTransport, 'post').mockImplementation(async ({ host, path }, headers, body) => {
     told(host, path, headers, String(body))
     return { status: state.status, headers: {}, body: Buffer.from(state.text) }
   })
@@ -84,7 +84,7 @@ const ways: Record<string, Way> = {
       return key((await kms.send(command)).Plaintext)
     },
     wire: async id =>
-      key(await lazyKms(meter).unwrap({ id, wrappedKey: Buffer.from(id).toString('base64') })),
+      key(await createLazyKms(meter).unwrap({ id, wrappedKey: Buffer.from(id).toString('base64') })),
   },
   'KMS, a new key': {
     answer: fc
@@ -100,7 +100,7 @@ const ways: Record<string, Way> = {
       return { dataKey: key(Plaintext), wrapped: key(CiphertextBlob) }
     },
     wire: async id => {
-      const { dataKey, wrapped } = await lazyKms(meter).newDataKey(id, id)
+      const { dataKey, wrapped } = await createLazyKms(meter).newDataKey(id, id)
       return { dataKey: key(dataKey), wrapped: key(Buffer.from(wrapped, 'base64')) }
     },
   },

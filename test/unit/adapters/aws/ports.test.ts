@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
-import { awsPorts } from '../../../../shared/adapters/aws/ports.ts'
-import { tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
-import type { Use } from '../../../../shared/api/endpoint.ts'
+import { createAwsPorts } from '../../../../shared/adapters/aws/ports.ts'
+import { createTableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
+import type { EndpointUse } from '../../../../shared/api/endpoint.ts'
 import type { Ports } from '../../../../shared/ports.ts'
 import { type Change, create, remove } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -15,10 +15,10 @@ const cluster = { record: {} as never, readAt: NOW }
 /** An engine that gives every call the same response. */
 const engine = vi.fn()
 beforeEach(() => void engine.mockReset().mockResolvedValue({ statusCode: 200, body: {} }))
-const portsOf = (...uses: Use[]) =>
-  awsPorts('test', uses, environment, clock, undefined, tableSend(engine, 1))
+const portsOf = (...uses: EndpointUse[]) =>
+  createAwsPorts('test', uses, environment, clock, undefined, createTableSend(engine, 1))
 
-const reaching: [keyof Ports, Use][] = [
+const reaching: [keyof Ports, EndpointUse][] = [
   ['instances', 'instances'],
   ['principals', 'principals'],
   ['callerIdentity', 'caller-identity'],
@@ -27,7 +27,7 @@ const reaching: [keyof Ports, Use][] = [
   ['workflows', 'workflow'],
   ['keyFactory', 'key-factory'],
 ]
-const allBut = (use: Use) => reaching.map(([, other]) => other).filter(other => other !== use)
+const allBut = (use: EndpointUse) => reaching.map(([, other]) => other).filter(other => other !== use)
 
 describe('the ports of a function are limited to the uses that its endpoints declare', () => {
   test.each(reaching)('the port %s needs the use %s, even with all other uses declared', (port, use) => {
@@ -46,8 +46,8 @@ describe('the ports of a function are limited to the uses that its endpoints dec
   })
 
   test('scans and sweeps of whole tables need their uses', async () => {
-    const scanning = (...uses: Use[]) => portsOf(...uses).store.scan('token', { index: 0, of: 1 })
-    const sweeping = (...uses: Use[]) => portsOf(...uses).store.due({ kind: 'access', pks: ['a'] }, 0)
+    const scanning = (...uses: EndpointUse[]) => portsOf(...uses).store.scan('token', { index: 0, of: 1 })
+    const sweeping = (...uses: EndpointUse[]) => portsOf(...uses).store.due({ kind: 'access', pks: ['a'] }, 0)
     expect(() => scanning('write', 'sweep')).toThrow('"scan"')
     expect(() => sweeping('write', 'scan')).toThrow('"sweep"')
     expect(engine).not.toHaveBeenCalled()
@@ -59,7 +59,7 @@ describe('the ports of a function are limited to the uses that its endpoints dec
   const role: Change = remove(key('role', 'auth_1', 'dev'))
   const minted: Change = create(key('token', 'acc'), token())
   const ring: Change = remove(key('keyring'))
-  test.each<[string, Change, Use | undefined]>([
+  test.each<[string, Change, EndpointUse | undefined]>([
     ['an ordinary item', role, 'write'],
     ['a token', minted, 'mint'],
     ['a deletion of the keyring', ring, undefined],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { promiseCache } from '../../../../shared/adapters/aws/promise-cache.ts'
+import { createPromiseCache } from '../../../../shared/adapters/aws/promise-cache.ts'
 
 describe('a cache of asynchronous results', () => {
   const counted = () => {
@@ -11,7 +11,7 @@ describe('a cache of asynchronous results', () => {
   }
 
   test('runs the work once for concurrent callers', async () => {
-    const cache = promiseCache<number>(10)
+    const cache = createPromiseCache<number>(10)
     const work = counted()
     expect(await Promise.all([cache.get('a', work), cache.get('a', work)])).toEqual([1, 1])
     expect(await cache.get('a', work)).toBe(1)
@@ -19,13 +19,13 @@ describe('a cache of asynchronous results', () => {
   })
 
   test('does not keep a failure', async () => {
-    const cache = promiseCache<number>(10)
+    const cache = createPromiseCache<number>(10)
     await expect(cache.get('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await cache.get('a', async () => 1)).toBe(1)
   })
 
   test('forgets a deleted result, and its late failure does not delete a newer one', async () => {
-    const cache = promiseCache<number>(10)
+    const cache = createPromiseCache<number>(10)
     const late = Promise.withResolvers<number>()
     const first = cache.get('a', () => late.promise)
     cache.delete('a')
@@ -36,7 +36,7 @@ describe('a cache of asynchronous results', () => {
   })
 
   test('never exceeds its limit', async () => {
-    const cache = promiseCache<number>(2)
+    const cache = createPromiseCache<number>(2)
     const work = counted()
     for (const name of ['a', 'b', 'c']) await cache.get(name, work)
     expect(await cache.get('c', work)).toBe(3)

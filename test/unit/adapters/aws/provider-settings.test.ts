@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { settingsOf } from '../../../../shared/adapters/aws/provider-settings.ts'
+import { buildCallSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
 
 const HOUR = 3_600_000
 const client = { version: 'v', maxRetries: -1, endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' }
@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers())
 function world(endsAfter?: number) {
   let asked = 0
   let fails = false
-  const { credentials } = settingsOf('ec2', client, 'eu-west-1', async () => {
+  const { credentials } = buildCallSettings('ec2', client, 'eu-west-1', async () => {
     asked += 1
     if (fails) throw new Error('nobody answers')
     const expiration = endsAfter === undefined ? {} : { expiration: new Date(Date.now() + endsAfter) }

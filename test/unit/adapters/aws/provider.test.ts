@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
-import { provider } from '../../../../shared/adapters/aws/provider.ts'
-import type { CallSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
-import { wire } from '../../../../shared/adapters/aws/wire/post.ts'
+import { createAwsProvider } from '../../../../shared/adapters/aws/provider.ts'
+import type { AwsCallSettings } from '../../../../shared/adapters/aws/provider-settings.ts'
+import { wireTransport } from '../../../../shared/adapters/aws/wire/post.ts'
 import type { AwsTarget, ProviderSettings } from '../../../../shared/ports.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 
 const environment = readEnvironment({ AWS_REGION: 'eu-west-1', DATA_TABLE: 'data', CLUSTER_TABLE: 'cluster' })
 const clock = { now: () => Date.now(), sleep: async () => undefined }
 const meter = { count: () => undefined, measure: () => Promise.reject(new Error('not used')) }
-const calls = () => provider({ environment, clock, meter })
+const calls = () => createAwsProvider({ environment, clock, meter })
 
 const settings: ProviderSettings = {
   version: 'rev-1',
@@ -51,8 +51,8 @@ describe('a client', () => {
   ]
   const world = () => {
     const provided = calls()
-    const made: CallSettings[] = []
-    const make = (given: CallSettings) => made.push(given)
+    const made: AwsCallSettings[] = []
+    const make = (given: AwsCallSettings) => made.push(given)
     const clientOf = (parts: Partial<AwsTarget>, service: 'ec2' | 'iam' = 'ec2') =>
       provided.call(service, { ...target, ...parts }, Date.now() + 5000, make, async client => client)
     return { made, clientOf }
@@ -76,7 +76,7 @@ describe('a client', () => {
 
 test('the account of credentials is read again for another revision of the configuration', async () => {
   const accounts = ['444455556666', '777788889999']
-  const asked = vi.spyOn(wire, 'post').mockImplementation(async () => ({
+  const asked = vi.spyOn(wireTransport, 'post').mockImplementation(async () => ({
     status: 200,
     headers: {},
     body: Buffer.from(

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { sdkSend } from '../../../../shared/adapters/aws/sdk-tables.ts'
-import type { JsonAnswer } from '../../../../shared/adapters/aws/wire/json.ts'
-import { type Send, type TableCall, tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
+import { createSdkSend } from '../../../../shared/adapters/aws/sdk-tables.ts'
+import type { AwsJsonAnswer } from '../../../../shared/adapters/aws/wire/json.ts'
+import {
+  createTableSend,
+  type DynamoDbCall,
+  type TableSend,
+} from '../../../../shared/adapters/aws/wire/tables.ts'
 import { sized } from '../../../support/runner/size.ts'
 import { sdkHandler } from '../../../support/service/lean-client.ts'
 import { operations } from './wire/sdk-tables.ts'
@@ -25,18 +29,22 @@ beforeEach(() => {
 
 /** An engine that answers all calls alike, and a `Send` of each kind to it. */
 function world() {
-  const state = { answer: { statusCode: 200, body: {} } as JsonAnswer, asked: [] as TableCall[] }
-  const engine = async (call: TableCall): Promise<JsonAnswer> => {
-    state.asked.push(JSON.parse(JSON.stringify(call)) as TableCall)
+  const state = { answer: { statusCode: 200, body: {} } as AwsJsonAnswer, asked: [] as DynamoDbCall[] }
+  const engine = async (call: DynamoDbCall): Promise<AwsJsonAnswer> => {
+    state.asked.push(JSON.parse(JSON.stringify(call)) as DynamoDbCall)
     return state.answer
   }
-  const wire = tableSend(engine)
-  const overWire = vi.fn(wire) as unknown as Send & typeof vi.fn
-  return { state, wire, overWire, sdk: sdkSend(overWire, sdkHandler(engine)) }
+  const wire = createTableSend(engine)
+  const overWire = vi.fn(wire) as unknown as TableSend & typeof vi.fn
+  return { state, wire, overWire, sdk: createSdkSend(overWire, sdkHandler(engine)) }
 }
 
 /** The result of a call, and the engine's last request. */
-async function outcome(send: Send, state: ReturnType<typeof world>['state'], ...call: Parameters<Send>) {
+async function outcome(
+  send: TableSend,
+  state: ReturnType<typeof world>['state'],
+  ...call: Parameters<TableSend>
+) {
   const end = await send(...call).then(
     value => ({ value }),
     ({ name, message, details, $metadata }) => ({

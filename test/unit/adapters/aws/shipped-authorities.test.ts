@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { readEnvironment } from '../../../../shared/adapters/aws/environment.ts'
-import { shippedAuthorities } from '../../../../shared/adapters/aws/shipped-authorities.ts'
+import { readShippedAuthorities } from '../../../../shared/adapters/aws/shipped-authorities.ts'
 
 const code = mkdtempSync(`${tmpdir()}/cloud-auth-code-`)
 afterAll(() => rmSync(code, { recursive: true, force: true }))
@@ -16,7 +16,7 @@ const fileFor = (name?: string) =>
   }).authoritiesFile
 
 test('certificates next to the code are read once, and again after a failure', async () => {
-  const authorities = shippedAuthorities(fileFor('authorities.json'))
+  const authorities = readShippedAuthorities(fileFor('authorities.json'))
   await expect(authorities.shipped()).rejects.toThrow('ENOENT')
   writeFileSync(`${code}/authorities.json`, '{"own.pem":"PEM"}')
   expect(await authorities.shipped()).toEqual(new Map([['own.pem', 'PEM']]))
@@ -26,5 +26,5 @@ test('certificates next to the code are read once, and again after a failure', a
 
 test('a deployment without certificates has none', async () => {
   expect(fileFor()).toBe('')
-  expect(await shippedAuthorities(fileFor()).shipped()).toEqual(new Map())
+  expect(await readShippedAuthorities(fileFor()).shipped()).toEqual(new Map())
 })

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { dynamoTables } from '../../../../shared/adapters/aws/table.ts'
-import { tableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
+import { createDynamoTables } from '../../../../shared/adapters/aws/table.ts'
+import { createTableSend } from '../../../../shared/adapters/aws/wire/tables.ts'
 import { key, partitions } from '../../../../shared/storage/kinds.ts'
 import { NOW } from '../../tokens/support.ts'
 
 /** A store, and the calls that it makes to an empty engine. */
 function world() {
   const inputs: Record<string, unknown>[] = []
-  const send = tableSend(async ({ input }) => {
+  const send = createTableSend(async ({ input }) => {
     inputs.push(input)
     return { statusCode: 200, body: {} }
   })
-  const { store } = dynamoTables(
+  const { store } = createDynamoTables(
     {
       tables: { data: 'data', cluster: 'cluster', ceremony: 'ceremony' },
       clock: { now: () => NOW, sleep: async () => undefined },

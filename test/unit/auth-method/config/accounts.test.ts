@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { accountQuestion } from '../../../../shared/auth-method/config/accounts.ts'
-import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
+import { createAccountQuestion } from '../../../../shared/auth-method/config/accounts.ts'
+import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { plainCipher as cipher, encrypted, item } from '../../../support/tables/items.ts'
 
 const accessor = 'auth_cloud_1'
 const config = {
-  ...defaultSettings,
+  ...defaultClientSettings,
   accessKey: 'AKIA1',
   secretKey: encrypted('client-config', 'client', 'secretKey', 'new'),
   previousAccessKey: 'AKIA0',
@@ -18,7 +18,7 @@ const config = {
   maxRetries: 7,
 }
 const access = (client?: typeof config, sts?: { role: string; externalId: string }) =>
-  accountQuestion(
+  createAccountQuestion(
     {
       account: '444455556666',
       region: 'us-east-1',

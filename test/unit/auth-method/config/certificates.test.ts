@@ -6,12 +6,12 @@ import {
   selfSign,
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { derOid } from '../../../../infra/local/provider/documents/der.ts'
-import { readPem } from '../../../../shared/auth-method/config/certificates.ts'
-import { readPublished } from '../../../../shared/identity-proof/certificates/compile.ts'
+import { parsePemCertificate } from '../../../../shared/auth-method/config/certificates.ts'
+import { readPublishedCertificates } from '../../../../shared/identity-proof/certificates/compile.ts'
 import { inEachForm } from '../../../builders/base64-forms.ts'
 import { keys } from '../../../builders/keys.ts'
 
-const pem = readPublished()[0]?.pem ?? ''
+const pem = readPublishedCertificates()[0]?.pem ?? ''
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 describe('readPem', () => {
@@ -30,7 +30,7 @@ describe('readPem', () => {
     ]),
     ['in base64 without padding, as Terraform writes it', base64(`${pem} `).replace(/=+$/, ''), `${pem} `],
   ])('reads a certificate %s', (_, given, expected) => {
-    expect(readPem(given)).toBe(expected)
+    expect(parsePemCertificate(given)).toBe(expected)
   })
 
   const { publicKey, privateKey } = keys.rsa(2048)
@@ -53,7 +53,7 @@ describe('readPem', () => {
     ['a megabyte of padding', '='.repeat(1_000_000)],
     ['a megabyte of line breaks', `-----BEGIN CERTIFICATE-----${'\n'.repeat(1_000_000)}`],
   ])('%s is not a certificate', (_, given) => {
-    expect(readPem(given)).toBeUndefined()
+    expect(parsePemCertificate(given)).toBeUndefined()
   })
 
   test('the template with a known key is a valid certificate', () => {

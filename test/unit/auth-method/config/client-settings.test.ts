@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../../shared/api/fields.ts'
 import {
-  callSettings,
-  defaultSettings,
-  mergeSettings,
-  settingFields,
-  settingsAnswer,
+  clientSettingFields,
+  clientSettingsAnswer,
+  defaultClientSettings,
+  mergeClientSettings,
+  selectCallSettings,
 } from '../../../../shared/auth-method/config/client-settings.ts'
 
 /** Returns a value other than the neutral one. */
@@ -16,32 +16,32 @@ function otherThan(neutral: unknown, name: string): unknown {
   return name.endsWith('endpoint') ? 'https://aws.example.com' : 'other'
 }
 
-const written = (raw: Record<string, unknown>, stored = defaultSettings) =>
-  mergeSettings(stored, readParameterFields(settingFields, raw).parameters, false)
+const written = (raw: Record<string, unknown>, stored = defaultClientSettings) =>
+  mergeClientSettings(stored, readParameterFields(clientSettingFields, raw).parameters, false)
 
 describe('a setting of the AWS calls', () => {
-  const neutral = settingsAnswer(defaultSettings)
+  const neutral = clientSettingsAnswer(defaultClientSettings)
 
-  test.each(Object.keys(settingFields))(
+  test.each(Object.keys(clientSettingFields))(
     '%s reads back as it was sent, changes no other, and is kept',
     name => {
       const value = otherThan(neutral[name], name)
       const stored = written({ [name]: value })
-      expect(settingsAnswer(stored)).toEqual({ ...neutral, [name]: value })
+      expect(clientSettingsAnswer(stored)).toEqual({ ...neutral, [name]: value })
       expect(written({}, stored)).toEqual(stored)
     },
   )
 
   test('a setting missing in the stored configuration has its neutral value', () => {
-    const { maxRetries: _, ...old } = defaultSettings
-    const stored = old as typeof defaultSettings
-    expect(settingsAnswer(stored)).toEqual(neutral)
-    expect(written({}, stored)).toEqual(defaultSettings)
-    expect(callSettings(stored)).toMatchObject({ maxRetries: -1 })
+    const { maxRetries: _, ...old } = defaultClientSettings
+    const stored = old as typeof defaultClientSettings
+    expect(clientSettingsAnswer(stored)).toEqual(neutral)
+    expect(written({}, stored)).toEqual(defaultClientSettings)
+    expect(selectCallSettings(stored)).toMatchObject({ maxRetries: -1 })
   })
 
   test('only settings marked forCalls reach the AWS clients', () => {
-    expect(Object.keys(callSettings(defaultSettings)).sort()).toEqual([
+    expect(Object.keys(selectCallSettings(defaultClientSettings)).sort()).toEqual([
       'endpoint',
       'iamEndpoint',
       'maxRetries',

@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../../shared/api/fields.ts'
-import { clientFields, readClient, writeClient } from '../../../../shared/auth-method/config/client.ts'
 import {
-  identityFields,
+  clientConfigFields,
+  readClientConfig,
+  writeClientConfig,
+} from '../../../../shared/auth-method/config/client.ts'
+import {
+  identityConfigFields,
   metadataNamesOf,
-  selectMetadata,
-  writeIdentity,
+  selectLoginMetadata,
+  writeIdentityConfig,
 } from '../../../../shared/auth-method/config/identity.ts'
-import { stsFields, writeSts } from '../../../../shared/auth-method/config/sts.ts'
-import type { ClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
+import { stsRoleFields, writeStsRole } from '../../../../shared/auth-method/config/sts.ts'
+import type { AwsClientConfig, IdentityConfig } from '../../../../shared/model/config.ts'
 import { type Item, type Key, key } from '../../../../shared/storage/kinds.ts'
 import { matchesRolePattern } from '../../../../shared/values/arn.ts'
 import { callWith } from '../../../support/requests/call.ts'
@@ -31,12 +35,12 @@ const around = (subjectKey: Key, subject: Item | undefined) => ({
 
 describe('client configuration', () => {
   const place = key('client-config', accessor)
-  async function write(raw: Raw, stored?: ClientConfig) {
-    const given = readParameterFields(clientFields, raw).parameters
-    const { changes, answer } = await writeClient(
+  async function write(raw: Raw, stored?: AwsClientConfig) {
+    const given = readParameterFields(clientConfigFields, raw).parameters
+    const { changes, answer } = await writeClientConfig(
       callWith({ ...around(place, stored && item(place, stored)), parameters: given }),
     )
-    return { config: dataOf(changes) as ClientConfig, warnings: answer.warnings ?? [] }
+    return { config: dataOf(changes) as AwsClientConfig, warnings: answer.warnings ?? [] }
   }
 
   test('omitted fields keep their values, and empty fields are cleared', async () => {
@@ -153,7 +157,7 @@ describe('client configuration', () => {
     [null, null],
   ])('the headers %j are returned as %j and can be written again', async (given, wanted) => {
     const { config } = await write({ allowed_sts_header_values: given })
-    const { answer } = readClient(callWith(around(place, item(place, config))))
+    const { answer } = readClientConfig(callWith(around(place, item(place, config))))
     expect(answer).toMatchObject({ data: { allowed_sts_header_values: wanted } })
     expect((await write({ allowed_sts_header_values: wanted })).config).toEqual(config)
   })
@@ -163,10 +167,10 @@ describe('identity configuration', () => {
   const place = key('identity-config', accessor)
   const write = (raw: Raw, stored?: IdentityConfig) =>
     dataOf(
-      writeIdentity(
+      writeIdentityConfig(
         callWith({
           ...around(place, stored && item(place, stored)),
-          parameters: readParameterFields(identityFields, raw).parameters,
+          parameters: readParameterFields(identityConfigFields, raw).parameters,
         }),
       ).changes,
     ) as IdentityConfig
@@ -203,17 +207,17 @@ describe('identity configuration', () => {
   test('default selects the default metadata, and empty values are omitted', () => {
     expect(metadataNamesOf('iam', write({}))).toEqual(['account_id', 'auth_type'])
     expect(metadataNamesOf('ec2', write({ ec2_metadata: 'region' }))).toEqual(['region'])
-    expect(selectMetadata(['a', 'b', 'c'], { a: '1', b: '', d: '2' })).toEqual({ a: '1' })
+    expect(selectLoginMetadata(['a', 'b', 'c'], { a: '1', b: '', d: '2' })).toEqual({ a: '1' })
   })
 })
 
 describe('STS roles of other accounts', () => {
   const place = key('sts-role', accessor, '444455556666')
   const write = (raw: Raw, stored?: { role: string; externalId: string }) => {
-    const { changes, answer } = writeSts(
+    const { changes, answer } = writeStsRole(
       callWith({
         ...around(place, stored && item(place, stored)),
-        parameters: readParameterFields(stsFields, raw).parameters,
+        parameters: readParameterFields(stsRoleFields, raw).parameters,
       }),
     )
     return { role: dataOf(changes), warnings: answer.warnings ?? [] }

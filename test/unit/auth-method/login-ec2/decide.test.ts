@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { enforce, reportVerdicts } from '../../../../shared/auth-method/login/checks.ts'
+import { enforceChecks, reportVerdicts } from '../../../../shared/auth-method/login/checks.ts'
 import {
   decideEc2Login,
   ec2ChecksAfterLookUp,
@@ -21,7 +21,7 @@ const early = (parts: Partial<CompleteEc2Facts>) =>
   reportVerdicts(ec2ChecksBeforeLookUp, ec2Facts(parts)).flatMap(({ reason }) => reason ?? [])
 const decide = (parts: Partial<CompleteEc2Facts> = {}) =>
   decideEc2Login(
-    enforce(ec2ChecksAfterLookUp, enforce(ec2ChecksBeforeLookUp, ec2Facts(parts))),
+    enforceChecks(ec2ChecksAfterLookUp, enforceChecks(ec2ChecksBeforeLookUp, ec2Facts(parts))),
     'auth/cloud/login',
   )
 

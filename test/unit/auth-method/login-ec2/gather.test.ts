@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
+import { defaultIdentityConfig } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
 import {
   addInstanceFacts,
-  gatherEc2,
+  gatherEc2Facts,
   lookUpInstance,
 } from '../../../../shared/auth-method/login-ec2/gather.ts'
-import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
+import { renderRoleTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { AwsTarget } from '../../../../shared/ports.ts'
@@ -66,7 +66,12 @@ function world({
       },
     },
   })
-  return { asked, reads: prepared.reads, call, gathered: gatherEc2(call, documentOf({ imageId }), 'fresh') }
+  return {
+    asked,
+    reads: prepared.reads,
+    call,
+    gathered: gatherEc2Facts(call, documentOf({ imageId }), 'fresh'),
+  }
 }
 const factsOf = async (given: World) => (await world(given).gathered).facts
 
@@ -93,7 +98,7 @@ test.each([
   ['instance_id', usualInstance.id],
   ['image_id', AMI],
 ] as const)('the alias by %s is %s', async (ec2Alias, name) => {
-  expect((await factsOf({ identity: { ...defaultIdentity, ec2Alias } })).aliasName).toBe(name)
+  expect((await factsOf({ identity: { ...defaultIdentityConfig, ec2Alias } })).aliasName).toBe(name)
 })
 
 test('one batch read fetches all items whose keys are known', async () => {
@@ -135,8 +140,8 @@ describe("the instance's role tag", () => {
     instanceId: '',
     maxTtl: 0,
   }
-  const value = renderTag(tag, new Secret('the key'))
-  const forged = renderTag(tag, new Secret('another key'))
+  const value = renderRoleTag(tag, new Secret('the key'))
+  const forged = renderRoleTag(tag, new Secret('another key'))
   const seen = async (given: World) => {
     const { call, gathered, asked } = world({ role, ...given })
     const read = await gathered

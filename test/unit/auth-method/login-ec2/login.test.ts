@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { verifyWithBuiltInKeys } from '../../../../shared/auth-method/login.ts'
+import { verifyDocumentByBuiltInKeys } from '../../../../shared/auth-method/login.ts'
 import { ec2LoginPhases } from '../../../../shared/auth-method/login-ec2/login.ts'
 import type { Ec2Proof } from '../../../../shared/auth-method/login-ec2/proof.ts'
-import { renderTag } from '../../../../shared/auth-method/role-tags/tag.ts'
+import { renderRoleTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -63,12 +63,12 @@ const tag = {
   instanceId: '',
   maxTtl: 0,
 }
-const tagValue = renderTag(tag, new Secret('the key'))
+const tagValue = renderRoleTag(tag, new Secret('the key'))
 const tagged = role({ roleTag: 'Tag', hmacKey: encrypted('role', 'dev', 'hmacKey', 'the key') })
 
 describe('an ec2 login', () => {
   test('an unverifiable document is rejected before the role is read', async () => {
-    const unproven = await verifyWithBuiltInKeys(
+    const unproven = await verifyDocumentByBuiltInKeys(
       { identity: Buffer.from('{}').toString('base64'), signature: 'AAAA' },
       false,
     )

@@ -6,17 +6,17 @@ import {
   selfSign,
 } from '../../../../infra/local/provider/documents/certificate.ts'
 import { signedData } from '../../../../infra/local/provider/documents/cms.ts'
-import type { Early } from '../../../../shared/api/call.ts'
+import type { EarlyCall } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { prepareLogin, verifyWithBuiltInKeys } from '../../../../shared/auth-method/login.ts'
+import { prepareLogin, verifyDocumentByBuiltInKeys } from '../../../../shared/auth-method/login.ts'
 import {
-  type Ec2Input,
-  guessDocument,
+  type Ec2ProofInput,
+  verifyByRememberedKey,
   verifyDocument,
 } from '../../../../shared/auth-method/login-ec2/proof.ts'
-import { readProof } from '../../../../shared/identity-proof/instance-document.ts'
-import { certificateName } from '../../../../shared/identity-proof/trust.ts'
+import { readDocumentProof } from '../../../../shared/identity-proof/instance-document.ts'
+import { readCertificateName } from '../../../../shared/identity-proof/trust.ts'
 import type { Deployment, Memory } from '../../../../shared/ports.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { documentText } from '../../../builders/instance-document.ts'
@@ -34,7 +34,7 @@ const accessor = 'auth_cloud_1'
 /** Builds a self-signed certificate and a document signed with it. */
 function signer({ publicKey, privateKey }: KeyPair) {
   const der = selfSign(publicKey, privateKey, rsaSha256)
-  const serial = BigInt(`0x${certificateName(der).serial}`)
+  const serial = BigInt(`0x${readCertificateName(der).serial}`)
   const message = signedData(Buffer.from(documentText()), { privateKey, serial, scheme: rsaSha256, at: 0 })
   return { pem: certificatePem(der), pkcs7: message.toString('base64') }
 }
@@ -56,12 +56,12 @@ function callAt(items: readonly Item[], legacySignatures = false, memory: Memory
 }
 
 /** Verifies a proof, and returns its refusal or the key that verified it. */
-async function prove(input: Ec2Input, registered: Registered = [], legacy = false): Promise<string> {
+async function prove(input: Ec2ProofInput, registered: Registered = [], legacy = false): Promise<string> {
   const items = registered.map(([pem, type, mount = accessor], at) =>
     item(key('certificate', mount, `c${at}`), { pem, type }),
   )
   try {
-    const early = await verifyWithBuiltInKeys(input, legacy)
+    const early = await verifyDocumentByBuiltInKeys(input, legacy)
     if (early.document) return 'verified by AWS'
     await verifyDocument(callAt(items, legacy).call, early)
     return 'verified by the mount'
@@ -73,7 +73,7 @@ async function prove(input: Ec2Input, registered: Registered = [], legacy = fals
 const identity = { identity: Buffer.from(y2017.document).toString('base64'), signature: y2017.signature }
 
 describe('keys that verify a document', () => {
-  test.each<[string, Ec2Input, Registered, string, string]>([
+  test.each<[string, Ec2ProofInput, Registered, string, string]>([
     ['AWS’s rsa2048', { pkcs7: y2021.rsa2048 }, [], 'verified by AWS', 'verified by AWS'],
     ['AWS’s pkcs7', { pkcs7: y2017.pkcs7 }, [], 'sha1', 'verified by AWS'],
     ['AWS’s signature', identity, [], 'signature', 'verified by AWS'],
@@ -136,14 +136,15 @@ describe('keys that verify a document', () => {
 
   test('a fault that no certificate can fix is rejected before the mount is read', async () => {
     const inputs = [{ pkcs7: 'MIAG' }, {}, { pkcs7: y2017.pkcs7 }]
-    for (const input of inputs) await expect(verifyWithBuiltInKeys(input, false)).rejects.toThrow(ApiError)
+    for (const input of inputs)
+      await expect(verifyDocumentByBuiltInKeys(input, false)).rejects.toThrow(ApiError)
   })
 })
 
 describe('a certificate that verified an earlier document', () => {
   const place = key('certificate', accessor, 'home')
   const vouching = item(place, { pem: own.pem, type: 'pkcs7' })
-  const early = () => verifyWithBuiltInKeys({ pkcs7: own.pkcs7 }, false)
+  const early = () => verifyDocumentByBuiltInKeys({ pkcs7: own.pkcs7 }, false)
   const remembered = async () => {
     const world = callAt([vouching])
     await verifyDocument(world.call, await early())
@@ -151,9 +152,13 @@ describe('a certificate that verified an earlier document', () => {
   }
 
   const guessed = ({ memory }: { memory: Memory }, at = accessor) => {
-    const proof = readProof({ pkcs7: own.pkcs7 })
+    const proof = readDocumentProof({ pkcs7: own.pkcs7 })
     if (!proof.ok) throw new Error(proof.fault.why)
-    return guessDocument({ memory, deployment: { legacySignatures: false } as Deployment }, at, proof.value)
+    return verifyByRememberedKey(
+      { memory, deployment: { legacySignatures: false } as Deployment },
+      at,
+      proof.value,
+    )
   }
 
   test('the next login reads only this certificate and does not parse it', async () => {
@@ -218,8 +223,8 @@ test.each([
   const ports = portsWith({ instances, memory: {}, deployment: { legacySignatures: false } })
   const given = { pkcs7: own.pkcs7 }
   const early = { parameters: given, ports, pathParameters: { mount: 'cloud' } } as Partial<
-    Early<typeof loginFields>
+    EarlyCall<typeof loginFields>
   >
-  expect(await prepareLogin(early as Early<typeof loginFields>)).toMatchObject({ keys: [] })
+  expect(await prepareLogin(early as EarlyCall<typeof loginFields>)).toMatchObject({ keys: [] })
   expect(loads).toBe(1)
 })

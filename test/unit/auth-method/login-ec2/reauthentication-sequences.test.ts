@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  checkReauthentication,
   type ReauthenticationFacts,
-  reauthenticate,
 } from '../../../../shared/auth-method/login-ec2/reauthentication.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { printTime } from '../../../../shared/values/time.ts'
@@ -24,7 +24,7 @@ interface State {
 
 function step(state: State, { sent, start, disallow, allowMigration }: Try, turn: number): State {
   const sentNonce = { own: state.known, guess: `guess ${turn}`, none: undefined, empty: '' }[sent]
-  const reauthentication = reauthenticate({
+  const reauthentication = checkReauthentication({
     ...(state.entry ? { entry: state.entry } : {}),
     ...(sentNonce === undefined ? {} : { sentNonce }),
     freshNonce: `fresh ${turn}`,

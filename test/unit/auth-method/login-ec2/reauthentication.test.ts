@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
+  checkReauthentication,
   type ReauthenticationFacts,
-  reauthenticate,
 } from '../../../../shared/auth-method/login-ec2/reauthentication.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { parseInstant } from '../../../../shared/values/time.ts'
@@ -51,7 +51,7 @@ const factsOf = ({
 }
 
 function outcome(row: Row): Row['leads'] {
-  const reauthentication = reauthenticate(factsOf(row))
+  const reauthentication = checkReauthentication(factsOf(row))
   if (!reauthentication.ok) return reauthentication.fault.text
   const decided = reauthentication.value
   const kept = decided.nonce === '' ? 'none' : decided.nonce === 'fresh' ? 'fresh' : 'sent'
@@ -157,7 +157,7 @@ describe('nonce and pendingTime', () => {
 describe('comparing times and nonces', () => {
   const usual: Row = { entry: 'normal', nonce: 'equal', leads: '' }
   const judged = (changes: Partial<ReauthenticationFacts>) => {
-    const decided = reauthenticate({ ...factsOf(usual), ...changes })
+    const decided = checkReauthentication({ ...factsOf(usual), ...changes })
     return decided.ok ? 'accepted' : decided.fault.why
   }
   const started = (text: string) => ({ startedAt: parseInstant(text) ?? expect.fail() })
@@ -202,7 +202,7 @@ describe('comparing times and nonces', () => {
     'a first login with a nonce of %i characters and disallow %s returns %s',
     (length, disallow, expected) => {
       const { entry: _, ...first } = factsOf(usual)
-      const decided = reauthenticate({ ...first, sentNonce: 'x'.repeat(length), disallow })
+      const decided = checkReauthentication({ ...first, sentNonce: 'x'.repeat(length), disallow })
       expect(decided.ok ? 'accepted' : decided.fault.why).toBe(expected)
     },
   )

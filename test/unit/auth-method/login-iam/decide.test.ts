@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { enforce, reportVerdicts } from '../../../../shared/auth-method/login/checks.ts'
+import { enforceChecks, reportVerdicts } from '../../../../shared/auth-method/login/checks.ts'
 import {
   decideIamLogin,
   iamChecksAfterLookUp,
@@ -21,7 +21,7 @@ const reasons = (parts: Partial<CompleteIamFacts>) => {
 }
 const decide = (parts: Partial<CompleteIamFacts> = {}) =>
   decideIamLogin(
-    enforce(iamChecksAfterLookUp, enforce(iamChecksBeforeLookUp, iamFacts(parts))),
+    enforceChecks(iamChecksAfterLookUp, enforceChecks(iamChecksBeforeLookUp, iamFacts(parts))),
     'auth/cloud/login',
   )
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import type { AccountAccess } from '../../../../shared/auth-method/config/accounts.ts'
-import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
-import { findFullArn } from '../../../../shared/auth-method/login-iam/full-arn.ts'
+import type { AwsAccountAccess } from '../../../../shared/auth-method/config/accounts.ts'
+import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
+import { findFullPrincipalArn } from '../../../../shared/auth-method/login-iam/full-arn.ts'
 import type { Principal } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { type Entity, parseEntity } from '../../../../shared/values/arn.ts'
@@ -12,7 +12,7 @@ import { item, plainCipher } from '../../../support/tables/items.ts'
 const HOUR = 3_600_000
 let versions = 0
 /** Builds access settings for which nothing is cached. */
-const freshAccess = (parts: Partial<AccountAccess> = {}): AccountAccess => {
+const freshAccess = (parts: Partial<AwsAccountAccess> = {}): AwsAccountAccess => {
   versions += 1
   return {
     account: '111122223333',
@@ -22,7 +22,7 @@ const freshAccess = (parts: Partial<AccountAccess> = {}): AccountAccess => {
     ...parts,
   }
 }
-const client = (rev: string) => item(key('client-config', 'auth_cloud_1'), defaultSettings, rev)
+const client = (rev: string) => item(key('client-config', 'auth_cloud_1'), defaultClientSettings, rev)
 const stsRole = item(key('sts-role', 'auth_cloud_1', '111122223333'), {
   role: 'arn:aws:iam::111122223333:role/r',
   externalId: '',
@@ -41,7 +41,7 @@ interface Given {
 
 /** Looks up with a prepared answer. Returns the ARN or the error, and the number of IAM calls. */
 async function lookUp(
-  access: AccountAccess,
+  access: AwsAccountAccess,
   { answer = found, who = app, uniqueId = 'AROAEXAMPLE', now = 0 }: Given = {},
 ) {
   let asked = 0
@@ -52,7 +52,7 @@ async function lookUp(
   }
   const call = callWith({ now, ports: { principals: { find }, cipher: plainCipher } })
   const id = uniqueId === 'unknown' ? undefined : uniqueId
-  const arn = await findFullArn(call, access, who, id, askAlways).catch(
+  const arn = await findFullPrincipalArn(call, access, who, id, askAlways).catch(
     (error: ApiError) => error.reason?.['why'] ?? error.code,
   )
   return { arn, asked }
@@ -108,7 +108,7 @@ describe('the cache of full ARNs', () => {
     expect((await lookUp(access, { now: HOUR })).asked).toBe(1)
   })
 
-  test.each<[string, Partial<AccountAccess>, Given]>([
+  test.each<[string, Partial<AwsAccountAccess>, Given]>([
     ['STS role', { sts: stsRole }, {}],
     ['client configuration', { client: client('full-arn another') }, {}],
     [

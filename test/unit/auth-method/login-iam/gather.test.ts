@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { defaultIdentity } from '../../../../shared/auth-method/config/identity.ts'
+import { defaultIdentityConfig } from '../../../../shared/auth-method/config/identity.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
-import { gatherIam, lookUpCaller } from '../../../../shared/auth-method/login-iam/gather.ts'
+import { gatherIamFacts, lookUpCaller } from '../../../../shared/auth-method/login-iam/gather.ts'
 import type { VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
 import type { IdentityConfig } from '../../../../shared/model/config.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -59,7 +59,7 @@ function world({
       },
     },
   })
-  return { asked, reads: prepared.reads, gathered: gatherIam(call, caller), call }
+  return { asked, reads: prepared.reads, gathered: gatherIamFacts(call, caller), call }
 }
 const factsOf = async (given: World) => (await world(given).gathered).facts
 
@@ -89,7 +89,7 @@ describe('the alias of an iam login', () => {
     ['canonical_arn', 'arn:aws:iam::111122223333:role/app'],
     ['full_arn', usualArn],
   ] as const)('%s: %s', async (iamAlias, name) => {
-    expect((await factsOf({ identity: { ...defaultIdentity, iamAlias } })).aliasName).toBe(name)
+    expect((await factsOf({ identity: { ...defaultIdentityConfig, iamAlias } })).aliasName).toBe(name)
   })
 })
 

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { admits, type PrincipalFacts } from '../../../../shared/auth-method/login-iam/principal.ts'
+import {
+  type PrincipalFacts,
+  roleAdmitsPrincipal,
+} from '../../../../shared/auth-method/login-iam/principal.ts'
 
 const APP = 'arn:aws:iam::111122223333:role/app'
 const principal: PrincipalFacts = { uniqueId: 'AROAEXAMPLE', canonicalArn: APP }
@@ -10,7 +13,7 @@ interface Bound {
   resolve?: boolean
 }
 const admitted = ({ arns, ids = [], resolve = true }: Bound, parts: Partial<PrincipalFacts> = {}) =>
-  admits(
+  roleAdmitsPrincipal(
     { boundIamPrincipalArns: arns, boundIamPrincipalIds: ids, resolveAwsUniqueIds: resolve },
     { ...principal, ...parts },
   )
@@ -81,7 +84,7 @@ describe('bound principals', () => {
   test('a token without a unique ID is admitted by name or wildcard only', () => {
     const { uniqueId: _, ...old } = principal
     const role = { boundIamPrincipalArns: [APP], boundIamPrincipalIds: ['AROAEXAMPLE'] }
-    expect(admits({ ...role, resolveAwsUniqueIds: true }, old)).toBe('no')
-    expect(admits(role, old)).toBe('yes')
+    expect(roleAdmitsPrincipal({ ...role, resolveAwsUniqueIds: true }, old)).toBe('no')
+    expect(roleAdmitsPrincipal(role, old)).toBe('yes')
   })
 })

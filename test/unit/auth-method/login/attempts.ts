@@ -1,4 +1,4 @@
-import type { MountCall, Outcome, Phases } from '../../../../shared/api/call.ts'
+import type { CallOutcome, MountCall, RequestPhases } from '../../../../shared/api/call.ts'
 import type { loginFields } from '../../../../shared/auth-method/login/fields.ts'
 import { runPhases } from '../../../../shared/http/dispatch.ts'
 import type { Ports } from '../../../../shared/ports.ts'
@@ -48,7 +48,7 @@ export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
     ...provider,
   }
   /** Runs the next attempt. */
-  const attempt = <I, G, A>(phases: Phases<LoginCall, I, G, A>, prepared: unknown) => {
+  const attempt = <I, G, A>(phases: RequestPhases<LoginCall, I, G, A>, prepared: unknown) => {
     const call = callWith<typeof loginFields>({
       now: ports.clock.now(),
       mount: mount({ maxLeaseTtl: 1000 }),
@@ -64,7 +64,7 @@ export function attemptsAt({ items, parameters = {}, provider }: Surroundings) {
 }
 
 /** Runs attempts until there is an outcome. */
-export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Promise<Outcome> {
+export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Promise<CallOutcome> {
   for (let tries = 0; tries < 5; tries++) {
     const step = await login()
     if (step.kind === 'decided') return step.outcome
@@ -73,7 +73,7 @@ export async function outcomeOf(login: () => ReturnType<typeof runPhases>): Prom
 }
 
 /** Returns the keys that an outcome writes, by kind. */
-export const writtenBy = ({ changes = [] }: Outcome): string[] =>
+export const writtenBy = ({ changes = [] }: CallOutcome): string[] =>
   changes.map(change => change.key.kind).sort()
 
 /** Builds the alias of a caller who has logged in before. */

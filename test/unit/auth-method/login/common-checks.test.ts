@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
 import {
-  type Check,
-  enforce,
-  failVerdict,
+  createFailedVerdict,
+  enforceChecks,
+  type LoginCheck,
   reportVerdicts,
 } from '../../../../shared/auth-method/login/checks.ts'
-import { type CommonFacts, commonChecks } from '../../../../shared/auth-method/login/common-checks.ts'
+import {
+  type CommonLoginFacts,
+  commonLoginChecks,
+} from '../../../../shared/auth-method/login/common-checks.ts'
 import { ec2Role } from '../../../builders/roles.ts'
 
-const usual: CommonFacts = {
+const usual: CommonLoginFacts = {
   type: 'ec2',
   roleName: 'dev',
   role: ec2Role(),
@@ -18,9 +21,9 @@ const usual: CommonFacts = {
 }
 
 /** Returns code, reason and text of the first check that fails. */
-function refused(parts: Partial<CommonFacts>): unknown[] {
+function refused(parts: Partial<CommonLoginFacts>): unknown[] {
   try {
-    enforce(commonChecks, { ...usual, ...parts })
+    enforceChecks(commonLoginChecks, { ...usual, ...parts })
     return []
   } catch (error) {
     return error instanceof ApiError ? [error.code, error.reason?.['why'], error.message] : [error]
@@ -30,7 +33,7 @@ function refused(parts: Partial<CommonFacts>): unknown[] {
 describe('checks of both login types', () => {
   const inTen = ec2Role({ token: { boundCidrs: ['10.0.0.0/8'] } })
   const source = ['permission_denied', 'source-address', '']
-  test.each<[string, Partial<CommonFacts>, unknown[]]>([
+  test.each<[string, Partial<CommonLoginFacts>, unknown[]]>([
     ['a role without networks', {}, []],
     ['an address inside', { role: inTen }, []],
     ['the same address as IPv6', { role: inTen, source: '::ffff:10.0.0.1' }, []],
@@ -63,16 +66,16 @@ describe('checks of both login types', () => {
 })
 
 describe('running the checks', () => {
-  const check = (name: string, refuses: boolean): Check<number> => ({
+  const check = (name: string, refuses: boolean): LoginCheck<number> => ({
     name,
     seen: facts => facts,
     refuse: () =>
       refuses ? { code: 'invalid_request', why: `why-${name}`, text: `text ${name}` } : undefined,
   })
-  const skipped: Check<number> = { ...check('skipped', true), applies: () => false }
+  const skipped: LoginCheck<number> = { ...check('skipped', true), applies: () => false }
 
   test('enforce throws at the first failed check, with its value for the audit log', () => {
-    const run = () => enforce([check('a', false), skipped, check('b', true), check('c', true)], 7)
+    const run = () => enforceChecks([check('a', false), skipped, check('b', true), check('c', true)], 7)
     expect(run).toThrow(
       expect.objectContaining({ message: 'text b', reason: { why: 'why-b', check: 'b', seen: 7 } }),
     )
@@ -87,7 +90,7 @@ describe('running the checks', () => {
   })
 
   test('a failed check with permission_denied has the text permission denied', () => {
-    expect(failVerdict('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
+    expect(createFailedVerdict('x', { code: 'permission_denied', why: 'y', text: 'secret' }).message).toBe(
       'permission denied',
     )
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { instanceQuestion } from '../../../../shared/auth-method/login/describe-instance.ts'
+import { createInstanceQuestion } from '../../../../shared/auth-method/login/describe-instance.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import type { AwsTarget, InstanceProfile } from '../../../../shared/ports.ts'
@@ -48,7 +48,7 @@ function world(
 }
 type World = ReturnType<typeof world>
 const describeInstance = ({ call }: Pick<World, 'call'>, id: string, role: Role, startedAt: number) =>
-  instanceQuestion(call, access, { id, role, startedAt }).ask()
+  createInstanceQuestion(call, access, { id, role, startedAt }).ask()
 const OLD = NOW - 301
 const YOUNG = NOW - 299
 const ASK = `describe ${usualInstance.id} in 111122223333`

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stateFault } from '../../../../shared/auth-method/login/instance.ts'
+import { findInstanceStateFault } from '../../../../shared/auth-method/login/instance.ts'
 import { usualInstance } from '../../../builders/ec2-facts.ts'
 
 describe('stateFault', () => {
@@ -11,12 +11,12 @@ describe('stateFault', () => {
     ['Running', 'it is not running'],
     ['', 'it is not running'],
   ])('an instance in the state "%s" gives: %s', (state, text) => {
-    const found = stateFault({ ...usualInstance, state }, usualInstance.id)?.text
+    const found = findInstanceStateFault({ ...usualInstance, state }, usualInstance.id)?.text
     expect(found).toBe(text && `failed to verify the instance ${usualInstance.id}: ${text}`)
   })
 
   test('a missing or different instance gives the fault that EC2 knows no such instance', () => {
-    expect(stateFault(undefined, 'i-1')?.text).toContain('EC2 knows no such instance')
-    expect(stateFault(usualInstance, 'i-1')?.text).toContain('EC2 knows no such instance')
+    expect(findInstanceStateFault(undefined, 'i-1')?.text).toContain('EC2 knows no such instance')
+    expect(findInstanceStateFault(usualInstance, 'i-1')?.text).toContain('EC2 knows no such instance')
   })
 })

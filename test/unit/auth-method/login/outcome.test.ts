@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Grant } from '../../../../shared/auth-method/login/grant.ts'
-import { mintLogin, tokenTypeOf } from '../../../../shared/auth-method/login/outcome.ts'
+import type { LoginGrant } from '../../../../shared/auth-method/login/grant.ts'
+import { chooseTokenType, mintLoginToken } from '../../../../shared/auth-method/login/outcome.ts'
 import type { Alias } from '../../../../shared/model/alias.ts'
 import type { Mount } from '../../../../shared/model/mount.ts'
-import { accessorOf, hashOf } from '../../../../shared/model/token.ts'
+import { accessorOfHash, tokenHashOf } from '../../../../shared/model/token.ts'
 import { defaultParameters } from '../../../../shared/tokens/parameters.ts'
 import type { TokenParameters } from '../../../../shared/tokens/terms.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -12,9 +12,9 @@ import { clearCipher, mount, NOW } from '../../tokens/support.ts'
 const MONTH = 2_764_800
 const login = { authType: 'iam', role: 'dev', roleId: 'r-1', account: '111122223333' } as const
 
-type GrantParts = Partial<Omit<Grant, 'terms'>> & { terms?: Partial<Grant['terms']> }
+type GrantParts = Partial<Omit<LoginGrant, 'terms'>> & { terms?: Partial<LoginGrant['terms']> }
 
-const grant = ({ terms = {}, ...parts }: GrantParts = {}): Grant => ({
+const grant = ({ terms = {}, ...parts }: GrantParts = {}): LoginGrant => ({
   path: 'auth/cloud/login',
   login,
   displayName: 'dev',
@@ -30,7 +30,7 @@ const alias = (parts: Partial<Alias> = {}) =>
   ({ mount: 'auth_cloud_1', name: 'r-1', entityId: 'e-1', policies: [], disabled: false, ...parts }) as Alias
 
 const mint = (granted: GrantParts = {}, around: { mount?: Partial<Mount>; alias?: Partial<Alias> } = {}) =>
-  mintLogin(
+  mintLoginToken(
     grant(granted),
     { mount: mount(around.mount), alias: alias(around.alias), now: NOW, text: new Secret('hvs.new') },
     clearCipher,
@@ -41,10 +41,10 @@ describe('the token of a login', () => {
     const { auth, changes, warnings } = await mint({
       terms: { boundCidrs: ['10.0.0.0/8'], numUses: 3, ttl: 60 },
     })
-    const hash = hashOf('hvs.new')
+    const hash = tokenHashOf('hvs.new')
     expect(auth).toEqual({
       client_token: 'hvs.new',
-      accessor: accessorOf(hash),
+      accessor: accessorOfHash(hash),
       policies: ['default', 'dev'],
       token_policies: ['default', 'dev'],
       metadata: { account_id: '111122223333' },
@@ -59,7 +59,7 @@ describe('the token of a login', () => {
     expect(changes).toEqual([
       {
         kind: 'put',
-        key: { kind: 'token', pk: `token#${accessorOf(hash)}`, sk: 'token' },
+        key: { kind: 'token', pk: `token#${accessorOfHash(hash)}`, sk: 'token' },
         expected: 'absent',
         times: { expires: Math.floor(NOW / 1000) + 61 },
         data: {
@@ -173,5 +173,5 @@ test.each<[role: TokenParameters['type'], tuned: Mount['tokenType'], type: strin
   ['batch', 'default-service', 'batch'],
   ['batch', 'default-batch', 'batch'],
 ])('role token_type %s on a mount with token_type %s gives a %s token', (role, tuned, type) => {
-  expect(tokenTypeOf(role, { tokenType: tuned })).toBe(type)
+  expect(chooseTokenType(role, { tokenType: tuned })).toBe(type)
 })

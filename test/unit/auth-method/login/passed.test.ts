@@ -1,13 +1,13 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import type { ProviderQuestion } from '../../../../shared/api/call.ts'
+import type { AwsQuestion } from '../../../../shared/api/call.ts'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { enforce, type Passed } from '../../../../shared/auth-method/login/checks.ts'
+import { enforceChecks, type WithPassedChecks } from '../../../../shared/auth-method/login/checks.ts'
 import * as ec2 from '../../../../shared/auth-method/login-ec2/decide.ts'
 import type { CompleteEc2Facts, Ec2Facts } from '../../../../shared/auth-method/login-ec2/facts.ts'
 import {
   addInstanceFacts,
-  type GatheredEc2,
-  type gatherEc2,
+  type GatheredEc2Facts,
+  type gatherEc2Facts,
 } from '../../../../shared/auth-method/login-ec2/gather.ts'
 import type { ec2LoginPhases } from '../../../../shared/auth-method/login-ec2/login.ts'
 import { verifyDocument } from '../../../../shared/auth-method/login-ec2/proof.ts'
@@ -15,14 +15,17 @@ import * as iam from '../../../../shared/auth-method/login-iam/decide.ts'
 import type { CompleteIamFacts, IamFacts } from '../../../../shared/auth-method/login-iam/facts.ts'
 import {
   buildStsQuestion,
-  type GatheredIam,
-  type gatherIam,
+  type GatheredIamFacts,
+  type gatherIamFacts,
 } from '../../../../shared/auth-method/login-iam/gather.ts'
 import type { iamLoginPhases } from '../../../../shared/auth-method/login-iam/login.ts'
-import type { Identity, VerifiedIdentity } from '../../../../shared/identity-proof/caller-identity.ts'
+import type {
+  CallerArnIdentity,
+  VerifiedIdentity,
+} from '../../../../shared/identity-proof/caller-identity.ts'
 import {
   type InstanceDocument,
-  readDocument,
+  parseInstanceDocument,
   type VerifiedProof,
 } from '../../../../shared/identity-proof/instance-document.ts'
 import type { Ok } from '../../../../shared/values/result.ts'
@@ -37,11 +40,11 @@ type IamDecides = Parameters<typeof iam.decideIamLogin>[0]
 
 describe('an ec2 login that omits a check does not compile', () => {
   const seen = ec2Facts()
-  const before = enforce(ec2.ec2ChecksBeforeLookUp, seen)
-  const after = enforce(ec2.ec2ChecksAfterLookUp, seen)
+  const before = enforceChecks(ec2.ec2ChecksBeforeLookUp, seen)
+  const after = enforceChecks(ec2.ec2ChecksAfterLookUp, seen)
 
   test('only facts that passed both check lists can be decided', () => {
-    const both = enforce(ec2.ec2ChecksAfterLookUp, before)
+    const both = enforceChecks(ec2.ec2ChecksAfterLookUp, before)
     expectTypeOf(both).toExtend<Ec2Decides>()
     expect(ec2.decideEc2Login(both, 'auth/cloud/login').grant).toMatchObject({ path: 'auth/cloud/login' })
     // @ts-expect-error nothing was checked
@@ -53,34 +56,36 @@ describe('an ec2 login that omits a check does not compile', () => {
   })
 
   test('adding instance facts keeps the earlier marks and adds none', () => {
-    expectTypeOf(addInstanceFacts<Passed<Ec2Facts>>).returns.resolves.toExtend<
-      CompleteEc2Facts & Passed<Ec2Facts>
+    expectTypeOf(addInstanceFacts<WithPassedChecks<Ec2Facts>>).returns.resolves.toExtend<
+      CompleteEc2Facts & WithPassedChecks<Ec2Facts>
     >()
-    expectTypeOf(addInstanceFacts<Passed<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
-    expectTypeOf(addInstanceFacts<Ec2Facts>).returns.resolves.not.toExtend<Passed<Ec2Facts>>()
+    expectTypeOf(addInstanceFacts<WithPassedChecks<Ec2Facts>>).returns.resolves.not.toExtend<Ec2Decides>()
+    expectTypeOf(addInstanceFacts<Ec2Facts>).returns.resolves.not.toExtend<WithPassedChecks<Ec2Facts>>()
   })
 
   test('only facts that passed the first checks can be looked up in EC2', () => {
-    expectTypeOf<GatheredEc2>().not.toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
-    expectTypeOf<GatheredEc2<Passed<Ec2Facts>>>().toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
+    expectTypeOf<GatheredEc2Facts>().not.toExtend<Parameters<typeof ec2LoginPhases.ask>[1]>()
+    expectTypeOf<GatheredEc2Facts<WithPassedChecks<Ec2Facts>>>().toExtend<
+      Parameters<typeof ec2LoginPhases.ask>[1]
+    >()
   })
 
   test('only a verified document can be gathered', () => {
-    expectTypeOf<Parameters<typeof gatherEc2>[1]>().toEqualTypeOf<VerifiedProof>()
+    expectTypeOf<Parameters<typeof gatherEc2Facts>[1]>().toEqualTypeOf<VerifiedProof>()
     expectTypeOf(verifyDocument).returns.resolves.toEqualTypeOf<VerifiedProof>()
     expectTypeOf<InstanceDocument>().not.toExtend<VerifiedProof>()
-    expectTypeOf(readDocument).returns.extract<Ok<VerifiedProof>>().toBeNever()
+    expectTypeOf(parseInstanceDocument).returns.extract<Ok<VerifiedProof>>().toBeNever()
     expectTypeOf<Ec2Facts['document']>().toEqualTypeOf<VerifiedProof>()
   })
 })
 
 describe('an iam login that omits a check does not compile', () => {
   const seen = iamFacts()
-  const before = enforce(iam.iamChecksBeforeLookUp, seen)
-  const after = enforce(iam.iamChecksAfterLookUp, seen)
+  const before = enforceChecks(iam.iamChecksBeforeLookUp, seen)
+  const after = enforceChecks(iam.iamChecksAfterLookUp, seen)
 
   test('only facts that passed both check lists can be decided', () => {
-    const both = enforce(iam.iamChecksAfterLookUp, before)
+    const both = enforceChecks(iam.iamChecksAfterLookUp, before)
     expectTypeOf(both).toExtend<IamDecides>()
     expect(iam.decideIamLogin(both, 'auth/cloud/login')).toMatchObject({ path: 'auth/cloud/login' })
     // @ts-expect-error nothing was checked
@@ -92,25 +97,27 @@ describe('an iam login that omits a check does not compile', () => {
   })
 
   test('only facts that passed the first checks can be looked up in IAM and EC2', () => {
-    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
-    expectTypeOf<GatheredIam>().not.toExtend<Parameters<typeof iamLoginPhases.decide>[1]>()
-    expectTypeOf<GatheredIam<Passed<IamFacts>>>().toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
+    expectTypeOf<GatheredIamFacts>().not.toExtend<Parameters<typeof iamLoginPhases.ask>[1]>()
+    expectTypeOf<GatheredIamFacts>().not.toExtend<Parameters<typeof iamLoginPhases.decide>[1]>()
+    expectTypeOf<GatheredIamFacts<WithPassedChecks<IamFacts>>>().toExtend<
+      Parameters<typeof iamLoginPhases.ask>[1]
+    >()
   })
 
   test('only an identity from STS can be gathered', () => {
-    expectTypeOf<Parameters<typeof gatherIam>[1]>().toEqualTypeOf<VerifiedIdentity>()
-    expectTypeOf(buildStsQuestion).returns.resolves.toEqualTypeOf<ProviderQuestion<VerifiedIdentity>>()
-    expectTypeOf<Identity>().not.toExtend<VerifiedIdentity>()
+    expectTypeOf<Parameters<typeof gatherIamFacts>[1]>().toEqualTypeOf<VerifiedIdentity>()
+    expectTypeOf(buildStsQuestion).returns.resolves.toEqualTypeOf<AwsQuestion<VerifiedIdentity>>()
+    expectTypeOf<CallerArnIdentity>().not.toExtend<VerifiedIdentity>()
     expectTypeOf<IamFacts['caller']>().toEqualTypeOf<VerifiedIdentity>()
   })
 })
 
 test('checks of the other login type do not count', () => {
-  expectTypeOf<Passed<IamFacts> & Passed<CompleteIamFacts>>().not.toExtend<Ec2Decides>()
-  expectTypeOf<Passed<Ec2Facts> & Passed<CompleteEc2Facts>>().not.toExtend<IamDecides>()
+  expectTypeOf<WithPassedChecks<IamFacts> & WithPassedChecks<CompleteIamFacts>>().not.toExtend<Ec2Decides>()
+  expectTypeOf<WithPassedChecks<Ec2Facts> & WithPassedChecks<CompleteEc2Facts>>().not.toExtend<IamDecides>()
 })
 
 test('enforce never returns facts that a check rejects', () => {
   const facts = ec2Facts({ role: ec2Role({ bound: { bound_region: ['us-east-1'] } }) })
-  expect(() => enforce(ec2.ec2ChecksBeforeLookUp, facts)).toThrow(ApiError)
+  expect(() => enforceChecks(ec2.ec2ChecksBeforeLookUp, facts)).toThrow(ApiError)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
+import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
 import { renewLogin } from '../../../../shared/auth-method/renewal/renew.ts'
 import type { Instance } from '../../../../shared/model/instance.ts'
 import type { Role } from '../../../../shared/model/role.ts'
@@ -147,7 +147,7 @@ describe('renewal of an ec2 login', () => {
         role: 'arn:aws:iam::111122223333:role/r',
         externalId: 'x',
       }),
-      item(key('client-config', accessor), { ...defaultSettings, endpoint: 'https://ec2.example.com' }),
+      item(key('client-config', accessor), { ...defaultClientSettings, endpoint: 'https://ec2.example.com' }),
     ]
     const { asked, renewal } = renew({ others })
     await renewal

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../../../shared/api/call.ts'
+import type { CallOutcome } from '../../../../shared/api/call.ts'
 import {
   renewAccessorPhases,
   renewPhases,
   renewSelfPhases,
 } from '../../../../shared/auth-method/renewal/renew.ts'
-import { accessorOf, hashOf, type Token } from '../../../../shared/model/token.ts'
+import { accessorOfHash, type Token, tokenHashOf } from '../../../../shared/model/token.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 import { authIn, callWith, outcomeOf } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 import { NOW, token } from '../../tokens/support.ts'
 
-const accessor = accessorOf(hashOf('hvs.parent'))
+const accessor = accessorOfHash(tokenHashOf('hvs.parent'))
 const MONTH = 2_764_800
 
 /** Renews another caller's token, which `auth/token/create` created ten seconds ago. */
@@ -21,7 +21,7 @@ function renewing(
   given: object,
   phases: typeof renewPhases = renewPhases,
   late = 0,
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const data = token({ path: 'auth/token/create', ...parts })
   const item: Item<'token'> = { ...key('token', accessor), rev: 'r1', data, expires: 1 }
   const store = memoryStore([item]).as('tokens')
@@ -30,7 +30,8 @@ function renewing(
   return outcomeOf(phases, callWith({ now: NOW, parameters: given, caller, ports: { store, clock } }))
 }
 
-const written = ({ changes = [] }: Outcome) => changes[0] as { data: Token; expected: object; times: object }
+const written = ({ changes = [] }: CallOutcome) =>
+  changes[0] as { data: Token; expected: object; times: object }
 
 describe('renewing a token', () => {
   test('a renewal changes only the expiry, and only if the token is unchanged', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readParameterFields } from '../../../../shared/api/fields.ts'
 import { createRoleTag, roleTagFields } from '../../../../shared/auth-method/role-tags/create.ts'
-import { isSignedWith, parseTag } from '../../../../shared/auth-method/role-tags/tag.ts'
+import { isTagSignedWith, parseRoleTag } from '../../../../shared/auth-method/role-tags/tag.ts'
 import type { Role } from '../../../../shared/model/role.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -39,7 +39,7 @@ async function create(raw: Record<string, unknown>, role = usual) {
     name: tag_key,
     value: tag_value,
     warnings: answer.warnings ?? [],
-    parsed: parseTag(tag_value),
+    parsed: parseRoleTag(tag_value),
   }
 }
 const tagOf = async (raw: Record<string, unknown>, role?: Role) => (await create(raw, role)).parsed?.tag
@@ -48,7 +48,7 @@ describe('creating a role tag', () => {
   test("a new tag has the role's tag key and signature, and is not stored", async () => {
     const { name, parsed, changes, warnings } = await create({})
     expect([name, changes, warnings]).toEqual(['Tag', undefined, []])
-    expect(isSignedWith(parsed ?? expect.fail(), new Secret('the key'))).toBe(true)
+    expect(isTagSignedWith(parsed ?? expect.fail(), new Secret('the key'))).toBe(true)
     expect(parsed?.tag).toMatchObject({
       role: 'dev',
       policies: [],

@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  isSignedWith,
-  LONGEST_TAG,
-  parseTag,
+  isTagSignedWith,
+  MAX_TAG_LENGTH,
+  parseRoleTag,
   type RoleTag,
-  renderTag,
-  signedText,
+  renderRoleTag,
+  signedTagText,
 } from '../../../../shared/auth-method/role-tags/tag.ts'
 import { sanitisePolicies } from '../../../../shared/policies/names.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
@@ -27,16 +27,16 @@ const usual: RoleTag = {
 const signed = (plain: string) =>
   `${plain}:${createHmac('sha256', key.reveal()).update(plain).digest('base64')}`
 const verifies = (value: string) => {
-  const parsed = parseTag(value)
-  return parsed !== undefined && isSignedWith(parsed, key)
+  const parsed = parseRoleTag(value)
+  return parsed !== undefined && isTagSignedWith(parsed, key)
 }
 
 describe('published vectors', () => {
   test.each(published.vectors)(
     'the published tag is rendered, parsed and verified: $value',
     ({ value, tag }) => {
-      expect(renderTag(tag, key)).toBe(value)
-      expect(parseTag(value)?.tag).toEqual(tag)
+      expect(renderRoleTag(tag, key)).toBe(value)
+      expect(parseRoleTag(value)?.tag).toEqual(tag)
       expect(verifies(value)).toBe(true)
     },
   )
@@ -52,9 +52,9 @@ describe('published vectors', () => {
   )
 
   test("a tag is not verified by another role's key", () => {
-    const parsed = parseTag(published.vectors[0]?.value ?? '') ?? expect.fail()
-    expect(isSignedWith(parsed, new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca428'))).toBe(false)
-    expect(isSignedWith(parsed, new Secret(''))).toBe(false)
+    const parsed = parseRoleTag(published.vectors[0]?.value ?? '') ?? expect.fail()
+    expect(isTagSignedWith(parsed, new Secret('1b4e28ba-2fa1-4d2a-883f-0016d3cca428'))).toBe(false)
+    expect(isTagSignedWith(parsed, new Secret(''))).toBe(false)
   })
 })
 
@@ -71,7 +71,7 @@ describe('the text of a tag', () => {
       'v1:q83vEjRWeJA=:r=dev:d=false:m=false:p=a:i=i-0:t=60',
     ],
   ])('the text of %j is %s', (parts, plain) => {
-    expect(signedText({ ...usual, ...parts })).toBe(plain)
+    expect(signedTagText({ ...usual, ...parts })).toBe(plain)
   })
 
   test('a rendered tag is parsed back to the same items', () => {
@@ -90,8 +90,8 @@ describe('the text of a tag', () => {
     })
     fc.assert(
       fc.property(tag, one => {
-        const value = renderTag(one, key)
-        expect(parseTag(value)?.tag).toEqual(one)
+        const value = renderRoleTag(one, key)
+        expect(parseRoleTag(value)?.tag).toEqual(one)
         expect(verifies(value)).toBe(true)
       }),
     )
@@ -147,7 +147,7 @@ describe('only the canonical text is accepted', () => {
     ['a space at the end', `${plain} `],
     ['a line break at the end', `${plain}\n`],
   ])('%s is rejected, even if signed', (_, text) => {
-    expect(parseTag(signed(text))).toBeUndefined()
+    expect(parseRoleTag(signed(text))).toBeUndefined()
   })
 
   test.each([
@@ -163,20 +163,20 @@ describe('only the canonical text is accepted', () => {
     [` ${signed(plain)}`, undefined],
     [`${signed(plain)}:`, undefined],
   ])('%j is rejected', (text, expected) => {
-    expect(parseTag(text)).toBe(expected)
+    expect(parseRoleTag(text)).toBe(expected)
   })
 
   test("a tag of 255 characters, EC2's maximum, is accepted", () => {
-    const fill = LONGEST_TAG - signed(`${plain}:p=`).length
-    expect(parseTag(signed(`${plain}:p=${'a'.repeat(fill)}`))).toBeDefined()
-    expect(parseTag(signed(`${plain}:p=${'a'.repeat(fill + 1)}`))).toBeUndefined()
+    const fill = MAX_TAG_LENGTH - signed(`${plain}:p=`).length
+    expect(parseRoleTag(signed(`${plain}:p=${'a'.repeat(fill)}`))).toBeDefined()
+    expect(parseRoleTag(signed(`${plain}:p=${'a'.repeat(fill + 1)}`))).toBeUndefined()
   })
 
   test('parsing arbitrary text never throws', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(':', 'v1', '=', 'r', 'd=true', 'p=', 't=', 'A', '/')),
-        list => void parseTag(list.join('')),
+        list => void parseRoleTag(list.join('')),
       ),
     )
   })

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import {
   type BindingName,
   bindingNames,
-  comparedValue,
+  comparedBindingValue,
   type InstanceFacts,
-  isBound,
-  isMet,
+  isBindingMet,
+  isBindingSet,
   noBindings,
 } from '../../../../shared/auth-method/roles/bindings.ts'
 import { matchesPattern } from '../../../../shared/values/pattern.ts'
@@ -39,7 +39,7 @@ const values: Record<ListName, string> = {
 }
 const WILD: BindingName[] = ['bound_iam_instance_profile_arn', 'bound_iam_role_arn']
 const met = (name: BindingName, bound: string[], seen = facts) =>
-  isMet(name, { ...noBindings, [name]: bound }, seen)
+  isBindingMet(name, { ...noBindings, [name]: bound }, seen)
 
 describe.each(listNames)('the binding %s', name => {
   const value = values[name]
@@ -138,16 +138,19 @@ describe('the binding bound_tags', () => {
     [{ toString: ['*'] }, {}, false],
     [{ constructor: ['*'] }, undefined, false],
   ])('bound_tags %j against the tags %j: %s', (bound, seen, met) => {
-    expect(isMet('bound_tags', { ...noBindings, bound_tags: bound }, of(seen))).toBe(met)
+    expect(isBindingMet('bound_tags', { ...noBindings, bound_tags: bound }, of(seen))).toBe(met)
   })
 
   test('a role stored before bound_tags existed binds no tags', () => {
     const { bound_tags: _, ...old } = noBindings
-    expect([isBound('bound_tags', old), isMet('bound_tags', old, of(tags))]).toEqual([false, true])
+    expect([isBindingSet('bound_tags', old), isBindingMet('bound_tags', old, of(tags))]).toEqual([
+      false,
+      true,
+    ])
   })
 
   test('only bound tags are reported', () => {
     const bound = { ...noBindings, bound_tags: { Env: ['x'], Owner: ['y'] } }
-    expect(comparedValue('bound_tags', bound, of(tags))).toEqual({ Env: 'prod', Owner: null })
+    expect(comparedBindingValue('bound_tags', bound, of(tags))).toEqual({ Env: 'prod', Owner: null })
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type BindingName, bindingNames, noBindings } from '../../../../shared/auth-method/roles/bindings.ts'
-import { boundWarnings } from '../../../../shared/auth-method/roles/forms.ts'
+import { warnAboutBinding } from '../../../../shared/auth-method/roles/forms.ts'
 import { plan, rawEc2, rawIam } from '../../../builders/role-plans.ts'
 
 const ACCOUNT = '111122223333'
@@ -75,7 +75,7 @@ const WRONG: Record<BindingName, string[]> = {
 }
 
 const warningsOf = (name: BindingName, values: string[]) =>
-  boundWarnings(name, { ...noBindings, [name]: name === 'bound_tags' ? { Env: values } : values })
+  warnAboutBinding(name, { ...noBindings, [name]: name === 'bound_tags' ? { Env: values } : values })
 const labelOf = (name: BindingName) => (name === 'bound_tags' ? 'bound_tags: "Env"' : name)
 
 describe.each(bindingNames)('the form of %s values', name => {

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import type { MountCall } from '../../../../shared/api/call.ts'
 import {
   clearKeyCreation,
-  commitAll,
+  commitAllChanges,
   recordKeyCreation,
-  releaseGuard,
-  takeGuard,
+  releaseRotationGuard,
+  takeRotationGuard,
 } from '../../../../shared/auth-method/rotate-root/guard.ts'
-import type { Rotation } from '../../../../shared/model/rotation.ts'
+import type { RotationGuard } from '../../../../shared/model/rotation.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
 import { callWith } from '../../../support/requests/call.ts'
 import { item } from '../../../support/tables/items.ts'
@@ -18,7 +18,7 @@ const NOW = 1_000_000
 const place = key('rotation', 'auth_cloud_1')
 const cluster = item(key('cluster'), { mode: 'primary', keyring: 'k', keyringEdition: 1 } as never)
 
-function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
+function world(held?: RotationGuard, outcome: 'done' | 'conflict' = 'done') {
   const items: Item[] = [cluster, ...(held ? [item(place, held)] : [])]
   const { as, commits } = memoryStore(items, { verdicts: [outcome] })
   const call = callWith({
@@ -35,7 +35,7 @@ function world(held?: Rotation, outcome: 'done' | 'conflict' = 'done') {
 describe('the guard of a key rotation', () => {
   test('a free guard is taken for a minute', async () => {
     const { call, written } = world()
-    expect(await takeGuard(call)).toBe(0)
+    expect(await takeRotationGuard(call)).toBe(0)
     expect(written()).toEqual([
       {
         kind: 'put',
@@ -53,17 +53,17 @@ describe('the guard of a key rotation', () => {
     [0, 'free'],
   ])('a guard held until %i is %s', async (leaseUntil, state) => {
     const { call, written } = world({ leaseUntil, makingSince: 7, owner: 'other' })
-    if (state === 'held') await expect(takeGuard(call)).rejects.toThrow('already running')
-    else expect(await takeGuard(call)).toBe(7)
+    if (state === 'held') await expect(takeRotationGuard(call)).rejects.toThrow('already running')
+    else expect(await takeRotationGuard(call)).toBe(7)
     expect(written().length).toBe(state === 'held' ? 0 : 1)
   })
 
   test('only one of two concurrent requests takes the guard', async () => {
     await expect(
-      takeGuard(world({ leaseUntil: 0, makingSince: 0, owner: 'other' }, 'conflict').call),
+      takeRotationGuard(world({ leaseUntil: 0, makingSince: 0, owner: 'other' }, 'conflict').call),
     ).rejects.toThrow('already running')
     const { call, written } = world({ leaseUntil: 0, makingSince: 7, owner: 'other' })
-    await takeGuard(call)
+    await takeRotationGuard(call)
     expect(written()).toMatchObject([{ expected: { rev: 'r1' }, data: { makingSince: 7 } }])
   })
 
@@ -77,7 +77,7 @@ describe('the guard of a key rotation', () => {
 
   test('releasing the guard keeps the record of a lost key', async () => {
     const { call, written } = world({ leaseUntil: NOW + 1, makingSince: 7, owner: 'request-1' })
-    await releaseGuard(call)
+    await releaseRotationGuard(call)
     expect(written()).toMatchObject([{ data: { leaseUntil: 0, makingSince: 7 }, expected: { rev: 'r1' } }])
   })
 
@@ -85,7 +85,7 @@ describe('the guard of a key rotation', () => {
     'a guard that the request does not hold is left alone: %j',
     async held => {
       const { call, written } = world(held)
-      await releaseGuard(call)
+      await releaseRotationGuard(call)
       expect(written()).toEqual([])
     },
   )
@@ -97,7 +97,7 @@ describe('the guard of a key rotation', () => {
   })
 
   test('a commit conflict is answered with busy', async () => {
-    await expect(commitAll(world(undefined, 'conflict').call, [])).rejects.toMatchObject({
+    await expect(commitAllChanges(world(undefined, 'conflict').call, [])).rejects.toMatchObject({
       code: 'busy',
       retryAfter: 1,
     })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import type { ClientConfig } from '../../../../shared/model/config.ts'
+import type { AwsClientConfig } from '../../../../shared/model/config.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { encrypted } from '../../../support/tables/items.ts'
 import { configured, refused, rotate, START, type World } from './world.ts'
@@ -140,7 +140,7 @@ describe('a failure during rotation leaves a working key', () => {
     expect([keys, config]).toMatchObject([['OLD', 'NEW'], { accessKey: 'NEW', previousAccessKey: 'OLD' }])
   })
 
-  const unfinished: ClientConfig = {
+  const unfinished: AwsClientConfig = {
     ...configured,
     previousAccessKey: 'OLDER',
     previousSecretKey: encrypted('client-config', 'client', 'previousSecretKey', 'older'),

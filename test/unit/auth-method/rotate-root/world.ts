@@ -1,10 +1,10 @@
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { defaultSettings } from '../../../../shared/auth-method/config/client-settings.ts'
-import { rotateRoot } from '../../../../shared/auth-method/rotate-root/rotate.ts'
-import { firstHead } from '../../../../shared/journal/head.ts'
-import type { ClientConfig } from '../../../../shared/model/config.ts'
+import { defaultClientSettings } from '../../../../shared/auth-method/config/client-settings.ts'
+import { rotateRootCredentials } from '../../../../shared/auth-method/rotate-root/rotate.ts'
+import { createFirstHead } from '../../../../shared/journal/head.ts'
+import type { AwsClientConfig } from '../../../../shared/model/config.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
-import type { Rotation } from '../../../../shared/model/rotation.ts'
+import type { RotationGuard } from '../../../../shared/model/rotation.ts'
 import type { ProviderSettings, Store } from '../../../../shared/ports.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -17,8 +17,8 @@ import { mount } from '../../tokens/support.ts'
 const accessor = 'auth_cloud_1'
 const place = key('client-config', accessor)
 const guard = key('rotation', accessor)
-export const configured: ClientConfig = {
-  ...defaultSettings,
+export const configured: AwsClientConfig = {
+  ...defaultClientSettings,
   accessKey: 'OLD',
   secretKey: encrypted('client-config', 'client', 'secretKey', 'old'),
 }
@@ -45,8 +45,8 @@ function disturbed(store: Store, fault: World['fault'] = () => undefined): Store
 type Operation = 'list' | 'create' | 'create, but it was made' | 'delete'
 
 export interface World {
-  config?: ClientConfig | undefined
-  guard?: Rotation
+  config?: AwsClientConfig | undefined
+  guard?: RotationGuard
   /** other keys of the user, by creation time */
   others?: Record<string, number>
   user?: string | undefined
@@ -86,7 +86,7 @@ export async function rotate(world: World) {
     subject: stored.at(place),
     ports: {
       store: disturbed(as('rotate-root'), world.fault),
-      journalView: { readStatus: async () => (world.behind ? { head: firstHead('000001.a', 1) } : {}) },
+      journalView: { readStatus: async () => (world.behind ? { head: createFirstHead('000001.a', 1) } : {}) },
       log: { warn: () => undefined },
       cipher: { ...plainCipher, expectKeyring: () => undefined },
       clock: {
@@ -115,7 +115,7 @@ export async function rotate(world: World) {
       },
     },
   })
-  const outcome = await rotateRoot(call).then(
+  const outcome = await rotateRootCredentials(call).then(
     ({ answer }) => answer as unknown as { data: Record<string, unknown>; warnings?: string[] },
     (error: Error) => error,
   )

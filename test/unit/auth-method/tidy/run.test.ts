@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startTidyRun } from '../../../../shared/auth-method/tidy/run.ts'
-import { neverRun } from '../../../../shared/auth-method/tidy/settings.ts'
+import { neverRunTidy } from '../../../../shared/auth-method/tidy/settings.ts'
 import type { TidyRun } from '../../../../shared/model/tidy.ts'
 import type { ClusterRead } from '../../../../shared/ports.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -59,7 +59,7 @@ describe('the lease of a tidy run', () => {
     [NOW, true],
     [0, true],
   ])('a list leased until %i is taken: %s', async (leaseUntil, taken) => {
-    const { started, jobs } = start({ last: { ...neverRun, leaseUntil, runner: 'other', removed: 9 } })
+    const { started, jobs } = start({ last: { ...neverRunTidy, leaseUntil, runner: 'other', removed: 9 } })
     expect(await started).toBe(taken)
     expect(jobs.length).toBe(taken ? 1 : 0)
   })
@@ -72,7 +72,7 @@ describe('the lease of a tidy run', () => {
   test('only scheduled runs set the time of the next run', async () => {
     const nextOf = async (period?: number) => {
       const { started, commits } = start({
-        last: { ...neverRun, nextAt: 7 },
+        last: { ...neverRunTidy, nextAt: 7 },
         ...(period === undefined ? {} : { period }),
       })
       await started

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../../../shared/api/errors.ts'
-import { runHourly } from '../../../../shared/auth-method/tidy/schedule.ts'
-import { createRun } from '../../../../shared/jobs/job.ts'
+import { runHourlyTidy } from '../../../../shared/auth-method/tidy/schedule.ts'
+import { createJobRun } from '../../../../shared/jobs/job.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import { portsWith } from '../../../builders/ports.ts'
 import { item } from '../../../support/tables/items.ts'
@@ -48,7 +48,7 @@ async function round(broken: (job: Record<string, unknown>) => boolean, unreadab
       },
     },
   })
-  const fault = await runHourly(createRun(ports, NOW + 60_000)).catch((error: Error) => error.message)
+  const fault = await runHourlyTidy(createJobRun(ports, NOW + 60_000)).catch((error: Error) => error.message)
   return { started: started.sort(), told, fault }
 }
 

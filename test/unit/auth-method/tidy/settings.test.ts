@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import {
-  defaultTidy,
+  defaultTidySettings,
   SAFETY_BUFFER_SECONDS,
-  sweepTimes,
+  tidyTimes,
 } from '../../../../shared/auth-method/tidy/settings.ts'
 
 describe('the deletion times of an entry', () => {
   test('the TTL is 72 h plus a day after expiration, unless configured otherwise', () => {
     expect(SAFETY_BUFFER_SECONDS).toBe(259_200)
-    expect(defaultTidy).toEqual({ safetyBuffer: 259_200, disablePeriodicTidy: false })
+    expect(defaultTidySettings).toEqual({ safetyBuffer: 259_200, disablePeriodicTidy: false })
   })
 
   test.each([
@@ -18,8 +18,8 @@ describe('the deletion times of an entry', () => {
   ])(
     'an entry that expired at %i ms, with a buffer of %i s, has the times %j',
     (expiresAt, safetyBuffer, times) => {
-      expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: false })).toEqual(times)
-      expect(sweepTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: true })).toEqual({ due: times.due })
+      expect(tidyTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: false })).toEqual(times)
+      expect(tidyTimes(expiresAt, { safetyBuffer, disablePeriodicTidy: true })).toEqual({ due: times.due })
     },
   )
 })

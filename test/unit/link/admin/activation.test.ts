@@ -1,19 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  isSignedBy,
-  openSealedToken,
+  isTokenSignedBy,
+  openActivationToken,
   parseSignerKey,
-  readActivation,
+  readActivationClaims,
 } from '../../../../shared/link/activation-token.ts'
 import {
+  type ActivationTokenItems,
+  activationTokenItemKeys,
   hashJti,
-  isNameTaken,
+  isSecondaryNameTaken,
   makeActivationToken,
-  type TokenItems,
-  tokenItemKeys,
 } from '../../../../shared/link/admin/activation.ts'
-import { formatPublicKey } from '../../../../shared/link/pair.ts'
+import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
 import { type Item, key } from '../../../../shared/storage/kinds.ts'
@@ -35,7 +35,7 @@ const request = {
   epoch: '000001.aaaaaaaaaaaa',
   now: 1_700_000_000_500,
 }
-const none: TokenItems = { secondary: undefined, tokenKey: undefined }
+const none: ActivationTokenItems = { secondary: undefined, tokenKey: undefined }
 
 const made = (more: object = {}, items = none) =>
   makeActivationToken({ ...request, ...more }, items, primary, { cipher, entropy })
@@ -44,13 +44,13 @@ const stored = (changes: readonly Change[], kind: string) =>
 const item = (data: Secondary): Item<'secondary'> => ({ ...key('secondary', data.id), rev: 'r', data })
 
 test('a new token depends on its secondary’s item and on the key that signs', () => {
-  expect(tokenItemKeys('us-west')).toEqual([key('secondary', 'us-west'), key('token-key')])
+  expect(activationTokenItemKeys('us-west')).toEqual([key('secondary', 'us-west'), key('token-key')])
 })
 
 describe('a new activation token', () => {
   test('names the primary, the set, the secondary and its expiry, and is stored only as a hash', async () => {
     const { token, expires, changes } = await made()
-    const claims = readActivation(token.reveal())
+    const claims = readActivationClaims(token.reveal())
     expect(claims).toMatchObject({
       addr: 'https://a.example',
       id: 'us-west',
@@ -82,27 +82,29 @@ describe('a new activation token', () => {
     const second = await made({}, { ...none, tokenKey })
     expect(stored(second.changes, 'token-key')).toEqual([])
     for (const { token } of [first, second])
-      expect(isSignedBy(parseSignerKey(data.key), token.reveal())).toBe(true)
+      expect(isTokenSignedBy(parseSignerKey(data.key), token.reveal())).toBe(true)
     expect(first.token.reveal()).not.toBe(second.token.reveal())
   })
 
   test('a token for a public key is readable only by that secondary, and its keys are stored', async () => {
     const own = pair()
-    const { token, changes } = await made({ publicKey: formatPublicKey(own.keys) })
-    expect(readActivation(token.reveal())).toBeUndefined()
-    expect(readActivation(openSealedToken(own.exchange, token.reveal()) ?? '')).toMatchObject({
+    const { token, changes } = await made({ publicKey: formatLinkPublicKeys(own.keys) })
+    expect(readActivationClaims(token.reveal())).toBeUndefined()
+    expect(readActivationClaims(openActivationToken(own.exchange, token.reveal()) ?? '')).toMatchObject({
       id: 'us-west',
     })
-    expect(stored(changes, 'secondary')[0]).toMatchObject({ data: { publicKey: formatPublicKey(own.keys) } })
+    expect(stored(changes, 'secondary')[0]).toMatchObject({
+      data: { publicKey: formatLinkPublicKeys(own.keys) },
+    })
   })
 
   test('replaces a revoked token, and no other', async () => {
     const [first] = stored((await made()).changes, 'secondary')
     const data = (first as unknown as { data: Secondary }).data
     const revoked = item({ ...data, revokedAt: 5, cluster: 'c' })
-    expect(isNameTaken({ ...none, secondary: item(data) }, request)).toBe(true)
-    expect(isNameTaken({ ...none, secondary: item(data) }, {})).toBe(false)
-    expect(isNameTaken({ ...none, secondary: revoked }, request)).toBe(false)
+    expect(isSecondaryNameTaken({ ...none, secondary: item(data) }, request)).toBe(true)
+    expect(isSecondaryNameTaken({ ...none, secondary: item(data) }, {})).toBe(false)
+    expect(isSecondaryNameTaken({ ...none, secondary: revoked }, request)).toBe(false)
     const [again] = stored((await made({}, { ...none, secondary: revoked })).changes, 'secondary')
     expect(again).toMatchObject({ expected: { rev: 'r' } })
     expect(again).not.toHaveProperty('data.revokedAt')

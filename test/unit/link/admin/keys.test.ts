@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
-  decryptOwnKey,
-  decryptPendingKey,
-  encryptOwnKey,
-  makeOwnKey,
-  makePendingKey,
+  decryptOwnLinkKey,
+  decryptPendingLinkKey,
+  encryptOwnLinkKey,
+  makeOwnLinkKey,
+  makePendingLinkKey,
 } from '../../../../shared/link/admin/keys.ts'
-import { parseLinkPair, publicKeysOf, readPublicKey } from '../../../../shared/link/pair.ts'
+import { linkPublicKeysOf, parseLinkKeyPairs, parseLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import { type Key, key } from '../../../../shared/storage/kinds.ts'
 import { Secret } from '../../../../shared/values/secret.ts'
 
@@ -23,12 +23,12 @@ const cipher = {
 }
 
 test('a primary’s own key is encrypted for the cluster record', async () => {
-  const sealed = await makeOwnKey({ cipher, entropy })
-  expect(publicKeysOf(await decryptOwnKey(sealed, cipher)).signing).toHaveLength(32)
+  const sealed = await makeOwnLinkKey({ cipher, entropy })
+  expect(linkPublicKeysOf(await decryptOwnLinkKey(sealed, cipher)).signing).toHaveLength(32)
 })
 
 test('a secondary’s pending keys are encrypted for their own item, and replace older ones', async () => {
-  const { publicKey, changes } = await makePendingKey(5, { cipher, entropy })
+  const { publicKey, changes } = await makePendingLinkKey(5, { cipher, entropy })
   const [change] = changes as unknown as { put: Key; data: { pair: never }; expected: string }[]
   expect(change).toMatchObject({
     kind: 'put',
@@ -36,9 +36,9 @@ test('a secondary’s pending keys are encrypted for their own item, and replace
     expected: 'any',
     data: { createdAt: 5 },
   })
-  const text = await decryptPendingKey(change?.data.pair ?? ('' as never), cipher)
-  expect(publicKeysOf(parseLinkPair(text))).toEqual(readPublicKey(publicKey))
+  const text = await decryptPendingLinkKey(change?.data.pair ?? ('' as never), cipher)
+  expect(linkPublicKeysOf(parseLinkKeyPairs(text))).toEqual(parseLinkPublicKeys(publicKey))
   // activation stores them in the cluster record
-  const own = await decryptOwnKey(await encryptOwnKey(text, cipher), cipher)
-  expect(publicKeysOf(own)).toEqual(readPublicKey(publicKey))
+  const own = await decryptOwnLinkKey(await encryptOwnLinkKey(text, cipher), cipher)
+  expect(linkPublicKeysOf(own)).toEqual(parseLinkPublicKeys(publicKey))
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
+  type ClusterRevocation,
   listSecondaries,
   makeRevocationChanges,
-  type Revocation,
 } from '../../../../shared/link/admin/secondaries.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
@@ -50,7 +50,7 @@ describe('a revocation', () => {
   ]
 
   const items = { secondaries: all, holders: [] }
-  const revoked = (what: Partial<Revocation>) =>
+  const revoked = (what: Partial<ClusterRevocation>) =>
     makeRevocationChanges({ name: '', ...what }, items, { at: 100, as: { epoch: 'e' } })
 
   test('revokes the cluster that used the token, under all of its names, and no other', () => {

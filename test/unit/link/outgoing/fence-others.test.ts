@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { epochName } from '../../../../shared/journal/position.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
 import type { FencingPorts } from '../../../../shared/link/outgoing/fence-call.ts'
-import { fenceBeforeServing, fenceOthers } from '../../../../shared/link/outgoing/fence-others.ts'
+import { fenceBeforeServing, fenceOtherClusters } from '../../../../shared/link/outgoing/fence-others.ts'
 import { isFenceDue } from '../../../../shared/link/outgoing/fence-outcomes.ts'
-import { formatPublicKey } from '../../../../shared/link/pair.ts'
+import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
-import { isStatementSignedBy, signStatement } from '../../../../shared/link/statements.ts'
-import type { Member } from '../../../../shared/model/link.ts'
+import { isStatementSignedBy, signMemberStatement } from '../../../../shared/link/statements.ts'
+import type { SetMembership } from '../../../../shared/model/link.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { CarryTo } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
@@ -28,7 +28,7 @@ let reachedAt: number
 beforeEach(async () => {
   east = await primaryWorld({ clusterAddr: EAST })
   west = await primaryWorld({ clusterAddr: WEST, set: east.set })
-  epoch = epochName(2, west.record.id)
+  epoch = formatEpoch(2, west.record.id)
   asked = []
   patiences = []
   reachedAt = Number.POSITIVE_INFINITY
@@ -43,7 +43,7 @@ beforeEach(async () => {
       [epoch, 1],
     ],
   })
-  const admitted = { cluster: west.record.id, publicKey: formatPublicKey(west.keys), activatedAt: START }
+  const admitted = { cluster: west.record.id, publicKey: formatLinkPublicKeys(west.keys), activatedAt: START }
   await east.token('west')
   await east.write(key('secondary', 'west'), {
     ...(await east.secondary('west')),
@@ -53,7 +53,7 @@ beforeEach(async () => {
   await meets({ addresses: [EAST], key: east.keys.signing.toString('base64') })
 })
 
-const meets = (of: Partial<Member>) =>
+const meets = (of: Partial<SetMembership>) =>
   west.write(key('member', east.record.id), { statements: [], addresses: [], ...of })
 
 /** The ports of a fencing cluster, and the addresses that it calls. Time passes while it sleeps. */
@@ -76,7 +76,7 @@ const pass = (ms: number): void => {
 }
 
 /** Runs the worker for so long. */
-const fencing = (lasting = 0) => asking((ports, to) => fenceOthers(ports, to, west.clock.ms + lasting))
+const fencing = (lasting = 0) => asking((ports, to) => fenceOtherClusters(ports, to, west.clock.ms + lasting))
 
 const promotedAt = (at: number) =>
   west.write(key('promoted'), { operation: 'o', request: 'r', warnings: [], at })
@@ -116,14 +116,14 @@ describe('fenceOthers', () => {
     const known = await self()
     await west.write(key('member', west.record.id), {
       ...known,
-      statements: [signStatement(west.pair.signing, more)],
+      statements: [signMemberStatement(west.pair.signing, more)],
     })
     expect(await fencing()).toEqual([EAST])
   })
 
   test('calls again in every later epoch', async () => {
     await fencing()
-    const next = epochName(3, west.record.id)
+    const next = formatEpoch(3, west.record.id)
     await west.write(key('cluster'), { ...west.record, epoch: next })
     west.memory.set({ epoch: next, ownEpoch: next, lineage: [[next, 1]] })
     expect(await fencing()).toEqual([EAST])
@@ -207,7 +207,7 @@ describe('after a promotion', () => {
       wakeNorth = wake
     })
     await asking((ports, to) =>
-      fenceOthers(
+      fenceOtherClusters(
         ports,
         where => async (method, call, patience) => {
           if (where.addresses[0] === EAST) {
@@ -240,7 +240,7 @@ describe('after a promotion', () => {
 describe('fenceBeforeServing', () => {
   /** west still writes its epoch; east has claimed a later one */
   beforeEach(async () => {
-    const later = epochName(3, east.record.id)
+    const later = formatEpoch(3, east.record.id)
     await east.write(key('cluster'), { ...east.record, epoch: later })
     east.memory.set({ epoch: later, ownEpoch: later, maxEpoch: 3 })
   })
@@ -288,7 +288,7 @@ describe('fenceBeforeServing', () => {
     await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken', 'woken'])
     const admitted = await east.secondary('west')
-    await east.write(key('secondary', 'west'), { ...admitted, publicKey: formatPublicKey(east.keys) })
+    await east.write(key('secondary', 'west'), { ...admitted, publicKey: formatLinkPublicKeys(east.keys) })
     await asking(fenceBeforeServing)
     expect(east.woken).toEqual(['woken', 'woken'])
   })

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createNotifier } from '../../../../shared/link/outgoing/notify.ts'
-import { formatPublicKey } from '../../../../shared/link/pair.ts'
+import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
 import { follower, primaryWorld, START, type World } from '../serve/world.ts'
@@ -26,7 +26,7 @@ describe('notices', () => {
     })
     const known = await primary.secondary(name)
     // it signs answers with the key that it was admitted with
-    await primary.write(key('secondary', name), { ...known, publicKey: formatPublicKey(world.keys) })
+    await primary.write(key('secondary', name), { ...known, publicKey: formatLinkPublicKeys(world.keys) })
     return world
   }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readOtherAddresses } from '../../../../shared/link/serve/addresses.ts'
+import { readOtherMemberAddresses } from '../../../../shared/link/serve/addresses.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { follower, primaryWorld, type World } from './world.ts'
@@ -52,6 +52,6 @@ describe.each(BAD)('%s', bad => {
     const stored = put(place, { statements: [], addresses: [bad, 'https://old.example'] })
     await w.store.commit([stored])
     expect(everything()).toContain(bad)
-    expect(await readOtherAddresses(w.ports)).toEqual(['https://west.example', 'https://old.example'])
+    expect(await readOtherMemberAddresses(w.ports)).toEqual(['https://west.example', 'https://old.example'])
   })
 })

@@ -1,6 +1,6 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from 'vitest'
-import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
@@ -79,7 +79,9 @@ const effectsOn = (commits: readonly (readonly Change[])[], id: string): number[
   })
 
 const entryAt = (epoch: string, seq: number): JournalEntry =>
-  seq % 5 === 0 ? noopEntry({ epoch, seq }, START) : { epoch, seq, id: `commit ${seq}`, at: START, body: [] }
+  seq % 5 === 0
+    ? createNoopEntry({ epoch, seq }, START)
+    : { epoch, seq, id: `commit ${seq}`, at: START, body: [] }
 
 interface Member {
   name: string

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
-import { epochName } from '../../../../shared/journal/position.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
 import {
+  generateSignerKey,
   makeActivationJwt,
-  newSignerKey,
   parseSignerKey,
-  readActivation,
+  readActivationClaims,
 } from '../../../../shared/link/activation-token.ts'
-import { signCall } from '../../../../shared/link/envelope.ts'
-import { methods } from '../../../../shared/link/methods.ts'
+import { signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethods } from '../../../../shared/link/methods.ts'
 import { pair } from '../../../builders/link.ts'
 import { follower, guessed, primaryWorld, type World } from './world.ts'
 
@@ -28,22 +28,22 @@ const reason = { why: 'link' }
 
 /** A token with all claims of a real one, signed with the guesser's own key. */
 async function guess() {
-  const claims = readActivation(await w.token('north'))
+  const claims = readActivationClaims(await w.token('north'))
   if (!claims) throw new Error('no token')
-  const token = makeActivationJwt(parseSignerKey(newSignerKey()), claims)
+  const token = makeActivationJwt(parseSignerKey(generateSignerKey()), claims)
   await expect(follower(w, 'north').activate(token)).rejects.toThrow('not made by this cluster')
 }
 
 async function claim() {
   const stranger = pair()
   const cluster = randomUUID()
-  const epoch = epochName(2, cluster)
+  const epoch = formatEpoch(2, cluster)
   const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
   const key = stranger.keys.signing.toString('base64')
   const asked = { cluster, key, epoch, lineage, chain: [], addresses: [], signers: [] }
-  const body = methods.Fence.forms.question.write(asked)
+  const body = linkMethods.Fence.forms.question.write(asked)
   const means = { signing: stranger.signing, nonce: randomBytes(16), time: w.clock.ms }
-  await w.serve('Fence', signCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
+  await w.serve('Fence', signLinkCall('Fence', { set: w.set, from: cluster, lineage }, body, means), '')
 }
 
 test('the first guess is logged at once, and those of the next ten seconds in one entry, fences included', async () => {

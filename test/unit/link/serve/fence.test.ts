@@ -1,23 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { epochName } from '../../../../shared/journal/position.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
 import {
   type LinkOutcome,
-  readUnverifiedOutcome,
-  signCall,
-  verifyOutcome,
+  readUnverifiedLinkOutcome,
+  signLinkCall,
+  verifyLinkOutcome,
 } from '../../../../shared/link/envelope.ts'
-import { methods } from '../../../../shared/link/methods.ts'
+import { linkMethods } from '../../../../shared/link/methods.ts'
 import { claimantRevokedError } from '../../../../shared/link/refusals.ts'
-import { isStatementSignedBy, signStatement } from '../../../../shared/link/statements.ts'
-import type { Statement, TermSigner } from '../../../../shared/model/link.ts'
+import { isStatementSignedBy, signMemberStatement } from '../../../../shared/link/statements.ts'
+import type { MembershipStatement, TermSigner } from '../../../../shared/model/link.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { pair } from '../../../builders/link.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
 /** An epoch of an unknown cluster. */
-const STRANGE = epochName(2, randomUUID())
+const STRANGE = formatEpoch(2, randomUUID())
 
 let w: World
 beforeEach(async () => {
@@ -27,7 +27,7 @@ beforeEach(async () => {
 interface Change {
   epoch?: string
   lineage?: readonly (readonly [string, number])[]
-  chain?: readonly Statement[]
+  chain?: readonly MembershipStatement[]
   signers?: readonly TermSigner[]
   time?: number
   set?: string
@@ -40,7 +40,7 @@ async function claimant(name = 'west', number = 2) {
   const one = follower(w, name)
   const { statement } = await one.activate(await w.token(name))
   const next = pair()
-  const epoch = epochName(number, one.cluster)
+  const epoch = formatEpoch(number, one.cluster)
   const signed = {
     set: w.set,
     subject: one.cluster,
@@ -48,23 +48,23 @@ async function claimant(name = 'west', number = 2) {
     key: next.keys.signing.toString('base64'),
   }
   const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
-  const chain = [statement, signStatement(one.pair.signing, { ...signed, epoch })]
+  const chain = [statement, signMemberStatement(one.pair.signing, { ...signed, epoch })]
   const fence = async (change: Change = {}): Promise<LinkOutcome | undefined> => {
     w.clock.ms += 1000
     const claim = { cluster: one.cluster, key: signed.key, epoch, lineage, chain, signers: [] }
     const asked = { ...claim, addresses: [`https://${name}.example`], ...change }
-    const body = methods.Fence.forms.question.write(asked)
+    const body = linkMethods.Fence.forms.question.write(asked)
     const { time = w.clock.ms, set = w.set, from = one.cluster } = change
     const means = { signing: next.signing, nonce: randomBytes(16), time }
-    const call = signCall('Fence', { set, from, lineage: asked.lineage }, body, means)
+    const call = signLinkCall('Fence', { set, from, lineage: asked.lineage }, body, means)
     const answer = await w.serve('Fence', call, '')
-    expect(verifyOutcome(w.keys.signing, 'Fence', means.nonce, answer)).toBeDefined()
-    return readUnverifiedOutcome(answer)
+    expect(verifyLinkOutcome(w.keys.signing, 'Fence', means.nonce, answer)).toBeDefined()
+    return readUnverifiedLinkOutcome(answer)
   }
   const acknowledged = async (change?: Change) => {
     const outcome = await fence(change)
     if (outcome?.kind !== 'body') throw new Error(JSON.stringify(outcome))
-    return methods.Fence.forms.answer.read(outcome.body)
+    return linkMethods.Fence.forms.answer.read(outcome.body)
   }
   return { ...one, next, epoch, chain, fence, acknowledged }
 }
@@ -121,7 +121,7 @@ describe('a fence by a member', () => {
     const one = await claimant('west', 9)
     await one.acknowledged()
     const [before] = await w.store.read([key('member', one.cluster)])
-    const earlier = epochName(5, one.cluster)
+    const earlier = formatEpoch(5, one.cluster)
     const lineage = [[w.epoch, 1] as const, [earlier, 1] as const]
     expect(await one.acknowledged({ epoch: earlier, lineage, time: 1 })).toMatchObject({ epoch: w.epoch })
     expect((await w.store.read([key('member', one.cluster)]))[0]).toEqual(before)
@@ -174,7 +174,7 @@ describe('a fence by a member', () => {
 
   test('counts for clusters admitted in an earlier epoch, although they may not call', async () => {
     const one = await claimant('west', 9)
-    const again = epochName(3, w.record.id)
+    const again = formatEpoch(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
     w.memory.set({ epoch: again, ownEpoch: again, maxEpoch: 3, lineage: [[again, 1]] })
     await expect(one.heartbeat()).rejects.toMatchObject({
@@ -186,7 +186,7 @@ describe('a fence by a member', () => {
 
   test('counts also after the claimant’s name was given to another cluster', async () => {
     const one = await claimant('west', 9)
-    const again = epochName(3, w.record.id)
+    const again = formatEpoch(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch: again })
     w.memory.set({ epoch: again, ownEpoch: again, maxEpoch: 3, lineage: [[again, 1]] })
     await w.token('west', { epoch: again })
@@ -216,9 +216,9 @@ describe('a fence changes nothing', () => {
 
   test('by a cluster admitted here, after this cluster was admitted by another one', async () => {
     const one = await claimant('west', 9)
-    const issuer = { id: randomUUID(), key: 'k', epoch: epochName(4, randomUUID()) }
+    const issuer = { id: randomUUID(), key: 'k', epoch: formatEpoch(4, randomUUID()) }
     await w.write(key('member', w.record.id), { statements: [], addresses: [], issuer })
-    const again = epochName(5, w.record.id)
+    const again = formatEpoch(5, w.record.id)
     w.memory.set({ epoch: again, ownEpoch: again, maxEpoch: 5, lineage: [[again, 1]] })
     await w.write(key('cluster'), { ...w.record, epoch: again })
     expect(await one.fence()).toMatchObject({ refusal: { code: 'permission_denied' } })
@@ -244,7 +244,7 @@ describe('a fence changes nothing', () => {
       refusal: { code: 'failed_precondition', text: expect.stringContaining('has given it up') },
     })
     await isUntouched()
-    const later = epochName(5, one.cluster)
+    const later = formatEpoch(5, one.cluster)
     const lineage = [[w.epoch, 1] as const, [later, 1] as const]
     expect(await one.acknowledged({ epoch: later, lineage }), 'a later claim counts').toMatchObject({
       epoch: w.epoch,
@@ -253,7 +253,7 @@ describe('a fence changes nothing', () => {
 
   test('by an epoch that is not later', async () => {
     const one = await claimant('west', 2)
-    const own = epochName(2, `${w.record.id.slice(0, -12)}ffffffffffff`)
+    const own = formatEpoch(2, `${w.record.id.slice(0, -12)}ffffffffffff`)
     w.memory.set({ epoch: own, ownEpoch: own, lineage: [[own, 1]] })
     expect(await one.fence()).toMatchObject({
       refusal: { code: 'failed_precondition', text: expect.stringContaining('which is later') },

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { linkHandler } from '../../../../shared/http/link.ts'
-import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelope.ts'
-import { methodNames } from '../../../../shared/link/methods.ts'
+import { createLinkHandler } from '../../../../shared/http/link.ts'
+import { readUnverifiedLinkOutcome, signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethodNames } from '../../../../shared/link/methods.ts'
 import { follower, primaryWorld, type World } from './world.ts'
 
 // Whatever a member signs and whatever a stranger sends is refused as the sender's fault, and nothing of it is
@@ -22,7 +22,7 @@ const bodies = fc.oneof(
     .map(parts => Uint8Array.from(parts.flatMap(([tag, bytes]) => [tag, bytes.length, ...bytes]))),
 )
 
-describe.each(methodNames)('%s', method => {
+describe.each(linkMethodNames)('%s', method => {
   test('random bodies signed by a member are answered or refused, and never cause an internal error', async () => {
     const one = follower(w, 'west')
     await one.activate(await w.token('west'))
@@ -31,8 +31,8 @@ describe.each(methodNames)('%s', method => {
         w.clock.ms += 1000
         const caller = { set: w.set, from: 'west', lineage: [[w.epoch, 1]] as const }
         const means = { signing: one.pair.signing, nonce: randomBytes(16), time: w.clock.ms }
-        const outcome = readUnverifiedOutcome(
-          await w.serve(method, signCall(method, caller, body, means), ''),
+        const outcome = readUnverifiedLinkOutcome(
+          await w.serve(method, signLinkCall(method, caller, body, means), ''),
         )
         const said = outcome?.kind === 'refusal' ? outcome.refusal.text : ''
         expect(said).not.toContain('internal error')
@@ -43,7 +43,7 @@ describe.each(methodNames)('%s', method => {
 })
 
 const ask = (method: string, type: string, bytes: Uint8Array) =>
-  linkHandler(w.ports)({
+  createLinkHandler(w.ports)({
     version: '2.0',
     rawPath: `/cloudauth.link.v1.LinkService/${method}`,
     headers: { 'content-type': type, 'connect-protocol-version': '1' },
@@ -64,7 +64,7 @@ test.each(['ff', 'ffffffff', '0affffffff0f', '0a05', '12808080807800'])(
   async hex => {
     const bytes = Buffer.from(hex, 'hex')
     const before = JSON.stringify(w.stored.all())
-    for (const method of methodNames) {
+    for (const method of linkMethodNames) {
       const plain = await ask(method, 'application/proto', bytes)
       expect([plain.statusCode, Buffer.from(plain.body, 'base64').toString()]).toEqual([
         400,

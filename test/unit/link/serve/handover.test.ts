@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { stepDown } from '../../../../shared/journal/step-down.ts'
+import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { stepDownAsPrimary } from '../../../../shared/journal/step-down.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { ADDRESS, follower, primaryWorld, type World } from './world.ts'
 
 let w: World
 beforeEach(async () => {
   w = await primaryWorld()
-  w.memory.entries.set(1, noopEntry({ epoch: w.epoch, seq: 1 }, w.clock.ms))
+  w.memory.entries.set(1, createNoopEntry({ epoch: w.epoch, seq: 1 }, w.clock.ms))
   // the second position was allocated, and nothing was written there
   w.memory.set({ last: 3 })
-  w.memory.entries.set(3, noopEntry({ epoch: w.epoch, seq: 3 }, w.clock.ms))
+  w.memory.entries.set(3, createNoopEntry({ epoch: w.epoch, seq: 3 }, w.clock.ms))
 })
 
 async function admitted(name = 'west') {
@@ -25,7 +25,7 @@ async function admitted(name = 'west') {
 }
 
 const record = async () => (await w.store.read([key('cluster')]))[0]?.data
-const demote = () => stepDown(w.ports, { reason: 'demote', epoch: w.epoch }, 'a request')
+const demote = () => stepDownAsPrimary(w.ports, { reason: 'demote', epoch: w.epoch }, 'a request')
 
 describe('a handover', () => {
   test('ends the epoch exactly for the calling secondary, and makes the primary a secondary', async () => {

@@ -4,11 +4,11 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../../../infra/checkout.ts'
-import { linkHandler } from '../../../../shared/http/link.ts'
-import { createSendCall } from '../../../../shared/link/call.ts'
-import { signAnswer, signCall } from '../../../../shared/link/envelope.ts'
-import { methodNames, methods } from '../../../../shared/link/methods.ts'
-import { FORMAT, LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
+import { createLinkHandler } from '../../../../shared/http/link.ts'
+import { createLinkCallSender } from '../../../../shared/link/call.ts'
+import { signLinkAnswer, signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethodNames, linkMethods } from '../../../../shared/link/methods.ts'
+import { LINK_FORMAT, LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Method } from '../../../../shared/wire/carry.ts'
 import { CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
 import { pair } from '../../../builders/link.ts'
@@ -22,7 +22,7 @@ import { follower, primaryWorld } from './world.ts'
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 25)
 
 type Kept = Record<Method, Record<'question' | 'answer', string>>
-const kept = JSON.parse(readFileSync(`${root}test/vectors/formats/${FORMAT}.json`, 'utf8')) as {
+const kept = JSON.parse(readFileSync(`${root}test/vectors/formats/${LINK_FORMAT}.json`, 'utf8')) as {
   messages: Kept
 }
 const keptBytes = (method: Method, which: 'question' | 'answer') =>
@@ -78,11 +78,11 @@ function callBytes(method: Method): Buffer {
     from: method === 'Fence' ? one.cluster : 'west',
     lineage: [[w.epoch, 1]] as const,
   }
-  return Buffer.from(toBinary(CallSchema, signCall(method, caller, keptBytes(method, 'question'), means)))
+  return Buffer.from(toBinary(CallSchema, signLinkCall(method, caller, keptBytes(method, 'question'), means)))
 }
 
 async function sent(path: string, type: string, body: Buffer) {
-  const answer = await linkHandler(w.ports)({
+  const answer = await createLinkHandler(w.ports)({
     version: '2.0',
     rawPath: path,
     headers: {
@@ -109,7 +109,7 @@ function expectDeclared({ status, text, grpc }: Awaited<ReturnType<typeof sent>>
   if (code !== undefined) expect(DECLARED, text).toContain(code)
 }
 
-describe.each(methodNames)('%s', method => {
+describe.each(linkMethodNames)('%s', method => {
   test('a call with changed bytes is refused with a declared code, or answered', {
     timeout: 600_000,
   }, async () => {
@@ -129,16 +129,16 @@ describe.each(methodNames)('%s', method => {
   }, async () => {
     const mine = pair()
     const answer = keptBytes(method, 'answer')
-    const question = methods[method].forms.question.read(keptBytes(method, 'question'))
+    const question = linkMethods[method].forms.question.read(keptBytes(method, 'question'))
     await fc.assert(
       fc.asyncProperty(mutations, async all => {
-        const ask = createSendCall(
+        const ask = createLinkCallSender(
           { set: w.set, from: 'west', signing: one.pair.signing, otherKey: mine.keys.signing },
           {
             carry: async (_, call) => {
               const nonce = call.envelope?.nonce ?? Buffer.alloc(0)
               const means = { signing: mine.signing, now: w.clock.ms }
-              return signAnswer(method, nonce, { kind: 'body', body: mutated(answer, all) }, means)
+              return signLinkAnswer(method, nonce, { kind: 'body', body: mutated(answer, all) }, means)
             },
             clock: { now: () => w.clock.ms },
             entropy: { bytes: randomBytes },
@@ -178,7 +178,7 @@ test.each([0, 1, 2, 200, -1])('a gRPC-Web frame with the length %d is refused wi
 
 test('bytes that are not a call are refused with a declared code', { timeout: 600_000 }, async () => {
   const path = fc.oneof(
-    fc.constantFrom(...methodNames).map(name => `/cloudauth.link.v1.LinkService/${name}`),
+    fc.constantFrom(...linkMethodNames).map(name => `/cloudauth.link.v1.LinkService/${name}`),
     fc.constantFrom(
       '/cloudauth.link.v1.LinkService/None',
       '/cloudauth.link.v1.LinkService/',

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { create, toBinary } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { linkHandler } from '../../../../shared/http/link.ts'
-import { epochName } from '../../../../shared/journal/position.ts'
-import { sealActivation } from '../../../../shared/link/activation-request.ts'
-import { signCall } from '../../../../shared/link/envelope.ts'
-import { methodNames, methods } from '../../../../shared/link/methods.ts'
-import { FORMAT } from '../../../../shared/link/source.ts'
+import { createLinkHandler } from '../../../../shared/http/link.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
+import { sealActivationRequest } from '../../../../shared/link/activation-request.ts'
+import { signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethodNames, linkMethods } from '../../../../shared/link/methods.ts'
+import { LINK_FORMAT } from '../../../../shared/link/source.ts'
 import { sealBox } from '../../../../shared/storage/box.ts'
 import type { Method } from '../../../../shared/wire/carry.ts'
 import { CallSchema, file_link } from '../../../../shared/wire/gen/link_pb.ts'
@@ -30,37 +30,37 @@ async function scene() {
 type Scene = Awaited<ReturnType<typeof scene>>
 
 const activation = ({ w, north, token }: Scene) => {
-  const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange, format: FORMAT }
+  const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange, format: LINK_FORMAT }
   const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
   const to = { set: w.set, recipient: w.keys.exchange }
-  return sealActivation({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
+  return sealActivationRequest({ ...north.request, ...keys, ...nothing, token }, to, north.pair, randomBytes)
 }
 
 /** A question, written by the method's own form. */
 const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
-  Activate: of => methods.Activate.forms.question.write(activation(of)),
+  Activate: of => linkMethods.Activate.forms.question.write(activation(of)),
   Heartbeat: ({ w, one: { request } }) =>
-    methods.Heartbeat.forms.question.write({
+    linkMethods.Heartbeat.forms.question.write({
       position: { epoch: w.epoch, seq: 0 },
       state: 'stream-wals',
-      format: FORMAT,
+      format: LINK_FORMAT,
       roundTripMs: 5,
       address: request.address,
       apiAddress: 'https://api.example',
     }),
   Entries: ({ w }) =>
-    methods.Entries.forms.question.write({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }),
-  Items: () => methods.Items.forms.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
+    linkMethods.Entries.forms.question.write({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }),
+  Items: () => linkMethods.Items.forms.question.write({ keys: [{ kind: 'policy', pk: 'policy', sk: 'a' }] }),
   Scan: () =>
-    methods.Scan.forms.question.write({ segment: 0, segments: 2, cursor: { pk: 'policy', sk: 'a' } }),
-  Tree: () => methods.Tree.forms.question.write({ level: 'page', page: 'r#0a' }),
-  Keyring: () => methods.Keyring.forms.question.write({ term: 1 }),
-  Handover: ({ w }) => methods.Handover.forms.question.write({ epoch: w.epoch }),
+    linkMethods.Scan.forms.question.write({ segment: 0, segments: 2, cursor: { pk: 'policy', sk: 'a' } }),
+  Tree: () => linkMethods.Tree.forms.question.write({ level: 'page', page: 'r#0a' }),
+  Keyring: () => linkMethods.Keyring.forms.question.write({ term: 1 }),
+  Handover: ({ w }) => linkMethods.Handover.forms.question.write({ epoch: w.epoch }),
   Fence: ({ w, one }) => {
-    const epoch = epochName(2, one.cluster)
+    const epoch = formatEpoch(2, one.cluster)
     const key = one.keys.signing.toString('base64')
     const lineage = [[w.epoch, 1] as const, [epoch, 1] as const]
-    return methods.Fence.forms.question.write({
+    return linkMethods.Fence.forms.question.write({
       cluster: one.cluster,
       key,
       epoch,
@@ -70,7 +70,7 @@ const questions: Readonly<Record<Method, (of: Scene) => Uint8Array>> = {
       signers: [{ term: 'term', key }],
     })
   },
-  Notify: () => methods.Notify.forms.question.write({}),
+  Notify: () => linkMethods.Notify.forms.question.write({}),
 }
 
 async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array) {
@@ -78,8 +78,8 @@ async function asked({ w, one, north }: Scene, method: Method, body: Uint8Array)
   const from = method === 'Activate' ? 'north' : method === 'Fence' ? one.cluster : 'west'
   const { signing } = method === 'Activate' ? north.pair : one.pair
   const means = { signing, nonce: randomBytes(16), time: w.clock.ms }
-  const call = signCall(method, { set: w.set, from, lineage: [[w.epoch, 1]] }, body, means)
-  const { statusCode: status, body: text } = await linkHandler(w.ports)({
+  const call = signLinkCall(method, { set: w.set, from, lineage: [[w.epoch, 1]] }, body, means)
+  const { statusCode: status, body: text } = await createLinkHandler(w.ports)({
     version: '2.0',
     rawPath: `/cloudauth.link.v1.LinkService/${method}`,
     headers: { 'content-type': 'application/proto', 'connect-protocol-version': '1' },
@@ -125,7 +125,7 @@ async function judge(of: Scene, method: Method, body: Uint8Array): Promise<'as b
   return 'as before'
 }
 
-describe.each(methodNames)('%s', method => {
+describe.each(linkMethodNames)('%s', method => {
   test('the unchanged question is answered, except a notice, whose caller is not a primary', async () => {
     const of = await scene()
     const { status, said } = await asked(of, method, questions[method](of))
@@ -176,13 +176,13 @@ test('an activation whose sealed part has changed bytes is refused or admits, an
       const { w, north } = of
       const inner = { ...activation(of), sealed: '', ...north.request, token: of.token }
       const keys = { signingKey: north.keys.signing, exchangeKey: north.keys.exchange }
-      const bytes = mutated(methods.Activate.forms.question.write({ ...inner, ...keys }), all).subarray(
+      const bytes = mutated(linkMethods.Activate.forms.question.write({ ...inner, ...keys }), all).subarray(
         0,
         150_000,
       )
       const place = { purpose: 'activation', set: w.set } as const
       const sealed = sealBox(w.keys.exchange, place, bytes.toString('base64'), randomBytes)
-      const body = methods.Activate.forms.question.write({ ...activation(of), sealed })
+      const body = linkMethods.Activate.forms.question.write({ ...activation(of), sealed })
       if ((await judge(of, 'Activate', body)) === 'roles changed') of = await scene()
     }),
     { numRuns: RUNS },

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
-import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import type { Lineage } from '../../../../shared/journal/position.ts'
-import { serveEntries } from '../../../../shared/link/serve/reading.ts'
+import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
+import type { JournalLineage } from '../../../../shared/journal/position.ts'
+import { serveJournalEntries } from '../../../../shared/link/serve/reading.ts'
 
 const EPOCH = '000001.aaaaaaaaaaaa'
-const head: Head = { ...firstHead(EPOCH, 1), last: 3 }
-const lineage: Lineage = [[EPOCH, 1]]
+const head: JournalHead = { ...createFirstHead(EPOCH, 1), last: 3 }
+const lineage: JournalLineage = [[EPOCH, 1]]
 
 /** A journal whose head changes with each read. */
-function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'entries' | 'moveHead'> {
+function journalOf(...heads: JournalHead[]): Pick<Journal, 'head' | 'entries' | 'moveHead'> {
   return {
     moveHead: async ({ expect, next }) => {
       moved.push({ ...expect, to: next })
@@ -19,7 +19,7 @@ function journalOf(...heads: Head[]): Pick<Journal, 'head' | 'entries' | 'moveHe
     head: async () => heads.shift(),
     entries: async (_, after, to) =>
       Array.from({ length: to - after }, (_one, index) =>
-        noopEntry({ epoch: EPOCH, seq: after + 1 + index }, 0),
+        createNoopEntry({ epoch: EPOCH, seq: after + 1 + index }, 0),
       ),
   }
 }
@@ -43,52 +43,54 @@ describe('serveEntries stores the frontier before it returns entries', () => {
   })
 
   test('of a writing journal, once for each new position', async () => {
-    await serveEntries(journalOf(head, head), asked)
+    await serveJournalEntries(journalOf(head, head), asked)
     expect(moved).toEqual([note(0)])
-    await serveEntries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
+    await serveJournalEntries(journalOf({ ...head, applied: 3 }, { ...head, applied: 3 }), asked)
     expect(moved).toHaveLength(1)
   })
 
   test('again after a conflict, until it is stored or known', async () => {
     refusals = 1
-    await serveEntries(journalOf(head, head, { ...head, applied: 1 }), asked)
+    await serveJournalEntries(journalOf(head, head, { ...head, applied: 1 }), asked)
     expect(moved).toEqual([note(0), note(1)])
     refusals = 1
-    await serveEntries(journalOf(head, head, { ...head, applied: 3 }), asked)
+    await serveJournalEntries(journalOf(head, head, { ...head, applied: 3 }), asked)
     expect(moved).toEqual([note(0), note(1), note(0)])
   })
 
   test('not of a closed journal, and not beyond a known gap', async () => {
-    const closed: Head = { ...head, mode: 'closed' }
-    await serveEntries(journalOf(closed, closed), asked)
-    await serveEntries(journalOf(head, head), { ...asked, after: 1 })
+    const closed: JournalHead = { ...head, mode: 'closed' }
+    await serveJournalEntries(journalOf(closed, closed), asked)
+    await serveJournalEntries(journalOf(head, head), { ...asked, after: 1 })
     expect(moved).toEqual([])
   })
 })
 
 describe('serveEntries returns entries', () => {
   test('of a journal that does not change', async () => {
-    const answer = await serveEntries(journalOf(head, head), asked)
+    const answer = await serveJournalEntries(journalOf(head, head), asked)
     expect(answer).toMatchObject({ frontier: 3, lineage })
   })
 
   test('not if the lineage changes while they are read', async () => {
-    const later: Head = {
+    const later: JournalHead = {
       ...head,
       lineage: [
         [EPOCH, 1],
         ['000002.aaaaaaaaaaaa', 3],
       ],
     }
-    await expect(serveEntries(journalOf(head, later), asked)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(serveJournalEntries(journalOf(head, later), asked)).rejects.toMatchObject({
+      code: 'unavailable',
+    })
   })
 
   test('not of a cluster that follows another one before or after they are read', async () => {
-    const copy: Head = { ...head, ownEpoch: '' }
-    await expect(serveEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
+    const copy: JournalHead = { ...head, ownEpoch: '' }
+    await expect(serveJournalEntries(journalOf(copy, copy), asked)).rejects.toMatchObject({
       code: 'failed_precondition',
     })
-    await expect(serveEntries(journalOf(head, copy), asked)).rejects.toMatchObject({
+    await expect(serveJournalEntries(journalOf(head, copy), asked)).rejects.toMatchObject({
       code: 'failed_precondition',
     })
   })

@@ -2,15 +2,15 @@ import { type KeyObject, randomBytes, randomUUID } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, expect, test } from 'vitest'
 import { createApiError } from '../../../../shared/api/errors.ts'
-import { noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochName } from '../../../../shared/journal/position.ts'
-import { sealActivation } from '../../../../shared/link/activation-request.ts'
-import { openSealedToken } from '../../../../shared/link/activation-token.ts'
-import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelope.ts'
-import { methods } from '../../../../shared/link/methods.ts'
-import { formatPublicKey } from '../../../../shared/link/pair.ts'
+import { createNoopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
+import { sealActivationRequest } from '../../../../shared/link/activation-request.ts'
+import { openActivationToken } from '../../../../shared/link/activation-token.ts'
+import { readUnverifiedLinkOutcome, signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethods } from '../../../../shared/link/methods.ts'
+import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import * as link from '../../../../shared/link/refusals.ts'
-import { FORMAT, type LinkRefused } from '../../../../shared/link/source.ts'
+import { LINK_FORMAT, type LinkRefused } from '../../../../shared/link/source.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Method } from '../../../../shared/wire/carry.ts'
 import { type Call, CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
@@ -20,7 +20,7 @@ import { follower, primaryWorld, START, type World } from './world.ts'
 // Each row of the refusal table is reached through the service.
 
 let w: World
-let last: ReturnType<typeof readUnverifiedOutcome>
+let last: ReturnType<typeof readUnverifiedLinkOutcome>
 beforeEach(async () => {
   w = await primaryWorld()
   last = undefined
@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const serve = async (method: Method, call: Call) => {
   const answer = await w.serve(method, call, '')
-  last = readUnverifiedOutcome(answer)
+  last = readUnverifiedLinkOutcome(answer)
   return answer
 }
 const newcomer = (name = 'west', ahead = 0) => follower(w, name, { ahead, carry: serve })
@@ -48,18 +48,22 @@ const raw = (
 ) =>
   serve(
     method,
-    signCall(method, { set, from, lineage: [[epoch, 1]] }, body, { signing, nonce: randomBytes(16), time }),
+    signLinkCall(method, { set, from, lineage: [[epoch, 1]] }, body, {
+      signing,
+      nonce: randomBytes(16),
+      time,
+    }),
   )
 
 /** An `Activate` by a newcomer with changed content. */
 const activateWith = async (change: object, signing?: KeyObject, proves?: KeyObject) => {
   const one = newcomer()
   const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0) }
-  const keys = { signingKey: one.keys.signing, exchangeKey: one.keys.exchange, format: FORMAT }
+  const keys = { signingKey: one.keys.signing, exchangeKey: one.keys.exchange, format: LINK_FORMAT }
   const asked = { ...one.request, ...keys, ...nothing, token: await w.token('west'), ...change }
   const to = { set: w.set, recipient: w.keys.exchange }
-  const sealed = sealActivation(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
-  await raw('Activate', methods.Activate.forms.question.write(sealed), {
+  const sealed = sealActivationRequest(asked, to, { signing: proves ?? one.pair.signing }, randomBytes)
+  await raw('Activate', linkMethods.Activate.forms.question.write(sealed), {
     signing: signing ?? one.pair.signing,
   })
 }
@@ -71,7 +75,7 @@ const heartbeatWith = async (one: Follower, change: object) => {
     apiAddress: '',
     roundTripMs: 0,
   }
-  const body = methods.Heartbeat.forms.question.write({ ...asked, format: FORMAT, ...change })
+  const body = linkMethods.Heartbeat.forms.question.write({ ...asked, format: LINK_FORMAT, ...change })
   await raw('Heartbeat', body, { signing: one.pair.signing })
 }
 /** A `Fence` by a cluster that names a key of its own and signs with it. */
@@ -87,14 +91,14 @@ const fenceBy = async (cluster: string, epoch: string, change: object = {}, sign
     signers: [],
     ...change,
   }
-  await raw('Fence', methods.Fence.forms.question.write(asked), {
+  await raw('Fence', linkMethods.Fence.forms.question.write(asked), {
     signing: signs.signing,
     from: cluster,
     epoch,
   })
 }
 const notice = (signing = pair().signing, set = String(w.set)) =>
-  raw('Notify', methods.Notify.forms.question.write({}), { signing, set })
+  raw('Notify', linkMethods.Notify.forms.question.write({}), { signing, set })
 const follows = (primaryKey: string) =>
   w.write(key('cluster'), { ...w.record, mode: 'secondary', link: { ...w.record.link, primaryKey } })
 const conflicts = () => {
@@ -114,7 +118,7 @@ const closedMeanwhile = () => {
 /** Expects that the refusal is logged. */
 const told = (asked: Promise<unknown>) => asked.catch(() => undefined)
 const CLAIMANT = randomUUID()
-const CLAIM = epochName(9, CLAIMANT)
+const CLAIM = formatEpoch(9, CLAIMANT)
 
 /** How each row is reached, and its text. */
 const reached: Record<string, () => Promise<LinkRefused>> = {
@@ -142,7 +146,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   callerOfEarlierEpoch: async () => {
     const one = await admitted()
-    await w.write(key('cluster'), { ...w.record, epoch: epochName(3, w.record.id) })
+    await w.write(key('cluster'), { ...w.record, epoch: formatEpoch(3, w.record.id) })
     await told(one.heartbeat())
     return link.callerOfEarlierEpochError('west')
   },
@@ -169,13 +173,13 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   claimantRevoked: async () => {
     const one = await admitted()
     await w.revoke('west')
-    await fenceBy(one.cluster, epochName(9, one.cluster))
+    await fenceBy(one.cluster, formatEpoch(9, one.cluster))
     return link.claimantRevokedError(one.cluster)
   },
   takeOverGivenUp: async () => {
     const one = await admitted()
     await heartbeatWith(one, { maxEpoch: 9 })
-    const epoch = epochName(9, one.cluster)
+    const epoch = formatEpoch(9, one.cluster)
     await fenceBy(one.cluster, epoch)
     return link.takeOverGivenUpError(epoch, one.cluster)
   },
@@ -192,18 +196,18 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.otherEpochError(w.epoch, '000007.aaaaaaaaaaaa')
   },
   epochOfOtherCluster: async () => {
-    const epoch = epochName(9, randomUUID())
+    const epoch = formatEpoch(9, randomUUID())
     await fenceBy(CLAIMANT, epoch)
     return link.epochOfOtherClusterError(epoch, CLAIMANT)
   },
   fencedLater: async () => {
-    const own = epochName(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
+    const own = formatEpoch(9, `${CLAIMANT.slice(0, -12)}ffffffffffff`)
     w.memory.set({ epoch: own, ownEpoch: own })
     await fenceBy(CLAIMANT, CLAIM)
     return link.staleFenceError(own, CLAIM)
   },
   selfFence: async () => {
-    await fenceBy(w.record.id, epochName(9, w.record.id))
+    await fenceBy(w.record.id, formatEpoch(9, w.record.id))
     return link.selfFenceError()
   },
   followsNoPrimary: async () => {
@@ -211,8 +215,8 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.followsNoPrimaryError()
   },
   formatTooOld: async () => {
-    await heartbeatWith(await admitted(), { format: FORMAT - 1 })
-    return link.secondaryTooOldError(FORMAT - 1)
+    await heartbeatWith(await admitted(), { format: LINK_FORMAT - 1 })
+    return link.secondaryTooOldError(LINK_FORMAT - 1)
   },
   handedOver: async () => {
     const [one, other] = [await admitted(), await admitted('north')]
@@ -238,7 +242,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   laterEpochSeen: async () => {
     const one = await admitted()
-    await raw('Keyring', methods.Keyring.forms.question.write({ term: 1 }), {
+    await raw('Keyring', linkMethods.Keyring.forms.question.write({ term: 1 }), {
       signing: one.pair.signing,
       epoch: CLAIM,
     })
@@ -255,14 +259,14 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     w.memory.set({ last: 1 })
     w.memory.journal.entries = async () => {
       w.memory.set({ lineage: [[w.epoch, 2]] })
-      return [noopEntry({ epoch: w.epoch, seq: 1 }, START)]
+      return [createNoopEntry({ epoch: w.epoch, seq: 1 }, START)]
     }
     await told(one.source.entries({ lineage: [[w.epoch, 1]], after: 0, maxBytes: 1000 }))
     return link.lineageChangingError()
   },
   lineageRevoked: async () => {
     const revoked = await admitted('north')
-    const outlaw = epochName(4, revoked.cluster)
+    const outlaw = formatEpoch(4, revoked.cluster)
     await w.revoke('north')
     await fenceBy(CLAIMANT, CLAIM, {
       lineage: [
@@ -316,9 +320,9 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   notSealed: async () => {
     const { pair: own, keys, request } = newcomer()
-    const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0), format: FORMAT }
+    const nothing = { sealed: '', proof: Buffer.alloc(0), earlierProof: Buffer.alloc(0), format: LINK_FORMAT }
     const named = { signingKey: keys.signing, exchangeKey: keys.exchange, token: await w.token('west') }
-    const body = methods.Activate.forms.question.write({ ...request, ...nothing, ...named })
+    const body = linkMethods.Activate.forms.question.write({ ...request, ...nothing, ...named })
     await raw('Activate', body, { signing: own.signing })
     return link.tokenUnsealedError()
   },
@@ -363,7 +367,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
     return link.termNotYetAddedError(2)
   },
   epochTooHigh: async () => {
-    const far = epochName(1002, CLAIMANT)
+    const far = formatEpoch(1002, CLAIMANT)
     await fenceBy(CLAIMANT, far)
     return link.epochTooHighError(far, w.epoch)
   },
@@ -385,8 +389,8 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   tokenForOtherKeys: async () => {
     const one = newcomer()
-    const sealed = await w.token('west', { publicKey: formatPublicKey(one.keys) })
-    await told(newcomer().activate(openSealedToken(one.pair.exchange, sealed) ?? ''))
+    const sealed = await w.token('west', { publicKey: formatLinkPublicKeys(one.keys) })
+    await told(newcomer().activate(openActivationToken(one.pair.exchange, sealed) ?? ''))
     return link.tokenForOtherKeysError()
   },
   tokenInUse: async () => {
@@ -409,7 +413,7 @@ const reached: Record<string, () => Promise<LinkRefused>> = {
   },
   tokenOfEarlierEpoch: async () => {
     const token = await w.token('west')
-    const epoch = epochName(3, w.record.id)
+    const epoch = formatEpoch(3, w.record.id)
     await w.write(key('cluster'), { ...w.record, epoch })
     await told(newcomer().activate(token))
     return link.tokenOfEarlierEpochError()

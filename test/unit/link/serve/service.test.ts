@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochName } from '../../../../shared/journal/position.ts'
-import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { readUnverifiedOutcome, signCall } from '../../../../shared/link/envelope.ts'
-import { methods } from '../../../../shared/link/methods.ts'
-import { FORMAT, LinkRefused } from '../../../../shared/link/source.ts'
+import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
+import { formatEpoch } from '../../../../shared/journal/position.ts'
+import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
+import { readUnverifiedLinkOutcome, signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethods } from '../../../../shared/link/methods.ts'
+import { LINK_FORMAT, LinkRefused } from '../../../../shared/link/source.ts'
 import { isStatementSignedBy } from '../../../../shared/link/statements.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import { CallSchema } from '../../../../shared/wire/gen/link_pb.ts'
@@ -25,7 +25,8 @@ async function admitted(name = 'west') {
   return one
 }
 const noops = (count: number, at = START) => {
-  for (let seq = 1; seq <= count; seq++) w.memory.entries.set(seq, noopEntry({ epoch: w.epoch, seq }, at))
+  for (let seq = 1; seq <= count; seq++)
+    w.memory.entries.set(seq, createNoopEntry({ epoch: w.epoch, seq }, at))
   w.memory.set({ last: count })
 }
 
@@ -79,7 +80,7 @@ describe('an activation', () => {
         address: 'https://west.example',
       }),
     ])
-    for (const secret of [token, readActivation(token)?.jti ?? '', keyring])
+    for (const secret of [token, readActivationClaims(token)?.jti ?? '', keyring])
       expect(JSON.stringify([w.audited, w.log])).not.toContain(secret)
   })
 
@@ -159,7 +160,7 @@ describe('a heartbeat', () => {
       epoch: w.epoch,
       seq: 3,
       state: 'stream-wals',
-      format: FORMAT,
+      format: LINK_FORMAT,
       canaryAt: START,
     })
   })
@@ -173,7 +174,7 @@ describe('a heartbeat', () => {
     expect(await canaryAt(0)).toBeUndefined()
     noops(2)
     for (const seq of [1, 2])
-      w.memory.entries.set(seq, noopEntry({ epoch: w.epoch, seq }, w.clock.ms + 100 * seq))
+      w.memory.entries.set(seq, createNoopEntry({ epoch: w.epoch, seq }, w.clock.ms + 100 * seq))
     expect([await canaryAt(1), await canaryAt(2)]).toEqual([w.clock.ms + 100, w.clock.ms + 200])
     expect(await canaryAt(9)).toBe(w.clock.ms + 200)
   })
@@ -185,7 +186,7 @@ describe('a heartbeat', () => {
     expect(w.memory.head().last).toBe(1)
     w.clock.ms += 10_000
     await one.heartbeat(1)
-    expect(w.memory.entries.get(2)).toEqual(noopEntry({ epoch: w.epoch, seq: 2 }, w.clock.ms))
+    expect(w.memory.entries.get(2)).toEqual(createNoopEntry({ epoch: w.epoch, seq: 2 }, w.clock.ms))
     w.clock.ms += 5000
     expect(await one.heartbeat(2)).toMatchObject({ frontier: 2, canaryAt: w.clock.ms - 5000 })
     expect(w.memory.head().last).toBe(2)
@@ -273,7 +274,7 @@ describe('the answer depends on the cluster’s role', () => {
       code: 'failed_precondition',
       message: /no primary/,
     })
-    w.memory.set({ mode: 'writing', ownEpoch: epochName(9, 'f'.repeat(12)) })
+    w.memory.set({ mode: 'writing', ownEpoch: formatEpoch(9, 'f'.repeat(12)) })
     await expect(one.heartbeat()).rejects.toMatchObject({
       code: 'failed_precondition',
       message: /no primary/,
@@ -293,15 +294,15 @@ describe('the answer depends on the cluster’s role', () => {
 
   test('a cluster whose caller has seen a later epoch refuses and names that epoch', async () => {
     const one = await admitted()
-    const epoch = epochName(2, 'f'.repeat(12))
-    const body = methods.Keyring.forms.question.write({ term: 1 })
+    const epoch = formatEpoch(2, 'f'.repeat(12))
+    const body = linkMethods.Keyring.forms.question.write({ term: 1 })
     const caller = { set: w.set, from: 'west', lineage: [[epoch, 9]] as const }
-    const call = signCall('Keyring', caller, body, {
+    const call = signLinkCall('Keyring', caller, body, {
       signing: one.pair.signing,
       nonce: randomBytes(16),
       time: w.clock.ms,
     })
-    expect(readUnverifiedOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
+    expect(readUnverifiedLinkOutcome(await w.serve('Keyring', call, ''))).toMatchObject({
       refusal: {
         code: 'failed_precondition',
         text: expect.stringContaining('another primary came after it'),
@@ -320,7 +321,7 @@ describe('the answer depends on the cluster’s role', () => {
 
   test('bytes that are not a call are refused', async () => {
     const answer = await w.serve('Heartbeat', create(CallSchema), '')
-    expect(readUnverifiedOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
+    expect(readUnverifiedLinkOutcome(answer)).toMatchObject({ refusal: { code: 'invalid_argument' } })
     expect(w.log).toEqual([
       ['link', expect.objectContaining({ code: 'invalid_argument' }), { LinkRefusals: 1 }],
     ])
@@ -384,7 +385,7 @@ describe('a secondary reads', () => {
 
   test('the fork point if its own journal has diverged', async () => {
     noops(9)
-    const other = epochName(2, 'f'.repeat(12))
+    const other = formatEpoch(2, 'f'.repeat(12))
     const one = await admitted()
     const ask = (lineage: readonly (readonly [string, number])[], from: number) =>
       one.source.entries({ lineage, after: from, maxBytes: 1000 })
@@ -435,10 +436,10 @@ describe('a secondary reads', () => {
     w.memory.set({
       lineage: [
         [w.epoch, 1],
-        [epochName(2, w.record.id), 5],
+        [formatEpoch(2, w.record.id), 5],
       ],
-      epoch: epochName(2, w.record.id),
-      ownEpoch: epochName(2, w.record.id),
+      epoch: formatEpoch(2, w.record.id),
+      ownEpoch: formatEpoch(2, w.record.id),
     })
     for (const call of [
       () => one.source.scan({ segment: 0, segments: 1 }),
@@ -477,10 +478,10 @@ describe('a secondary reads', () => {
 
 describe('a notice', () => {
   const notice = (signing = w.pair.signing, time = w.clock.ms) =>
-    signCall(
+    signLinkCall(
       'Notify',
       { set: w.set, from: 'the primary', lineage: [] },
-      methods.Notify.forms.question.write({}),
+      linkMethods.Notify.forms.question.write({}),
       { signing, time, nonce: randomBytes(16) },
     )
   const following = () =>
@@ -493,21 +494,21 @@ describe('a notice', () => {
   const noticed = async () => (await w.store.read([key('notice')]))[0]?.data
 
   test('by the primary wakes the secondary; by or to any other cluster it has no effect', async () => {
-    expect(readUnverifiedOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
+    expect(readUnverifiedLinkOutcome(await w.serve('Notify', notice(), ''))).toMatchObject({
       refusal: { text: /follows no primary/ },
     })
     await following()
-    expect(readUnverifiedOutcome(await w.serve('Notify', notice(pair().signing), ''))).toMatchObject({
+    expect(readUnverifiedLinkOutcome(await w.serve('Notify', notice(pair().signing), ''))).toMatchObject({
       refusal: { code: 'unauthenticated' },
     })
     expect(
-      readUnverifiedOutcome(await w.serve('Notify', notice(undefined, START - 301_000), '')),
+      readUnverifiedLinkOutcome(await w.serve('Notify', notice(undefined, START - 301_000), '')),
     ).toMatchObject({
       refusal: { text: expect.stringContaining('301 s behind') },
     })
     expect(w.woken).toEqual([])
     expect(await noticed()).toBeUndefined()
-    expect(readUnverifiedOutcome(await w.serve('Notify', notice(), ''))).toHaveProperty('body')
+    expect(readUnverifiedLinkOutcome(await w.serve('Notify', notice(), ''))).toHaveProperty('body')
     expect(w.woken).toEqual(['woken'])
   })
 

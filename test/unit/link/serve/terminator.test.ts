@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { signCall } from '../../../../shared/link/envelope.ts'
-import { methods } from '../../../../shared/link/methods.ts'
+import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
+import { signLinkCall } from '../../../../shared/link/envelope.ts'
+import { linkMethods } from '../../../../shared/link/methods.ts'
 import { LinkRefused, LinkSilent } from '../../../../shared/link/source.ts'
 import type { Carry } from '../../../../shared/wire/carry.ts'
 import type { Call } from '../../../../shared/wire/gen/link_pb.ts'
@@ -46,8 +46,8 @@ describe('a terminator that intercepts an Activate call', () => {
   test('can read neither the token nor its one-use part', async () => {
     const { token, call } = await keptBack()
     expect(readsIn(call.body)).not.toContain(token)
-    expect(readsIn(call.body)).not.toContain(readActivation(token)?.jti)
-    expect(methods.Activate.forms.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
+    expect(readsIn(call.body)).not.toContain(readActivationClaims(token)?.jti)
+    expect(linkMethods.Activate.forms.question.read(call.body)).toMatchObject({ token: '', cluster: '' })
   })
 
   test('is refused when it signs the call with its own keys, and no cluster is admitted', async () => {
@@ -55,7 +55,7 @@ describe('a terminator that intercepts an Activate call', () => {
     const thief = pair()
     const caller = { set: w.set, from: 'west', lineage: [] }
     const own = { signing: thief.signing, nonce: randomBytes(16), time: w.clock.ms + 1 }
-    expect(await refusalOf(signCall('Activate', caller, call.body, own))).toContain(
+    expect(await refusalOf(signLinkCall('Activate', caller, call.body, own))).toContain(
       'the call is not signed by the key that it names',
     )
     expect((await w.secondary('west'))?.activatedAt).toBeUndefined()

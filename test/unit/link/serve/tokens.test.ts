@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
+  generateSignerKey,
   makeActivationJwt,
-  newSignerKey,
-  openSealedToken,
+  openActivationToken,
   parseSignerKey,
-  readActivation,
+  readActivationClaims,
 } from '../../../../shared/link/activation-token.ts'
-import { formatPublicKey } from '../../../../shared/link/pair.ts'
+import { formatLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import { LinkRefused } from '../../../../shared/link/source.ts'
 import { put } from '../../../../shared/storage/changes.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -28,9 +28,9 @@ type Form = (typeof forms)[number]
 async function given(form: Form, name = 'west') {
   const one = follower(w, name)
   if (form === 'wrapped') return { one, token: await w.token(name) }
-  const sealed = await w.token(name, { publicKey: formatPublicKey(one.keys) })
-  expect(readActivation(sealed)).toBeUndefined()
-  return { one, token: openSealedToken(one.pair.exchange, sealed) ?? '' }
+  const sealed = await w.token(name, { publicKey: formatLinkPublicKeys(one.keys) })
+  expect(readActivationClaims(sealed)).toBeUndefined()
+  return { one, token: openActivationToken(one.pair.exchange, sealed) ?? '' }
 }
 
 /** All items in the primary's tables. */
@@ -119,9 +119,9 @@ describe.each(forms)('an activation token in the %s form', form => {
 
   test('with the right content is refused if another key has signed it', async () => {
     const { one, token } = await given(form)
-    const claims = readActivation(token)
+    const claims = readActivationClaims(token)
     if (!claims) throw new Error('no token')
-    const forged = makeActivationJwt(parseSignerKey(newSignerKey()), claims)
+    const forged = makeActivationJwt(parseSignerKey(generateSignerKey()), claims)
     await refused(() => one.activateBy(forged), 'the token was not made by this cluster')
   })
 
@@ -129,7 +129,7 @@ describe.each(forms)('an activation token in the %s form', form => {
     const { one } = await given(form)
     const other = await primaryWorld()
     const foreign = await other.token('west')
-    const { set, primaryKey } = readActivation(foreign) ?? { set: '', primaryKey: '' }
+    const { set, primaryKey } = readActivationClaims(foreign) ?? { set: '', primaryKey: '' }
     // It names the other primary, whose key this one does not have, so its address is not trusted.
     await expect(one.activateBy(foreign)).rejects.toThrow('belongs to another DR set')
     expect([set === w.set, primaryKey === w.keys.signing.toString('base64url')]).toEqual([false, false])

@@ -1,20 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { findFrontier } from '../../../../shared/journal/density.ts'
+import { findDenseFrontier } from '../../../../shared/journal/density.ts'
 import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import { epochAt, epochName, posText } from '../../../../shared/journal/position.ts'
-import { rootsPk, SUBTREES } from '../../../../shared/journal/refresh.ts'
-import { moves } from '../../../../shared/journal/transitions.ts'
-import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { makeActivationToken, tokenItemKeys } from '../../../../shared/link/admin/activation.ts'
-import { encryptOwnKey } from '../../../../shared/link/admin/keys.ts'
+import { epochAt, formatEpoch, positionText } from '../../../../shared/journal/position.ts'
+import { TREE_SUBTREES, treeRootsPk } from '../../../../shared/journal/refresh.ts'
+import { headMoves } from '../../../../shared/journal/transitions.ts'
+import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
+import { activationTokenItemKeys, makeActivationToken } from '../../../../shared/link/admin/activation.ts'
+import { encryptOwnLinkKey } from '../../../../shared/link/admin/keys.ts'
 import { makeRevocationChanges } from '../../../../shared/link/admin/secondaries.ts'
-import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
+import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../../../../shared/link/pair.ts'
 import { createLinkService } from '../../../../shared/link/serve/service.ts'
 import { createSourceLink } from '../../../../shared/link/source-link.ts'
-import { type ClusterRecord, makeEmptyLink } from '../../../../shared/model/cluster.ts'
+import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
 import type { Store } from '../../../../shared/ports.ts'
 import { openBox, sealBox } from '../../../../shared/storage/box.ts'
 import type { Change } from '../../../../shared/storage/changes.ts'
@@ -29,7 +29,7 @@ export const START = 1_800_000_000_000
 export const ADDRESS = 'https://primary.example'
 
 /** A journal in memory with the methods that the link uses. */
-function memoryJournal(first: Head) {
+function memoryJournal(first: JournalHead) {
   let head = first
   const all = new Map<number, JournalEntry>()
   const journal: Pick<
@@ -43,7 +43,7 @@ function memoryJournal(first: Head) {
       return moved
     },
     allocate: async epoch => {
-      const moved = movedBy(head, moves.allocate({ epoch }))
+      const moved = movedBy(head, headMoves.allocate({ epoch }))
       if (moved === 'refused') return moved
       head = moved
       return { seq: head.last, incarnation: head.incarnation }
@@ -66,17 +66,19 @@ function memoryJournal(first: Head) {
           },
     page: async () => new Map([['0a', { sums: new Map([['p', [1n, 2n, 3n] as const]]) }]]),
     pageHashes: async pk => {
-      if (pk !== rootsPk('a life')) return new Map([['00', { hash: `hash in ${pk}`, asOf: '' }]])
+      if (pk !== treeRootsPk('a life')) return new Map([['00', { hash: `hash in ${pk}`, asOf: '' }]])
       // both roots are current
-      const seq = await findFrontier(journal as Journal, head)
-      const asOf = posText({ epoch: epochAt(head.lineage, seq) || head.epoch, seq })
-      return new Map(SUBTREES.map(of => [of, { hash: '', asOf, gen: lastEndedGeneration(START / 1000) }]))
+      const seq = await findDenseFrontier(journal as Journal, head)
+      const asOf = positionText({ epoch: epochAt(head.lineage, seq) || head.epoch, seq })
+      return new Map(
+        TREE_SUBTREES.map(of => [of, { hash: '', asOf, gen: lastEndedGeneration(START / 1000) }]),
+      )
     },
   }
   return {
     journal: journal as Journal,
     entries: all,
-    set: (change: Partial<Head>) => {
+    set: (change: Partial<JournalHead>) => {
       head = { ...head, ...change }
     },
     head: () => head,
@@ -110,7 +112,7 @@ const recordOfPrimary = (ownKey: Encrypted): Omit<ClusterRecord, 'id'> => ({
   treeComplete: true,
   treeId: 'a life',
   clusterAddr: ADDRESS,
-  link: makeEmptyLink(ownKey),
+  link: createEmptyLink(ownKey),
 })
 
 /** Returns the token with another signature. */
@@ -122,19 +124,19 @@ export type World = Awaited<ReturnType<typeof primaryWorld>>
 export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   const clock = { ms: START }
   const { store, stored, commits, as } = memoryStore()
-  const [own, cipher] = [parseLinkPair(newLinkPair(randomBytes)), placeCipher('the keys')]
+  const [own, cipher] = [parseLinkKeyPairs(generateLinkKeyPairs(randomBytes)), placeCipher('the keys')]
   const [set, id] = [randomUUID(), randomUUID()]
-  const epoch = epochName(1, id)
-  const memory = memoryJournal(firstHead(epoch, 1))
-  const pairText = newLinkPair(randomBytes)
-  const ownKey = await encryptOwnKey(pairText, cipher as never)
+  const epoch = formatEpoch(1, id)
+  const memory = memoryJournal(createFirstHead(epoch, 1))
+  const pairText = generateLinkKeyPairs(randomBytes)
+  const ownKey = await encryptOwnLinkKey(pairText, cipher as never)
   const record: ClusterRecord = { ...recordOfPrimary(ownKey), id, set, epoch, ...more }
   const write = (place: Key, data: unknown) =>
     store.commit([{ kind: 'put', key: place, data, expected: 'any', times: {} } as Change])
   await write(key('cluster'), record)
   await write(key('recovery-key'), { shares: 5, threshold: 3, verifier: 'v', shareHashes: [] })
   const { ports, ...seen } = portsAround(clock, { store: as('link'), cipher, journal: memory.journal })
-  const pair = parseLinkPair(pairText)
+  const pair = parseLinkKeyPairs(pairText)
   const world = {
     clock,
     store,
@@ -153,13 +155,13 @@ export async function primaryWorld(more: Partial<ClusterRecord> = {}) {
   return {
     ...world,
     serve: createLinkService(ports),
-    keys: publicKeysOf(pair),
+    keys: linkPublicKeysOf(pair),
     /** makes an activation token as the endpoint does */
     token: async (
       name: string,
       { ttl = 1_800_000, publicKey = undefined as string | undefined, epoch: of = epoch } = {},
     ) => {
-      const [secondary, tokenKey] = await store.read(tokenItemKeys(name))
+      const [secondary, tokenKey] = await store.read(activationTokenItemKeys(name))
       const wanted = { id: name, set, address: ADDRESS, ttl, epoch: of, now: clock.ms }
       const made = await makeActivationToken(
         publicKey ? { ...wanted, publicKey } : wanted,
@@ -218,8 +220,8 @@ export function follower(
   name: string,
   { ahead = 0, carry = undefined as Carry | undefined } = {},
 ) {
-  const pair = parseLinkPair(newLinkPair(randomBytes))
-  const keys = publicKeysOf(pair)
+  const pair = parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))
+  const keys = linkPublicKeysOf(pair)
   const cluster = randomUUID()
   const direct: Carry = (method, call) => world.serve(method, call, '')
   const now = () => world.clock.ms + ahead
@@ -245,7 +247,7 @@ export function follower(
     activate: (token: string) => source.activate({ ...request, token }),
     /** set, name and key from the token */
     activateBy: (token: string) => {
-      const claims = readActivation(token)
+      const claims = readActivationClaims(token)
       if (!claims) throw new Error('no token')
       return sourceAs(claims.set, Buffer.from(claims.primaryKey, 'base64url')).activate({ ...request, token })
     },

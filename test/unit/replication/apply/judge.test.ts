@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { markText } from '../../../../shared/journal/position.ts'
-import { placeInTree } from '../../../../shared/journal/tree.ts'
+import { bucketMarkText } from '../../../../shared/journal/position.ts'
+import { addTreeBucket } from '../../../../shared/journal/tree.ts'
 import {
   type ApplySettings,
   judgePiece,
@@ -64,7 +64,7 @@ describe('marks', () => {
     const at = having(pieces)
     // a sync restarts after the second journal entry, and has fetched that entry's items
     const [, second, third] = pieces as [Piece, Piece, Piece]
-    at.items.set('policy\nx', placeInTree(second.changes[0]?.item as StoredItem, TREE_ID))
+    at.items.set('policy\nx', addTreeBucket(second.changes[0]?.item as StoredItem, TREE_ID))
     const replay = { ...streaming, incarnation: 3, replayUntil: 4 }
     expect(judged(third, at)).toEqual({ kind: 'applied' })
     expect(at.write([stepsOf(judged(third, at, replay))])).toBe('done')
@@ -79,7 +79,7 @@ describe('marks', () => {
     for (const piece of piecesOf(w)) {
       const { bucket, mark } = planAsExpected(piece, streaming)
       expect(bucket.bucket).toEqual(piece.bucket)
-      expect(mark).toBe(markText(1, piece.pos))
+      expect(mark).toBe(bucketMarkText(1, piece.pos))
     }
   })
 
@@ -118,7 +118,7 @@ describe('during the replay after a sync', () => {
     const [first, second] = pieces
     const late = stepsOf(judgePiece(first, { items: [undefined], mark: '' }, replay))
     for (const piece of pieces) at.write([stepsOf(judged(piece, at, replay))])
-    expect(at.markOf(second)).toBe(markText(3, second.pos))
+    expect(at.markOf(second)).toBe(bucketMarkText(3, second.pos))
     at.items.clear()
     expect(at.write([late])).toBe('refused')
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import { bucketOf, bucketText } from '../../../../shared/journal/tree.ts'
+import { treeBucketOf, treeBucketText } from '../../../../shared/journal/tree.ts'
 import type { ApplySettings } from '../../../../shared/replication/apply/judge.ts'
 import {
   applyWindow,
@@ -264,7 +264,7 @@ describe('components of a window', () => {
         const buckets = components.map(one => [
           ...new Set(
             one.flatMap(piece =>
-              piece.changes.map(({ kind, pk, sk }) => bucketText(bucketOf(TREE_ID, kind, pk, sk))),
+              piece.changes.map(({ kind, pk, sk }) => treeBucketText(treeBucketOf(TREE_ID, kind, pk, sk))),
             ),
           ),
         ])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { StoredBucket } from '../../../../shared/journal/journal.ts'
-import type { Limbs } from '../../../../shared/journal/tree.ts'
+import type { StoredTreeBucket } from '../../../../shared/journal/journal.ts'
+import type { LeafLimbs } from '../../../../shared/journal/tree.ts'
 import { findLasting, readBucket } from '../../../../shared/replication/check/examine.ts'
 import { newTally } from '../../../../shared/replication/check/tally.ts'
 import type { TreeView } from '../../../../shared/replication/check/view.ts'
@@ -9,13 +9,13 @@ import { TREE_ID } from '../../../builders/journal.ts'
 
 const now = 1_800_000_000
 const alive = Math.ceil(now / 345_600) + 1
-const slots: [slot: string, limbs: Limbs][] = [
+const slots: [slot: string, limbs: LeafLimbs][] = [
   ['p', [1n, 2n, 3n]],
   [`g${alive}`, [4n, 5n, 6n]],
 ]
 
 /** A bucket without items; each read returns the next of the given answers. */
-function reading(...answers: StoredBucket[]) {
+function reading(...answers: StoredTreeBucket[]) {
   let asked = 0
   const journal = {
     buckets: async () => [answers[asked++ % answers.length]],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeEmptyLink } from '../../../../shared/model/cluster.ts'
+import { createEmptyLink } from '../../../../shared/model/cluster.ts'
 import { isTreeCorrupted } from '../../../../shared/replication/check/corrupted.ts'
 import {
   isCorrupt,
@@ -88,7 +88,7 @@ test('a tree is corrupted as long as the last check of the same tree says so', (
 })
 
 test('a secondary also shows a corrupted tree while items keep differing from the primary’s', () => {
-  const link = { ...makeEmptyLink('own' as Encrypted), name: 'l' }
+  const link = { ...createEmptyLink('own' as Encrypted), name: 'l' }
   const here = { treeId: 'a', mode: 'secondary', link } as const
   const diverging = (rounds: number, of = { treeId: 'a', link: 'l' }) => ({
     data: { ...of, keys: [{ kind: 'policy', pk: 'policy', sk: 'x', rounds, at: 0 }] },

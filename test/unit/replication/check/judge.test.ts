@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { formatBucketLine, parseBucketLine } from '../../../../shared/journal/bucket-line.ts'
-import { ttlOf } from '../../../../shared/journal/generation.ts'
-import type { StoredBucket } from '../../../../shared/journal/journal.ts'
-import { allPages } from '../../../../shared/journal/page-places.ts'
-import { bucketOf, computeDeltas, placeInTree, storedLeaf } from '../../../../shared/journal/tree.ts'
+import { ttlOfGeneration } from '../../../../shared/journal/generation.ts'
+import type { StoredTreeBucket } from '../../../../shared/journal/journal.ts'
+import { allTreePages } from '../../../../shared/journal/page-places.ts'
+import {
+  addTreeBucket,
+  computeBucketDeltas,
+  readStoredLeaf,
+  treeBucketOf,
+} from '../../../../shared/journal/tree.ts'
 import { judgeBucket } from '../../../../shared/replication/check/bucket.ts'
 import { repairItemPlace } from '../../../../shared/replication/check/repair.ts'
 import { addToTally, findSuspectBuckets, newTally } from '../../../../shared/replication/check/tally.ts'
@@ -22,22 +27,22 @@ function itemAt(place: Place, value = 'v', expires?: number): StoredItem {
   })(writer())
   const [item] = items.values()
   if (!item) throw new Error('no item')
-  return placeInTree(item, TREE_ID)
+  return addTreeBucket(item, TREE_ID)
 }
 
-const bucketAt = ({ kind, pk, sk }: Place) => bucketOf(TREE_ID, kind, pk, sk)
+const bucketAt = ({ kind, pk, sk }: Place) => treeBucketOf(TREE_ID, kind, pk, sk)
 
 /** The bucket with the sums of the given items. */
-function sumOf(...items: StoredItem[]): StoredBucket {
-  const [delta] = computeDeltas(
+function sumOf(...items: StoredItem[]): StoredTreeBucket {
+  const [delta] = computeBucketDeltas(
     TREE_ID,
-    items.map(item => ({ ...item, prev: null, next: storedLeaf(item) })),
+    items.map(item => ({ ...item, prev: null, next: readStoredLeaf(item) })),
     now,
   )
   return { mark: 'm', sums: delta?.sums ?? new Map() }
 }
 
-const judged = (place: Place, stored: StoredBucket | undefined, items: StoredItem[]) =>
+const judged = (place: Place, stored: StoredTreeBucket | undefined, items: StoredItem[]) =>
   judgeBucket({ treeId: TREE_ID, bucket: bucketAt(place), stored, items, now })
 
 const { a, b, apart } = neighbours
@@ -52,7 +57,7 @@ describe('a bucket', () => {
     expect(judged(tokenAt('x'), sumOf(token), [token]).difference).toBe('')
   })
 
-  test.each<[string, Place, StoredBucket | undefined, StoredItem[]]>([
+  test.each<[string, Place, StoredTreeBucket | undefined, StoredItem[]]>([
     ['an item that was changed without its leaf', a, sumOf(first, second), [flipped, second]],
     [
       'an item that was changed together with its leaf',
@@ -75,7 +80,7 @@ describe('a bucket', () => {
       'a token that was moved to another generation',
       tokenAt('x'),
       sumOf(token),
-      [{ ...token, ttl: ttlOf(alive + 3) }],
+      [{ ...token, ttl: ttlOfGeneration(alive + 3) }],
     ],
     [
       'a token without a time of deletion',
@@ -112,7 +117,7 @@ describe('a bucket', () => {
 
 describe('a tally', () => {
   const items = [first, second, stranger, token]
-  const bucketsOf = (of: string, page: number): Map<string, StoredBucket> => {
+  const bucketsOf = (of: string, page: number): Map<string, StoredTreeBucket> => {
     const own = items.filter(item => {
       const { pk } = bucketAt(item)
       return pk === `t#${TREE_ID}#${of}#${page.toString(16).padStart(2, '0')}`
@@ -122,7 +127,7 @@ describe('a tally', () => {
   const suspects = (counted: readonly StoredItem[]) => {
     const tally = newTally(TREE_ID, now)
     for (const item of counted) addToTally(tally, item)
-    return allPages.flatMap(place =>
+    return allTreePages.flatMap(place =>
       findSuspectBuckets(tally, place, bucketsOf(place.of === 'local' ? 'l' : 'r', place.page)).map(
         sub => `${place.of} ${place.page} ${sub}`,
       ),
@@ -139,7 +144,9 @@ describe('a tally', () => {
     expect(suspects(items.slice(1))).toEqual([nameOf(first)])
     expect(suspects([...items, first])).toEqual([nameOf(first)])
     expect(suspects([flipped, ...items.slice(1)])).toEqual([nameOf(first)])
-    expect(suspects([{ ...token, ttl: ttlOf(alive + 3) }, ...items.slice(0, 3)])).toEqual([nameOf(token)])
+    expect(suspects([{ ...token, ttl: ttlOfGeneration(alive + 3) }, ...items.slice(0, 3)])).toEqual([
+      nameOf(token),
+    ])
     expect(suspects([{ ...first, leaf: undefined } as never, ...items.slice(1)])).toEqual([nameOf(first)])
   })
 
@@ -156,7 +163,7 @@ describe('a line about an item in a bucket', () => {
       'token#x',
       'token',
       token.leaf,
-      storedLeaf(token)?.gen,
+      readStoredLeaf(token)?.gen,
     ])
     expect(parseBucketLine(formatBucketLine(flipped))[3]).not.toBe(first.leaf)
   })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ClusterMode } from '../../../../shared/model/cluster.ts'
-import type { Drill } from '../../../../shared/model/drill.ts'
+import type { DrillRecord } from '../../../../shared/model/drill.ts'
 import { changeRoles, countLostCommits } from '../../../../shared/replication/drill/change.ts'
 import { beginDrill, reportDrill, stopDrill } from '../../../../shared/replication/drill/report.ts'
 import {
@@ -37,7 +37,7 @@ const readiness = (more: object = {}) => ({
   ...more,
 })
 const drill = () => memory.stored.at(key('drill'))?.data
-const put = (data: Drill) => memory.stored.put({ ...key('drill'), rev: 'r', data })
+const put = (data: DrillRecord) => memory.stored.put({ ...key('drill'), rev: 'r', data })
 const become = (mode: ClusterMode) =>
   memory.stored.put({
     ...key('cluster'),
@@ -53,7 +53,7 @@ const become = (mode: ClusterMode) =>
       initialisedAt: 0,
     },
   })
-const running = (more: Partial<Drill> = {}): Drill => ({
+const running = (more: Partial<DrillRecord> = {}): DrillRecord => ({
   id: 'one',
   status: 'running',
   step: 'check',
@@ -233,7 +233,7 @@ describe('the check before a drill', () => {
 })
 
 describe('beginning a drill', () => {
-  test.each<[when: string, last: Partial<Drill> | undefined, begins: boolean]>([
+  test.each<[when: string, last: Partial<DrillRecord> | undefined, begins: boolean]>([
     ['without an earlier drill', undefined, true],
     ['by the same execution again', { id: 'two' }, true],
     ['after a drill that has ended', { status: 'done' }, true],
@@ -258,7 +258,7 @@ describe('beginning a drill', () => {
 })
 
 describe('a step', () => {
-  test.each<[what: string, more: Partial<Drill>]>([
+  test.each<[what: string, more: Partial<DrillRecord>]>([
     ['that an earlier attempt completed', { step: 'there' }],
     ['of a drill that has ended', { status: 'stopped' }],
   ])('%s does nothing', async (_, more) => {
@@ -320,7 +320,7 @@ describe('a switch in a drill', () => {
     token: async () => 'token',
     ownName: async () => 'east',
   })
-  const switched = (more: Partial<Drill> = {}) =>
+  const switched = (more: Partial<DrillRecord> = {}) =>
     changeRoles(drilling(), running({ step: 'there', ...more }), 'there', 'promote')
   const unservedIn = async () => {
     const done = await switched()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
-import type { Report } from '../../../../shared/model/secondary.ts'
+import type { DifferenceReport } from '../../../../shared/model/secondary.ts'
 import { describeItem } from '../../../../shared/replication/handlers/describe-item.ts'
 import { describeMissingInput, showDivergence } from '../../../../shared/replication/handlers/divergence.ts'
 import { tagOf } from '../../../../shared/replication/secondary/diverging.ts'
@@ -9,14 +9,17 @@ import { callWith } from '../../../support/requests/call.ts'
 
 const EPOCH = '000001.0123456789ab'
 const pos = (seq: number) => `${EPOCH}/${String(seq).padStart(12, '0')}`
-const entry = (seq: number, parts: Partial<Report['entries'][number]> = {}): Report['entries'][number] => ({
+const entry = (
+  seq: number,
+  parts: Partial<DifferenceReport['entries'][number]> = {},
+): DifferenceReport['entries'][number] => ({
   pos: pos(seq),
   id: `commit ${seq}`,
   at: seq * 1000,
   changes: [{ kind: 'policy', pk: 'policy', sk: `p${seq}`, item: { text: 'sealed' } }],
   ...parts,
 })
-const part = (name: string, entries: Report['entries']): Item<'report'> => ({
+const part = (name: string, entries: DifferenceReport['entries']): Item<'report'> => ({
   ...key('report', name),
   rev: 'r',
   data: { at: 0, epoch: '000002.ba9876543210', forkPoint: 3, entries, keys: [] },

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
-import { type ClusterRecord, makeEmptyLink } from '../../../../shared/model/cluster.ts'
+import { type ClusterRecord, createEmptyLink } from '../../../../shared/model/cluster.ts'
 import { recoverLink } from '../../../../shared/replication/handlers/secondary.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
 import type { Encrypted } from '../../../../shared/values/secret.ts'
 import { callWith } from '../../../support/requests/call.ts'
 
 const NOW = 1_700_000_000_000
-const own = makeEmptyLink('own' as Encrypted)
+const own = createEmptyLink('own' as Encrypted)
 
 function world(parts: Partial<ClusterRecord>) {
   const record: ClusterRecord = {

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
-import { readActivation } from '../../../../shared/link/activation-token.ts'
-import { makePendingKey } from '../../../../shared/link/admin/keys.ts'
-import { newLinkPair, readPublicKey } from '../../../../shared/link/pair.ts'
+import { readActivationClaims } from '../../../../shared/link/activation-token.ts'
+import { makePendingLinkKey } from '../../../../shared/link/admin/keys.ts'
+import { generateLinkKeyPairs, parseLinkPublicKeys } from '../../../../shared/link/pair.ts'
 import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import {
@@ -40,7 +40,7 @@ const record = (mode: ClusterMode, parts: Partial<ClusterRecord> = {}): ClusterR
     primaryAddr: '',
     primaryAddrs: [],
     primaryKey: '',
-    ownKey: newLinkPair(randomBytes) as Encrypted,
+    ownKey: generateLinkKeyPairs(randomBytes) as Encrypted,
   },
   ...parts,
 })
@@ -119,7 +119,7 @@ describe('an activation token', () => {
       creation_time: '2023-11-14T22:13:20.5Z',
       creation_path: 'sys/replication/dr/primary/secondary-token',
     })
-    expect(readActivation(answer.info.token)).toMatchObject({
+    expect(readActivationClaims(answer.info.token)).toMatchObject({
       id: 'us-west',
       set: 'set-1',
       addr: 'https://abc.example.com',
@@ -132,7 +132,7 @@ describe('an activation token', () => {
   })
 
   test('for a public key is encrypted, and its text reveals nothing', async () => {
-    const { publicKey } = await makePendingKey(NOW, around)
+    const { publicKey } = await makePendingLinkKey(NOW, around)
     const { call } = await callOf({ id: 'us-west', secondary_public_key: publicKey, ttl: 60 })
     const { answer, changes } = await tokenOf(call)
     if (answer.kind !== 'data') throw new Error('no data')
@@ -162,7 +162,7 @@ describe('an activation token', () => {
     ],
   ])('contains the primary’s address %s', async (_, world, address) => {
     const { answer } = await tokenOf((await callOf({ id: 'a' }, world)).call)
-    expect(answer.kind === 'wrapped' && readActivation(answer.info.token)?.addr).toBe(address)
+    expect(answer.kind === 'wrapped' && readActivationClaims(answer.info.token)?.addr).toBe(address)
   })
 
   const ID =
@@ -257,7 +257,7 @@ describe('a public key', () => {
     const { call } = await callOf({}, { mode })
     const { answer, changes } = await generatePublicKey(call)
     const text = answer.kind === 'data' ? String(answer.data['secondary_public_key']) : ''
-    expect(readPublicKey(text)).toBeDefined()
+    expect(parseLinkPublicKeys(text)).toBeDefined()
     expect(changes).toEqual([
       expect.objectContaining({ kind: 'put', key: key('pending-key'), expected: 'any' }),
     ])

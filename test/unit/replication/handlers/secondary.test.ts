@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Call } from '../../../../shared/api/call.ts'
 import {
+  generateSignerKey,
   makeActivationJwt,
-  newSignerKey,
   parseSignerKey,
-  sealToken,
+  sealActivationToken,
 } from '../../../../shared/link/activation-token.ts'
-import { newLinkPair, parseLinkPair, publicKeysOf } from '../../../../shared/link/pair.ts'
+import { generateLinkKeyPairs, linkPublicKeysOf, parseLinkKeyPairs } from '../../../../shared/link/pair.ts'
 import type { ClusterMode, ClusterRecord } from '../../../../shared/model/cluster.ts'
 import type { OperationState } from '../../../../shared/model/operation.ts'
 import { becomeSecondary } from '../../../../shared/replication/handlers/secondary.ts'
@@ -17,7 +17,7 @@ import { callWith, fetchedItems } from '../../../support/requests/call.ts'
 import { memoryStore } from '../../../support/tables/memory-store.ts'
 
 const NOW = 1_700_000_000_000
-const signer = parseSignerKey(newSignerKey())
+const signer = parseSignerKey(generateSignerKey())
 const tokenUntil = (exp: number): string =>
   makeActivationJwt(signer, {
     jti: 'j',
@@ -139,17 +139,17 @@ describe('secondary/enable', () => {
   })
 
   test('accepts a token encrypted for its newest key only', async () => {
-    const text = newLinkPair(randomBytes)
+    const text = generateLinkKeyPairs(randomBytes)
     const pending: Item<'pending-key'> = {
       ...key('pending-key'),
       rev: 'p',
       data: { pair: text as Encrypted, createdAt: 0 },
     }
-    const sealed = sealToken(publicKeysOf(parseLinkPair(text)).exchange, TOKEN, randomBytes)
+    const sealed = sealActivationToken(linkPublicKeysOf(parseLinkKeyPairs(text)).exchange, TOKEN, randomBytes)
     const { enable } = world({ items: [pending], becomes: { step: 'close' } })
     expect((await enable({ token: sealed })).answer.kind).toBe('nothing')
-    const other = sealToken(
-      publicKeysOf(parseLinkPair(newLinkPair(randomBytes))).exchange,
+    const other = sealActivationToken(
+      linkPublicKeysOf(parseLinkKeyPairs(generateLinkKeyPairs(randomBytes))).exchange,
       TOKEN,
       randomBytes,
     )

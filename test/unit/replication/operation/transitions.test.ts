@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Endpoint } from '../../../../shared/api/endpoint.ts'
 import { ApiError, errorCodes } from '../../../../shared/api/errors.ts'
-import { groups } from '../../../../shared/endpoints/all.ts'
-import { checkCluster, checkRole } from '../../../../shared/http/gate.ts'
+import { endpointGroups } from '../../../../shared/endpoints/all.ts'
+import { checkClusterRole, checkClusterServes } from '../../../../shared/http/gate.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
   findTransitionRefusal,
@@ -44,7 +44,7 @@ type State = keyof typeof states
 
 /** The roles that accept a call, by the table of endpoints. */
 function rowOf(call: RoleCall): Pick<Endpoint, 'serves'> {
-  const row = groups
+  const row = endpointGroups
     .flatMap(({ endpoints }) => endpoints)
     .find(({ path }) => path === `/sys/replication/dr/${call}`)
   if (!row) throw new Error(`nobody serves ${call}`)
@@ -56,8 +56,8 @@ function said(call: RoleCall, record: ClusterRecord | undefined, change?: Transi
   const base = record ? { cluster: { record, readAt: 0 } } : {}
   const { serves } = rowOf(call)
   try {
-    checkCluster(base, serves, { home: '' })
-    checkRole(base, serves)
+    checkClusterServes(base, serves, { home: '' })
+    checkClusterRole(base, serves)
     const refusal = record && findTransitionRefusal(call, record, change)
     if (refusal) throw refusal
     return 'ok'

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import type { Journal, StoredPage } from '../../../../shared/journal/journal.ts'
-import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
-import { posText } from '../../../../shared/journal/position.ts'
-import { computeDeltas } from '../../../../shared/journal/tree.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
+import type { Journal, StoredPageHash } from '../../../../shared/journal/journal.ts'
+import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
+import { positionText } from '../../../../shared/journal/position.ts'
+import { computeBucketDeltas } from '../../../../shared/journal/tree.ts'
 import type { ClusterRecord } from '../../../../shared/model/cluster.ts'
 import {
   closeHoles,
@@ -30,11 +30,11 @@ let slept: number[]
 /** calls of the journal by name */
 let calls: string[]
 let memory: MemoryStore
-let head: Head
+let head: JournalHead
 /** the pages that the last journal entry changes if the hashes are those of the entry before; absent: the hashes are current */
 let body: JournalEntry['body'] | undefined
 /** time of the stored root of the whole tree */
-let whole: Pick<StoredPage, 'at' | 'pages'>
+let whole: Pick<StoredPageHash, 'at' | 'pages'>
 /** the generation of both stored roots; absent: the current one */
 let gen: number | undefined
 
@@ -47,7 +47,7 @@ beforeEach(() => {
   body = undefined
   memory = memoryStore()
   become({ mode: 'secondary', treeId: 'a life' })
-  head = { ...firstHead(EPOCH, 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
+  head = { ...createFirstHead(EPOCH, 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
 })
 
 /** Stores the cluster record. */
@@ -58,7 +58,7 @@ const record = () => memory.stored.at(key('cluster'))?.data
 const ports = () => {
   const roots = () => ({
     hash: 'h',
-    asOf: posText({ epoch: EPOCH, seq: body ? 8 : 9 }),
+    asOf: positionText({ epoch: EPOCH, seq: body ? 8 : 9 }),
     gen: gen ?? lastEndedGeneration(Math.floor(now / 1000)),
   })
   const journal: Partial<Journal> = {
@@ -111,11 +111,11 @@ function changing(pages: number): void {
       next: { leaf: `${'B'.repeat(42)}A`, gen: null },
       item: null,
     } as const
-    for (const { bucket } of computeDeltas('a life', [change], 0)) changes.set(bucket.pk, change)
+    for (const { bucket } of computeBucketDeltas('a life', [change], 0)) changes.set(bucket.pk, change)
   }
   body = [...changes.values()]
 }
-const primary = (mode: Head['mode'] = 'writing') => {
+const primary = (mode: JournalHead['mode'] = 'writing') => {
   become({ mode: 'primary', treeId: 'a life' })
   head = { ...head, mode, ownEpoch: EPOCH }
 }
@@ -143,7 +143,7 @@ describe('closing holes', () => {
 })
 
 describe('refreshing hashes', () => {
-  test.each<[role: 'primary' | 'secondary', mode: Head['mode'], refreshed: boolean]>([
+  test.each<[role: 'primary' | 'secondary', mode: JournalHead['mode'], refreshed: boolean]>([
     ['primary', 'writing', true],
     ['primary', 'closed', false],
     ['primary', 'applying', false],
@@ -230,10 +230,15 @@ const DAY = 24 * 3600 * 1000
 const NOW = 1_800_000_000_000
 
 /** A journal with entries of the given ages in days. Entries older than 30 days are deleted. */
-function journalOf(ages: readonly number[], parts: Partial<Head> = {}) {
-  const head: Head = { ...firstHead(EPOCH, 1), last: ages.length, applied: ages.length, ...parts }
+function journalOf(ages: readonly number[], parts: Partial<JournalHead> = {}) {
+  const head: JournalHead = {
+    ...createFirstHead(EPOCH, 1),
+    last: ages.length,
+    applied: ages.length,
+    ...parts,
+  }
   const entries = ages.map((age, index): JournalEntry | undefined =>
-    age > 30 ? undefined : noopEntry({ epoch: EPOCH, seq: index + 1 }, NOW - age * DAY),
+    age > 30 ? undefined : createNoopEntry({ epoch: EPOCH, seq: index + 1 }, NOW - age * DAY),
   )
   const port: Pick<Journal, 'head' | 'entries' | 'moveHead'> = {
     head: async () => ({ ...head }),
@@ -248,7 +253,7 @@ function journalOf(ages: readonly number[], parts: Partial<Head> = {}) {
 
 const clock = { now: () => NOW, sleep: async () => undefined }
 
-async function trimmed(ages: readonly number[], parts: Partial<Head> = {}): Promise<number> {
+async function trimmed(ages: readonly number[], parts: Partial<JournalHead> = {}): Promise<number> {
   const { head, journal } = journalOf(ages, parts)
   await trimJournal({ journal, clock })
   return head.retainedFrom
@@ -265,7 +270,7 @@ describe('retainedFrom', () => {
     expect(await trimmed(ages)).toBe(from)
   })
 
-  test.each<[Head['mode'], number]>([
+  test.each<[JournalHead['mode'], number]>([
     ['writing', 2],
     ['closed', 2],
     ['applying', 2],

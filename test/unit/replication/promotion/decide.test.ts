@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead } from '../../../../shared/journal/head.ts'
+import { createFirstHead } from '../../../../shared/journal/head.ts'
 import {
   decidePromotion,
   type PrimaryFacts,
@@ -9,7 +9,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
-const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 100 } as const
+const head = { ...createFirstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 100 } as const
 const answers: PrimaryFacts = { state: 'answers', format: 1, lag: 0 }
 /** Facts of a secondary without obstacles. */
 const fine: PromotionFacts = {

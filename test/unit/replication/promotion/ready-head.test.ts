@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
 import type { Journal } from '../../../../shared/journal/journal.ts'
-import { type JournalEntry, noopEntry } from '../../../../shared/journal/journal-entry.ts'
+import { createNoopEntry, type JournalEntry } from '../../../../shared/journal/journal-entry.ts'
 import { prepareHead } from '../../../../shared/replication/promotion/ready-head.ts'
 import type { PromotionSnapshot } from '../../../../shared/replication/promotion/step.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
@@ -13,9 +13,9 @@ const clock = { now: () => 0, sleep: async () => undefined }
 
 /** A closed journal that has entries at the given positions only. */
 function closed(seq: number, there: readonly number[]) {
-  let head: Head = { ...firstHead(EPOCH, 1), mode: 'closed', last: seq }
+  let head: JournalHead = { ...createFirstHead(EPOCH, 1), mode: 'closed', last: seq }
   const entries = new Map<number, JournalEntry>(
-    there.map(at => [at, { ...noopEntry({ epoch: EPOCH, seq: at }, 0), id: 'commit' }]),
+    there.map(at => [at, { ...createNoopEntry({ epoch: EPOCH, seq: at }, 0), id: 'commit' }]),
   )
   const { journal } = portsWith({
     journal: {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
 import { checkWhole, nextEpoch } from '../../../../shared/replication/promotion/take-over.ts'
 
 const FIRST = '000001.aaaaaaaaaaaa'
 const SECOND = '000002.bbbbbbbbbbbb'
-const head: Head = {
-  ...firstHead(FIRST, 1),
+const head: JournalHead = {
+  ...createFirstHead(FIRST, 1),
   mode: 'draining',
   ownEpoch: '',
   last: 40,
@@ -50,7 +50,7 @@ describe('a complete journal, without force', () => {
     expect(() => checkWhole(head, { force: false, end })).not.toThrow()
   })
 
-  test.each<[string, Partial<Head>]>([
+  test.each<[string, Partial<JournalHead>]>([
     ['the same position in another epoch', { epoch: SECOND }],
     ['one position less', { last: 39 }],
     ['one position more', { last: 41 }],

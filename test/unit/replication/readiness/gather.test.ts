@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ClientConfig } from '../../../../shared/model/config.ts'
+import type { AwsClientConfig } from '../../../../shared/model/config.ts'
 import {
   findPlacedSettings,
   findUnassumableRole,
@@ -22,8 +22,8 @@ describe('the region in an endpoint', () => {
   })
 })
 
-const config = { endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' } as ClientConfig
-const found = (parts: Partial<ClientConfig>) =>
+const config = { endpoint: '', iamEndpoint: '', stsEndpoint: '', stsRegion: '' } as AwsClientConfig
+const found = (parts: Partial<AwsClientConfig>) =>
   findPlacedSettings('auth/cloud/config/client', { ...config, ...parts }, { region: 'eu-west-1' })
 
 describe('settings that depend on the region', () => {
@@ -31,7 +31,7 @@ describe('settings that depend on the region', () => {
     expect(found({})).toEqual([])
   })
 
-  test.each<[string, Partial<ClientConfig>, object]>([
+  test.each<[string, Partial<AwsClientConfig>, object]>([
     [
       'another region',
       { stsRegion: 'us-east-1' },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead } from '../../../../shared/journal/head.ts'
+import { createFirstHead } from '../../../../shared/journal/head.ts'
 import {
   decidePromotion,
   type PromotionFacts,
@@ -11,7 +11,7 @@ import { type Planning, planPromotion } from '../../../../shared/replication/rea
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
 const ID = '11111111-2222-3333-4444-bbbbbbbbbbbb'
-const head = { ...firstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 98 } as const
+const head = { ...createFirstHead(EPOCH, 1), mode: 'applying', own: '', last: 100, applied: 98 } as const
 const reported = { epoch: EPOCH, seq: 107, frontier: 105, skew: 0 }
 
 /** Values of each fact that decides a promotion. The test tries all combinations. */

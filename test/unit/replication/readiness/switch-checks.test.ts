@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Heartbeat } from '../../../../shared/model/link.ts'
+import type { StoredHeartbeat } from '../../../../shared/model/link.ts'
 import {
   checkSwitch,
   findSuccessorFault,
@@ -9,7 +9,7 @@ import {
 
 const NOW = Date.UTC(2026, 10, 22, 12)
 const EPOCH = '000001.aaaaaaaaaaaa'
-const contact: Heartbeat = {
+const contact: StoredHeartbeat = {
   at: NOW - 5000,
   roundTripMs: 3,
   skewMs: 0,

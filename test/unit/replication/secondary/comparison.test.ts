@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { lastEndedGeneration } from '../../../../shared/journal/generation.ts'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import type { Element } from '../../../../shared/journal/journal.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
+import type { TransactionElement } from '../../../../shared/journal/journal.ts'
 import type { SyncSegment } from '../../../../shared/model/secondary.ts'
 import { takeComparisonStep } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Follower } from '../../../../shared/replication/secondary/follower.ts'
@@ -26,7 +26,7 @@ const synced: SyncSegment = {
 const withoutCompare = ({ compare: _, ...rest }: SyncSegment): SyncSegment => rest
 
 let now: number
-let head: Head
+let head: JournalHead
 let segments: SyncSegment[]
 /** the generation of this cluster's hashes; absent: the hashes are deleted */
 let made: number | undefined
@@ -35,7 +35,7 @@ let looks: { own: number; theirs: number }
 
 beforeEach(() => {
   now = START
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
+  head = { ...createFirstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
   segments = Array.from({ length: 16 }, () => synced)
   made = lastEndedGeneration(START / 1000)
   looks = { own: 0, theirs: 0 }
@@ -60,7 +60,7 @@ const newFollower = (): Follower =>
               : new Map(['replicated', 'local'].map(of => [of, { hash: 'h', gen: made }]))
           return new Map(pages.map(page => [page, { hash: page }]))
         },
-        transact: async (elements: readonly Element[]) => {
+        transact: async (elements: readonly TransactionElement[]) => {
           segments = elements.flatMap(one => ('put' in one && one.put ? [one.put.data as SyncSegment] : []))
           return 'done'
         },

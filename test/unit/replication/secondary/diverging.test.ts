@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Place } from '../../../../shared/journal/journal.ts'
+import type { ItemPlace } from '../../../../shared/journal/journal.ts'
 import type { DivergingKey } from '../../../../shared/model/secondary.ts'
 import {
   countRound,
@@ -16,7 +16,7 @@ import { portsWith } from '../../../builders/ports.ts'
 import { type MemoryStore, memoryStore } from '../../../support/tables/memory-store.ts'
 
 const HOUR = 3_600_000
-const at = (sk: string): Place => ({ kind: 'policy', pk: 'policy', sk })
+const at = (sk: string): ItemPlace => ({ kind: 'policy', pk: 'policy', sk })
 const names = (places: readonly { sk: string }[]) => places.map(({ sk }) => sk).sort()
 
 /** Judges rounds, a minute apart. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
 import type { JournalEntry } from '../../../../shared/journal/journal-entry.ts'
-import type { Lineage } from '../../../../shared/journal/position.ts'
+import type { JournalLineage } from '../../../../shared/journal/position.ts'
 import {
   type KnownSource,
   nextFollowStep,
@@ -20,8 +20,8 @@ const SECOND = '000002.bbbbbbbbbbbb'
 const OTHER = '000002.cccccccccccc'
 
 /** The head of a secondary that has followed the first epoch up to position 100. */
-const following: Head = {
-  ...firstHead(FIRST, 1),
+const following: JournalHead = {
+  ...createFirstHead(FIRST, 1),
   mode: 'applying',
   ownEpoch: '',
   last: 100,
@@ -37,7 +37,7 @@ const promoted: KnownSource = {
   from: 0,
 }
 /** The head of a primary that was demoted after 20 positions of its own. */
-const demoted: Head = {
+const demoted: JournalHead = {
   ...following,
   mode: 'closed',
   epoch: OTHER,
@@ -59,7 +59,7 @@ const successor: KnownSource = {
   from: 0,
 }
 
-const step = (head: Partial<Head>, from: KnownSource | undefined = source, ownEpochClosed = true) =>
+const step = (head: Partial<JournalHead>, from: KnownSource | undefined = source, ownEpochClosed = true) =>
   nextFollowStep({ ...following, ...head }, from, ownEpochClosed)
 
 describe('a secondary', () => {
@@ -186,8 +186,14 @@ describe('a demoted primary', () => {
   })
 })
 
-const head: Head = { ...firstHead(FIRST, 1), mode: 'applying', ownEpoch: '', last: 10, applied: 10 }
-const lineage: Lineage = [
+const head: JournalHead = {
+  ...createFirstHead(FIRST, 1),
+  mode: 'applying',
+  ownEpoch: '',
+  last: 10,
+  applied: 10,
+}
+const lineage: JournalLineage = [
   [FIRST, 1],
   [SECOND, 13],
 ]
@@ -219,7 +225,7 @@ describe('entries of an answer are staged', () => {
   })
 
   test('but not if the lineage has diverged from this cluster’s', () => {
-    const left: Lineage = [
+    const left: JournalLineage = [
       [FIRST, 1],
       [SECOND, 9],
     ]

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { firstHead, type Head } from '../../../../shared/journal/head.ts'
-import { allPages } from '../../../../shared/journal/page-places.ts'
+import { createFirstHead, type JournalHead } from '../../../../shared/journal/head.ts'
+import { allTreePages } from '../../../../shared/journal/page-places.ts'
 import type { HeadMove } from '../../../../shared/journal/transitions.ts'
-import { bucketOf, bucketText, pageNames } from '../../../../shared/journal/tree.ts'
+import { treeBucketOf, treeBucketText, treePageNames } from '../../../../shared/journal/tree.ts'
 import { takeComparisonStep } from '../../../../shared/replication/secondary/comparison.ts'
 import type { Comparison, Follower } from '../../../../shared/replication/secondary/follower.ts'
 import { MOST_COMPARED } from '../../../../shared/replication/sync/compare.ts'
@@ -17,7 +17,7 @@ const TREE_ID = 'a life'
 const NOW = 1_800_000_000_000
 const at = (index: number) => ({ kind: 'policy' as const, pk: 'policy', sk: `p${index}` })
 
-let head: Head
+let head: JournalHead
 let memory: MemoryStore
 /** the keys that each call asked the primary for, and the heads of begun syncs */
 let asked: number[]
@@ -25,7 +25,7 @@ let begun: object[]
 let comparison: Comparison & { kind: 'comparing' }
 
 beforeEach(() => {
-  head = { ...firstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
+  head = { ...createFirstHead('000001.aaaaaaaaaaaa', 1), mode: 'applying', ownEpoch: '', last: 9, applied: 9 }
   memory = memoryStore()
   asked = []
   begun = []
@@ -37,7 +37,7 @@ const counted = () => memory.stored.at(key('diverging'))?.data
 const buckets = new Map<string, string[]>()
 for (let index = 0; index < MOST_COMPARED + 500; index++) {
   const { kind, pk, sk } = at(index)
-  const bucket = bucketText(bucketOf(TREE_ID, kind, pk, sk)).replace(`t#${TREE_ID}#`, '')
+  const bucket = treeBucketText(treeBucketOf(TREE_ID, kind, pk, sk)).replace(`t#${TREE_ID}#`, '')
   const line = JSON.stringify([kind, pk, sk, 'leaf', null])
   buckets.set(bucket, [...(buckets.get(bucket) ?? []), line])
 }
@@ -75,7 +75,7 @@ const newFollower = (): Follower =>
     link: {
       tree: async ({ page = '' }: { page?: string }) => {
         if (page.includes('/')) return { hashes: buckets.get(page) ?? [] }
-        return { hashes: pageNames.map(name => (buckets.has(`${page}/${name}`) ? 'more' : '')) }
+        return { hashes: treePageNames.map(name => (buckets.has(`${page}/${name}`) ? 'more' : '')) }
       },
       items: async ({ keys }: { keys: { sk: string }[] }) => {
         asked.push(keys.length)
@@ -105,7 +105,7 @@ test('keys are judged only after this cluster has applied the primary’s entrie
 })
 
 test('at most ten thousand keys are checked, a hundred at a time', async () => {
-  Object.assign(comparison, { pages: [...allPages], suspects: [] })
+  Object.assign(comparison, { pages: [...allTreePages], suspects: [] })
   Object.assign(head, { last: 12, applied: 12 })
   await compared(newFollower())
   // each key twice: when it is read, and when it is judged

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { KnownHolders } from '../../../../shared/link/admin/holders.ts'
+import type { KnownTermHolders } from '../../../../shared/link/admin/holders.ts'
 import type { Secondary } from '../../../../shared/model/link.ts'
 import { showHolders } from '../../../../shared/replication/status/shown-terms.ts'
 import { key } from '../../../../shared/storage/kinds.ts'
@@ -12,7 +12,7 @@ const counted = <T>(count: number, make: (number: number) => T): T[] =>
 const term = (number: number) =>
   item(key('term', `term-${number}`), { number, since: number * 1000, probe: '', signers: [] } as never)
 /** Clusters in the order of their admission. The first ones were revoked, in the same order. */
-const known = (clusters: number, revoked = 0, terms = 1): KnownHolders => ({
+const known = (clusters: number, revoked = 0, terms = 1): KnownTermHolders => ({
   self: idOf(999),
   terms: counted(terms, term),
   holders: counted(clusters, number =>

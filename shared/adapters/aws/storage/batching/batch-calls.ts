@@ -1,4 +1,4 @@
-import { callLater as afterwards } from '../../later.ts'
+import { callAfterDelay } from '../../later.ts'
 
 /** Running calls. A question that finds fewer is not delayed. */
 const AT_ONCE = 2
@@ -10,7 +10,7 @@ const BATCH_PAUSE_MS = 200
 const LONGEST_BATCH_PAUSE_MS = 3000
 
 /** The event loop and its timers; tests replace them. */
-export interface Turns {
+export interface EventLoopTimers {
   /** calls `work` at the end of this turn of the event loop */
   soon?: (work: () => void) => void
   /**
@@ -20,7 +20,7 @@ export interface Turns {
   later?: (ms: number, work: () => void) => () => void
 }
 
-interface BatchOptions<Q, A> extends Turns {
+interface BatchOptions<Q, A> extends EventLoopTimers {
   /** epoch milliseconds */
   now: () => number
   /**
@@ -54,12 +54,12 @@ type Ask<Q, A> = (question: Q) => Promise<A | 'alone'>
  * While two calls are running, the next ones wait.
  * @see docs/spec/storage.md#reads-that-wait-together
  */
-export function batchCalls<Q, A>({
+export function createCallBatcher<Q, A>({
   send,
   pick,
   now,
   soon = setImmediate,
-  later = afterwards,
+  later = callAfterDelay,
 }: BatchOptions<Q, A>): Ask<Q, A> {
   let waiting: Asked<Q, A>[] = []
   let underWay: { at: number }[] = []
@@ -130,4 +130,4 @@ export function batchCalls<Q, A>({
     })
 }
 
-export type BatchCalls = typeof batchCalls
+export type CreateCallBatcher = typeof createCallBatcher

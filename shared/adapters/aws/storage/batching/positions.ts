@@ -1,8 +1,8 @@
 import type { Journal } from '../../../../journal/journal.ts'
 import type { Epoch } from '../../../../journal/position.ts'
-import type { Engine } from '../engine.ts'
+import type { StorageEngine } from '../engine.ts'
 import { type AllocatedPosition, allocatePosition, allocatePositions, type PositionEngine } from '../head.ts'
-import type { BatchCalls, Turns } from './batch-calls.ts'
+import type { CreateCallBatcher, EventLoopTimers } from './batch-calls.ts'
 
 /**
  * Allocates the positions of commits that wait at the same time with one update of the head, because the head is one
@@ -10,10 +10,10 @@ import type { BatchCalls, Turns } from './batch-calls.ts'
  * position is a hole, and is closed like any other hole.
  * @param batchCalls a parameter, because every function loads its code first, and this file only with the journal
  */
-export function batchPositions(
-  engine: Engine,
-  batchCalls: BatchCalls,
-  turns: Turns = {},
+export function createPositionBatcher(
+  engine: StorageEngine,
+  batchCalls: CreateCallBatcher,
+  turns: EventLoopTimers = {},
 ): Journal['allocate'] {
   // Calls are counted for each caller, as if each had made its own call.
   const { tables, log, pause, send, meter } = engine

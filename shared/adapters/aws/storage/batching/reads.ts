@@ -1,8 +1,8 @@
 import { type Kind, specOf } from '../../../../storage/kinds.ts'
 import type { TableKey } from '../../../../storage/queries.ts'
 import type { PlainItem } from '../../wire/values.ts'
-import { type Engine, nameOf } from '../engine.ts'
-import { batchCalls, type Turns } from './batch-calls.ts'
+import { type StorageEngine, tableKeyText } from '../engine.ts'
+import { createCallBatcher, type EventLoopTimers } from './batch-calls.ts'
 
 /** The maximum number of keys in one shared call. */
 const MOST_SHARED = 50
@@ -10,7 +10,7 @@ const MOST_SHARED = 50
 /** How often a key is requested in shared calls while DynamoDB leaves it unprocessed. */
 const SHARED_TRIES = 2
 
-/** Returns items by `nameOf`. `kinds`: the kinds of the keys' items. */
+/** Returns items by `tableKeyText`. `kinds`: the kinds of the keys' items. */
 export type ReadItems = (
   keys: readonly TableKey[],
   kinds: readonly Kind[],
@@ -21,16 +21,16 @@ export type ReadItems = (
  * as one call. Calls are counted for each caller, as if each had made its own call. All callers get the same frozen
  * items.
  */
-export function batchReads(
-  { clock, meter, pause, get, getOnce }: Pick<Engine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
-  turns: Turns = {},
+export function createReadBatcher(
+  { clock, meter, pause, get, getOnce }: Pick<StorageEngine, 'clock' | 'meter' | 'pause' | 'get' | 'getOnce'>,
+  turns: EventLoopTimers = {},
 ): ReadItems {
-  const ask = batchCalls<Wanted, Brought>({
+  const ask = createCallBatcher<Wanted, Brought>({
     send: async all => {
       const keys = new Map(all.flatMap(one => [...one.keys]))
       const { found, left } = await getOnce([...keys.values()])
       const items = new Map(found.map(([name, item]) => [name, freezeDeeply(item)]))
-      const brought = { found: items, left: new Set(left.map(nameOf)) }
+      const brought = { found: items, left: new Set(left.map(tableKeyText)) }
       return all.map(() => brought)
     },
     pick: pickBatch,
@@ -93,7 +93,7 @@ function pickBatch<W extends { ask: Wanted }>(waiting: readonly W[]): W[] {
 }
 
 const keysByName = (keys: readonly TableKey[]): ReadonlyMap<string, TableKey> =>
-  new Map(keys.map(key => [nameOf(key), key]))
+  new Map(keys.map(key => [tableKeyText(key), key]))
 
 /**
  * Freezes a value and everything in it.

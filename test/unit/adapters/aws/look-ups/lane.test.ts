@@ -1,22 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import {
-  emptyLane,
-  type Lane,
-  MOST_TOGETHER,
-  takeDueCalls,
+  emptyLookUpLane,
+  type LookUpLane,
+  MAX_LOOK_UPS_PER_CALL,
+  takeDueLookUpCalls,
 } from '../../../../../shared/adapters/aws/look-ups/lane.ts'
 
-const lane = (parts: Partial<Lane<string>>): Lane<string> => ({ ...emptyLane, ...parts })
+const lane = (parts: Partial<LookUpLane<string>>): LookUpLane<string> => ({ ...emptyLookUpLane, ...parts })
 const paced = { gapMs: 100, notBefore: 50 }
-const sent = (of: Lane<string>, now = 0) => takeDueCalls(of, now, 0.5).calls.map(({ questions }) => questions)
+const sent = (of: LookUpLane<string>, now = 0) =>
+  takeDueLookUpCalls(of, now, 0.5).calls.map(({ questions }) => questions)
 
 describe('takeDueCalls', () => {
   test('takes nothing from an empty lane', () => {
-    expect(takeDueCalls(lane({}), 0, 0.5)).toEqual({ calls: [], lane: lane({}) })
+    expect(takeDueLookUpCalls(lane({}), 0, 0.5)).toEqual({ calls: [], lane: lane({}) })
   })
 
   test('takes all shared questions in one call, and each single one in its own', () => {
-    expect(takeDueCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'] }), 0, 0.5)).toEqual({
+    expect(takeDueLookUpCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'] }), 0, 0.5)).toEqual({
       calls: [
         { questions: ['a', 'b'], alone: false },
         { questions: ['c'], alone: true },
@@ -32,20 +33,20 @@ describe('takeDueCalls', () => {
 
   test('takes at most a hundred questions for one call', () => {
     const together = Array.from({ length: 130 }, (_, index) => `${index}`)
-    const { calls, lane: left } = takeDueCalls(lane({ together }), 0, 0.5)
-    expect(calls.map(({ questions }) => questions)).toEqual([together.slice(0, MOST_TOGETHER)])
+    const { calls, lane: left } = takeDueLookUpCalls(lane({ together }), 0, 0.5)
+    expect(calls.map(({ questions }) => questions)).toEqual([together.slice(0, MAX_LOOK_UPS_PER_CALL)])
     expect(sent({ ...left, underWay: 0 })).toEqual([together.slice(100)])
   })
 
   test('takes nothing before the pace allows it, and says when to check again', () => {
     const waiting = lane({ together: ['a'], alone: ['b'], pace: paced })
-    expect(takeDueCalls(waiting, 49, 0.5)).toEqual({ calls: [], lane: waiting, again: 50 })
+    expect(takeDueLookUpCalls(waiting, 49, 0.5)).toEqual({ calls: [], lane: waiting, again: 50 })
   })
 
   test('takes one call at a time if there are gaps, shared and single in turn', () => {
-    const first = takeDueCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'], pace: paced }), 50, 0.5)
+    const first = takeDueLookUpCalls(lane({ together: ['a', 'b'], alone: ['c', 'd'], pace: paced }), 50, 0.5)
     expect(first).toMatchObject({ calls: [{ questions: ['a', 'b'] }], again: 150 })
-    const second = takeDueCalls({ ...first.lane, underWay: 0, together: ['e'] }, 150, 0.5)
+    const second = takeDueLookUpCalls({ ...first.lane, underWay: 0, together: ['e'] }, 150, 0.5)
     expect(second).toMatchObject({ calls: [{ questions: ['c'] }], again: 250 })
     expect(sent(second.lane, 250)).toEqual([['e']])
   })

@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSharedLookUps, type LookUps } from '../../../../../shared/adapters/aws/look-ups/together.ts'
+import {
+  createSharedLookUps,
+  type LookUpTarget,
+} from '../../../../../shared/adapters/aws/look-ups/together.ts'
 import { virtualTime } from './virtual-time.ts'
 
 type Answer = 'all' | 'none' | 'refuse' | 'fail'
@@ -18,7 +21,7 @@ function world(answers: Answer[] = [], { tookMs = 10, attempts = 3, chance = 0.5
   const [calls, counted]: [string[], (string | undefined)[]] = [[], []]
   const failedAlone = new Set<string>()
   const count = () => void counted.push(asker.getStore())
-  const how: LookUps<string> = {
+  const how: LookUpTarget<string> = {
     send: async names => {
       calls.push(`${time.now()}: ${names.join()}`)
       count()

@@ -1,26 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { entryItems } from '../../../../../shared/adapters/aws/storage/entries.ts'
-import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
-import { tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { toEntryItems } from '../../../../../shared/adapters/aws/storage/entries.ts'
+import { createDynamoTables } from '../../../../../shared/adapters/aws/table.ts'
+import { createTableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import type { PlainItem } from '../../../../../shared/adapters/aws/wire/values.ts'
-import { toWire, type WireItem } from '../../../../../shared/adapters/aws/wire/values.ts'
+import { toWireItem, type WireItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import type { JournalEntry } from '../../../../../shared/journal/journal-entry.ts'
-import { storedLeaf } from '../../../../../shared/journal/tree.ts'
+import { readStoredLeaf } from '../../../../../shared/journal/tree.ts'
 import { NOW } from '../../../tokens/support.ts'
 
 /** Returns a journal whose engine has the given items and answers only batch reads. */
 function journalOver(items: readonly PlainItem[]) {
   const nameOf = ({ pk, sk }: WireItem) => `${pk?.['S']}\n${sk?.['S']}`
-  const stored = new Map(items.map(toWire).map(item => [nameOf(item), item]))
-  const send = tableSend(async ({ operation, input }) => {
+  const stored = new Map(items.map(toWireItem).map(item => [nameOf(item), item]))
+  const send = createTableSend(async ({ operation, input }) => {
     if (operation !== 'BatchGetItem') throw new Error('only batch reads are answered')
     const { RequestItems } = input as { RequestItems: { cluster: { Keys: WireItem[] } } }
     const found = RequestItems.cluster.Keys.map(at => stored.get(nameOf(at)))
     const body = { Responses: { cluster: found.filter(one => one !== undefined) } }
     return { statusCode: 200, body }
   })
-  return dynamoTables(
+  return createDynamoTables(
     {
       tables: { data: 'data', cluster: 'cluster' },
       clock: { now: () => NOW, sleep: async () => undefined },
@@ -49,11 +49,11 @@ const entryAt = (seq: number, long: boolean): JournalEntry => {
     seq,
     id: `rev-${seq}`,
     at: NOW,
-    body: [{ kind: 'policy', pk: 'policy', sk: 'dev', prev: null, next: storedLeaf(item), item }],
+    body: [{ kind: 'policy', pk: 'policy', sk: 'dev', prev: null, next: readStoredLeaf(item), item }],
   }
 }
 const entries = [entryAt(1, false), entryAt(2, true), entryAt(3, false)]
-const items = entries.flatMap(entryItems)
+const items = entries.flatMap(toEntryItems)
 
 test('a journal entry of several items is read as written', async () => {
   expect(items).toHaveLength(5)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { toWriteFault, translateFaults } from '../../../../../shared/adapters/aws/storage/faults.ts'
-import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
+import { toWriteFault, translateDynamoErrors } from '../../../../../shared/adapters/aws/storage/faults.ts'
+import { AwsServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 
 const broken = (code: string, name = 'Error') => Object.assign(new Error('broken'), { code, name })
-const service = (name: string, status: number) => new ServiceError(name, 'said', { status, said: {} })
+const service = (name: string, status: number) => new AwsServiceError(name, 'said', { status, said: {} })
 
 /** Faults that remain after the client's retries. */
 const passing: [what: string, error: Error][] = [
@@ -24,7 +24,7 @@ const lasting: [what: string, error: Error][] = [
 ]
 
 describe.each([
-  ['a read', (error: Error) => translateFaults(Promise.reject(error))],
+  ['a read', (error: Error) => translateDynamoErrors(Promise.reject(error))],
   ['a write', async (error: Error) => toWriteFault(error)],
 ])('%s that failed', (_, asked) => {
   test.each(passing)('throws busy: %s', async (_what, error) => {

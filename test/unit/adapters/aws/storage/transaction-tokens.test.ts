@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { dynamoTables } from '../../../../../shared/adapters/aws/table.ts'
-import { type TableCall, tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
-import type { Element } from '../../../../../shared/journal/journal.ts'
-import { noopEntry } from '../../../../../shared/journal/journal-entry.ts'
-import { markText } from '../../../../../shared/journal/position.ts'
+import { createDynamoTables } from '../../../../../shared/adapters/aws/table.ts'
+import { createTableSend, type DynamoDbCall } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import type { TransactionElement } from '../../../../../shared/journal/journal.ts'
+import { createNoopEntry } from '../../../../../shared/journal/journal-entry.ts'
+import { bucketMarkText } from '../../../../../shared/journal/position.ts'
 import {
   type Change,
   create,
@@ -19,8 +19,8 @@ import { NOW } from '../../../tokens/support.ts'
 // Engines may search ten minutes of tokens at each transaction with a token, so frequent transactions have none. Lost
 // answers of these are recognised in another way, which commits.test.ts and writer.test.ts test.
 
-const calls: TableCall[] = []
-const tables = dynamoTables(
+const calls: DynamoDbCall[] = []
+const tables = createDynamoTables(
   {
     tables: { data: 'data', cluster: 'cluster' },
     clock: { now: () => NOW, sleep: async () => undefined },
@@ -28,7 +28,7 @@ const tables = dynamoTables(
     meter: { count: () => undefined, measure: async work => ({ value: await work(), calls: {} }) },
     log: { error: () => undefined },
   },
-  tableSend(async call => {
+  createTableSend(async call => {
     calls.push(call)
     return { statusCode: 200, body: {} }
   }),
@@ -83,11 +83,15 @@ describe('a commit', () => {
 
 describe('a transaction of the journal', () => {
   const bucket = { pk: 't#life#r#00', sk: '00' }
-  test.each<[what: string, elements: Element[], token: string | undefined]>([
-    ['with a journal entry', [{ kind: 'entry', entry: noopEntry({ epoch: 'e', seq: 1 }, NOW) }], undefined],
+  test.each<[what: string, elements: TransactionElement[], token: string | undefined]>([
+    [
+      'with a journal entry',
+      [{ kind: 'entry', entry: createNoopEntry({ epoch: 'e', seq: 1 }, NOW) }],
+      undefined,
+    ],
     [
       'with a mark',
-      [{ kind: 'bucket', bucket, sums: new Map(), mark: markText(1, 'e/000000000001') }],
+      [{ kind: 'bucket', bucket, sums: new Map(), mark: bucketMarkText(1, 'e/000000000001') }],
       undefined,
     ],
     ['with only sums', [{ kind: 'bucket', bucket, sums: new Map() }], 'one-of-a-kind'],

@@ -1,8 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { KMSClient } from '@aws-sdk/client-kms'
 import { describe, expect, test } from 'vitest'
-import { type WireSettings, wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
-import { endpointOf, type WireService } from '../../../../../shared/adapters/aws/wire/endpoint.ts'
+import { readWireSettings, type WireSettings } from '../../../../../shared/adapters/aws/environment.ts'
+import { type WireService, wireEndpointOf } from '../../../../../shared/adapters/aws/wire/endpoint.ts'
 
 const clients = { dynamodb: DynamoDBClient, kms: KMSClient }
 
@@ -35,9 +35,9 @@ function bySdk(
   }
 }
 
-function byWire(...given: Parameters<typeof endpointOf>): string {
+function byWire(...given: Parameters<typeof wireEndpointOf>): string {
   try {
-    const { host, path } = endpointOf(...given)
+    const { host, path } = wireEndpointOf(...given)
     return `https://${host}${path}`
   } catch {
     return 'refused'
@@ -51,7 +51,7 @@ const settingsOf = (
   accountId = '',
   mode = 'preferred',
 ) => ({
-  ...wireSettings({
+  ...readWireSettings({
     AWS_REGION: 'eu-west-1',
     AWS_USE_FIPS_ENDPOINT: String(fips),
     AWS_USE_DUALSTACK_ENDPOINT: String(dualStack),
@@ -89,14 +89,14 @@ describe('the endpoint of a service equals the SDK’s', () => {
 
 describe('a configured endpoint', () => {
   const given = (variables: Record<string, string>, more: Record<string, string> = {}) =>
-    byWire('kms', wireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
+    byWire('kms', readWireSettings({ AWS_REGION: 'eu-west-1', ...variables, ...more }))
   const one = { AWS_ENDPOINT_URL_KMS: 'http://kms.test:99/way', AWS_ENDPOINT_URL: 'http://all.test' }
 
   test('for the service takes precedence over that for all', () => {
     expect(given(one)).toBe('https://kms.test:99/way/')
     expect(given({ AWS_ENDPOINT_URL: 'http://all.test' })).toBe('https://all.test/')
-    const settings = wireSettings({ AWS_REGION: 'eu-west-1', ...one })
-    expect(endpointOf('kms', settings)).toMatchObject({ secure: false, port: '99' })
+    const settings = readWireSettings({ AWS_REGION: 'eu-west-1', ...one })
+    expect(wireEndpointOf('kms', settings)).toMatchObject({ secure: false, port: '99' })
   })
 
   test('is ignored if the variables say so', () => {
@@ -125,5 +125,5 @@ test.each([
   { AWS_ACCOUNT_ID: 'evil.test' },
   { AWS_REGION: '' },
 ])('a variable with an invalid value is rejected: %o', variables => {
-  expect(() => wireSettings({ AWS_REGION: 'eu-west-1', ...variables })).toThrow()
+  expect(() => readWireSettings({ AWS_REGION: 'eu-west-1', ...variables })).toThrow()
 })

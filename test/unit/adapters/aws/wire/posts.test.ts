@@ -1,18 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { wireSettings } from '../../../../../shared/adapters/aws/environment.ts'
-import { CALL_MS, LARGEST_ANSWER } from '../../../../../shared/adapters/aws/wire/limits.ts'
-import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
+import { readWireSettings } from '../../../../../shared/adapters/aws/environment.ts'
+import { CALL_TIMEOUT_MS, MAX_ANSWER_BYTES } from '../../../../../shared/adapters/aws/wire/limits.ts'
+import { AwsServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 import { createSignedPost } from '../../../../../shared/adapters/aws/wire/signed-posts.ts'
-import { tableSend, tablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { createTableSend, createTablesOverHttp } from '../../../../../shared/adapters/aws/wire/tables.ts'
 import { closedPort, rawServer, webServer } from '../../../../support/service/server.ts'
 
 // Our client on real connections, against scripted servers.
 
 const credentials = () => ({ accessKeyId: 'AK', secretAccessKey: 'secret' })
-const settingsAt = (url: string) => wireSettings({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: url })
-const sendTo = (url: string) => tableSend(tablesOverHttp({ settings: settingsAt(url), credentials }))
+const settingsAt = (url: string) => readWireSettings({ AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: url })
+const sendTo = (url: string) =>
+  createTableSend(createTablesOverHttp({ settings: settingsAt(url), credentials }))
 const scan = (url: string, ms?: number) => sendTo(url)('Scan', { TableName: 'data' }, { ms })
 
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
@@ -90,10 +91,10 @@ describe('answers that no service gives', () => {
       }
       more()
     })
-    const send = tableSend(tablesOverHttp({ settings: settingsAt(url), credentials }), 1)
+    const send = createTableSend(createTablesOverHttp({ settings: settingsAt(url), credentials }), 1)
     await expect(send('Scan', { TableName: 'data' })).rejects.toThrow('longer than')
     // the buffers of both sockets were sent without being read
-    expect(sent).toBeLessThan(LARGEST_ANSWER * 1.5)
+    expect(sent).toBeLessThan(MAX_ANSWER_BYTES * 1.5)
   })
 })
 
@@ -112,14 +113,14 @@ describe('the deadline of a call', () => {
   test('has a default that includes all attempts and pauses', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     onTestFinished(() => void vi.useRealTimers())
-    const send = tableSend(async (_, ms) => {
+    const send = createTableSend(async (_, ms) => {
       await new Promise(resolve => setTimeout(resolve, ms))
-      throw new ServiceError('ThrottlingException', '', { status: 400, retryAfterMs: 60_000 })
+      throw new AwsServiceError('ThrottlingException', '', { status: 400, retryAfterMs: 60_000 })
     }, 100)
     const begun = performance.now()
     const call = send('Scan', { TableName: 'data' }).catch(() => performance.now() - begun)
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(await call).toBeLessThanOrEqual(CALL_MS)
+    expect(await call).toBeLessThanOrEqual(CALL_TIMEOUT_MS)
   })
 
   test('without a listener the call fails with the connection’s error', async () => {
@@ -182,7 +183,7 @@ test('new credentials are used from the next request on', async () => {
   const { url, requests } = await serverOf(answers)
   let accessKeyId = 'first'
   const by = async () => ({ accessKeyId, secretAccessKey: 'secret' })
-  const send = tableSend(tablesOverHttp({ settings: settingsAt(url), credentials: by }))
+  const send = createTableSend(createTablesOverHttp({ settings: settingsAt(url), credentials: by }))
   await send('Scan', { TableName: 'data' })
   accessKeyId = 'second'
   await send('Scan', { TableName: 'data' })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createRetry } from '../../../../../shared/adapters/aws/wire/retry.ts'
-import { ServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
+import { createRetryCall } from '../../../../../shared/adapters/aws/wire/retry.ts'
+import { AwsServiceError } from '../../../../../shared/adapters/aws/wire/service-error.ts'
 import { type Calling, type Engine, sdkCalls, wireCalls } from './sdk-tables.ts'
 
 const put = { Put: { TableName: 'data', Item: { pk: 'a', sk: '1' } } }
@@ -118,20 +118,20 @@ describe('failed calls are retried as often as by the SDK, with the same id and 
 
 describe('retries', () => {
   const throttled = (retryAfterMs?: number) =>
-    new ServiceError('Throttling', '', {
+    new AwsServiceError('Throttling', '', {
       status: 400,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     })
   const failing = (error: Error) => () => Promise.reject(error)
 
   test('wait as long as the service asks, at most five seconds more than their own pause', async () => {
-    const insist = createRetry({ most: 2, pauseMs: 50 })
+    const insist = createRetryCall({ most: 2, pauseMs: 50 })
     for (const asked of [100, 3000, 60_000]) await insist(failing(throttled(asked))).catch(() => undefined)
     expect(pauses).toEqual([500, 3000, 5500])
   })
 
   test('use up a budget, which successes refill', async () => {
-    const insist = createRetry({ most: 3, pauseMs: 0 })
+    const insist = createRetryCall({ most: 3, pauseMs: 0 })
     let tries = 0
     const counted = (error?: Error) => () => {
       tries += 1
@@ -147,7 +147,7 @@ describe('retries', () => {
   })
 
   test('are not started if they would come too late', async () => {
-    const insist = createRetry({ most: 3, pauseMs: 50 })
+    const insist = createRetryCall({ most: 3, pauseMs: 50 })
     await expect(insist(failing(throttled()), 400)).rejects.toMatchObject({ name: 'Throttling' })
     expect(pauses).toEqual([])
     const left: number[] = []
@@ -164,7 +164,7 @@ test('are not started without time left', async () => {
     while (performance.now() < end);
     throw broken('ETIMEDOUT')
   }
-  const insist = createRetry({ most: 3, pauseMs: 0 })
+  const insist = createRetryCall({ most: 3, pauseMs: 0 })
   await expect(insist(attempt, 20)).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   expect(attempts).toBe(1)
 })

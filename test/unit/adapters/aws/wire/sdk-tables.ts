@@ -1,26 +1,30 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { documentClients, tableCommands } from '../../../../../shared/adapters/aws/sdk-tables.ts'
-import type { JsonAnswer } from '../../../../../shared/adapters/aws/wire/json.ts'
+import { createDocumentClients, dynamoDbCommands } from '../../../../../shared/adapters/aws/sdk-tables.ts'
+import type { AwsJsonAnswer } from '../../../../../shared/adapters/aws/wire/json.ts'
 import {
-  type TableCall,
-  type TableOperation,
-  tableSend,
+  createTableSend,
+  type DynamoDbCall,
+  type DynamoDbOperation,
 } from '../../../../../shared/adapters/aws/wire/tables.ts'
-import type { Numbers } from '../../../../../shared/adapters/aws/wire/values.ts'
+import type { NumberReading } from '../../../../../shared/adapters/aws/wire/values.ts'
 
 // The SDK as the oracle for our client: the same engine answers both.
 
 /** The engine's requests, and its answers as text. */
 export type Engine = (
-  call: TableCall,
+  call: DynamoDbCall,
   headers: Record<string, string>,
   body: string,
 ) => { status: number; text: string }
 
-export const operations = Object.keys(tableCommands) as TableOperation[]
+export const operations = Object.keys(dynamoDbCommands) as DynamoDbOperation[]
 
 /** Calls by either client: operation, input, way of reading numbers. */
-export type Calling = (operation: TableOperation, input: object, numbers?: Numbers) => Promise<object>
+export type Calling = (
+  operation: DynamoDbOperation,
+  input: object,
+  numbers?: NumberReading,
+) => Promise<object>
 
 const signer = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret', sessionToken: 'session' }
 
@@ -29,13 +33,13 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
   const handle = async ({ headers, body }: { headers: Record<string, string>; body: Uint8Array }) => {
     const operation = headers['x-amz-target']?.split('.')[1] ?? ''
     const given = new TextDecoder().decode(body)
-    const input = JSON.parse(given) as TableCall['input']
+    const input = JSON.parse(given) as DynamoDbCall['input']
     const invocation = headers['amz-sdk-invocation-id'] ?? ''
     const { status: statusCode, text } = engine({ operation, input, invocation }, headers, given)
     const response = { 'content-type': 'application/x-amz-json-1.0' }
     return { response: { statusCode, headers: response, body: Buffer.from(text) } }
   }
-  const documents = documentClients(
+  const documents = createDocumentClients(
     () =>
       new DynamoDBClient({
         region: 'eu-west-1',
@@ -45,7 +49,7 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
       }),
   )
   return async (operation, input, numbers = 'rounded') => {
-    const command = new tableCommands[operation](input as never)
+    const command = new dynamoDbCommands[operation](input as never)
     const { $metadata: _, ...answer } = (await documents[numbers].send(command as never)) as Record<
       string,
       unknown
@@ -56,7 +60,7 @@ export function sdkCalls(engine: Engine, maxAttempts = 1): Calling {
 
 /** Our client, over the same engine. */
 export function wireCalls(engine: Engine, maxAttempts = 1): Calling {
-  const send = tableSend(async (call): Promise<JsonAnswer> => {
+  const send = createTableSend(async (call): Promise<AwsJsonAnswer> => {
     const { status: statusCode, text } = engine(call, {}, '')
     return { statusCode, body: JSON.parse(text) as object }
   }, maxAttempts)
@@ -73,7 +77,7 @@ interface Output {
 }
 
 /** The members that the storage reads, in an answer of either client. */
-export function seen(operation: TableOperation, answer: Output): unknown {
+export function seen(operation: DynamoDbOperation, answer: Output): unknown {
   const { Responses = {}, UnprocessedKeys = {}, UnprocessedItems = {}, Items = [] } = answer
   const keys = Object.entries(UnprocessedKeys ?? {}).map(([table, one]) => [
     table,

@@ -5,7 +5,7 @@ import { DecryptCommand, KMSClient } from '@aws-sdk/client-kms'
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { createSigner, type SigningKey } from '../../../../../shared/adapters/aws/wire/sign.ts'
+import { createSigV4Signer, type SigningKey } from '../../../../../shared/adapters/aws/wire/sign.ts'
 
 // The SDK at a fixed clock: our signatures equal the SDK's.
 
@@ -64,7 +64,7 @@ async function sentBySdk(service: keyof typeof asked, one: string, given: object
 /** Our signature over the headers that the SDK has signed. */
 function signedByUs(
   { headers, body, path }: Sent,
-  sign: ReturnType<typeof createSigner>,
+  sign: ReturnType<typeof createSigV4Signer>,
   by: SigningKey,
   now: number,
 ) {
@@ -87,7 +87,7 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])(
           vi.setSystemTime(at)
           const sent = await sentBySdk(service, one, { region, credentials: by, endpoint })
           expect(sent.headers['authorization']).toContain('Signature=')
-          expect(signedByUs(sent, createSigner(service, region), by as SigningKey, at)).toBe(
+          expect(signedByUs(sent, createSigV4Signer(service, region), by as SigningKey, at)).toBe(
             sent.headers['authorization'],
           )
         }),
@@ -99,7 +99,7 @@ describe.each(Object.keys(asked) as (keyof typeof asked)[])(
 
 test('the key of a day is derived again for another day or other credentials', async () => {
   const region = 'eu-west-1'
-  const sign = createSigner('kms', region)
+  const sign = createSigV4Signer('kms', region)
   const day = 86_400_000
   const one = { accessKeyId: 'AK', secretAccessKey: 'one' }
   for (const now of [0, 1, day, day + 1, 0])

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { TableOperation } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import type { DynamoDbOperation } from '../../../../../shared/adapters/aws/wire/tables.ts'
 
 // Generates inputs and answers of every operation on the tables.
 
@@ -52,7 +52,7 @@ const tables = <T>(value: fc.Arbitrary<T>) =>
   })
 const { ConditionExpression: _, ...filters } = page
 
-export const inputs: Record<TableOperation, fc.Arbitrary<object>> = {
+export const inputs: Record<DynamoDbOperation, fc.Arbitrary<object>> = {
   BatchGetItem: fc.record({
     RequestItems: tables(
       fc.record({ ConsistentRead: fc.constant(true), Keys: fc.array(place, { minLength: 1, maxLength: 5 }) }),
@@ -101,7 +101,7 @@ const wireOf = (digits: fc.Arbitrary<string>) =>
 const integer = fc.bigInt({ min: -(10n ** 37n), max: 10n ** 37n }).map(String)
 const decimal = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }).map(String)
 
-function answersOf(digits: fc.Arbitrary<string>): Record<TableOperation, fc.Arbitrary<object>> {
+function answersOf(digits: fc.Arbitrary<string>): Record<DynamoDbOperation, fc.Arbitrary<object>> {
   const wireItem = fc.dictionary(name, wireOf(digits), { maxKeys: 4, noNullPrototype: true })
   const pages = fc.record(
     { Items: fc.array(wireItem, { maxLength: 3 }), LastEvaluatedKey: wireItem },

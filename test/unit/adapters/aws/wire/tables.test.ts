@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type TableOperation, tableSend } from '../../../../../shared/adapters/aws/wire/tables.ts'
-import { fromWire, toWire } from '../../../../../shared/adapters/aws/wire/values.ts'
+import { createTableSend, type DynamoDbOperation } from '../../../../../shared/adapters/aws/wire/tables.ts'
+import { fromWireItem, toWireItem } from '../../../../../shared/adapters/aws/wire/values.ts'
 import { sized } from '../../../../support/runner/size.ts'
 import { type Calling, type Engine, operations, sdkCalls, seen, wireCalls } from './sdk-tables.ts'
 import { answers, inputs, mutated } from './table-values.ts'
@@ -21,7 +21,7 @@ function asked(calls: (engine: Engine) => Calling) {
 const sdk = asked(sdkCalls)
 const wire = asked(wireCalls)
 
-async function bothAnswer(operation: TableOperation, text: string, numbers: 'rounded' | 'exact') {
+async function bothAnswer(operation: DynamoDbOperation, text: string, numbers: 'rounded' | 'exact') {
   const settled = async ({ state, call }: typeof sdk) => {
     Object.assign(state, { status: 200, text })
     return call(operation, smallest[operation], numbers).then(
@@ -33,7 +33,7 @@ async function bothAnswer(operation: TableOperation, text: string, numbers: 'rou
 }
 
 /** An input that fits any answer. */
-const smallest: Record<TableOperation, object> = {
+const smallest: Record<DynamoDbOperation, object> = {
   BatchGetItem: { RequestItems: { data: { Keys: [{ pk: 'a', sk: 'b' }] } } },
   BatchWriteItem: { RequestItems: { data: [{ PutRequest: { Item: { pk: 'a', sk: 'b' } } }] } },
   DeleteItem: { TableName: 'data', Key: { pk: 'a', sk: 'b' } },
@@ -125,7 +125,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, new Set(['a']), new Ma
 
 test('an attempt gets the time that its call has left, at most three seconds', async () => {
   const given: number[] = []
-  const send = tableSend(async (_, ms) => {
+  const send = createTableSend(async (_, ms) => {
     given.push(ms)
     return { statusCode: 200, body: {} }
   })
@@ -138,7 +138,7 @@ test('an attempt gets the time that its call has left, at most three seconds', a
 
 test('a member named __proto__ is stored and read at each depth', () => {
   const text = '{"__proto__":{"admin":true},"meta":{"__proto__":"x","team":"a"}}'
-  const read = fromWire(JSON.parse(JSON.stringify(toWire(JSON.parse(text)))), 'rounded')
+  const read = fromWireItem(JSON.parse(JSON.stringify(toWireItem(JSON.parse(text)))), 'rounded')
   expect(JSON.stringify(read)).toBe(text)
   expect('admin' in read).toBe(false)
 })

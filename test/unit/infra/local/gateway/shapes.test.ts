@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { startGateway } from '../../../../../infra/local/gateway/gateway.ts'
 import type { Listening } from '../../../../../infra/local/os/loopback.ts'
 import type { FrontModel } from '../../../../../infra/local/template/fronts.ts'
-import { type FrontEvent, frontOf, requestOf } from '../../../../../shared/http/events.ts'
+import { type FrontEvent, frontOfEvent, toHttpRequest } from '../../../../../shared/http/events.ts'
 
 const restApi: FrontModel = {
   id: 'api',
@@ -69,8 +69,8 @@ describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
       '{"a":1}',
     )
     const [{ name, event } = { name: '', event: {} }] = called
-    expect([name, frontOf(event)]).toEqual(['role', kind])
-    expect(requestOf(event, 7)).toMatchObject({
+    expect([name, frontOfEvent(event)]).toEqual(['role', kind])
+    expect(toHttpRequest(event, 7)).toMatchObject({
       method: 'POST',
       path: kind === 'alb' ? '/v1/role/a/b' : '/role/a/b',
       query: [
@@ -81,7 +81,7 @@ describe.each(['restApi', 'alb'] as const)('an event of %s', kind => {
       body: '{"a":1}',
       source: '127.0.0.1',
     })
-    expect(requestOf(event, 7).headers).toMatchObject({ 'x-two': '1,2', host: 'a.example' })
+    expect(toHttpRequest(event, 7).headers).toMatchObject({ 'x-two': '1,2', host: 'a.example' })
   })
 
   test('goes to the function of its path, else to the fallback', async () => {
@@ -96,7 +96,7 @@ describe('a load balancer', () => {
   test('passes LIST unchanged, also between other requests of a connection; an API gets a query flag', async () => {
     const balanced = await started(alb)
     await balanced.send('LIST /v1/role?after=a HTTP/1.1')
-    expect(requestOf(balanced.called[0]?.event ?? {}, 0)).toMatchObject({
+    expect(toHttpRequest(balanced.called[0]?.event ?? {}, 0)).toMatchObject({
       method: 'LIST',
       query: [['after', 'a']],
     })
@@ -110,7 +110,7 @@ describe('a load balancer', () => {
     await gateway?.close()
     const api = await started(restApi)
     await api.send('LIST /v1/role?after=a HTTP/1.1')
-    expect(requestOf(api.called[0]?.event ?? {}, 0)).toMatchObject({
+    expect(toHttpRequest(api.called[0]?.event ?? {}, 0)).toMatchObject({
       method: 'GET',
       query: [
         ['list', 'true'],
@@ -122,7 +122,7 @@ describe('a load balancer', () => {
   test('appends the caller to X-Forwarded-For, and drops headers with invalid names', async () => {
     const { called, send } = await started(alb)
     await send('GET /v1/role HTTP/1.1\r\nX-Forwarded-For: 10.0.0.1\r\nX_Vault_Token: t')
-    const { headers, source } = requestOf(called[0]?.event ?? {}, 0)
+    const { headers, source } = toHttpRequest(called[0]?.event ?? {}, 0)
     expect([headers['x-forwarded-for'], source]).toEqual(['10.0.0.1, 127.0.0.1', '127.0.0.1'])
     expect(headers).not.toHaveProperty('x_vault_token')
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createLineWriter } from '../../../../../infra/local/host/function-lines.ts'
-import { AUDIT_UNWRITABLE } from '../../../../../shared/api/errors.ts'
+import { AUDIT_UNWRITABLE_TEXT } from '../../../../../shared/api/errors.ts'
 
 let directory: string
 let printed: string[]
@@ -24,11 +24,15 @@ test('lines of functions are stored and not printed', async () => {
 })
 
 test('an unwritable audit log is printed once, with its file and what to do', () => {
-  const line = JSON.stringify({ level: 'ERROR', message: 'request', cause: [`${AUDIT_UNWRITABLE} (ENOSPC)`] })
+  const line = JSON.stringify({
+    level: 'ERROR',
+    message: 'request',
+    cause: [`${AUDIT_UNWRITABLE_TEXT} (ENOSPC)`],
+  })
   take(line)
   take(line)
   expect(printed).toEqual([
-    `${directory}/audit.log: ${AUDIT_UNWRITABLE} (ENOSPC). Until then requests are answered with 503.`,
+    `${directory}/audit.log: ${AUDIT_UNWRITABLE_TEXT} (ENOSPC). Until then requests are answered with 503.`,
   ])
 })
 

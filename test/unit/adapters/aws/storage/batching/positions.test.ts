@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { batchCalls } from '../../../../../../shared/adapters/aws/storage/batching/batch-calls.ts'
-import { batchPositions } from '../../../../../../shared/adapters/aws/storage/batching/positions.ts'
-import { storageEngine } from '../../../../../../shared/adapters/aws/storage/engine.ts'
-import { callMeter } from '../../../../../../shared/adapters/aws/system.ts'
-import type { Send } from '../../../../../../shared/adapters/aws/wire/tables.ts'
+import { createCallBatcher } from '../../../../../../shared/adapters/aws/storage/batching/batch-calls.ts'
+import { createPositionBatcher } from '../../../../../../shared/adapters/aws/storage/batching/positions.ts'
+import { createStorageEngine } from '../../../../../../shared/adapters/aws/storage/engine.ts'
+import { createCallMeter } from '../../../../../../shared/adapters/aws/system.ts'
+import type { TableSend } from '../../../../../../shared/adapters/aws/wire/tables.ts'
 import { STORED_FORMAT } from '../../../../../../shared/storage/format.ts'
 import { FIRST as EPOCH, headIn } from '../../../../../builders/head-moves.ts'
 
@@ -25,19 +25,19 @@ function world({ fails = [] as readonly number[], epoch = EPOCH } = {}) {
     if (fails.includes(index)) throw new Error('no answer came')
     if (!isWriter) throw Object.assign(new Error(), { name: 'ConditionalCheckFailedException' })
     return { Attributes: head }
-  }) as unknown as Send
-  const meter = callMeter()
+  }) as unknown as TableSend
+  const meter = createCallMeter()
   const clock = { now: () => 0, sleep: async () => undefined }
   const tables = { data: 'd', cluster: 'c', journal: 'j' } as never
   const log = { error: () => undefined }
-  const engine = storageEngine(send, {
+  const engine = createStorageEngine(send, {
     tables,
     clock,
     meter,
     log,
     entropy: { bytes: () => Buffer.alloc(1) } as never,
   })
-  const allocate = batchPositions(engine, batchCalls, {
+  const allocate = createPositionBatcher(engine, createCallBatcher, {
     soon: work => void setImmediate().then(work),
     later: () => () => undefined,
   })

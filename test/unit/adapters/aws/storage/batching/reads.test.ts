@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { batchReads } from '../../../../../../shared/adapters/aws/storage/batching/reads.ts'
-import { nameOf } from '../../../../../../shared/adapters/aws/storage/engine.ts'
-import { callMeter } from '../../../../../../shared/adapters/aws/system.ts'
+import { createReadBatcher } from '../../../../../../shared/adapters/aws/storage/batching/reads.ts'
+import { tableKeyText } from '../../../../../../shared/adapters/aws/storage/engine.ts'
+import { createCallMeter } from '../../../../../../shared/adapters/aws/system.ts'
 import type { Kind } from '../../../../../../shared/storage/kinds.ts'
 import type { TableKey } from '../../../../../../shared/storage/queries.ts'
 
@@ -58,7 +58,9 @@ function world(fates: readonly Fate[]) {
     const asked = keys.slice(alone ? 0 : leaves)
     const found = asked.flatMap(key => {
       const version = current(key.sk)
-      return version === undefined ? [] : [[nameOf(key), { ...key, data: { version } }] as [string, object]]
+      return version === undefined
+        ? []
+        : [[tableKeyText(key), { ...key, data: { version } }] as [string, object]]
     })
     await wait(answers)
     mine.ended = now
@@ -66,8 +68,8 @@ function world(fates: readonly Fate[]) {
     return { found: found as [string, Record<string, unknown>][], left: keys.slice(0, alone ? 0 : leaves) }
   }
 
-  const meter = callMeter()
-  const read = batchReads(
+  const meter = createCallMeter()
+  const read = createReadBatcher(
     {
       meter,
       clock: { now: () => now, sleep: wait },
@@ -168,9 +170,11 @@ describe('any order of reads, writes and answers', () => {
               return
             }
             for (const name of wanted)
-              expect(between(name, at, now())).toContain(versionIn(answer.value.get(nameOf(place(name)))))
+              expect(between(name, at, now())).toContain(
+                versionIn(answer.value.get(tableKeyText(place(name)))),
+              )
             const given = [...answer.value.keys()]
-            expect(wanted.map(place).map(nameOf)).toEqual(expect.arrayContaining(given))
+            expect(wanted.map(place).map(tableKeyText)).toEqual(expect.arrayContaining(given))
             expect([1, 2, 3]).toContain(answer.calls['dynamodb'])
           }
           for (const { at, names: wanted } of questions) later(at, () => void asking.push(ask(at, wanted)))
@@ -242,7 +246,9 @@ describe('shared reads', () => {
     all.later(20, () => all.write('a', 2))
     const late = new Promise<unknown>(resolve => all.later(30, () => resolve(all.read(['a']))))
     await all.run()
-    expect(versionIn(((await late) as Map<string, Record<string, unknown>>).get(nameOf(place('a'))))).toBe(2)
+    expect(
+      versionIn(((await late) as Map<string, Record<string, unknown>>).get(tableKeyText(place('a')))),
+    ).toBe(2)
   })
 
   test('a hanging call delays others by at most 200 ms', async () => {
@@ -349,10 +355,10 @@ describe('faults of shared reads', () => {
     all.write('a', 1)
     const [one, other] = [all.read(['a']), all.read(['a'])]
     await all.run()
-    const item = (await one).get(nameOf(place('a'))) as { data: { version: number } }
+    const item = (await one).get(tableKeyText(place('a'))) as { data: { version: number } }
     expect(() => {
       item.data.version = 2
     }).toThrow(TypeError)
-    expect(versionIn((await other).get(nameOf(place('a'))))).toBe(1)
+    expect(versionIn((await other).get(tableKeyText(place('a'))))).toBe(1)
   })
 })
