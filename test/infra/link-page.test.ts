@@ -54,7 +54,7 @@ test('docs/spec/link.md has the field limits of the code', () => {
   const { cluster, state, id, address, lineage, chain, keys, token } = messageFieldBounds
   expect(state).toEqual(cluster)
   expect(page.replaceAll('\n', ' ')).toContain(
-    `a UUID or a state ${cluster?.bytes} bytes, the name of a cluster ${id?.bytes} bytes, an address ${address?.bytes} bytes, a lineage ${lineage?.most} epochs, a chain ${chain?.most} statements, \`Items\` ${keys?.most} keys, an activation token ${token?.bytes} bytes.`,
+    `A UUID or a state has at most ${cluster?.bytes} bytes, the name of a cluster ${id?.bytes} bytes, an address ${address?.bytes} bytes. A lineage has at most ${lineage?.most} epochs, a chain ${chain?.most} statements, a request of \`Items\` ${keys?.most} keys, and an activation token ${token?.bytes} bytes.`,
   )
 })
 
